@@ -1,0 +1,26 @@
+//! Every bound on what a conversation may hold, in one place, with its unit.
+
+/// Most characters of a tenant's or an agent's id.
+pub const SCOPE_ID_CHARS_MAX: usize = 64;
+/// Most characters of a conversation's id.
+pub const CONVERSATION_ID_CHARS_MAX: usize = 128;
+/// Most bytes of a user's, session's, call's or provider's id, a tool's or model's name, or any other label.
+pub const LABEL_BYTES_MAX: usize = 256;
+/// Most bytes of a title.
+pub const TITLE_BYTES_MAX: usize = 1_024;
+/// Most bytes of one text of the client's context (page URL, referrer, user agent, locale, timezone).
+pub const CLIENT_TEXT_BYTES_MAX: usize = 4_096;
+/// Most bytes of a metadata document.
+pub const METADATA_BYTES_MAX: usize = 64 * 1_024;
+/// Most events of one commit.
+pub const EVENTS_PER_COMMIT_MAX: usize = 500;
+/// Most bytes of one event, as encoded.
+pub const EVENT_BYTES_MAX: usize = 512 * 1_024;
+/// Most parts of one message or tool result.
+pub const PARTS_MAX: usize = 1_000;
+/// Most tool calls of a conversation that may wait for a result at once.
+pub const OPEN_CALLS_MAX: usize = 128;
+/// How many of a conversation's latest commits its head names.
+pub const RECENT_COMMITS_MAX: usize = 8;
+/// Deepest nesting of a JSON document.
+pub const JSON_DEPTH_MAX: usize = 128;

@@ -1,0 +1,139 @@
+//! What a run of commits changes in a conversation's row: the fold of projector, gateway and verifier.
+
+use crate::commit::Commit;
+use crate::conversation::{ClientContext, Conversation};
+use crate::event::Fact;
+use crate::head::Head;
+use crate::id::{ConversationId, TenantId};
+use crate::json::JsonText;
+use crate::position::{Position, Version};
+use crate::time::Timestamp;
+
+/// A field that is set or cleared.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum FieldChange<T> {
+    /// It has this value now.
+    Set(T),
+    /// It has none now.
+    Clear,
+}
+
+impl<T> FieldChange<T> {
+    /// The field's value after the change.
+    pub fn into_value(self) -> Option<T> {
+        match self {
+            Self::Set(value) => Some(value),
+            Self::Clear => None,
+        }
+    }
+
+    /// A change to what `value` is: set or cleared.
+    pub fn to(value: Option<T>) -> Self {
+        value.map_or(Self::Clear, Self::Set)
+    }
+}
+
+/// The sum of one conversation's successive commits: its last head, and the last value of each large field that they set.
+///
+/// It needs no earlier state, so a projector applies a batch without reading a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Whose conversation.
+    pub tenant: TenantId,
+    /// Which conversation.
+    pub conversation: ConversationId,
+    /// The version of the first event that it covers.
+    pub first_version: Version,
+    /// The head after its last commit.
+    pub head: Head,
+    /// Where its last commit stands.
+    pub position: Position,
+    /// What only the first commit of a conversation sets.
+    pub beginning: Option<Beginning>,
+    /// The title, where a commit set or cleared it.
+    pub title: Option<FieldChange<String>>,
+    /// The metadata, where a commit set or cleared it.
+    pub metadata: Option<FieldChange<JsonText>>,
+}
+
+/// What a conversation keeps from its first commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beginning {
+    /// When it was recorded.
+    pub created_at: Timestamp,
+    /// Where the client was.
+    pub client_context: ClientContext,
+}
+
+impl Change {
+    /// The change that one commit makes.
+    #[must_use]
+    pub fn of(commit: &Commit, position: Position) -> Self {
+        let mut change = Self {
+            tenant: commit.tenant.clone(),
+            conversation: commit.conversation.clone(),
+            first_version: commit.first_version,
+            head: commit.head.clone(),
+            position,
+            beginning: None,
+            title: None,
+            metadata: None,
+        };
+        change.absorb_fields(commit);
+        change
+    }
+
+    /// Adds the next commit of the same conversation.
+    pub fn absorb(&mut self, commit: &Commit, position: Position) {
+        self.head = commit.head.clone();
+        self.position = position;
+        self.absorb_fields(commit);
+    }
+
+    /// The row after the change; `None` when the row is missing and the change does not hold the conversation's first commit.
+    #[must_use]
+    pub fn apply(self, row: Option<Conversation>) -> Option<Conversation> {
+        let (created_at, client_context, title, metadata) = match (self.beginning, row) {
+            (Some(first), _) => (first.created_at, first.client_context, None, None),
+            (None, Some(row)) => (row.created_at, row.client_context, row.title, row.metadata),
+            (None, None) => return None,
+        };
+        Some(Conversation {
+            tenant: self.tenant,
+            id: self.conversation,
+            head: self.head,
+            position: self.position,
+            created_at,
+            title: self.title.map_or(title, FieldChange::into_value),
+            metadata: self.metadata.map_or(metadata, FieldChange::into_value),
+            client_context,
+        })
+    }
+
+    fn absorb_fields(&mut self, commit: &Commit) {
+        for event in &commit.events {
+            match &event.fact {
+                Fact::ConversationCreated(created) => {
+                    self.beginning = Some(Beginning {
+                        created_at: commit.recorded_at,
+                        client_context: created.client_context.clone(),
+                    });
+                    self.title = Some(FieldChange::to(created.title.clone()));
+                    self.metadata = Some(FieldChange::to(created.metadata.clone()));
+                }
+                Fact::ConversationUpdated(updated) => {
+                    self.title = updated.title.clone().or(self.title.take());
+                    self.metadata = updated.metadata.clone().or(self.metadata.take());
+                }
+                Fact::MessageAppended(_)
+                | Fact::ToolCalled(_)
+                | Fact::ToolReturned(_)
+                | Fact::SystemNoted(_)
+                | Fact::ErrorOccurred(_)
+                | Fact::ConversationArchived
+                | Fact::ConversationRestored
+                | Fact::ConversationErased => {}
+            }
+        }
+    }
+}

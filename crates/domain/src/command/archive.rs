@@ -1,0 +1,16 @@
+//! Close a conversation for events.
+
+use super::{Decision, lifecycle_event};
+use crate::conversation::Status;
+use crate::event::Fact;
+use crate::head::Head;
+use crate::id::CommitId;
+
+pub(super) fn decide(head: &Head, commit: CommitId) -> Decision {
+    match head.status {
+        Status::Archived => Decision::Unchanged,
+        Status::Active | Status::Erased => {
+            Decision::Commit(vec![lifecycle_event(commit, Fact::ConversationArchived)])
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Begin a conversation.
+
+use super::{Command, Decision, Expectation, Rejection, lifecycle_event};
+use crate::conversation::Status;
+use crate::event::{ConversationCreated, Fact};
+use crate::head::Head;
+use crate::position::Version;
+
+pub(super) fn decide(
+    head: Option<&Head>,
+    command: &Command,
+    created: &ConversationCreated,
+) -> Result<Decision, Rejection> {
+    if let Some(head) = head {
+        return Err(match head.status {
+            Status::Erased => Rejection::Erased,
+            Status::Active | Status::Archived => Rejection::AlreadyExists,
+        });
+    }
+    match command.expectation {
+        Expectation::Any | Expectation::Exact(Version::ZERO) => {
+            Ok(Decision::Commit(vec![lifecycle_event(
+                command.commit,
+                Fact::ConversationCreated(created.clone()),
+            )]))
+        }
+        Expectation::Exact(expected) => Err(Rejection::VersionConflict {
+            expected,
+            current: Version::ZERO,
+        }),
+    }
+}

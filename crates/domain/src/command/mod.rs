@@ -1,0 +1,170 @@
+//! Commands and the decisions about them: pure functions from a head and a command to events. One file a command.
+
+mod append_events;
+mod archive;
+mod create;
+mod erase;
+mod restore;
+mod update;
+
+use thiserror::Error;
+
+pub use append_events::NewEvent;
+
+use crate::conversation::Status;
+use crate::event::{ConversationCreated, ConversationUpdated, Event};
+use crate::head::Head;
+use crate::id::{AgentId, CallId, CommitId};
+use crate::position::Version;
+
+/// Something that a caller wants to happen to a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The commit that it becomes.
+    pub commit: CommitId,
+    /// The agent that the caller acts for; a conversation of another agent is as good as missing.
+    pub agent: AgentId,
+    /// What the caller believes the conversation's version to be.
+    pub expectation: Expectation,
+    /// What should happen.
+    pub action: Action,
+}
+
+/// What a caller believes a conversation's version to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expectation {
+    /// Anything: append after whatever is there.
+    Any,
+    /// This one: else somebody was faster, and the caller wants to know.
+    Exact(Version),
+}
+
+/// What should happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Begin the conversation.
+    Create(Box<ConversationCreated>),
+    /// Append events.
+    Append(Vec<NewEvent>),
+    /// Change title, metadata or provider ids.
+    Update(Box<ConversationUpdated>),
+    /// Close it for events.
+    Archive,
+    /// Open it again.
+    Restore,
+    /// Erase it for good.
+    Erase,
+}
+
+/// What follows from a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// These events, as one commit.
+    Commit(Vec<Event>),
+    /// Nothing: things are already as they should be.
+    Unchanged,
+}
+
+/// Why a command cannot be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Rejection {
+    /// There is no such conversation for this caller.
+    #[error("no such conversation")]
+    NotFound,
+    /// A conversation with this id is there already.
+    #[error("a conversation with this id exists already")]
+    AlreadyExists,
+    /// Somebody was faster.
+    #[error("the conversation is at version {current}, not at {expected}")]
+    VersionConflict {
+        /// The version that the caller believed in.
+        expected: Version,
+        /// The version that the conversation is at.
+        current: Version,
+    },
+    /// It is archived.
+    #[error("the conversation is archived: restore it first")]
+    Archived,
+    /// It was erased.
+    #[error("the conversation was erased: begin a new one")]
+    Erased,
+    /// A result for a call that is not open: it was never made, or has its result already.
+    #[error(
+        "events[{index}]: no open call with this id: it was never made, or has its result already"
+    )]
+    CallNotOpen {
+        /// The place of the event in the command.
+        index: usize,
+        /// The call.
+        call_id: CallId,
+    },
+    /// A call under the id of one that still waits.
+    #[error("events[{index}]: a call with this id still waits for its result")]
+    CallAlreadyOpen {
+        /// The place of the event in the command.
+        index: usize,
+        /// The call.
+        call_id: CallId,
+    },
+    /// A result that names another tool than its call.
+    #[error("events[{index}]: the call with this id is of another tool")]
+    ToolMismatch {
+        /// The place of the event in the command.
+        index: usize,
+        /// The call.
+        call_id: CallId,
+    },
+    /// More calls would wait than may.
+    #[error("events[{index}]: {open_max} calls wait for their results already, no more may")]
+    TooManyOpenCalls {
+        /// The place of the event in the command.
+        index: usize,
+        /// The bound.
+        open_max: usize,
+    },
+}
+
+/// Decides what follows from a command in the state that `head` tells; `None` is a conversation that is not there.
+///
+/// # Errors
+/// A [`Rejection`]: the same command on the same head is rejected again.
+pub fn decide(head: Option<&Head>, command: &Command) -> Result<Decision, Rejection> {
+    if let Action::Create(created) = &command.action {
+        return create::decide(head, command, created);
+    }
+    let head = head
+        .filter(|head| head.agent == command.agent)
+        .ok_or(Rejection::NotFound)?;
+    if head.status == Status::Erased {
+        return erase::decide_erased(&command.action);
+    }
+    if let Expectation::Exact(expected) = command.expectation
+        && expected != head.version
+    {
+        return Err(Rejection::VersionConflict {
+            expected,
+            current: head.version,
+        });
+    }
+    match &command.action {
+        Action::Create(_) => Err(Rejection::AlreadyExists),
+        Action::Append(events) => append_events::decide(head, command.commit, events),
+        Action::Update(updated) => update::decide(head, command.commit, updated),
+        Action::Archive => Ok(archive::decide(head, command.commit)),
+        Action::Restore => Ok(restore::decide(head, command.commit)),
+        Action::Erase => Ok(erase::decide(command.commit)),
+    }
+}
+
+/// An event of Hansard's own, first in its commit.
+fn lifecycle_event(commit: CommitId, fact: crate::event::Fact) -> Event {
+    Event {
+        id: crate::id::EventId::derived(commit, 0),
+        occurred_at: None,
+        metadata: None,
+        fact,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! Open an archived conversation again.
+
+use super::{Decision, lifecycle_event};
+use crate::conversation::Status;
+use crate::event::Fact;
+use crate::head::Head;
+use crate::id::CommitId;
+
+pub(super) fn decide(head: &Head, commit: CommitId) -> Decision {
+    match head.status {
+        Status::Active => Decision::Unchanged,
+        Status::Archived | Status::Erased => {
+            Decision::Commit(vec![lifecycle_event(commit, Fact::ConversationRestored)])
+        }
+    }
+}

@@ -1,0 +1,309 @@
+use uuid::Uuid;
+
+use super::*;
+use crate::bounds::{OPEN_CALLS_MAX, RECENT_COMMITS_MAX};
+use crate::commit::RequestDigest;
+use crate::content::Part;
+use crate::conversation::{ClientContext, Owner};
+use crate::event::{
+    Fact, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
+};
+use crate::head::CommitFacts;
+use crate::id::{SessionId, ToolName};
+use crate::json::JsonText;
+use crate::position::Sequence;
+use crate::time::Timestamp;
+
+fn agent(id: &str) -> AgentId {
+    AgentId::parse(id).unwrap()
+}
+
+fn created() -> Action {
+    Action::Create(Box::new(ConversationCreated {
+        agent: agent("helper"),
+        owner: Owner::Session(SessionId::parse("s1").unwrap()),
+        title: None,
+        metadata: None,
+        client_context: ClientContext::default(),
+        provider_conversation_id: None,
+    }))
+}
+
+fn append(facts: impl IntoIterator<Item = Fact>) -> Action {
+    Action::Append(
+        facts
+            .into_iter()
+            .map(|fact| NewEvent {
+                id: None,
+                occurred_at: None,
+                metadata: None,
+                fact,
+            })
+            .collect(),
+    )
+}
+
+fn said(text: &str) -> Fact {
+    Fact::MessageAppended(MessageAppended {
+        role: Role::User,
+        parts: vec![Part::Text(text.to_owned())],
+        author: None,
+        model: None,
+        provider_response_id: None,
+        finish_reason: None,
+        usage: None,
+    })
+}
+
+fn called(id: &str) -> Fact {
+    Fact::ToolCalled(ToolCalled {
+        call_id: CallId::parse(id).unwrap(),
+        tool_name: ToolName::parse("search").unwrap(),
+        input: JsonText::parse("{}").unwrap(),
+        model: None,
+        provider_response_id: None,
+        signature: None,
+    })
+}
+
+fn returned(id: &str, tool_name: Option<&str>) -> Fact {
+    Fact::ToolReturned(ToolReturned {
+        call_id: CallId::parse(id).unwrap(),
+        tool_name: tool_name.map(|name| ToolName::parse(name).unwrap()),
+        output: ToolOutput::Json(JsonText::parse("1").unwrap()),
+        outcome: ToolOutcome::Succeeded,
+    })
+}
+
+fn command(n: u128, action: Action) -> Command {
+    Command {
+        commit: CommitId(Uuid::from_u128(n)),
+        agent: agent("helper"),
+        expectation: Expectation::Any,
+        action,
+    }
+}
+
+/// Carries out each action in turn; the n-th commit is recorded at n seconds.
+fn head_after(actions: Vec<Action>) -> Option<Head> {
+    let mut head: Option<Head> = None;
+    for (n, action) in (0_u32..).zip(actions) {
+        let command = command(n.into(), action);
+        let Decision::Commit(events) = decide(head.as_ref(), &command).unwrap() else {
+            continue;
+        };
+        let facts = CommitFacts {
+            id: command.commit,
+            request_digest: RequestDigest([0; 16]),
+            recorded_at: Timestamp(i64::from(n) * 1_000_000_000),
+            events: &events,
+            body: &[],
+            previous_sequence: head.as_ref().map(|_| Sequence(n.into())),
+        };
+        head = Head::after(head.as_ref(), &facts);
+    }
+    head
+}
+
+/// What follows from `action` after `before`: the number of events, or the rejection.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "cases read better without a reference"
+)]
+fn check(before: Vec<Action>, action: Action, expected: Result<usize, Rejection>) {
+    let outcome =
+        decide(head_after(before).as_ref(), &command(99, action)).map(|decision| match decision {
+            Decision::Commit(events) => events.len(),
+            Decision::Unchanged => 0,
+        });
+    assert_eq!(outcome, expected);
+}
+
+#[test]
+fn lifecycle() {
+    check(vec![], created(), Ok(1));
+    check(vec![created()], created(), Err(Rejection::AlreadyExists));
+    check(
+        vec![created(), Action::Archive],
+        created(),
+        Err(Rejection::AlreadyExists),
+    );
+    check(
+        vec![created(), Action::Erase],
+        created(),
+        Err(Rejection::Erased),
+    );
+    check(vec![], append([said("a")]), Err(Rejection::NotFound));
+    check(vec![created()], append([said("a"), said("b")]), Ok(2));
+    check(
+        vec![created(), Action::Archive],
+        append([said("a")]),
+        Err(Rejection::Archived),
+    );
+    check(
+        vec![created(), Action::Archive, Action::Restore],
+        append([said("a")]),
+        Ok(1),
+    );
+    check(vec![created(), Action::Archive], Action::Archive, Ok(0));
+    check(vec![created()], Action::Restore, Ok(0));
+    check(vec![created(), Action::Archive], Action::Erase, Ok(1));
+    check(vec![created(), Action::Erase], Action::Erase, Ok(0));
+    check(
+        vec![created(), Action::Erase],
+        append([said("a")]),
+        Err(Rejection::Erased),
+    );
+    check(
+        vec![created(), Action::Erase],
+        Action::Restore,
+        Err(Rejection::Erased),
+    );
+    check(vec![created()], Action::Update(Box::default()), Ok(0));
+}
+
+#[test]
+fn tool_calls_and_results() {
+    let not_open = |index, id: &str| Rejection::CallNotOpen {
+        index,
+        call_id: CallId::parse(id).unwrap(),
+    };
+    let call_a = || CallId::parse("a").unwrap();
+    let open = || vec![created(), append([called("a")])];
+    check(open(), append([returned("a", None)]), Ok(1));
+    check(open(), append([returned("a", Some("search"))]), Ok(1));
+    check(
+        open(),
+        append([returned("a", Some("other"))]),
+        Err(Rejection::ToolMismatch {
+            index: 0,
+            call_id: call_a(),
+        }),
+    );
+    check(
+        open(),
+        append([said("x"), returned("b", None)]),
+        Err(not_open(1, "b")),
+    );
+    check(
+        open(),
+        append([returned("a", None), returned("a", None)]),
+        Err(not_open(1, "a")),
+    );
+    check(
+        open(),
+        append([called("a")]),
+        Err(Rejection::CallAlreadyOpen {
+            index: 0,
+            call_id: call_a(),
+        }),
+    );
+    check(open(), append([returned("a", None), called("a")]), Ok(2));
+    check(
+        vec![created()],
+        append([called("a"), returned("a", None)]),
+        Ok(2),
+    );
+    let closed = vec![
+        created(),
+        append([called("a")]),
+        append([returned("a", None)]),
+    ];
+    check(closed, append([returned("a", None)]), Err(not_open(0, "a")));
+}
+
+#[test]
+fn a_recorded_result_names_its_tool() {
+    let head = head_after(vec![created(), append([called("a")])]);
+    let decision = decide(head.as_ref(), &command(9, append([returned("a", None)]))).unwrap();
+    let Decision::Commit(events) = decision else {
+        panic!("nothing was decided")
+    };
+    assert_eq!(events[0].fact, returned("a", Some("search")));
+}
+
+#[test]
+fn open_calls_at_their_bound_and_one_past() {
+    let calls = |count: usize| append((0..count).map(|n| called(&format!("c{n}"))));
+    check(vec![created()], calls(OPEN_CALLS_MAX), Ok(OPEN_CALLS_MAX));
+    check(
+        vec![created()],
+        calls(OPEN_CALLS_MAX + 1),
+        Err(Rejection::TooManyOpenCalls {
+            index: OPEN_CALLS_MAX,
+            open_max: OPEN_CALLS_MAX,
+        }),
+    );
+}
+
+#[test]
+fn versions_that_callers_expect() {
+    let head = head_after(vec![created(), append([said("a")])]);
+    let expecting = |version| Command {
+        expectation: Expectation::Exact(Version(version)),
+        ..command(9, append([said("b")]))
+    };
+    assert!(decide(head.as_ref(), &expecting(2)).is_ok());
+    for expected in [0, 1, 3] {
+        assert_eq!(
+            decide(head.as_ref(), &expecting(expected)),
+            Err(Rejection::VersionConflict {
+                expected: Version(expected),
+                current: Version(2)
+            })
+        );
+    }
+}
+
+#[test]
+fn a_foreign_agent_sees_nothing() {
+    let head = head_after(vec![created()]);
+    for action in [append([said("a")]), Action::Archive, Action::Erase] {
+        let foreign = Command {
+            agent: agent("other"),
+            ..command(9, action)
+        };
+        assert_eq!(decide(head.as_ref(), &foreign), Err(Rejection::NotFound));
+    }
+}
+
+#[test]
+fn the_head_after_many_commits() {
+    let mut actions = vec![created()];
+    actions.extend((0..10).map(|_| append([said("a"), said("b")])));
+    let head = head_after(actions).unwrap();
+    assert_eq!(head.version, Version(21));
+    assert_eq!((head.totals.commits, head.totals.messages), (11, 20));
+    assert_eq!(head.recent.len(), RECENT_COMMITS_MAX);
+    assert!(!head.names_every_commit());
+    let last = head.recent.last().unwrap();
+    assert_eq!(
+        (last.first_version, last.last_version, last.sequence),
+        (Version(20), Version(21), None)
+    );
+    let before = head.recent[RECENT_COMMITS_MAX - 2];
+    assert_eq!(
+        (before.last_version, before.sequence),
+        (Version(19), Some(Sequence(10)))
+    );
+}
+
+#[test]
+fn the_head_names_every_commit_up_to_its_bound() {
+    let commits = |count: usize| {
+        let mut actions = vec![created()];
+        actions.extend((1..count).map(|_| append([said("a")])));
+        head_after(actions).unwrap()
+    };
+    assert!(commits(RECENT_COMMITS_MAX).names_every_commit());
+    assert!(!commits(RECENT_COMMITS_MAX + 1).names_every_commit());
+}
+
+#[test]
+fn an_erased_head_names_nobody() {
+    let head = head_after(vec![created(), append([called("a")]), Action::Erase]).unwrap();
+    assert_eq!(
+        (head.owner, head.open_calls.len(), head.version),
+        (None, 0, Version(3))
+    );
+}

@@ -1,0 +1,24 @@
+//! Change a conversation's title, metadata or provider ids.
+
+use super::{Decision, Rejection, lifecycle_event};
+use crate::conversation::Status;
+use crate::event::{ConversationUpdated, Fact};
+use crate::head::Head;
+use crate::id::CommitId;
+
+pub(super) fn decide(
+    head: &Head,
+    commit: CommitId,
+    updated: &ConversationUpdated,
+) -> Result<Decision, Rejection> {
+    if head.status == Status::Archived {
+        return Err(Rejection::Archived);
+    }
+    if *updated == ConversationUpdated::default() {
+        return Ok(Decision::Unchanged);
+    }
+    Ok(Decision::Commit(vec![lifecycle_event(
+        commit,
+        Fact::ConversationUpdated(updated.clone()),
+    )]))
+}

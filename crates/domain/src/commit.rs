@@ -1,0 +1,53 @@
+//! A commit: 1..N events appended as one atom, one message of the record.
+
+use crate::event::{Event, RecordedEvent};
+use crate::head::Head;
+use crate::id::{CommitId, ConversationId, Label, TenantId};
+use crate::position::Version;
+use crate::time::Timestamp;
+
+/// The first 16 bytes of SHA-256 over a request's canonical bytes: tells a retry from another request under the same key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestDigest(pub [u8; 16]);
+
+/// Who appended a commit: the service token's name, never the token.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Actor(pub Label);
+
+/// A commit as read back from the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// Which conversation it extends.
+    pub conversation: ConversationId,
+    /// Its id: the caller's idempotency key where one was given.
+    pub id: CommitId,
+    /// The version of its first event.
+    pub first_version: Version,
+    /// When the writer recorded it; never goes back within a conversation.
+    pub recorded_at: Timestamp,
+    /// Who appended it.
+    pub actor: Actor,
+    /// What was asked, in short.
+    pub request_digest: RequestDigest,
+    /// The head that it produces.
+    pub head: Head,
+    /// Its events, in order; the first has `first_version`.
+    pub events: Vec<Event>,
+}
+
+impl Commit {
+    /// Its events, each with its version, commit and time.
+    pub fn recorded_events(&self) -> impl Iterator<Item = RecordedEvent> + '_ {
+        self.events
+            .iter()
+            .enumerate()
+            .map(|(index, event)| RecordedEvent {
+                version: self.first_version.plus(index),
+                commit: self.id,
+                recorded_at: self.recorded_at,
+                event: event.clone(),
+            })
+    }
+}

@@ -1,0 +1,65 @@
+//! A conversation as readers see it.
+
+use crate::head::Head;
+use crate::id::{ConversationId, SessionId, TenantId, UserId};
+use crate::json::JsonText;
+use crate::position::Position;
+use crate::time::Timestamp;
+
+/// Who a conversation belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// A verified user.
+    User(UserId),
+    /// An anonymous session.
+    Session(SessionId),
+}
+
+/// What may be done with a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Open for events.
+    Active,
+    /// Kept, closed for events until restored.
+    Archived,
+    /// Gone for good; only its tombstone stands.
+    Erased,
+}
+
+/// Where the client was when the conversation began. All of it is optional.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct ClientContext {
+    /// The page that the client was on.
+    pub page_url: Option<String>,
+    /// The page before it.
+    pub referrer: Option<String>,
+    /// The client's user agent.
+    pub user_agent: Option<String>,
+    /// The client's locale: a BCP 47 tag.
+    pub locale: Option<String>,
+    /// The client's timezone: an IANA name.
+    pub timezone: Option<String>,
+    /// Whatever else the client told: a JSON object.
+    pub custom_metadata: Option<JsonText>,
+}
+
+/// A conversation's present state, without its events: a row of the read model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conversation {
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// Its id.
+    pub id: ConversationId,
+    /// The head after its last commit.
+    pub head: Head,
+    /// Where its last commit stands in the record.
+    pub position: Position,
+    /// When its first commit was recorded.
+    pub created_at: Timestamp,
+    /// Its title.
+    pub title: Option<String>,
+    /// Its metadata: a JSON object.
+    pub metadata: Option<JsonText>,
+    /// Where the client was when it began.
+    pub client_context: ClientContext,
+}

@@ -1,0 +1,250 @@
+//! The small state of a conversation after a commit, and the fold that makes it. Every commit carries its head.
+
+use crate::bounds::RECENT_COMMITS_MAX;
+use crate::chain::ChainHash;
+use crate::change::FieldChange;
+use crate::commit::RequestDigest;
+use crate::conversation::{Owner, Status};
+use crate::event::{Event, Fact, Role};
+use crate::id::{AgentId, CallId, CommitId, Label, RunId, ToolName};
+use crate::position::{Sequence, Version};
+use crate::time::Timestamp;
+
+/// All that the next decision about a conversation needs; about 200 bytes, whatever the conversation's length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The version of the last event.
+    pub version: Version,
+    /// What may be done.
+    pub status: Status,
+    /// Who it belongs to; none once erased.
+    pub owner: Option<Owner>,
+    /// The agent that speaks in it.
+    pub agent: AgentId,
+    /// The calls that wait for a result, oldest first; at most [`crate::bounds::OPEN_CALLS_MAX`].
+    pub open_calls: Vec<OpenCall>,
+    /// The generation under way.
+    pub active_run: Option<RunId>,
+    /// The provider's id of the conversation.
+    pub provider_conversation_id: Option<Label>,
+    /// The provider's id of its last response.
+    pub last_response_id: Option<Label>,
+    /// Sums over the conversation's life.
+    pub totals: Totals,
+    /// The hash chain up to and with the last commit.
+    pub chain: ChainHash,
+    /// When the last commit was recorded; never goes back.
+    pub recorded_at: Timestamp,
+    /// When something last happened: the latest of the events' own times, none later than its record. Listings sort by it.
+    pub last_event_at: Timestamp,
+    /// The latest commits, oldest first, the last of them the one that carries this head; at most [`RECENT_COMMITS_MAX`].
+    pub recent: Vec<RecentCommit>,
+}
+
+/// A call that waits for its result.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct OpenCall {
+    /// The call.
+    pub call_id: CallId,
+    /// The tool.
+    pub tool_name: ToolName,
+    /// The version of the event that made the call.
+    pub version: Version,
+}
+
+/// Sums over a conversation's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Totals {
+    /// Commits.
+    pub commits: u64,
+    /// Messages, tool calls and results not among them.
+    pub messages: u64,
+    /// Tokens read by models, cached ones among them.
+    pub input_tokens: u64,
+    /// Tokens written by models.
+    pub output_tokens: u64,
+    /// Tokens that models read from a cache.
+    pub cached_tokens: u64,
+}
+
+/// A commit that a retry can be answered from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RecentCommit {
+    /// Its id.
+    pub id: CommitId,
+    /// What was asked.
+    pub request_digest: RequestDigest,
+    /// The version of its first event.
+    pub first_version: Version,
+    /// The version of its last event.
+    pub last_version: Version,
+    /// Where it stands in its partition; `None` for the commit that carries this head, whose message says so itself.
+    pub sequence: Option<Sequence>,
+    /// When it was recorded.
+    pub recorded_at: Timestamp,
+}
+
+/// What the fold needs of a commit.
+#[derive(Debug, Clone, Copy)]
+pub struct CommitFacts<'a> {
+    /// The commit.
+    pub id: CommitId,
+    /// What was asked.
+    pub request_digest: RequestDigest,
+    /// When it is recorded.
+    pub recorded_at: Timestamp,
+    /// Its events, in order.
+    pub events: &'a [Event],
+    /// The plain encoding of its body, for the chain.
+    pub body: &'a [u8],
+    /// Where the commit before it stands; `None` for the first.
+    pub previous_sequence: Option<Sequence>,
+}
+
+impl Head {
+    /// The head after a commit: the one fold of writer and verifier.
+    ///
+    /// `None` when there is neither a previous head nor a `ConversationCreated` to begin with.
+    #[must_use]
+    pub fn after(previous: Option<&Self>, commit: &CommitFacts<'_>) -> Option<Self> {
+        let mut head = match previous {
+            Some(head) => head.clone(),
+            None => Self::beginning(commit)?,
+        };
+        if let (Some(last), Some(sequence)) = (head.recent.last_mut(), commit.previous_sequence) {
+            last.sequence = Some(sequence);
+        }
+        let first_version = head.version.next();
+        for event in commit.events {
+            head.version = head.version.next();
+            head.apply(event);
+            let happened = event
+                .occurred_at
+                .map_or(commit.recorded_at, |at| at.min(commit.recorded_at));
+            head.last_event_at = head.last_event_at.max(happened);
+        }
+        head.chain = head.chain.next(commit.body);
+        head.recorded_at = commit.recorded_at;
+        head.totals.commits += 1;
+        head.remember(commit, first_version);
+        Some(head)
+    }
+
+    /// The commit with this id, if it is one of the latest.
+    #[must_use]
+    pub fn recent_commit(&self, id: CommitId) -> Option<&RecentCommit> {
+        self.recent.iter().find(|commit| commit.id == id)
+    }
+
+    /// Whether the latest commits are all commits that there are: then an id that is not among them was never committed.
+    #[must_use]
+    pub fn names_every_commit(&self) -> bool {
+        u64::try_from(self.recent.len()).is_ok_and(|recent| recent == self.totals.commits)
+    }
+
+    /// The open call with this id.
+    #[must_use]
+    pub fn open_call(&self, id: &CallId) -> Option<&OpenCall> {
+        self.open_calls.iter().find(|call| call.call_id == *id)
+    }
+
+    fn beginning(commit: &CommitFacts<'_>) -> Option<Self> {
+        let Some(Fact::ConversationCreated(created)) =
+            commit.events.first().map(|event| &event.fact)
+        else {
+            return None;
+        };
+        Some(Self {
+            version: Version::ZERO,
+            status: Status::Active,
+            owner: Some(created.owner.clone()),
+            agent: created.agent.clone(),
+            open_calls: Vec::new(),
+            active_run: None,
+            provider_conversation_id: created.provider_conversation_id.clone(),
+            last_response_id: None,
+            totals: Totals::default(),
+            chain: ChainHash::default(),
+            recorded_at: commit.recorded_at,
+            last_event_at: Timestamp(i64::MIN),
+            recent: Vec::new(),
+        })
+    }
+
+    fn apply(&mut self, event: &Event) {
+        match &event.fact {
+            Fact::MessageAppended(message) => {
+                self.totals.messages += 1;
+                if let Some(usage) = &message.usage {
+                    self.totals.input_tokens =
+                        self.totals.input_tokens.saturating_add(usage.input_tokens);
+                    self.totals.output_tokens = self
+                        .totals
+                        .output_tokens
+                        .saturating_add(usage.output_tokens);
+                    self.totals.cached_tokens = self
+                        .totals
+                        .cached_tokens
+                        .saturating_add(usage.cached_tokens);
+                }
+                if message.role == Role::Assistant && message.provider_response_id.is_some() {
+                    self.last_response_id
+                        .clone_from(&message.provider_response_id);
+                }
+            }
+            Fact::ToolCalled(call) => self.open_calls.push(OpenCall {
+                call_id: call.call_id.clone(),
+                tool_name: call.tool_name.clone(),
+                version: self.version,
+            }),
+            Fact::ToolReturned(result) => {
+                self.open_calls
+                    .retain(|call| call.call_id != result.call_id);
+            }
+            Fact::ConversationUpdated(updated) => {
+                set(
+                    &mut self.provider_conversation_id,
+                    updated.provider_conversation_id.as_ref(),
+                );
+                set(
+                    &mut self.last_response_id,
+                    updated.last_response_id.as_ref(),
+                );
+            }
+            Fact::ConversationArchived => self.status = Status::Archived,
+            Fact::ConversationRestored => self.status = Status::Active,
+            Fact::ConversationErased => self.erase(),
+            Fact::SystemNoted(_) | Fact::ErrorOccurred(_) | Fact::ConversationCreated(_) => {}
+        }
+    }
+
+    /// Keeps what proves the erasure and nothing that names a person or repeats their words.
+    fn erase(&mut self) {
+        self.status = Status::Erased;
+        self.owner = None;
+        self.open_calls.clear();
+        self.active_run = None;
+        self.provider_conversation_id = None;
+        self.last_response_id = None;
+    }
+
+    fn remember(&mut self, commit: &CommitFacts<'_>, first_version: Version) {
+        if self.recent.len() >= RECENT_COMMITS_MAX {
+            self.recent.remove(0);
+        }
+        self.recent.push(RecentCommit {
+            id: commit.id,
+            request_digest: commit.request_digest,
+            first_version,
+            last_version: self.version,
+            sequence: None,
+            recorded_at: commit.recorded_at,
+        });
+    }
+}
+
+fn set(field: &mut Option<Label>, change: Option<&FieldChange<Label>>) {
+    if let Some(change) = change {
+        *field = change.clone().into_value();
+    }
+}

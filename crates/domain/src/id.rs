@@ -1,0 +1,236 @@
+//! The ids and names of the domain: each its own type, valid by construction.
+
+use std::fmt;
+
+use uuid::Uuid;
+
+use crate::bounds::{CONVERSATION_ID_CHARS_MAX, LABEL_BYTES_MAX, SCOPE_ID_CHARS_MAX};
+use crate::violation::{Violation, ViolationReason, check_length};
+
+/// Defines a text newtype with a checking constructor.
+macro_rules! text_newtype {
+    ($(#[$doc:meta])* $name:ident, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// Takes the text if it has the form that the type promises.
+            ///
+            /// # Errors
+            /// A [`Violation`] that says which rule is broken and the bound; its field is empty.
+            pub fn parse(text: impl Into<String>) -> Result<Self, Violation> {
+                let text: String = text.into();
+                $check(&text)?;
+                Ok(Self(text.into_boxed_str()))
+            }
+
+            /// The text, as given.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+/// Defines a UUID newtype.
+macro_rules! uuid_newtype {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            /// Takes the text if it is a UUID in any of its usual forms.
+            ///
+            /// # Errors
+            /// [`ViolationReason::Malformed`]; the field is empty.
+            pub fn parse(text: &str) -> Result<Self, Violation> {
+                Uuid::try_parse(text).map(Self).map_err(|_| {
+                    Violation::new(ViolationReason::Malformed, "is not a UUID: give 8-4-4-4-12 hexadecimal digits")
+                })
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+text_newtype!(
+    /// Who owns the data. 1 to 64 of `A-Z a-z 0-9 _ -`.
+    TenantId,
+    |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
+);
+text_newtype!(
+    /// An assistant configured by a tenant; unique in the record, so that it names its tenant. 1 to 64 of `A-Z a-z 0-9 _ -`.
+    AgentId,
+    |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
+);
+text_newtype!(
+    /// A conversation, unique in its tenant. 1 to 128 of `A-Z a-z 0-9 _ - :`.
+    ConversationId,
+    |text: &str| check_token(text, CONVERSATION_ID_CHARS_MAX, "_-:")
+);
+text_newtype!(
+    /// A verified user, as the tenant names them. 1 to 256 bytes without control characters.
+    UserId,
+    check_label
+);
+text_newtype!(
+    /// An anonymous session, as the frontend names it. 1 to 256 bytes without control characters.
+    SessionId,
+    check_label
+);
+text_newtype!(
+    /// A tool call, as the model's provider names it. 1 to 256 bytes without control characters.
+    CallId,
+    check_label
+);
+text_newtype!(
+    /// A tool's name. 1 to 256 bytes without control characters.
+    ToolName,
+    check_label
+);
+text_newtype!(
+    /// Any other short name or foreign id: a model, a provider's response, an error's type. 1 to 256 bytes without control characters.
+    Label,
+    check_label
+);
+
+/// A conversation, unique in the record.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ConversationKey {
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// The conversation.
+    pub conversation: ConversationId,
+}
+
+uuid_newtype!(
+    /// One event.
+    EventId
+);
+uuid_newtype!(
+    /// One commit; the caller's idempotency key where one was given.
+    CommitId
+);
+uuid_newtype!(
+    /// One generation by a model.
+    RunId
+);
+
+impl EventId {
+    /// The id of the event at `index` of a commit whose caller named none: the same at every retry.
+    #[must_use]
+    pub fn derived(commit: CommitId, index: usize) -> Self {
+        Self(Uuid::new_v5(
+            &commit.0,
+            &u64::try_from(index).unwrap_or(u64::MAX).to_be_bytes(),
+        ))
+    }
+}
+
+fn check_token(text: &str, chars_max: usize, extra: &str) -> Result<(), Violation> {
+    if text.is_empty() {
+        return Err(missing());
+    }
+    check_length(text.len(), chars_max)?;
+    if text
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || extra.contains(c))
+    {
+        return Ok(());
+    }
+    let extra: Vec<String> = extra.chars().map(String::from).collect();
+    Err(Violation::new(
+        ViolationReason::Malformed,
+        format!("has other characters than A-Z a-z 0-9 {}", extra.join(" ")),
+    ))
+}
+
+fn check_label(text: &str) -> Result<(), Violation> {
+    if text.is_empty() {
+        return Err(missing());
+    }
+    check_length(text.len(), LABEL_BYTES_MAX)?;
+    if text.chars().any(char::is_control) {
+        return Err(Violation::new(
+            ViolationReason::Malformed,
+            "has control characters: remove them",
+        ));
+    }
+    Ok(())
+}
+
+fn missing() -> Violation {
+    Violation::new(ViolationReason::Missing, "is required and was empty")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(outcome: Result<(), Violation>, expected: Option<ViolationReason>) {
+        assert_eq!(outcome.err().map(|violation| violation.reason), expected);
+    }
+
+    #[test]
+    fn tokens_at_their_bounds() {
+        let conversation = |text: &str| ConversationId::parse(text).map(drop);
+        check(conversation("telegram:42_a-B"), None);
+        check(conversation(&"a".repeat(128)), None);
+        check(
+            conversation(&"a".repeat(129)),
+            Some(ViolationReason::TooLong),
+        );
+        check(conversation(""), Some(ViolationReason::Missing));
+        for text in ["a.b", "a b", "a*", "a>", "ü", "a\0"] {
+            check(conversation(text), Some(ViolationReason::Malformed));
+        }
+        check(TenantId::parse("a".repeat(64)).map(drop), None);
+        check(
+            TenantId::parse("a".repeat(65)).map(drop),
+            Some(ViolationReason::TooLong),
+        );
+        check(
+            AgentId::parse("a:b").map(drop),
+            Some(ViolationReason::Malformed),
+        );
+    }
+
+    #[test]
+    fn labels_at_their_bounds() {
+        check(UserId::parse("jo@example.org é").map(drop), None);
+        check(UserId::parse("a".repeat(256)).map(drop), None);
+        check(
+            UserId::parse("a".repeat(257)).map(drop),
+            Some(ViolationReason::TooLong),
+        );
+        check(
+            CallId::parse("a\n").map(drop),
+            Some(ViolationReason::Malformed),
+        );
+        check(
+            SessionId::parse("a\0").map(drop),
+            Some(ViolationReason::Malformed),
+        );
+    }
+
+    #[test]
+    fn derived_event_ids_are_stable_and_distinct() {
+        let commit = CommitId(Uuid::from_u128(7));
+        assert_eq!(EventId::derived(commit, 1), EventId::derived(commit, 1));
+        assert_ne!(EventId::derived(commit, 1), EventId::derived(commit, 2));
+    }
+}

@@ -1,0 +1,187 @@
+//! JSON that travels and is kept verbatim: checked, never rewritten.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::bounds::JSON_DEPTH_MAX;
+use crate::violation::{Violation, ViolationReason, check_length};
+
+/// One JSON document as its author wrote it: no number, key order or white space is lost.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct JsonText(Box<str>);
+
+impl JsonText {
+    /// Takes the text if it is one JSON value, nested at most [`JSON_DEPTH_MAX`] deep.
+    ///
+    /// # Errors
+    /// [`ViolationReason::Missing`] for empty text, [`ViolationReason::InvalidJson`] with line and column otherwise.
+    pub fn parse(text: impl Into<String>) -> Result<Self, Violation> {
+        let text: String = text.into();
+        if text.is_empty() {
+            return Err(Violation::new(
+                ViolationReason::Missing,
+                "is required and was empty: give a JSON value, such as {} or null",
+            ));
+        }
+        if let Err(error) = serde_json::from_str::<&RawValue>(&text) {
+            return Err(Violation::new(
+                ViolationReason::InvalidJson,
+                format!(
+                    "is not valid JSON at line {}, column {}",
+                    error.line(),
+                    error.column()
+                ),
+            ));
+        }
+        let depth = depth_of(&text);
+        if depth > JSON_DEPTH_MAX {
+            return Err(Violation::new(
+                ViolationReason::InvalidJson,
+                format!("is nested {depth} deep, at most {JSON_DEPTH_MAX} are taken"),
+            ));
+        }
+        Ok(Self(text.into_boxed_str()))
+    }
+
+    /// Takes the text if it is a JSON object of at most `bytes_max` bytes without U+0000, raw or escaped: what metadata must be.
+    ///
+    /// # Errors
+    /// [`ViolationReason::TooLong`], [`ViolationReason::InvalidJson`] or [`ViolationReason::NulCharacter`].
+    pub fn parse_metadata(text: impl Into<String>, bytes_max: usize) -> Result<Self, Violation> {
+        let text: String = text.into();
+        check_length(text.len(), bytes_max)?;
+        let text = Self::parse(text)?;
+        let value: Value = serde_json::from_str(&text.0).map_err(|error| {
+            Violation::new(
+                ViolationReason::InvalidJson,
+                format!(
+                    "cannot be read at line {}, column {}",
+                    error.line(),
+                    error.column()
+                ),
+            )
+        })?;
+        if !value.is_object() {
+            return Err(Violation::new(
+                ViolationReason::InvalidJson,
+                "is not a JSON object",
+            ));
+        }
+        if holds_nul(&value) {
+            return Err(Violation::new(
+                ViolationReason::NulCharacter,
+                "holds U+0000, which metadata cannot keep: remove it",
+            ));
+        }
+        Ok(text)
+    }
+
+    /// Takes text that was checked when it was recorded, without checking it again.
+    #[must_use]
+    pub fn recorded(text: String) -> Self {
+        Self(text.into_boxed_str())
+    }
+
+    /// The text, byte for byte.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// How deep valid JSON is nested: 0 for a scalar, 1 for a flat array or object.
+fn depth_of(json: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+fn holds_nul(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => text.contains('\0'),
+        Value::Array(values) => values.iter().any(holds_nul),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| name.contains('\0') || holds_nul(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bounds::METADATA_BYTES_MAX;
+
+    fn check(outcome: Result<JsonText, Violation>, expected: Option<ViolationReason>) {
+        assert_eq!(outcome.err().map(|violation| violation.reason), expected);
+    }
+
+    #[test]
+    fn documents_are_kept_verbatim() {
+        for text in [
+            "0.1000000000000000055511151231257827",
+            "123456789012345678901234567890",
+            "{\"b\": 1,  \"a\":2, \"b\":3}",
+            "1e400",
+            "\"\\u0000\"",
+            " null ",
+        ] {
+            assert_eq!(JsonText::parse(text).unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused() {
+        check(JsonText::parse(""), Some(ViolationReason::Missing));
+        for text in ["{", "{} {}", "nul", "'a'", "{\"a\":01}", "\"\u{1}\""] {
+            check(JsonText::parse(text), Some(ViolationReason::InvalidJson));
+        }
+    }
+
+    #[test]
+    fn metadata_is_an_object_without_nul_within_its_bound() {
+        let metadata = |text: &str| JsonText::parse_metadata(text, METADATA_BYTES_MAX);
+        check(metadata("{\"a\":\"é\"}"), None);
+        check(metadata("[]"), Some(ViolationReason::InvalidJson));
+        check(
+            metadata("{\"a\":[\"\\u0000\"]}"),
+            Some(ViolationReason::NulCharacter),
+        );
+        check(
+            metadata("{\"\\u0000\":1}"),
+            Some(ViolationReason::NulCharacter),
+        );
+        let sized = |bytes: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(bytes - 8));
+        check(metadata(&sized(METADATA_BYTES_MAX)), None);
+        check(
+            metadata(&sized(METADATA_BYTES_MAX + 1)),
+            Some(ViolationReason::TooLong),
+        );
+    }
+
+    #[test]
+    fn nesting_at_its_bound_and_one_past() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        check(JsonText::parse(nested(JSON_DEPTH_MAX)), None);
+        check(
+            JsonText::parse(format!("\"{}\\\"[\"", "[".repeat(JSON_DEPTH_MAX + 1))),
+            None,
+        );
+        check(
+            JsonText::parse(nested(JSON_DEPTH_MAX + 1)),
+            Some(ViolationReason::InvalidJson),
+        );
+    }
+}

@@ -1,0 +1,38 @@
+//! The pure heart of Hansard: what a conversation is, what may happen to it, and what follows from what happened.
+//!
+//! This crate knows no I/O, no async, no clock and no randomness: time and ids are passed in. Writer, projector,
+//! gateway and verifier all call the same [`Head::after`] and [`Change::absorb`].
+
+pub mod access;
+pub mod bounds;
+pub mod chain;
+pub mod change;
+pub mod command;
+pub mod commit;
+pub mod content;
+pub mod conversation;
+pub mod event;
+pub mod head;
+pub mod id;
+pub mod json;
+pub mod position;
+pub mod time;
+pub mod violation;
+
+pub use access::TenantAccess;
+pub use chain::ChainHash;
+pub use change::{Change, FieldChange};
+pub use command::{Action, Command, Decision, Expectation, NewEvent, Rejection, decide};
+pub use commit::{Actor, Commit, RequestDigest};
+pub use content::{MediaSource, Part};
+pub use conversation::{ClientContext, Conversation, Owner, Status};
+pub use event::{Event, EventKind, Fact, RecordedEvent};
+pub use head::{CommitFacts, Head, OpenCall, RecentCommit, Totals};
+pub use id::{
+    AgentId, CallId, CommitId, ConversationId, ConversationKey, EventId, Label, RunId, SessionId,
+    TenantId, ToolName, UserId,
+};
+pub use json::JsonText;
+pub use position::{Partition, Position, Sequence, Version};
+pub use time::Timestamp;
+pub use violation::{Violation, ViolationReason};

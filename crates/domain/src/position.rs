@@ -1,0 +1,111 @@
+//! Where things stand: versions inside a conversation, sequences and partitions in the record.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use crate::id::{ConversationId, TenantId};
+
+/// The dense number of an event in its conversation: 1, 2, 3 … without gaps. 0 is "before the first".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Version(pub u64);
+
+impl Version {
+    /// Before the first event.
+    pub const ZERO: Self = Self(0);
+
+    /// The version after `count` more events.
+    #[must_use]
+    pub fn plus(self, count: usize) -> Self {
+        Self(
+            self.0
+                .saturating_add(u64::try_from(count).unwrap_or(u64::MAX)),
+        )
+    }
+
+    /// The version one later.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A sequence of a `JetStream` stream. Strictly growing, with legitimate holes after an erasure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Sequence(pub u64);
+
+impl fmt::Display for Sequence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A shard of conversations: one stream of the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Partition(pub u16);
+
+impl Partition {
+    /// The partition that a conversation lives in, of `count` partitions. Fixed for the life of a record.
+    ///
+    /// The first eight bytes of SHA-256 over tenant, a zero byte and conversation, big-endian, modulo `count`.
+    #[must_use]
+    pub fn of(tenant: &TenantId, conversation: &ConversationId, count: u16) -> Self {
+        let digest = Sha256::new()
+            .chain_update(tenant.as_str())
+            .chain_update([0])
+            .chain_update(conversation.as_str())
+            .finalize();
+        let hash = digest
+            .iter()
+            .take(8)
+            .fold(0_u64, |hash, byte| (hash << 8) | u64::from(*byte));
+        Self(u16::try_from(hash % u64::from(count.max(1))).unwrap_or(0))
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Where a commit stands in the record. Handed to callers as an opaque token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The stream.
+    pub partition: Partition,
+    /// The message in it.
+    pub sequence: Sequence,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_never_move() {
+        let tenant = TenantId::parse("acme").unwrap();
+        let place = |id: &str| Partition::of(&tenant, &ConversationId::parse(id).unwrap(), 8).0;
+        assert_eq!(["a", "b", "c", "d"].map(place), [1, 5, 4, 0]);
+    }
+
+    #[test]
+    fn partitions_are_even() {
+        let tenant = TenantId::parse("acme").unwrap();
+        let mut counts = [0_u32; 8];
+        for n in 0..8_000 {
+            let id = ConversationId::parse(format!("c{n}")).unwrap();
+            counts[usize::from(Partition::of(&tenant, &id, 8).0)] += 1;
+        }
+        assert!(
+            counts.iter().all(|count| (900..1_100).contains(count)),
+            "{counts:?}"
+        );
+    }
+}

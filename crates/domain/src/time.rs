@@ -1,0 +1,60 @@
+//! Time as the domain sees it: a number that is passed in.
+
+/// Nanoseconds since the Unix epoch, UTC. Covers the years 1677 to 2262.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(pub i64);
+
+/// Nanoseconds in a second.
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
+
+impl Timestamp {
+    /// From seconds and nanoseconds since the epoch; `None` outside the range.
+    #[must_use]
+    pub fn from_parts(seconds: i64, nanos: u32) -> Option<Self> {
+        if i64::from(nanos) >= NANOS_PER_SECOND {
+            return None;
+        }
+        seconds
+            .checked_mul(NANOS_PER_SECOND)?
+            .checked_add(i64::from(nanos))
+            .map(Self)
+    }
+
+    /// Whole seconds since the epoch, rounded down.
+    #[must_use]
+    pub fn seconds(self) -> i64 {
+        self.0.div_euclid(NANOS_PER_SECOND)
+    }
+
+    /// The nanoseconds past [`Timestamp::seconds`], 0 to 999,999,999.
+    #[must_use]
+    pub fn subsecond_nanos(self) -> u32 {
+        u32::try_from(self.0.rem_euclid(NANOS_PER_SECOND)).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_round_trip_also_before_the_epoch() {
+        for nanos in [
+            0,
+            1,
+            -1,
+            999_999_999,
+            -999_999_999,
+            i64::MAX,
+            i64::MIN + NANOS_PER_SECOND,
+        ] {
+            let time = Timestamp(nanos);
+            assert_eq!(
+                Timestamp::from_parts(time.seconds(), time.subsecond_nanos()),
+                Some(time)
+            );
+        }
+        assert_eq!(Timestamp::from_parts(0, 1_000_000_000), None);
+        assert_eq!(Timestamp::from_parts(i64::MAX, 0), None);
+    }
+}

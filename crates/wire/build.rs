@@ -1,0 +1,28 @@
+//! Compiles `proto/` with protox, so that no protoc is needed.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::{env, fs};
+
+use prost::Message as _;
+
+const FILES: [&str; 6] = [
+    "hansard/event/v1/content.proto",
+    "hansard/event/v1/event.proto",
+    "hansard/event/v1/commit.proto",
+    "hansard/write/v1/write.proto",
+    "hansard/read/v1/read.proto",
+    "hansard/operate/v1/registry.proto",
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("../../proto");
+    println!("cargo::rerun-if-changed={}", root.display());
+    let descriptors = protox::compile(FILES, [&root])?;
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    fs::write(out.join("descriptors.bin"), descriptors.encode_to_vec())?;
+    tonic_prost_build::configure()
+        .bytes(".")
+        .compile_fds(descriptors)?;
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Owners, client contexts and statuses.
+
+use domain::{ClientContext, Owner, SessionId, Status, UserId, Violation, ViolationReason};
+
+use crate::optional::{client_text, json_text, metadata};
+use crate::proto::event::v1 as proto;
+
+/// An owner as protobuf writes it.
+#[must_use]
+pub fn owner_to_proto(owner: &Owner) -> proto::Owner {
+    use proto::owner::Kind;
+    let kind = match owner {
+        Owner::User(id) => Kind::UserId(id.as_str().to_owned()),
+        Owner::Session(id) => Kind::SessionId(id.as_str().to_owned()),
+    };
+    proto::Owner { kind: Some(kind) }
+}
+
+/// An owner as the domain keeps it.
+///
+/// # Errors
+/// [`ViolationReason::Missing`] without one, else as the id's own `parse`, with the field named.
+pub fn owner_from_proto(owner: Option<proto::Owner>) -> Result<Owner, Violation> {
+    use proto::owner::Kind;
+    match owner.and_then(|owner| owner.kind) {
+        Some(Kind::UserId(id)) => UserId::parse(id)
+            .map(Owner::User)
+            .map_err(|violation| violation.within("user_id")),
+        Some(Kind::SessionId(id)) => SessionId::parse(id)
+            .map(Owner::Session)
+            .map_err(|violation| violation.within("session_id")),
+        None => Err(Violation::new(
+            ViolationReason::Missing,
+            "is required: set user_id or session_id",
+        )),
+    }
+}
+
+/// A client context as protobuf writes it.
+#[must_use]
+pub fn client_context_to_proto(context: &ClientContext) -> proto::ClientContext {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    proto::ClientContext {
+        page_url: text(&context.page_url),
+        referrer: text(&context.referrer),
+        user_agent: text(&context.user_agent),
+        locale: text(&context.locale),
+        timezone: text(&context.timezone),
+        custom_metadata_json: json_text(context.custom_metadata.as_ref()),
+    }
+}
+
+/// A client context as the domain keeps it; none is an empty one.
+///
+/// # Errors
+/// The first field that breaks its bound or holds U+0000.
+pub fn client_context_from_proto(
+    context: Option<proto::ClientContext>,
+) -> Result<ClientContext, Violation> {
+    let context = context.unwrap_or_default();
+    Ok(ClientContext {
+        page_url: client_text(context.page_url, "page_url")?,
+        referrer: client_text(context.referrer, "referrer")?,
+        user_agent: client_text(context.user_agent, "user_agent")?,
+        locale: client_text(context.locale, "locale")?,
+        timezone: client_text(context.timezone, "timezone")?,
+        custom_metadata: metadata(context.custom_metadata_json, "custom_metadata_json")?,
+    })
+}
+
+/// A status as protobuf writes it.
+#[must_use]
+pub fn status_to_proto(status: Status) -> proto::ConversationStatus {
+    match status {
+        Status::Active => proto::ConversationStatus::Active,
+        Status::Archived => proto::ConversationStatus::Archived,
+        Status::Erased => proto::ConversationStatus::Erased,
+    }
+}
+
+/// A status as the domain keeps it; `None` for one that is not given.
+#[must_use]
+pub fn status_from_proto(status: proto::ConversationStatus) -> Option<Status> {
+    match status {
+        proto::ConversationStatus::Unspecified => None,
+        proto::ConversationStatus::Active => Some(Status::Active),
+        proto::ConversationStatus::Archived => Some(Status::Archived),
+        proto::ConversationStatus::Erased => Some(Status::Erased),
+    }
+}

@@ -1,0 +1,246 @@
+//! Events as the domain keeps them, from what callers give or the record holds.
+
+use domain::bounds::TITLE_BYTES_MAX;
+use domain::event::{
+    ConversationCreated, ConversationUpdated, ErrorOccurred, MessageAppended, Role, SystemNoted,
+    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+};
+use domain::{
+    AgentId, CallId, Event, EventId, Fact, FieldChange, JsonText, Label, NewEvent, ToolName,
+    Violation, ViolationReason,
+};
+
+use crate::content;
+use crate::conversation::{client_context_from_proto, owner_from_proto};
+use crate::optional::{label, metadata, text};
+use crate::proto::event::v1 as proto;
+use crate::time;
+
+/// An event as the record keeps it.
+///
+/// # Errors
+/// What does not convert is corrupt, or written by a later version of Hansard.
+pub fn from_proto(event: proto::Event) -> Result<Event, Violation> {
+    let parts = parts_of(event)?;
+    let Some(id) = parts.id else {
+        return Err(missing("is required").within("event_id"));
+    };
+    Ok(Event {
+        id,
+        occurred_at: parts.occurred_at,
+        metadata: parts.metadata,
+        fact: parts.fact,
+    })
+}
+
+/// An event as a caller gives it.
+///
+/// # Errors
+/// The first field that breaks a rule, by its path in the event. Lifecycle facts are refused.
+pub fn new_event_from_proto(event: proto::Event) -> Result<NewEvent, Violation> {
+    let event = parts_of(event)?;
+    match event.fact {
+        Fact::MessageAppended(_)
+        | Fact::ToolCalled(_)
+        | Fact::ToolReturned(_)
+        | Fact::SystemNoted(_)
+        | Fact::ErrorOccurred(_) => Ok(event),
+        Fact::ConversationCreated(_)
+        | Fact::ConversationUpdated(_)
+        | Fact::ConversationArchived
+        | Fact::ConversationRestored
+        | Fact::ConversationErased => Err(Violation::new(
+            ViolationReason::Malformed,
+            "is a lifecycle event: call the rpc of its own",
+        )
+        .within("fact")),
+    }
+}
+
+fn parts_of(event: proto::Event) -> Result<NewEvent, Violation> {
+    let id = match event.event_id.as_str() {
+        "" => None,
+        id => Some(EventId::parse(id).map_err(|violation| violation.within("event_id"))?),
+    };
+    let occurred_at = event.occurred_at.map(time::from_proto).transpose();
+    Ok(NewEvent {
+        id,
+        occurred_at: occurred_at.map_err(|violation| violation.within("occurred_at"))?,
+        metadata: metadata(event.metadata_json, "metadata_json")?,
+        fact: fact(event.fact)?,
+    })
+}
+
+fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
+    use proto::event::Fact as Proto;
+    let within = |name: &'static str| move |violation: Violation| violation.within(name);
+    match fact {
+        None => Err(missing("is required: set one of the event's facts").within("fact")),
+        Some(Proto::MessageAppended(message)) => message_appended(message)
+            .map(Fact::MessageAppended)
+            .map_err(within("message_appended")),
+        Some(Proto::ToolCalled(call)) => tool_called(call)
+            .map(Fact::ToolCalled)
+            .map_err(within("tool_called")),
+        Some(Proto::ToolReturned(result)) => tool_returned(result)
+            .map(Fact::ToolReturned)
+            .map_err(within("tool_returned")),
+        Some(Proto::SystemNoted(note)) => system_noted(note)
+            .map(Fact::SystemNoted)
+            .map_err(within("system_noted")),
+        Some(Proto::ErrorOccurred(error)) => error_occurred(error)
+            .map(Fact::ErrorOccurred)
+            .map_err(within("error_occurred")),
+        Some(Proto::ConversationCreated(created)) => conversation_created(created)
+            .map(Fact::ConversationCreated)
+            .map_err(within("conversation_created")),
+        Some(Proto::ConversationUpdated(updated)) => conversation_updated(updated)
+            .map(Fact::ConversationUpdated)
+            .map_err(within("conversation_updated")),
+        Some(Proto::ConversationArchived(_)) => Ok(Fact::ConversationArchived),
+        Some(Proto::ConversationRestored(_)) => Ok(Fact::ConversationRestored),
+        Some(Proto::ConversationErased(_)) => Ok(Fact::ConversationErased),
+    }
+}
+
+fn message_appended(message: proto::MessageAppended) -> Result<MessageAppended, Violation> {
+    let role = match message.role() {
+        proto::Role::Unspecified => {
+            return Err(missing("is required: a role that this version knows").within("role"));
+        }
+        proto::Role::User => Role::User,
+        proto::Role::Assistant => Role::Assistant,
+        proto::Role::System => Role::System,
+        proto::Role::Developer => Role::Developer,
+    };
+    Ok(MessageAppended {
+        role,
+        parts: content::from_proto(message.parts).map_err(|violation| violation.within("parts"))?,
+        author: label(message.author, "author")?,
+        model: label(message.model, "model")?,
+        provider_response_id: label(message.provider_response_id, "provider_response_id")?,
+        finish_reason: label(message.finish_reason, "finish_reason")?,
+        usage: message.usage.map(usage),
+    })
+}
+
+fn usage(usage: proto::Usage) -> Usage {
+    Usage {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cached_tokens: usage.cached_tokens,
+        reasoning_tokens: usage.reasoning_tokens,
+    }
+}
+
+fn tool_called(call: proto::ToolCalled) -> Result<ToolCalled, Violation> {
+    Ok(ToolCalled {
+        call_id: call_id(call.call_id)?,
+        tool_name: tool_name(call.tool_name)?,
+        input: JsonText::parse(call.input_json)
+            .map_err(|violation| violation.within("input_json"))?,
+        model: label(call.model, "model")?,
+        provider_response_id: label(call.provider_response_id, "provider_response_id")?,
+        signature: call.signature,
+    })
+}
+
+fn tool_returned(result: proto::ToolReturned) -> Result<ToolReturned, Violation> {
+    use proto::tool_returned::Output;
+    let outcome = match result.outcome() {
+        proto::ToolOutcome::Unspecified | proto::ToolOutcome::Succeeded => ToolOutcome::Succeeded,
+        proto::ToolOutcome::Failed => ToolOutcome::Failed,
+    };
+    let output = match result.output {
+        None => {
+            return Err(missing("is required: set output_json or output_parts").within("output"));
+        }
+        Some(Output::OutputJson(json)) => ToolOutput::Json(
+            JsonText::parse(json).map_err(|violation| violation.within("output_json"))?,
+        ),
+        Some(Output::OutputParts(parts)) => ToolOutput::Parts(
+            content::from_proto(parts.parts)
+                .map_err(|violation| violation.within("parts").within("output_parts"))?,
+        ),
+    };
+    let named = match result.tool_name.as_str() {
+        "" => None,
+        _ => Some(tool_name(result.tool_name)?),
+    };
+    Ok(ToolReturned {
+        call_id: call_id(result.call_id)?,
+        tool_name: named,
+        output,
+        outcome,
+    })
+}
+
+fn system_noted(note: proto::SystemNoted) -> Result<SystemNoted, Violation> {
+    Ok(SystemNoted {
+        topic: label(note.topic, "topic")?,
+        text: note.text,
+    })
+}
+
+fn error_occurred(error: proto::ErrorOccurred) -> Result<ErrorOccurred, Violation> {
+    Ok(ErrorOccurred {
+        error_type: Label::parse(error.error_type)
+            .map_err(|violation| violation.within("error_type"))?,
+        message: error.message,
+    })
+}
+
+fn conversation_created(
+    created: proto::ConversationCreated,
+) -> Result<ConversationCreated, Violation> {
+    Ok(ConversationCreated {
+        agent: AgentId::parse(created.agent_id)
+            .map_err(|violation| violation.within("agent_id"))?,
+        owner: owner_from_proto(created.owner).map_err(|violation| violation.within("owner"))?,
+        title: text(created.title, TITLE_BYTES_MAX, "title")?,
+        metadata: metadata(created.metadata_json, "metadata_json")?,
+        client_context: client_context_from_proto(created.client_context)
+            .map_err(|violation| violation.within("client_context"))?,
+        provider_conversation_id: label(
+            created.provider_conversation_id,
+            "provider_conversation_id",
+        )?,
+    })
+}
+
+fn conversation_updated(
+    updated: proto::ConversationUpdated,
+) -> Result<ConversationUpdated, Violation> {
+    Ok(ConversationUpdated {
+        title: changed(updated.title, |title| text(title, TITLE_BYTES_MAX, "title"))?,
+        metadata: changed(updated.metadata_json, |json| {
+            metadata(json, "metadata_json")
+        })?,
+        provider_conversation_id: changed(updated.provider_conversation_id, |id| {
+            label(id, "provider_conversation_id")
+        })?,
+        last_response_id: changed(updated.last_response_id, |id| label(id, "last_response_id"))?,
+    })
+}
+
+/// Not set is untouched; set and empty is cleared.
+fn changed<T>(
+    value: Option<String>,
+    parse: impl Fn(String) -> Result<Option<T>, Violation>,
+) -> Result<Option<FieldChange<T>>, Violation> {
+    value
+        .map(|value| parse(value).map(FieldChange::to))
+        .transpose()
+}
+
+fn call_id(id: String) -> Result<CallId, Violation> {
+    CallId::parse(id).map_err(|violation| violation.within("call_id"))
+}
+
+fn tool_name(name: String) -> Result<ToolName, Violation> {
+    ToolName::parse(name).map_err(|violation| violation.within("tool_name"))
+}
+
+fn missing(description: &str) -> Violation {
+    Violation::new(ViolationReason::Missing, description)
+}

@@ -1,0 +1,36 @@
+//! Events, both ways: as callers give them (checked) and as the record keeps them.
+
+mod from_proto;
+mod to_proto;
+
+pub use from_proto::{from_proto, new_event_from_proto};
+pub use to_proto::to_proto;
+
+use domain::EventKind;
+
+use crate::proto::read::v1 as read;
+
+/// A kind as protobuf writes it.
+#[must_use]
+pub fn kind_to_proto(kind: EventKind) -> read::EventKind {
+    match kind {
+        EventKind::MessageAppended => read::EventKind::MessageAppended,
+        EventKind::ToolCalled => read::EventKind::ToolCalled,
+        EventKind::ToolReturned => read::EventKind::ToolReturned,
+        EventKind::SystemNoted => read::EventKind::SystemNoted,
+        EventKind::ErrorOccurred => read::EventKind::ErrorOccurred,
+        EventKind::ConversationCreated => read::EventKind::ConversationCreated,
+        EventKind::ConversationUpdated => read::EventKind::ConversationUpdated,
+        EventKind::ConversationArchived => read::EventKind::ConversationArchived,
+        EventKind::ConversationRestored => read::EventKind::ConversationRestored,
+        EventKind::ConversationErased => read::EventKind::ConversationErased,
+    }
+}
+
+/// A kind as the domain keeps it; `None` for one that is not given.
+#[must_use]
+pub fn kind_from_proto(kind: read::EventKind) -> Option<EventKind> {
+    EventKind::ALL
+        .into_iter()
+        .find(|candidate| kind_to_proto(*candidate) == kind)
+}

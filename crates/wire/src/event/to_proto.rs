@@ -1,0 +1,150 @@
+//! Events as protobuf writes them.
+
+use domain::event::{
+    ConversationCreated, ConversationUpdated, MessageAppended, Role, ToolCalled, ToolOutcome,
+    ToolOutput, ToolReturned, Usage,
+};
+use domain::{Event, Fact, FieldChange, JsonText, Label};
+
+use crate::content;
+use crate::conversation::{client_context_to_proto, owner_to_proto};
+use crate::optional::{json_text, label_text};
+use crate::proto::event::v1 as proto;
+use crate::time;
+
+/// An event as protobuf writes it.
+#[must_use]
+pub fn to_proto(event: &Event) -> proto::Event {
+    proto::Event {
+        event_id: event.id.to_string(),
+        occurred_at: event.occurred_at.map(time::to_proto),
+        metadata_json: json_text(event.metadata.as_ref()),
+        fact: Some(fact(&event.fact)),
+    }
+}
+
+fn fact(fact: &Fact) -> proto::event::Fact {
+    use proto::event::Fact as Proto;
+    match fact {
+        Fact::MessageAppended(message) => Proto::MessageAppended(message_appended(message)),
+        Fact::ToolCalled(call) => Proto::ToolCalled(tool_called(call)),
+        Fact::ToolReturned(result) => Proto::ToolReturned(tool_returned(result)),
+        Fact::SystemNoted(note) => Proto::SystemNoted(proto::SystemNoted {
+            topic: label_text(note.topic.as_ref()),
+            text: note.text.clone(),
+        }),
+        Fact::ErrorOccurred(error) => Proto::ErrorOccurred(proto::ErrorOccurred {
+            error_type: error.error_type.as_str().to_owned(),
+            message: error.message.clone(),
+        }),
+        Fact::ConversationCreated(created) => {
+            Proto::ConversationCreated(conversation_created(created))
+        }
+        Fact::ConversationUpdated(updated) => {
+            Proto::ConversationUpdated(conversation_updated(updated))
+        }
+        Fact::ConversationArchived => Proto::ConversationArchived(proto::ConversationArchived {}),
+        Fact::ConversationRestored => Proto::ConversationRestored(proto::ConversationRestored {}),
+        Fact::ConversationErased => Proto::ConversationErased(proto::ConversationErased {}),
+    }
+}
+
+fn message_appended(message: &MessageAppended) -> proto::MessageAppended {
+    proto::MessageAppended {
+        role: role(message.role).into(),
+        parts: content::to_proto(&message.parts),
+        author: label_text(message.author.as_ref()),
+        model: label_text(message.model.as_ref()),
+        provider_response_id: label_text(message.provider_response_id.as_ref()),
+        finish_reason: label_text(message.finish_reason.as_ref()),
+        usage: message.usage.as_ref().map(usage),
+    }
+}
+
+fn role(role: Role) -> proto::Role {
+    match role {
+        Role::User => proto::Role::User,
+        Role::Assistant => proto::Role::Assistant,
+        Role::System => proto::Role::System,
+        Role::Developer => proto::Role::Developer,
+    }
+}
+
+fn usage(usage: &Usage) -> proto::Usage {
+    proto::Usage {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cached_tokens: usage.cached_tokens,
+        reasoning_tokens: usage.reasoning_tokens,
+    }
+}
+
+fn tool_called(call: &ToolCalled) -> proto::ToolCalled {
+    proto::ToolCalled {
+        call_id: call.call_id.as_str().to_owned(),
+        tool_name: call.tool_name.as_str().to_owned(),
+        input_json: call.input.as_str().to_owned(),
+        model: label_text(call.model.as_ref()),
+        provider_response_id: label_text(call.provider_response_id.as_ref()),
+        signature: call.signature.clone(),
+    }
+}
+
+fn tool_returned(result: &ToolReturned) -> proto::ToolReturned {
+    use proto::tool_returned::Output;
+    let output = match &result.output {
+        ToolOutput::Json(json) => Output::OutputJson(json.as_str().to_owned()),
+        ToolOutput::Parts(parts) => Output::OutputParts(proto::Parts {
+            parts: content::to_proto(parts),
+        }),
+    };
+    let outcome = match result.outcome {
+        ToolOutcome::Succeeded => proto::ToolOutcome::Succeeded,
+        ToolOutcome::Failed => proto::ToolOutcome::Failed,
+    };
+    proto::ToolReturned {
+        call_id: result.call_id.as_str().to_owned(),
+        tool_name: result
+            .tool_name
+            .as_ref()
+            .map(|name| name.as_str().to_owned())
+            .unwrap_or_default(),
+        output: Some(output),
+        outcome: outcome.into(),
+    }
+}
+
+fn conversation_created(created: &ConversationCreated) -> proto::ConversationCreated {
+    proto::ConversationCreated {
+        agent_id: created.agent.as_str().to_owned(),
+        owner: Some(owner_to_proto(&created.owner)),
+        title: created.title.clone().unwrap_or_default(),
+        metadata_json: json_text(created.metadata.as_ref()),
+        client_context: Some(client_context_to_proto(&created.client_context)),
+        provider_conversation_id: label_text(created.provider_conversation_id.as_ref()),
+    }
+}
+
+fn conversation_updated(updated: &ConversationUpdated) -> proto::ConversationUpdated {
+    proto::ConversationUpdated {
+        title: changed(updated.title.as_ref(), Clone::clone),
+        metadata_json: changed(updated.metadata.as_ref(), |json: &JsonText| {
+            json.as_str().to_owned()
+        }),
+        provider_conversation_id: changed(
+            updated.provider_conversation_id.as_ref(),
+            |label: &Label| label.as_str().to_owned(),
+        ),
+        last_response_id: changed(updated.last_response_id.as_ref(), |label: &Label| {
+            label.as_str().to_owned()
+        }),
+    }
+}
+
+/// Untouched is not set; cleared is set and empty.
+fn changed<T>(change: Option<&FieldChange<T>>, text: impl Fn(&T) -> String) -> Option<String> {
+    change.map(|change| match change {
+        FieldChange::Set(value) => text(value),
+        FieldChange::Clear => String::new(),
+    })
+}

@@ -1,0 +1,13 @@
+//! How things look on the wire and in the record: the generated protobuf and gRPC code, and its conversions to and from
+//! the domain. Knows no I/O. Old events are upcast here when they are read, never rewritten.
+
+pub mod commit;
+pub mod content;
+pub mod conversation;
+pub mod event;
+pub mod head;
+pub mod optional;
+pub mod proto;
+pub mod status;
+pub mod time;
+pub mod token;

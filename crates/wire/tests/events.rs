@@ -1,0 +1,418 @@
+//! Events and commits on the wire: golden bytes that must never change, and round trips.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+use bytes::Bytes;
+use domain::bounds::EVENT_BYTES_MAX;
+use domain::event::{
+    ConversationCreated, ConversationUpdated, ErrorOccurred, MessageAppended, Role, SystemNoted,
+    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+};
+use domain::{
+    Actor, AgentId, CallId, ChainHash, ClientContext, CommitId, ConversationId, Event, EventId,
+    Fact, FieldChange, JsonText, Label, MediaSource, NewEvent, Owner, Part, RequestDigest,
+    Sequence, SessionId, TenantId, Timestamp, ToolName, UserId, Version, ViolationReason,
+};
+use proptest::prelude::*;
+use prost::Message as _;
+use uuid::Uuid;
+use wire::commit::{COMPRESSED_FROM_BYTES, CorruptCommit, Draft, Sealed, open, open_head, seal};
+
+#[expect(clippy::unnecessary_wraps, reason = "labels are optional nearly everywhere")]
+fn label(text: &str) -> Option<Label> {
+    Some(Label::parse(text).unwrap())
+}
+
+fn json(text: &str) -> JsonText {
+    JsonText::parse(text).unwrap()
+}
+
+fn event(fact: Fact) -> Event {
+    Event {
+        id: EventId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001)),
+        occurred_at: Some(Timestamp(1_700_000_000_123_456_789)),
+        metadata: Some(json("{\"k\":1.0}")),
+        fact,
+    }
+}
+
+fn every_part() -> Vec<Part> {
+    vec![
+        Part::Text("a\0b é".to_owned()),
+        Part::Image {
+            source: MediaSource::Url("https://example.org/a.png".to_owned()),
+            media_type: label("image/png"),
+            detail: label("low"),
+        },
+        Part::File {
+            source: MediaSource::FileId("file_1".to_owned()),
+            media_type: None,
+            filename: label("a.pdf"),
+        },
+        Part::Thinking {
+            text: "hm".to_owned(),
+            signature: Some("c2ln".to_owned()),
+        },
+        Part::Thinking {
+            text: String::new(),
+            signature: None,
+        },
+        Part::RedactedThinking("ZW5j".to_owned()),
+        Part::Refusal("no".to_owned()),
+        Part::ProviderItem {
+            provider: label("openai").unwrap(),
+            item: json("{\"b\":1, \"a\":2e400}"),
+        },
+    ]
+}
+
+fn message() -> Fact {
+    Fact::MessageAppended(MessageAppended {
+        role: Role::Assistant,
+        parts: every_part(),
+        author: label("Ann"),
+        model: label("m-1"),
+        provider_response_id: label("resp_1"),
+        finish_reason: label("stop"),
+        usage: Some(Usage {
+            input_tokens: 9,
+            output_tokens: 8,
+            cached_tokens: 7,
+            reasoning_tokens: 6,
+        }),
+    })
+}
+
+fn created() -> Fact {
+    Fact::ConversationCreated(ConversationCreated {
+        agent: AgentId::parse("helper").unwrap(),
+        owner: Owner::Session(SessionId::parse("s-1").unwrap()),
+        title: Some("Title".to_owned()),
+        metadata: Some(json("{}")),
+        client_context: ClientContext {
+            page_url: Some("https://example.org/".to_owned()),
+            referrer: Some("https://example.net/".to_owned()),
+            user_agent: Some("agent/1".to_owned()),
+            locale: Some("de-AT".to_owned()),
+            timezone: Some("Europe/Vienna".to_owned()),
+            custom_metadata: Some(json("{\"plan\":\"pro\"}")),
+        },
+        provider_conversation_id: label("conv_1"),
+    })
+}
+
+/// Each kind of fact, with every field set, and the bytes that it has been kept as since it was first written.
+fn every_fact() -> Vec<(&'static str, Fact)> {
+    vec![
+        ("message_appended", message()),
+        (
+            "tool_called",
+            Fact::ToolCalled(ToolCalled {
+                call_id: CallId::parse("call_1").unwrap(),
+                tool_name: ToolName::parse("search").unwrap(),
+                input: json("{\"n\": 0.10000000000000000555}"),
+                model: label("m-1"),
+                provider_response_id: label("resp_1"),
+                signature: Some("c2ln".to_owned()),
+            }),
+        ),
+        (
+            "tool_returned_json",
+            Fact::ToolReturned(ToolReturned {
+                call_id: CallId::parse("call_1").unwrap(),
+                tool_name: Some(ToolName::parse("search").unwrap()),
+                output: ToolOutput::Json(json("[1, 2]")),
+                outcome: ToolOutcome::Failed,
+            }),
+        ),
+        (
+            "tool_returned_parts",
+            Fact::ToolReturned(ToolReturned {
+                call_id: CallId::parse("call_1").unwrap(),
+                tool_name: Some(ToolName::parse("search").unwrap()),
+                output: ToolOutput::Parts(vec![Part::Text("ok".to_owned())]),
+                outcome: ToolOutcome::Succeeded,
+            }),
+        ),
+        (
+            "system_noted",
+            Fact::SystemNoted(SystemNoted {
+                topic: label("truncation"),
+                text: "cut".to_owned(),
+            }),
+        ),
+        (
+            "error_occurred",
+            Fact::ErrorOccurred(ErrorOccurred {
+                error_type: label("rate_limit").unwrap(),
+                message: "slow down".to_owned(),
+            }),
+        ),
+        ("conversation_created", created()),
+        (
+            "conversation_updated",
+            Fact::ConversationUpdated(ConversationUpdated {
+                title: Some(FieldChange::Clear),
+                metadata: Some(FieldChange::Set(json("{}"))),
+                provider_conversation_id: None,
+                last_response_id: Some(FieldChange::Set(label("resp_2").unwrap())),
+            }),
+        ),
+        ("conversation_archived", Fact::ConversationArchived),
+        ("conversation_restored", Fact::ConversationRestored),
+        ("conversation_erased", Fact::ConversationErased),
+    ]
+}
+
+#[test]
+fn golden_bytes() {
+    let lines: Vec<String> = every_fact()
+        .into_iter()
+        .map(|(name, fact)| {
+            let bytes = wire::event::to_proto(&event(fact)).encode_to_vec();
+            format!(
+                "{name} {}",
+                bytes
+                    .iter()
+                    .map(|byte| format!("{byte:02x}"))
+                    .collect::<String>()
+            )
+        })
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn every_event_round_trips() {
+    for (name, fact) in every_fact() {
+        let event = event(fact);
+        let bytes = wire::event::to_proto(&event).encode_to_vec();
+        assert_eq!(
+            wire::commit::decode_event(bytes.into()),
+            Ok(event),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn lifecycle_events_are_not_taken_from_callers() {
+    for (name, fact) in every_fact() {
+        let proto = wire::event::to_proto(&event(fact.clone()));
+        let taken: Result<NewEvent, _> = wire::event::new_event_from_proto(proto);
+        match name.starts_with("conversation_") {
+            true => assert_eq!(taken.unwrap_err().field, "fact", "{name}"),
+            false => assert_eq!(taken.unwrap().fact, fact, "{name}"),
+        }
+    }
+}
+
+struct Writer {
+    tenant: TenantId,
+    conversation: ConversationId,
+    actor: Actor,
+}
+
+impl Writer {
+    fn new() -> Self {
+        Self {
+            tenant: TenantId::parse("acme").unwrap(),
+            conversation: ConversationId::parse("c1").unwrap(),
+            actor: Actor(Label::parse("tests").unwrap()),
+        }
+    }
+
+    fn seal(
+        &self,
+        n: u128,
+        events: &[Event],
+        previous: Option<(&Sealed, u64)>,
+    ) -> Result<Sealed, domain::Violation> {
+        let draft = Draft {
+            tenant: &self.tenant,
+            conversation: &self.conversation,
+            id: CommitId(Uuid::from_u128(n)),
+            request_digest: RequestDigest([1; 16]),
+            recorded_at: Timestamp(1_000),
+            actor: &self.actor,
+            events,
+        };
+        seal(
+            &draft,
+            previous.map(|(sealed, sequence)| (&sealed.head, Sequence(sequence))),
+        )
+    }
+}
+
+#[test]
+fn a_sealed_commit_opens_to_what_was_sealed() {
+    let writer = Writer::new();
+    let first = writer.seal(1, &[event(created())], None).unwrap();
+    let events: Vec<Event> = every_fact()
+        .into_iter()
+        .take(6)
+        .map(|(_, fact)| event(fact))
+        .collect();
+    let second = writer.seal(2, &events, Some((&first, 41))).unwrap();
+    let opened = open(second.message.clone()).unwrap();
+    assert_eq!(opened.commit.events, events);
+    assert_eq!(opened.commit.first_version, Version(2));
+    assert_eq!(opened.commit.head, second.head);
+    assert_eq!(open_head(second.message).unwrap(), second.head);
+    assert_eq!(second.head.recent[0].sequence, Some(Sequence(41)));
+    let first_body = open(first.message).unwrap().body;
+    assert_eq!(
+        ChainHash::default().next(&first_body).next(&opened.body),
+        second.head.chain
+    );
+    for (bytes, event) in opened.event_bytes.into_iter().zip(&events) {
+        assert_eq!(wire::commit::decode_event(bytes).as_ref(), Ok(event));
+    }
+}
+
+#[test]
+fn bodies_are_compressed_from_their_bound_on() {
+    let writer = Writer::new();
+    let of_size = |text_bytes: usize| {
+        let note = Fact::SystemNoted(SystemNoted {
+            topic: None,
+            text: "x".repeat(text_bytes),
+        });
+        let first = writer.seal(1, &[event(created())], None).unwrap();
+        writer
+            .seal(2, &[event(note)], Some((&first, 1)))
+            .unwrap()
+            .message
+    };
+    let plain_body = |text_bytes| open(of_size(text_bytes)).unwrap().body.len();
+    let overhead = plain_body(COMPRESSED_FROM_BYTES / 2) - COMPRESSED_FROM_BYTES / 2;
+    let just_under = of_size(COMPRESSED_FROM_BYTES - overhead - 1);
+    let at_bound = of_size(COMPRESSED_FROM_BYTES - overhead);
+    assert!(
+        just_under.len() > COMPRESSED_FROM_BYTES,
+        "under the bound, the body is plain"
+    );
+    assert!(
+        at_bound.len() < COMPRESSED_FROM_BYTES,
+        "at the bound, the body is compressed"
+    );
+}
+
+#[test]
+fn an_event_at_its_bound_and_one_past() {
+    let writer = Writer::new();
+    let first = writer.seal(1, &[event(created())], None).unwrap();
+    let noted = |text_bytes| {
+        event(Fact::SystemNoted(SystemNoted {
+            topic: None,
+            text: "x".repeat(text_bytes),
+        }))
+    };
+    let sizeof = |event: &Event| wire::event::to_proto(event).encoded_len();
+    let overhead = sizeof(&noted(EVENT_BYTES_MAX / 2)) - EVENT_BYTES_MAX / 2;
+    let at_bound = noted(EVENT_BYTES_MAX - overhead);
+    assert_eq!(sizeof(&at_bound), EVENT_BYTES_MAX);
+    assert!(writer.seal(2, &[at_bound], Some((&first, 1))).is_ok());
+    let past = writer.seal(
+        2,
+        &[event(message()), noted(EVENT_BYTES_MAX - overhead + 1)],
+        Some((&first, 1)),
+    );
+    let violation = past.unwrap_err();
+    assert_eq!(
+        (violation.reason, violation.field.as_str()),
+        (ViolationReason::EventTooLarge, "events[1]")
+    );
+}
+
+#[test]
+fn what_is_no_commit_is_said_so() {
+    let writer = Writer::new();
+    let sealed = writer.seal(1, &[event(created())], None).unwrap();
+    assert_eq!(
+        open(Bytes::from_static(b"\xff\xff")).unwrap_err(),
+        CorruptCommit::NotACommit
+    );
+    assert_eq!(open(Bytes::new()).unwrap_err(), CorruptCommit::NotACommit);
+    let mut commit = wire::proto::event::v1::Commit::decode(sealed.message).unwrap();
+    commit.codec = 99;
+    assert_eq!(
+        open(commit.encode_to_vec().into()).unwrap_err(),
+        CorruptCommit::Body
+    );
+    commit.codec = 1;
+    commit.envelope.as_mut().unwrap().event_count = 2;
+    assert_eq!(
+        open(commit.encode_to_vec().into()).unwrap_err(),
+        CorruptCommit::EventCount {
+            counted: 2,
+            held: 1
+        }
+    );
+    commit.envelope.as_mut().unwrap().event_count = 1;
+    commit.envelope.as_mut().unwrap().commit_id = Bytes::from_static(b"short");
+    assert_eq!(
+        open(commit.encode_to_vec().into()).unwrap_err(),
+        CorruptCommit::Field("commit_id".to_owned())
+    );
+}
+
+fn any_part() -> impl Strategy<Value = Part> {
+    prop_oneof![
+        any::<String>().prop_map(Part::Text),
+        any::<String>().prop_map(Part::Refusal),
+        any::<(String, Option<String>)>()
+            .prop_map(|(text, signature)| Part::Thinking { text, signature }),
+        "[a-z]{1,9}".prop_map(|id| Part::Image {
+            source: MediaSource::FileId(id),
+            media_type: None,
+            detail: None
+        }),
+    ]
+}
+
+fn any_message() -> impl Strategy<Value = Event> {
+    let role = prop::sample::select(Role::ALL.to_vec());
+    (
+        role,
+        prop::collection::vec(any_part(), 0..5),
+        any::<i64>(),
+        any::<u128>(),
+    )
+        .prop_map(|(role, parts, nanos, id)| Event {
+            id: EventId(Uuid::from_u128(id)),
+            occurred_at: Some(Timestamp(nanos)),
+            metadata: None,
+            fact: Fact::MessageAppended(MessageAppended {
+                role,
+                parts,
+                author: None,
+                model: None,
+                provider_response_id: None,
+                finish_reason: None,
+                usage: None,
+            }),
+        })
+}
+
+proptest! {
+    #[test]
+    fn any_commit_opens_to_what_was_sealed(events in prop::collection::vec(any_message(), 1..8)) {
+        let writer = Writer::new();
+        let first = writer.seal(1, &[event(created())], None).unwrap();
+        let sealed = writer.seal(2, &events, Some((&first, 5))).unwrap();
+        prop_assert_eq!(open(sealed.message).unwrap().commit.events, events);
+    }
+
+    #[test]
+    fn opening_any_bytes_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = open(bytes.into());
+    }
+}
+
+#[test]
+fn user_owners_round_trip() {
+    let owner = Owner::User(UserId::parse("jo@example.org").unwrap());
+    let proto = wire::conversation::owner_to_proto(&owner);
+    assert_eq!(wire::conversation::owner_from_proto(Some(proto)), Ok(owner));
+}
