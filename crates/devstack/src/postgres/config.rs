@@ -1,0 +1,95 @@
+//! The configuration file of Postgres.
+
+use std::path::{Path, PathBuf};
+
+/// What the server is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// Real data: it is synced before it is acknowledged; 256 MB of shared buffers.
+    #[default]
+    Dev,
+    /// Throw-away data: never synced, which a `kill -9` does not show, only a power failure would; 64 MB of
+    /// shared buffers.
+    Test,
+}
+
+/// How to start a Postgres.
+#[derive(Debug, Clone)]
+pub struct PostgresConfig {
+    /// Its own folder: data and log. Made if it is missing; used by one process at a time. As root, uid 65534
+    /// must be able to enter it and all above it.
+    pub folder: PathBuf,
+    /// The preferred TCP port; a free one when `None` or taken.
+    pub port: Option<u16>,
+    /// What it is for.
+    pub profile: Profile,
+}
+
+impl PostgresConfig {
+    /// A durable server in `folder`, on a free port.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            port: None,
+            profile: Profile::default(),
+        }
+    }
+}
+
+/// The text of `postgresql.conf`. Statements, parameters and the details of errors hold what people wrote:
+/// none of them is logged.
+pub(super) fn render(profile: Profile, port: u16, socket_folder: &Path) -> String {
+    let (shared_buffers, synced) = match profile {
+        Profile::Dev => ("256MB", "on"),
+        Profile::Test => ("64MB", "off"),
+    };
+    let socket_folder = quote(&socket_folder.to_string_lossy());
+    format!(
+        "listen_addresses = '127.0.0.1'\n\
+         port = {port}\n\
+         unix_socket_directories = {socket_folder}\n\
+         unix_socket_permissions = 0700\n\
+         max_connections = 200\n\
+         shared_buffers = {shared_buffers}\n\
+         fsync = {synced}\n\
+         full_page_writes = {synced}\n\
+         synchronous_commit = on\n\
+         wal_compression = on\n\
+         max_wal_size = 2GB\n\
+         timezone = 'UTC'\n\
+         log_timezone = 'UTC'\n\
+         lc_messages = 'C'\n\
+         log_checkpoints = off\n\
+         log_error_verbosity = terse\n\
+         log_min_error_statement = panic\n\
+         log_parameter_max_length = 0\n\
+         log_parameter_max_length_on_error = 0\n"
+    )
+}
+
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(profile: Profile, line: &str) {
+        let text = render(profile, 5433, Path::new("/tmp/it's"));
+        assert!(text.lines().any(|found| found == line), "{line} in {text}");
+    }
+
+    #[test]
+    fn the_file_says_what_was_asked_for() {
+        check(Profile::Dev, "fsync = on");
+        check(Profile::Dev, "shared_buffers = 256MB");
+        check(Profile::Test, "fsync = off");
+        check(Profile::Test, "shared_buffers = 64MB");
+        check(Profile::Test, "synchronous_commit = on");
+        check(Profile::Dev, "port = 5433");
+        check(Profile::Dev, "unix_socket_directories = '/tmp/it''s'");
+    }
+}

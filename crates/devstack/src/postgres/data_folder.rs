@@ -1,0 +1,153 @@
+//! The data folder of Postgres: made once, and cleared of a stale lock.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::USER;
+use super::config::Profile;
+use crate::account::Account;
+use crate::error::{StackError, storage};
+use crate::process_table;
+use crate::step::{Progress, ServerName, Step};
+use crate::supervise::{Launch, Supervised, log_path, reason};
+use crate::watchdog::StopSignal;
+
+const DATA_FOLDER: &str = "data";
+/// Becomes the data folder by a rename, so a killed initdb leaves nothing that looks whole.
+const PARTIAL_FOLDER: &str = "data.partial";
+const LOCK_FILE: &str = "postmaster.pid";
+const DATA_MODE: u32 = 0o700;
+const INITDB_LIMIT: Duration = Duration::from_mins(2);
+const INITDB_POLL: Duration = Duration::from_millis(5);
+const INITDB_SIGNALS: &[StopSignal] = &[StopSignal::Interrupt, StopSignal::Kill];
+
+/// The data folder inside a server's folder.
+pub(super) fn path(folder: &Path) -> PathBuf {
+    folder.join(DATA_FOLDER)
+}
+
+/// Makes the data folder with `initdb` from `programs` unless it is there.
+pub(super) async fn make(
+    folder: &Path,
+    programs: &Path,
+    profile: Profile,
+    progress: Progress<'_>,
+) -> Result<(), StackError> {
+    let data = path(folder);
+    if data.exists() {
+        return Ok(());
+    }
+    progress(Step::Initialising(ServerName::Postgres));
+    let partial = folder.join(PARTIAL_FOLDER);
+    make_empty(&partial).map_err(storage(&partial))?;
+    Account::for_postgres().own(&partial)?;
+    initdb(folder, programs, &partial, profile).await?;
+    fs::rename(&partial, &data).map_err(storage(&data))
+}
+
+fn make_empty(partial: &Path) -> io::Result<()> {
+    if partial.exists() {
+        fs::remove_dir_all(partial)?;
+    }
+    fs::create_dir(partial)?;
+    fs::set_permissions(partial, Permissions::from_mode(DATA_MODE))
+}
+
+async fn initdb(
+    folder: &Path,
+    programs: &Path,
+    data: &Path,
+    profile: Profile,
+) -> Result<(), StackError> {
+    let launch = initdb_launch(programs.join("initdb"), data, profile);
+    let mut process =
+        Supervised::spawn(&launch, folder).map_err(|source| StackError::Unrunnable {
+            program: launch.program,
+            source,
+        })?;
+    let deadline = Instant::now() + INITDB_LIMIT;
+    let failure = loop {
+        match process.success() {
+            Some(true) => return Ok(()),
+            Some(false) => break reason(folder),
+            None if Instant::now() > deadline => {
+                break format!("initdb took longer than {} s", INITDB_LIMIT.as_secs());
+            }
+            None => sleep(INITDB_POLL).await,
+        }
+    };
+    Err(StackError::DidNotStart {
+        server: ServerName::Postgres,
+        reason: failure,
+        log: log_path(folder),
+    })
+}
+
+fn initdb_launch(program: PathBuf, data: &Path, profile: Profile) -> Launch {
+    let mut arguments = vec!["-D".into(), data.into(), "-U".into(), USER.into()];
+    // Only this machine's users can connect, so there is no password to keep.
+    let fixed = ["--auth=trust", "--encoding=UTF8", "--no-instructions"];
+    // The builtin provider sorts alike on every system.
+    let locale = [
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        "--locale=C",
+    ];
+    arguments.extend(fixed.into_iter().chain(locale).map(Into::into));
+    if profile == Profile::Test {
+        arguments.push("--no-sync".into());
+    }
+    Launch {
+        program,
+        arguments,
+        account: Account::for_postgres(),
+        signals: INITDB_SIGNALS,
+        litter: Vec::new(),
+    }
+}
+
+/// Lets Postgres start when its lock file names a process that is not a Postgres of this folder: the process
+/// id was given to another program since. Called when no server of ours runs on the folder.
+///
+/// The file also names the shared memory that a killed server's sessions may still use, and Postgres must
+/// check it; so the file stays, and names us: Postgres takes its own parent for no rival.
+pub(super) fn disarm_stale_lock(data: &Path) -> Result<(), StackError> {
+    let file = data.join(LOCK_FILE);
+    let Ok(text) = fs::read_to_string(&file) else {
+        return Ok(());
+    };
+    let Some((first, rest)) = text.split_once('\n') else {
+        return Ok(());
+    };
+    let Some(pid) = process_table::parse(first) else {
+        return Ok(());
+    };
+    let marker = format!(" -D {}", data.display());
+    let ours = process_table::command_line(pid).is_some_and(|command| command.contains(&marker));
+    if ours || !process_table::is_alive(pid) {
+        return Ok(());
+    }
+    fs::write(&file, format!("{}\n{rest}", process::id())).map_err(storage(&file))
+}
+
+/// Whether the server with this process id says in its lock file that it accepts connections.
+pub(super) fn accepts_connections(data: &Path, pid: u32) -> bool {
+    /// The last line of the file: the state of the server.
+    const STATE_LINE: usize = 7;
+    let Ok(text) = fs::read_to_string(data.join(LOCK_FILE)) else {
+        return false;
+    };
+    let mut lines = text.lines();
+    lines
+        .next()
+        .is_some_and(|first| first.trim() == pid.to_string())
+        && lines
+            .nth(STATE_LINE - 1)
+            .is_some_and(|state| state.trim() == "ready")
+}

@@ -1,0 +1,241 @@
+//! One server process: started behind a gate, watched, signalled, and ended within a bound.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::account::Account;
+use crate::process_table;
+use crate::watchdog::{SIGNAL_WAIT, StopSignal, Watchdog};
+
+/// The server's process id, in its folder: a later run finds there what this one left.
+pub(crate) const PID_FILE: &str = "server.pid";
+const LOG_FILE: &str = "server.log";
+const PREVIOUS_LOG_FILE: &str = "server.log.1";
+const END_POLL: Duration = Duration::from_millis(5);
+/// How much of a log's end is searched for the reason of a failure.
+const LOG_TAIL_BYTES: u64 = 16 * 1024;
+
+/// The program starts only after its watchdog knows its process id, so no moment of our death leaves an
+/// orphan: without a line on stdin it never starts.
+const GATE: &str = r#"read -r _ && exec "$0" "$@""#;
+
+/// How to start a server.
+pub(crate) struct Launch {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) account: Account,
+    /// Sent in turn until it ends.
+    pub(crate) signals: &'static [StopSignal],
+    /// Folders that the watchdog removes when we die.
+    pub(crate) litter: Vec<PathBuf>,
+}
+
+/// A running server. Dropped: stopped, which blocks at most [`SIGNAL_WAIT`] for each of its signals.
+#[derive(Debug)]
+pub(crate) struct Supervised {
+    child: Child,
+    /// Gone as soon as the end of the server is known, since its process id may then be another's.
+    watchdog: Option<Watchdog>,
+    signals: &'static [StopSignal],
+    folder: PathBuf,
+}
+
+impl Supervised {
+    /// Starts the server. `folder` is its working folder, and gets a new log and its process id.
+    pub(crate) fn spawn(launch: &Launch, folder: &Path) -> io::Result<Self> {
+        let watchdog = Watchdog::start(launch.signals, &launch.litter)?;
+        let child = gated(launch, folder)?.spawn()?;
+        let mut supervised = Self {
+            child,
+            watchdog: Some(watchdog),
+            signals: launch.signals,
+            folder: folder.to_owned(),
+        };
+        supervised.open_gate()?;
+        Ok(supervised)
+    }
+
+    fn open_gate(&mut self) -> io::Result<()> {
+        let pid = self.pid();
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.watch(pid)?;
+        }
+        fs::write(self.folder.join(PID_FILE), format!("{pid}\n"))?;
+        match self.child.stdin.take() {
+            Some(mut gate) => gate.write_all(b"\n"),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        let ended = !matches!(self.child.try_wait(), Ok(None));
+        if ended {
+            self.watchdog = None;
+        }
+        ended
+    }
+
+    /// Whether it ended with success; `None` while it runs.
+    pub(crate) fn success(&mut self) -> Option<bool> {
+        if !self.has_ended() {
+            return None;
+        }
+        Some(matches!(self.child.try_wait(), Ok(Some(status)) if status.success()))
+    }
+
+    /// Stops the server, blocking at most [`SIGNAL_WAIT`] for each of its signals.
+    pub(crate) fn stop(&mut self) {
+        for signal in self.signals {
+            if self.has_ended() {
+                break;
+            }
+            self.signal(signal.signal());
+            // Frozen sessions would hold up the end of Postgres.
+            self.resume();
+            wait_until(|| self.has_ended());
+        }
+        if !self.has_ended() {
+            tracing::error!(pid = %self.pid(), "a server does not end");
+        }
+    }
+
+    /// Kills the server with -9 and waits, within [`SIGNAL_WAIT`], until it and its children have ended.
+    pub(crate) fn kill(&mut self) {
+        if self.has_ended() {
+            return;
+        }
+        let children = process_table::children(self.pid());
+        self.signal(Signal::KILL);
+        wait_until(|| self.has_ended());
+        for child in &children {
+            // A stopped child does not see that its parent is gone.
+            let _ended_by_itself = kill_process(*child, Signal::CONT);
+        }
+        wait_until(|| !children.iter().any(|child| process_table::is_alive(*child)));
+    }
+
+    /// Freezes the server and its children.
+    pub(crate) fn pause(&mut self) {
+        self.signal_family(Signal::STOP);
+    }
+
+    /// Undoes [`Supervised::pause`].
+    pub(crate) fn resume(&mut self) {
+        self.signal_family(Signal::CONT);
+    }
+
+    fn signal_family(&mut self, signal: Signal) {
+        if self.has_ended() {
+            return;
+        }
+        self.signal(signal);
+        for child in process_table::children(self.pid()) {
+            let _ended_by_itself = kill_process(child, signal);
+        }
+    }
+
+    /// Only sent to a child that was not collected: its process id cannot be another's.
+    fn signal(&self, signal: Signal) {
+        if let Err(error) = kill_process(self.pid(), signal) {
+            tracing::warn!(pid = %self.pid(), %error, "a server cannot be signalled");
+        }
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        self.stop();
+        if self.has_ended() {
+            let _stale_is_harmless = fs::remove_file(self.folder.join(PID_FILE));
+        }
+    }
+}
+
+/// Stops a process that is not our child, blocking at most [`SIGNAL_WAIT`] for each signal.
+pub(crate) fn stop_stranger(pid: Pid, signals: &[StopSignal]) {
+    for signal in signals {
+        if !process_table::is_alive(pid) {
+            return;
+        }
+        let _ended_by_itself = kill_process(pid, signal.signal());
+        let _ended_by_itself = kill_process(pid, Signal::CONT);
+        wait_until(|| !process_table::is_alive(pid));
+    }
+}
+
+/// The log of the server whose folder this is.
+pub(crate) fn log_path(folder: &Path) -> PathBuf {
+    folder.join(LOG_FILE)
+}
+
+/// The line of the log that tells best why the server ended.
+pub(crate) fn reason(folder: &Path) -> String {
+    let tail = log_tail(&log_path(folder)).unwrap_or_default();
+    let lines: Vec<&str> = tail
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let fatal = lines
+        .iter()
+        .rfind(|line| line.contains("FATAL:") || line.contains("[FTL]"));
+    fatal.or(lines.last()).map_or_else(
+        || "it said nothing".to_owned(),
+        |line| line.trim().to_owned(),
+    )
+}
+
+fn log_tail(log: &Path) -> io::Result<String> {
+    let mut file = File::open(log)?;
+    let start = file.metadata()?.len().saturating_sub(LOG_TAIL_BYTES);
+    file.seek(SeekFrom::Start(start))?;
+    let mut tail = Vec::new();
+    file.take(LOG_TAIL_BYTES).read_to_end(&mut tail)?;
+    Ok(String::from_utf8_lossy(&tail).into_owned())
+}
+
+fn gated(launch: &Launch, folder: &Path) -> io::Result<Command> {
+    let log = log_path(folder);
+    if log.exists() {
+        fs::rename(&log, folder.join(PREVIOUS_LOG_FILE))?;
+    }
+    let log = File::create(log)?;
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", GATE])
+        .arg(&launch.program)
+        .args(&launch.arguments)
+        .current_dir(folder)
+        // Variables such as PGOPTIONS or LC_ALL must not change a server that we configure.
+        .env_clear()
+        .envs([("PATH", "/usr/bin:/bin"), ("LC_ALL", "C")])
+        .stdin(Stdio::piped())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        // Ctrl-C in the terminal reaches only us, and we stop the servers in our own order.
+        .process_group(0);
+    launch.account.apply(&mut command);
+    Ok(command)
+}
+
+fn wait_until(mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + SIGNAL_WAIT;
+    while !condition() && Instant::now() < deadline {
+        thread::sleep(END_POLL);
+    }
+}

@@ -1,0 +1,195 @@
+//! The operators' HTTP port: `/metrics`, `/livez`, `/readyz`.
+//!
+//! Plain HTTP without authentication: bind it where only operators reach it.
+
+use std::io;
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::extract::State as Shared;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::health::{Health, Snapshot, State};
+use crate::metrics::Metrics;
+
+/// The admin server cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// The address is taken or not ours.
+    #[error("admin port cannot listen on {addr}")]
+    Bind {
+        /// The address that was asked for.
+        addr: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The listener failed while serving.
+    #[error("admin port stopped serving")]
+    Serve(#[source] io::Error),
+}
+
+/// A bound admin port.
+#[derive(Debug)]
+pub struct Admin {
+    listener: TcpListener,
+    local_addr: SocketAddr,
+    router: Router,
+}
+
+#[derive(Debug, Clone)]
+struct Subjects {
+    health: Health,
+    metrics: Metrics,
+}
+
+impl Admin {
+    /// Binds `addr`; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// [`AdminError::Bind`].
+    pub async fn bind(
+        addr: SocketAddr,
+        health: Health,
+        metrics: Metrics,
+    ) -> Result<Self, AdminError> {
+        let refused = |source| AdminError::Bind { addr, source };
+        let listener = TcpListener::bind(addr).await.map_err(refused)?;
+        let local_addr = listener.local_addr().map_err(refused)?;
+        let router = Router::new()
+            .route("/livez", get(async || "ok\n"))
+            .route("/readyz", get(readyz))
+            .route("/metrics", get(render))
+            .with_state(Subjects { health, metrics });
+        Ok(Self {
+            listener,
+            local_addr,
+            router,
+        })
+    }
+
+    /// The address that was really bound.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Serves until `end`. Cancel it after the drain, so that `/readyz` can tell of it.
+    ///
+    /// # Errors
+    /// [`AdminError::Serve`].
+    pub async fn serve(self, end: CancellationToken) -> Result<(), AdminError> {
+        // Dropped at the end rather than drained: an idle operator must not hold the process.
+        let serving = axum::serve(self.listener, self.router);
+        tokio::select! {
+            served = serving => served.map_err(AdminError::Serve),
+            () = end.cancelled() => Ok(()),
+        }
+    }
+}
+
+async fn render(Shared(subjects): Shared<Subjects>) -> Response {
+    let headers = [(
+        header::CONTENT_TYPE,
+        "text/plain; version=0.0.4; charset=utf-8",
+    )];
+    (headers, subjects.metrics.render()).into_response()
+}
+
+async fn readyz(Shared(subjects): Shared<Subjects>) -> Response {
+    let snapshot = subjects.health.snapshot();
+    let status = if snapshot.is_ready() {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    (status, headers, format!("{}\n", describe(&snapshot))).into_response()
+}
+
+fn describe(snapshot: &Snapshot) -> Value {
+    let dependencies: Map<String, Value> = snapshot
+        .dependencies
+        .iter()
+        .map(|(name, state)| {
+            let state = match state {
+                State::Up => json!({ "state": "up" }),
+                State::Down { reason } => json!({ "state": "down", "reason": reason }),
+            };
+            ((*name).to_owned(), state)
+        })
+        .collect();
+    json!({
+        "ready": snapshot.is_ready(),
+        "draining": snapshot.draining,
+        "dependencies": dependencies,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    async fn check(addr: SocketAddr, path: &str, status: u16, body: &str) {
+        let mut stream = TcpStream::connect(addr).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{path}: {answer}"
+        );
+        assert!(answer.contains(body), "{path}: no {body} in {answer}");
+    }
+
+    #[tokio::test]
+    async fn tells_readiness_liveness_and_metrics_over_http() {
+        let health = Health::new(&["nats"]);
+        let any = "127.0.0.1:0".parse().unwrap();
+        let admin = Admin::bind(any, health.clone(), crate::metrics::install().unwrap())
+            .await
+            .unwrap();
+        let addr = admin.local_addr();
+        let end = CancellationToken::new();
+        let server = tokio::spawn(admin.serve(end.clone()));
+
+        check(addr, "/livez", 200, "ok\n").await;
+        check(addr, "/metrics", 200, "process_resident_memory_bytes ").await;
+        check(addr, "/other", 404, "").await;
+        check(
+            addr,
+            "/readyz",
+            503,
+            r#""nats":{"reason":"not checked yet","state":"down"}"#,
+        )
+        .await;
+        health.set("nats", State::Up);
+        check(
+            addr,
+            "/readyz",
+            200,
+            r#"{"dependencies":{"nats":{"state":"up"}},"#,
+        )
+        .await;
+        health.drain();
+        check(addr, "/readyz", 503, r#""draining":true,"ready":false}"#).await;
+
+        end.cancel();
+        server.await.unwrap().unwrap();
+        let taken = TcpListener::bind(any).await.unwrap();
+        let addr = taken.local_addr().unwrap();
+        let error = Admin::bind(addr, health, crate::metrics::install().unwrap()).await;
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            format!("admin port cannot listen on {addr}")
+        );
+    }
+}

@@ -1,0 +1,252 @@
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::*;
+
+const CALLS: Bounds<u32> = Bounds {
+    min: 1,
+    max: 100,
+    unit: "calls",
+};
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Grpc {
+    addr: SocketAddr,
+    calls_max: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Shape {
+    Pretty,
+    Json,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Config {
+    name: String,
+    shape: Shape,
+    endpoint: Option<String>,
+    port: Option<u16>,
+    password: Option<Secret>,
+    origins: Vec<String>,
+    labels: BTreeMap<String, String>,
+    grpc: Grpc,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            name: "dev".to_owned(),
+            shape: Shape::Pretty,
+            endpoint: None,
+            port: None,
+            password: None,
+            origins: vec!["*".to_owned()],
+            labels: BTreeMap::new(),
+            grpc: Grpc {
+                addr: "127.0.0.1:7101".parse().unwrap(),
+                calls_max: 10,
+            },
+        }
+    }
+}
+
+impl Validate for Config {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        if self.name.is_empty() {
+            checks.invalid("name", "is empty; give the service a name");
+        }
+        checks.section("grpc", &self.grpc);
+    }
+}
+
+impl Validate for Grpc {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        checks.bounds("calls_max", self.calls_max, &CALLS);
+    }
+}
+
+fn load_from(file: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hansard.toml");
+    std::fs::write(&path, file).unwrap();
+    let sources = Sources::new()
+        .file(Some(path.clone()))
+        .variables(variables.iter().copied());
+    load(&sources).map_err(|e| e.to_string().replace(path.to_str().unwrap(), "FILE"))
+}
+
+fn check(file: &str, variables: &[(&str, &str)], change: impl FnOnce(&mut Config)) {
+    let mut expected = Config::default();
+    change(&mut expected);
+    assert_eq!(
+        load_from(file, variables),
+        Ok(expected),
+        "file {file:?}, variables {variables:?}"
+    );
+}
+
+fn check_lines(file: &str, variables: &[(&str, &str)], expected: &[&str]) {
+    let error = load_from(file, variables).expect_err(file);
+    assert_eq!(
+        error.lines().collect::<Vec<_>>(),
+        expected,
+        "file {file:?}, {variables:?}"
+    );
+}
+
+#[test]
+fn a_later_layer_wins() {
+    check("", &[], |_| {});
+    check("[grpc]\ncalls_max = 7\n", &[], |c| c.grpc.calls_max = 7);
+    check(
+        "[grpc]\ncalls_max = 7\n",
+        &[("HANSARD_GRPC__CALLS_MAX", "8")],
+        |c| {
+            c.grpc.calls_max = 8;
+        },
+    );
+    check(
+        "",
+        &[("HANSARD_GRPC__ADDR", "[::1]:80"), ("OTHER", "x")],
+        |c| {
+            c.grpc.addr = "[::1]:80".parse().unwrap();
+        },
+    );
+    check("", &[("HANSARD_PASSWORD", "0123")], |c| {
+        c.password = Some(Secret::new("0123"));
+    });
+    check("", &[("HANSARD_NAME", "true")], |c| {
+        c.name = "true".to_owned();
+    });
+    check("shape = 'json'", &[], |c| c.shape = Shape::Json);
+    check("", &[("HANSARD_ORIGINS", r#"["a", "b"]"#)], |c| {
+        c.origins = vec!["a".to_owned(), "b".to_owned()];
+    });
+    check("[labels]\nzone = 'a'\n", &[], |c| {
+        c.labels.insert("zone".to_owned(), "a".to_owned());
+    });
+    check("", &[(CONFIG_PATH_VARIABLE, "/x.toml")], |_| {});
+}
+
+#[test]
+fn flags_are_the_top_layer() {
+    #[derive(Serialize)]
+    struct Flags {
+        name: Option<&'static str>,
+        endpoint: Option<&'static str>,
+    }
+    let flags = Flags {
+        name: None,
+        endpoint: Some("http://x"),
+    };
+    let sources = Sources::new()
+        .variables([("HANSARD_NAME", "env"), ("HANSARD_ENDPOINT", "env")])
+        .flags(&flags);
+    let config: Config = load(&sources).unwrap();
+    assert_eq!(
+        (config.name.as_str(), config.endpoint.as_deref()),
+        ("env", Some("http://x"))
+    );
+}
+
+#[test]
+fn five_mistakes_are_five_lines() {
+    check_lines(
+        "nmae = 'x'\nport = 70000\npassword = 12345\n[grpc]\naddr = 'here'\ncalls_max = 101\n",
+        &[],
+        &[
+            "`nmae` (file FILE) is no setting; did you mean `name`?",
+            "`grpc.addr` (file FILE) is refused: invalid socket address syntax; correct it",
+            "`password` (file FILE) holds another number; write a string",
+            "`port` (file FILE) holds another number; write a whole number \
+             from 0 to 65535",
+            "`grpc.calls_max` (file FILE) is 101, outside 1 to 100 calls; choose a value within",
+        ],
+    );
+}
+
+#[test]
+fn mistakes_of_every_kind_and_layer() {
+    check_lines(
+        "shape = 'xml'\n",
+        &[
+            ("HANSARD_GRPC__CALLS_MAX", "0"),
+            ("HANSARD_GRPC__COLOUR_OF_IT", "red"),
+        ],
+        &[
+            "`grpc.colour_of_it` (environment variable HANSARD_GRPC__COLOUR_OF_IT) is no setting; \
+             remove it, or use one of: addr, calls_max",
+            "`shape` (file FILE) holds another word; write one of [\"pretty\", \"json\"]",
+            "`grpc.calls_max` (environment variable HANSARD_GRPC__CALLS_MAX) is 0, outside 1 to \
+             100 calls; choose a value within",
+        ],
+    );
+    check_lines(
+        "name = ''",
+        &[],
+        &["`name` (file FILE) is empty; give the service a name"],
+    );
+    check_lines(
+        "grpc = 3",
+        &[],
+        &["`grpc` (file FILE) holds another number; write struct Grpc"],
+    );
+}
+
+#[test]
+fn a_broken_file_hides_no_other_layer() {
+    check_lines(
+        "name = 'x'\npassword = 'hunter2\n",
+        &[("HANSARD_GRPC__CALLS_MAX", "many")],
+        &[
+            "file FILE is no TOML at line 2: invalid literal string; correct the line",
+            "`grpc.calls_max` (environment variable HANSARD_GRPC__CALLS_MAX) holds a text; \
+             write a whole number from 0 to 4294967295",
+        ],
+    );
+    let missing = Sources::new().file(Some("/nowhere/hansard.toml".into()));
+    assert_eq!(
+        load::<Config>(&missing).unwrap_err().to_string(),
+        "file /nowhere/hansard.toml cannot be read: entity not found; correct the path or its \
+         access"
+    );
+}
+
+#[test]
+fn the_bounds_are_inclusive() {
+    for (value, fits) in [(0, false), (1, true), (100, true), (101, false)] {
+        let file = format!("[grpc]\ncalls_max = {value}\n");
+        assert_eq!(load_from(&file, &[]).is_ok(), fits, "calls_max = {value}");
+    }
+}
+
+#[test]
+fn a_file_over_the_bound_is_refused() {
+    let bytes = usize::try_from(CONFIG_FILE_BYTES_MAX).unwrap();
+    check(&format!("#{}", "x".repeat(bytes - 1)), &[], |_| {});
+    check_lines(
+        &format!("#{}", "x".repeat(bytes)),
+        &[],
+        &["file FILE is larger than 1048576 bytes; shorten it"],
+    );
+}
+
+#[test]
+fn a_secret_is_never_printed() {
+    let config = Config {
+        password: Some(Secret::new("hunter2")),
+        ..Config::default()
+    };
+    let sources = Sources::new().variables([("HANSARD_PASSWORD", "hunter2")]);
+    let printed = format!(
+        "{config:?} {} {sources:?} {:?}",
+        serde_json::to_string(&config).unwrap(),
+        Secret::default()
+    );
+    assert!(!printed.contains("hunter2"), "{printed}");
+    assert_eq!(config.password.unwrap().expose(), "hunter2");
+}

@@ -1,0 +1,107 @@
+//! Who may start: a place for each call, refusal when there is none.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt};
+
+use super::config::GrpcConfig;
+use super::drain::Drain;
+use super::method::{Kind, Method};
+
+/// The places of a server.
+#[derive(Debug)]
+pub(super) struct Admission {
+    calls: Arc<Semaphore>,
+    calls_max: usize,
+    streams: Arc<Semaphore>,
+    streams_max: usize,
+    drain: Drain,
+    retry_after: Duration,
+}
+
+/// A call's place; `None` for a call that needs none.
+pub(super) type Place = Option<OwnedSemaphorePermit>;
+
+impl Admission {
+    pub(super) fn new(config: &GrpcConfig, drain: Drain) -> Self {
+        Self {
+            calls: Arc::new(Semaphore::new(config.calls_max)),
+            calls_max: config.calls_max,
+            streams: Arc::new(Semaphore::new(config.streams_max)),
+            streams_max: config.streams_max,
+            drain,
+            retry_after: Duration::from_millis(config.retry_after_ms),
+        }
+    }
+
+    /// A place for a call of `method`, at once or not at all: a queue would only hide the load.
+    pub(super) fn admit(&self, method: &Method) -> Result<Place, Status> {
+        if method.infrastructure {
+            return Ok(None);
+        }
+        if self.drain.has_begun() {
+            return Err(self.refuse(Code::Unavailable, draining_message().to_owned()));
+        }
+        let (places, max, noun) = match method.kind {
+            Kind::Unary => (&self.calls, self.calls_max, "calls"),
+            Kind::ServerStreaming | Kind::ClientStreaming => {
+                (&self.streams, self.streams_max, "streams")
+            }
+        };
+        Arc::clone(places)
+            .try_acquire_owned()
+            .map(Some)
+            .map_err(|_| {
+                let message = format!("server is at its bound of {max} {noun}; try again later");
+                self.refuse(Code::ResourceExhausted, message)
+            })
+    }
+
+    fn refuse(&self, code: Code, message: String) -> Status {
+        let details = ErrorDetails::with_retry_info(Some(self.retry_after));
+        Status::with_error_details(code, message, details)
+    }
+}
+
+/// What a caller reads whose call is refused or ended because the server ends.
+pub(super) const fn draining_message() -> &'static str {
+    "server is shutting down; connect again"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::method::Methods;
+    use super::*;
+
+    const WATCH: &str = "/grpc.health.v1.Health/Watch";
+    const ANY: &str = "/x.Y/Z";
+
+    fn check(admission: &Admission, path: &str, expected: Result<bool, Code>) -> Place {
+        let methods = Methods::from_descriptors(&[tonic_health::pb::FILE_DESCRIPTOR_SET]).unwrap();
+        let admitted = admission.admit(methods.find(path));
+        let outcome = admitted.as_ref().map(Option::is_some).map_err(Status::code);
+        assert_eq!(outcome, expected, "{path}");
+        admitted.ok().flatten()
+    }
+
+    #[test]
+    fn places_are_taken_returned_and_refused_in_a_drain() {
+        let drain = Drain::default();
+        let config = GrpcConfig {
+            calls_max: 1,
+            ..GrpcConfig::default()
+        };
+        let admission = Admission::new(&config, drain.clone());
+        let place = check(&admission, ANY, Ok(true));
+        check(&admission, ANY, Err(Code::ResourceExhausted));
+        check(&admission, WATCH, Ok(false));
+        drop(place);
+        check(&admission, ANY, Ok(true));
+        drain.begin();
+        check(&admission, ANY, Err(Code::Unavailable));
+        check(&admission, WATCH, Ok(false));
+    }
+}

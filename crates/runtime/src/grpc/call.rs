@@ -1,0 +1,195 @@
+//! The one layer around every call: admit, observe, bound in time.
+//!
+//! One future does all three, so that a call costs no allocation here.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use http::{Request, Response};
+use pin_project_lite::pin_project;
+use tokio::time::{Instant, Sleep, sleep_until};
+use tonic::body::Body;
+use tonic::{Code, Status};
+use tower::{Layer, Service};
+
+use super::admission::{Admission, Place};
+use super::deadline::Deadline;
+use super::drain::Drain;
+use super::method::{Kind, Methods};
+use super::observe::{Observation, status_of};
+use super::stream::StreamBody;
+
+/// What the calls of one server share.
+#[derive(Debug)]
+pub(super) struct Rules {
+    pub(super) methods: Methods,
+    pub(super) admission: Admission,
+    pub(super) unary_timeout: Duration,
+    pub(super) drain: Drain,
+}
+
+/// Puts the rules around a service.
+#[derive(Debug, Clone)]
+pub(super) struct CallLayer(pub(super) Arc<Rules>);
+
+impl<S> Layer<S> for CallLayer {
+    type Service = Calls<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Calls {
+            inner,
+            rules: Arc::clone(&self.0),
+        }
+    }
+}
+
+/// A service under the rules.
+#[derive(Debug, Clone)]
+pub(super) struct Calls<S> {
+    inner: S,
+    rules: Arc<Rules>,
+}
+
+impl<S> Service<Request<Body>> for Calls<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = CallFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        let method = self.rules.methods.find(request.uri().path());
+        let mut observation = Observation::start(method, request.headers());
+        let place = match self.rules.admission.admit(method) {
+            Ok(place) => place,
+            Err(status) => return CallFuture::refused(observation, status),
+        };
+        let deadline = Deadline::for_call(
+            method.kind,
+            request.headers(),
+            self.rules.unary_timeout,
+            Instant::now(),
+        );
+        observation.expect_by(deadline);
+        if let Some(deadline) = deadline {
+            request.extensions_mut().insert(deadline);
+        }
+        let inner = observation.span().in_scope(|| self.inner.call(request));
+        CallFuture {
+            inner: Some(inner),
+            sleep: deadline.map(|deadline| sleep_until(deadline.at())),
+            refusal: None,
+            running: Some(Running {
+                observation,
+                place,
+                rules: Some(Arc::clone(&self.rules)),
+            }),
+        }
+    }
+}
+
+/// What a call holds while it runs.
+#[derive(Debug)]
+struct Running {
+    observation: Observation,
+    place: Place,
+    /// `None` for a call that was refused.
+    rules: Option<Arc<Rules>>,
+}
+
+pin_project! {
+    /// A call up to its response headers.
+    pub(super) struct CallFuture<F> {
+        #[pin]
+        inner: Option<F>,
+        #[pin]
+        sleep: Option<Sleep>,
+        refusal: Option<Status>,
+        running: Option<Running>,
+    }
+}
+
+impl<F> CallFuture<F> {
+    fn refused(observation: Observation, status: Status) -> Self {
+        let running = Running {
+            observation,
+            place: None,
+            rules: None,
+        };
+        Self {
+            inner: None,
+            sleep: None,
+            refusal: Some(status),
+            running: Some(running),
+        }
+    }
+}
+
+impl<F> Future for CallFuture<F>
+where
+    F: Future<Output = Result<Response<Body>, Infallible>>,
+{
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let entered = this
+            .running
+            .as_ref()
+            .map(|running| running.observation.span().enter());
+        let answer = match this.inner.as_pin_mut() {
+            Some(inner) => inner.poll(cx),
+            None => Poll::Ready(Ok(refusal(this.refusal.take()))),
+        };
+        drop(entered);
+        let response = match (answer, this.sleep.as_pin_mut()) {
+            (Poll::Ready(Ok(response)), _) => response,
+            (Poll::Pending, Some(sleep)) => {
+                ready!(sleep.poll(cx));
+                deadline_passed().into_http()
+            }
+            (Poll::Pending, None) => return Poll::Pending,
+        };
+        Poll::Ready(Ok(match this.running.take() {
+            Some(running) => answered(running, response),
+            None => response,
+        }))
+    }
+}
+
+/// Ends the observation, or hands it on to the body of a stream.
+fn answered(mut running: Running, response: Response<Body>) -> Response<Body> {
+    let streams = running.observation.kind() != Kind::Unary;
+    match (status_of(response.headers()), running.rules) {
+        (None, Some(rules)) if streams => response.map(|body| {
+            Body::new(StreamBody::new(
+                body,
+                running.observation,
+                running.place,
+                &rules.drain,
+            ))
+        }),
+        (status, _) => {
+            running.observation.end(status.unwrap_or(Code::Ok));
+            response
+        }
+    }
+}
+
+fn refusal(status: Option<Status>) -> Response<Body> {
+    status
+        .unwrap_or_else(|| Status::internal("call polled after its end"))
+        .into_http()
+}
+
+pub(super) fn deadline_passed() -> Status {
+    Status::deadline_exceeded("the deadline passed before the answer was ready")
+}

@@ -1,0 +1,24 @@
+//! The gRPC server that every service runs.
+//!
+//! Owns what all calls share: admission, deadlines, health, reflection, traces, metrics and the
+//! drain. Knows no method's meaning; it learns names and shapes from the descriptor sets.
+//!
+//! A unary call holds one of `calls_max` places until its answer is ready, and has a deadline. A
+//! streaming call holds one of `streams_max` places until it ends, and has only the deadline
+//! that its caller set.
+
+mod accept;
+mod admission;
+mod call;
+mod config;
+mod deadline;
+mod drain;
+mod health;
+mod method;
+mod observe;
+mod server;
+mod stream;
+
+pub use config::GrpcConfig;
+pub use deadline::Deadline;
+pub use server::{BoundGrpcServer, CUT_GRACE, Drained, GrpcError, GrpcServer};

@@ -1,0 +1,121 @@
+//! What is told about a call: its span, and its meters when it ends.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::HeaderMap;
+use tonic::Code;
+use tracing::{Span, field};
+
+use super::deadline::Deadline;
+use super::method::{Kind, Method};
+use crate::telemetry;
+
+const STATUS_HEADER: &str = "grpc-status";
+
+/// A call under observation, from its headers to its end, which is counted exactly once.
+#[derive(Debug)]
+pub(super) struct Observation {
+    method: Arc<Method>,
+    span: Span,
+    started: Instant,
+    deadline: Option<Deadline>,
+    ended: bool,
+}
+
+impl Observation {
+    pub(super) fn start(method: &Arc<Method>, headers: &HeaderMap) -> Self {
+        let span = tracing::debug_span!(
+            "grpc.call.serve",
+            otel.name = method.span_name,
+            otel.kind = "server",
+            rpc.system = "grpc",
+            rpc.service = method.service,
+            rpc.method = method.name,
+            rpc.grpc.status_code = field::Empty,
+            otel.status_code = field::Empty,
+        );
+        telemetry::adopt(&span, |name| {
+            headers.get(name).and_then(|value| value.to_str().ok())
+        });
+        method.in_flight.increment(1);
+        Self {
+            method: Arc::clone(method),
+            span,
+            started: Instant::now(),
+            deadline: None,
+            ended: false,
+        }
+    }
+
+    /// Sets when the call must end, so that a later drop is told from a caller's leaving.
+    pub(super) fn expect_by(&mut self, deadline: Option<Deadline>) {
+        self.deadline = deadline;
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        self.deadline
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.method.kind
+    }
+
+    pub(super) fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// Records the end of the call; only the first counts.
+    pub(super) fn end(&mut self, code: Code) {
+        if self.ended {
+            return;
+        }
+        self.ended = true;
+        self.method.in_flight.decrement(1);
+        self.method.count(code);
+        // A stream lasts as long as its caller likes, which is no latency.
+        if self.method.kind == Kind::Unary {
+            self.method.seconds.record(self.started.elapsed());
+        }
+        if !self.span.is_disabled() {
+            self.span.record("rpc.grpc.status_code", i32::from(code));
+            if is_server_fault(code) {
+                self.span.record("otel.status_code", "ERROR");
+            }
+        }
+    }
+}
+
+impl Drop for Observation {
+    fn drop(&mut self) {
+        let code = if std::thread::panicking() {
+            Code::Internal
+        } else if self.deadline.is_some_and(Deadline::has_passed) {
+            Code::DeadlineExceeded
+        } else {
+            Code::Cancelled
+        };
+        self.end(code);
+    }
+}
+
+/// The status in `headers` or trailers, if it is there.
+pub(super) fn status_of(headers: &HeaderMap) -> Option<Code> {
+    headers
+        .get(STATUS_HEADER)
+        .map(|value| Code::from_bytes(value.as_bytes()))
+}
+
+/// The codes that OpenTelemetry counts as errors of the server, not of its caller.
+/// Source: <https://opentelemetry.io/docs/specs/semconv/rpc/grpc/>.
+const fn is_server_fault(code: Code) -> bool {
+    matches!(
+        code,
+        Code::Unknown
+            | Code::DeadlineExceeded
+            | Code::Unimplemented
+            | Code::Internal
+            | Code::Unavailable
+            | Code::DataLoss
+    )
+}

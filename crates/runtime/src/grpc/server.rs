@@ -1,0 +1,257 @@
+//! Builds a gRPC server from services, binds it, serves it and drains it.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::IntoResponse;
+use http::Request;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tonic::body::Body;
+use tonic::server::NamedService;
+use tonic::service::RoutesBuilder;
+use tonic::transport::Server;
+use tower::Service;
+
+use super::accept::connections;
+use super::admission::Admission;
+use super::call::{CallLayer, Rules};
+use super::config::GrpcConfig;
+use super::drain::{CutOnDrop, Drain};
+use super::health;
+use super::method::Methods;
+use crate::health::Health;
+
+/// The largest header list of a call, in bytes.
+const HEADER_LIST_BYTES_MAX: u32 = 16 * 1024;
+
+/// The longest wait for connections to close once they are cut.
+pub const CUT_GRACE: Duration = Duration::from_secs(1);
+
+const HEALTH_SERVICE: &str = "grpc.health.v1.Health";
+const REFLECTION_SERVICES: [&str; 2] = [
+    "grpc.reflection.v1.ServerReflection",
+    "grpc.reflection.v1alpha.ServerReflection",
+];
+
+/// A gRPC server cannot be built or run.
+#[derive(Debug, thiserror::Error)]
+pub enum GrpcError {
+    /// The address is taken or not ours.
+    #[error("grpc port cannot listen on {addr}")]
+    Bind {
+        /// The address that was asked for.
+        addr: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A descriptor set is no encoded `FileDescriptorSet`.
+    #[error("descriptor set cannot be read")]
+    Descriptors(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A service is missing from the descriptor sets.
+    #[error("service {0} is in no descriptor set; pass its set to `descriptors`")]
+    Undescribed(&'static str),
+    /// The server ended though nobody asked it to.
+    #[error("grpc server stopped serving")]
+    Stopped(#[source] Option<tonic::transport::Error>),
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drained {
+    /// Every call in flight was answered.
+    Clean,
+    /// The time was up, and the calls that were left were cut.
+    Cut,
+}
+
+/// A gRPC server in the making: health and reflection, and the services that are added.
+#[derive(Debug)]
+pub struct GrpcServer {
+    config: GrpcConfig,
+    health: Health,
+    routes: RoutesBuilder,
+    services: Vec<&'static str>,
+    descriptors: Vec<&'static [u8]>,
+}
+
+impl GrpcServer {
+    /// A server with the health service alone. Install the metrics before.
+    #[must_use]
+    pub fn new(config: GrpcConfig, health: Health) -> Self {
+        let mut routes = RoutesBuilder::default();
+        routes.add_service(health::service(health.clone()));
+        let descriptors = vec![
+            tonic_health::pb::FILE_DESCRIPTOR_SET,
+            tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET,
+            tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET,
+        ];
+        Self {
+            config,
+            health,
+            routes,
+            services: Vec::new(),
+            descriptors,
+        }
+    }
+
+    /// Adds an encoded `FileDescriptorSet`; every added service must stand in one.
+    #[must_use]
+    pub fn descriptors(mut self, set: &'static [u8]) -> Self {
+        self.descriptors.push(set);
+        self
+    }
+
+    /// Adds a service, and names it in health and reflection. Bound its messages yourself, with
+    /// [`GrpcConfig::message_bytes_max`].
+    #[must_use]
+    pub fn service<S>(mut self, service: S) -> Self
+    where
+        S: Service<Request<Body>, Error = Infallible>
+            + NamedService
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        S::Response: IntoResponse,
+        S::Future: Send + 'static,
+    {
+        self.routes.add_service(service);
+        self.services.push(S::NAME);
+        self.health.register(S::NAME);
+        self
+    }
+
+    /// Binds the configured address.
+    ///
+    /// # Errors
+    /// [`GrpcError::Bind`], and those of [`Self::listen`].
+    pub async fn bind(self) -> Result<BoundGrpcServer, GrpcError> {
+        let addr = self.config.addr;
+        let listener = TcpListener::bind(addr)
+            .await
+            .map_err(|source| GrpcError::Bind { addr, source })?;
+        self.listen(listener)
+    }
+
+    /// Takes over a listener that is bound already.
+    ///
+    /// # Errors
+    /// [`GrpcError::Descriptors`], [`GrpcError::Undescribed`].
+    pub fn listen(mut self, listener: TcpListener) -> Result<BoundGrpcServer, GrpcError> {
+        let addr = self.config.addr;
+        let local_addr = listener
+            .local_addr()
+            .map_err(|source| GrpcError::Bind { addr, source })?;
+        let methods = Methods::from_descriptors(&self.descriptors)
+            .map_err(|e| GrpcError::Descriptors(Box::new(e)))?;
+        if let Some(name) = self.services.iter().find(|name| !methods.describes(name)) {
+            return Err(GrpcError::Undescribed(name));
+        }
+        self.add_reflection()
+            .map_err(|e| GrpcError::Descriptors(Box::new(e)))?;
+        let drain = Drain::default();
+        let rules = Rules {
+            methods,
+            admission: Admission::new(&self.config, drain.clone()),
+            unary_timeout: self.config.unary_timeout(),
+            drain: drain.clone(),
+        };
+        Ok(BoundGrpcServer {
+            server: self,
+            listener,
+            local_addr,
+            rules: Arc::new(rules),
+            drain,
+        })
+    }
+
+    fn add_reflection(&mut self) -> Result<(), tonic_reflection::server::Error> {
+        let builder = || {
+            let builder = self.descriptors.iter().fold(
+                tonic_reflection::server::Builder::configure(),
+                |builder, set| builder.register_encoded_file_descriptor_set(set),
+            );
+            self.services
+                .iter()
+                .chain(&[HEALTH_SERVICE])
+                .chain(&REFLECTION_SERVICES)
+                .fold(builder, |builder, name| builder.with_service_name(*name))
+                .include_reflection_service(false)
+        };
+        let (v1, v1alpha) = (builder().build_v1()?, builder().build_v1alpha()?);
+        self.routes.add_service(v1).add_service(v1alpha);
+        Ok(())
+    }
+}
+
+/// A gRPC server that listens, and answers once it is served.
+#[derive(Debug)]
+pub struct BoundGrpcServer {
+    server: GrpcServer,
+    listener: TcpListener,
+    local_addr: SocketAddr,
+    rules: Arc<Rules>,
+    drain: Drain,
+}
+
+impl BoundGrpcServer {
+    /// The address that was really bound.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Serves until `shutdown`, then drains: tells `NOT_SERVING`, accepts and admits no more, ends
+    /// server streams that have nothing to send, lets other calls finish for `drain_ms`, and cuts
+    /// what is left. A handler that takes a stream must watch `shutdown` itself, and end.
+    ///
+    /// Dropping the future cuts every connection.
+    ///
+    /// # Errors
+    /// [`GrpcError::Stopped`] when it ends before `shutdown`.
+    pub async fn serve(self, shutdown: CancellationToken) -> Result<Drained, GrpcError> {
+        let Self {
+            server,
+            listener,
+            rules,
+            drain,
+            ..
+        } = self;
+        let cut = CutOnDrop(drain.clone());
+        let incoming = connections(listener, server.config.connections_max, drain.clone());
+        let mut serving = pin!(
+            transport(&server.config)
+                .layer(CallLayer(rules))
+                .add_routes(server.routes.routes())
+                .serve_with_incoming_shutdown(incoming, drain.begins())
+        );
+        tokio::select! {
+            ended = &mut serving => return Err(GrpcError::Stopped(ended.err())),
+            () = shutdown.cancelled() => {}
+        }
+        server.health.drain();
+        drain.begin();
+        if timeout(server.config.drain(), &mut serving).await.is_ok() {
+            return Ok(Drained::Clean);
+        }
+        drop(cut);
+        // A connection that does not even close is left to the end of the process.
+        let _ = timeout(CUT_GRACE, serving).await;
+        Ok(Drained::Cut)
+    }
+}
+
+fn transport(config: &GrpcConfig) -> Server {
+    Server::builder()
+        .http2_keepalive_interval(Some(Duration::from_millis(config.keepalive_interval_ms)))
+        .http2_keepalive_timeout(Some(Duration::from_millis(config.keepalive_timeout_ms)))
+        .max_concurrent_streams(config.connection_streams_max)
+        .http2_adaptive_window(Some(true))
+        .http2_max_header_list_size(HEADER_LIST_BYTES_MAX)
+}

@@ -1,0 +1,129 @@
+//! The process's metrics: one recorder, rendered in the text format of Prometheus.
+//!
+//! Names end in their unit. Histograms in `_seconds` get the buckets of a latency, all others
+//! those of a count.
+
+use std::fs;
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+use metrics::{describe_gauge, gauge};
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// The upper bounds of latency buckets, in seconds: 50 µs to 10 s.
+pub const LATENCY_BUCKETS: [f64; 17] = [
+    0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125,
+    0.25, 0.5, 1.0, 2.5, 10.0,
+];
+
+/// The upper bounds of buckets that count things (rows, bytes, attempts): 1 to 16 million.
+pub const COUNT_BUCKETS: [f64; 15] = [
+    1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 250.0, 500.0, 1e3, 1e4, 1e5, 1e6, 4e6, 1.6e7,
+];
+
+/// How often recorded samples move into their buckets; until then they take 8 bytes each.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
+
+const RESIDENT: &str = "process_resident_memory_bytes";
+const BUILD: &str = "hansard_build_info";
+
+/// The metrics cannot be recorded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MetricsError {
+    /// Something else in this process has installed a recorder first.
+    #[error("another metrics recorder is installed in this process")]
+    RecorderTaken,
+    /// The buckets are unusable or the system gave no thread for the upkeep.
+    #[error("metrics recorder cannot start: {0}")]
+    Unavailable(String),
+}
+
+/// Renders the process's metrics; clones share one recorder.
+#[derive(Debug, Clone)]
+pub struct Metrics(PrometheusHandle);
+
+/// Installs the recorder of this process, once; later calls return the same.
+///
+/// Metric handles taken before this record nothing, so call it first.
+///
+/// # Errors
+/// The first call's error, again on every later call.
+pub fn install() -> Result<Metrics, MetricsError> {
+    static INSTALLED: OnceLock<Result<Metrics, MetricsError>> = OnceLock::new();
+    INSTALLED.get_or_init(install_recorder).clone()
+}
+
+impl Metrics {
+    /// Every metric now, in the text format of Prometheus, version 0.0.4.
+    #[must_use]
+    pub fn render(&self) -> String {
+        if let Some(bytes) = resident_bytes() {
+            gauge!(RESIDENT).set(bytes);
+        }
+        self.0.render()
+    }
+}
+
+fn install_recorder() -> Result<Metrics, MetricsError> {
+    let unavailable = |e: BuildError| MetricsError::Unavailable(e.to_string());
+    let handle = PrometheusBuilder::new()
+        .set_buckets(&COUNT_BUCKETS)
+        .and_then(|builder| {
+            let seconds = Matcher::Suffix("_seconds".to_owned());
+            builder.set_buckets_for_metric(seconds, &LATENCY_BUCKETS)
+        })
+        .map_err(unavailable)?
+        .install_recorder()
+        .map_err(|_| MetricsError::RecorderTaken)?;
+    let upkeep = handle.clone();
+    thread::Builder::new()
+        .name("metrics-upkeep".to_owned())
+        .spawn(move || {
+            loop {
+                thread::sleep(UPKEEP_INTERVAL);
+                upkeep.run_upkeep();
+            }
+        })
+        .map_err(|e| MetricsError::Unavailable(e.to_string()))?;
+    describe_gauge!(RESIDENT, "Physical memory held by the process, in bytes");
+    describe_gauge!(BUILD, "Always 1; the labels say what is running");
+    gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    Ok(Metrics(handle))
+}
+
+/// The resident memory that Linux reports; `None` on another system.
+fn resident_bytes() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u32 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    Some(f64::from(kibibytes) * 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn renders_buckets_by_the_name_and_the_process_itself() {
+        let metrics = install().unwrap();
+        install().unwrap();
+        ::metrics::histogram!("test_latency_seconds").record(0.000_06);
+        ::metrics::histogram!("test_batch_rows").record(500.0);
+        let text = metrics.render();
+        for line in [
+            "test_latency_seconds_bucket{le=\"0.00005\"} 0",
+            "test_latency_seconds_bucket{le=\"0.0001\"} 1",
+            "test_latency_seconds_bucket{le=\"10\"} 1",
+            "test_batch_rows_bucket{le=\"250\"} 0",
+            "test_batch_rows_bucket{le=\"500\"} 1",
+            "hansard_build_info{version=\"0.1.0\"} 1",
+        ] {
+            assert!(text.lines().any(|l| l == line), "no {line} in\n{text}");
+        }
+        let resident = resident_bytes().unwrap();
+        assert!((1e6..1e11).contains(&resident), "{resident}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Logs and traces: what is written, where it goes, and how a trace crosses a border.
+//!
+//! Logs go to standard error. Traces leave by OTLP only when an endpoint is configured. Owns no
+//! spans: each crate makes its own with `tracing`.
+
+mod config;
+mod otlp;
+mod propagation;
+
+use std::io::{self, IsTerminal};
+
+use tracing_subscriber::filter::{EnvFilter, ParseError};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
+
+pub use config::{LogFormat, TelemetryConfig};
+pub use otlp::{FLUSH_MAX, TelemetryGuard};
+pub use propagation::{adopt, inject, link, traceparent};
+
+/// Telemetry cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// A filter's directives cannot be parsed.
+    #[error("`{key}` is no filter; write it like `info,projector=debug`")]
+    Filter {
+        /// The setting that holds the filter.
+        key: &'static str,
+        /// What is wrong with it.
+        source: ParseError,
+    },
+    /// The OTLP endpoint is no URL, or there is no tokio runtime to send from.
+    #[error("traces cannot be exported to `otlp_endpoint`; write it like `http://127.0.0.1:4317`")]
+    Exporter(#[source] opentelemetry_otlp::ExporterBuildError),
+}
+
+/// Starts logs and, when configured, traces for this process; needs a tokio runtime.
+///
+/// Keep the guard until the process ends. In a process that has a subscriber already (a test, a
+/// second role) it changes nothing and returns a guard that does nothing.
+///
+/// # Errors
+/// A filter or the endpoint cannot be used.
+pub fn init(config: &TelemetryConfig) -> Result<TelemetryGuard, TelemetryError> {
+    let log_filter = filter("log_filter", &config.log_filter)?;
+    let otlp_filter = filter("otlp_filter", &config.otlp_filter)?;
+    if tracing::dispatcher::has_been_set() {
+        return Ok(TelemetryGuard::inert());
+    }
+    let provider = otlp::provider(config).map_err(TelemetryError::Exporter)?;
+    let traces = provider
+        .as_ref()
+        .map(|provider| otlp::layer(provider).with_filter(otlp_filter));
+    let logs = logs(config.log_format).with_filter(log_filter);
+    let installed = tracing_subscriber::registry()
+        .with(traces)
+        .with(logs)
+        .try_init();
+    // Another thread may have been first.
+    Ok(if installed.is_ok() {
+        TelemetryGuard::new(provider)
+    } else {
+        TelemetryGuard::inert()
+    })
+}
+
+fn filter(key: &'static str, directives: &str) -> Result<EnvFilter, TelemetryError> {
+    EnvFilter::try_new(directives).map_err(|source| TelemetryError::Filter { key, source })
+}
+
+fn logs<S>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: tracing::Subscriber + for<'a> LookupSpan<'a>,
+{
+    let layer = fmt::layer().with_writer(io::stderr);
+    match format {
+        LogFormat::Pretty => layer.with_ansi(io::stderr().is_terminal()).boxed(),
+        LogFormat::Json => layer
+            .json()
+            .flatten_event(true)
+            .with_current_span(false)
+            .boxed(),
+    }
+}

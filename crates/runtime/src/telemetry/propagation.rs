@@ -1,0 +1,163 @@
+//! A trace across a border, as the headers of W3C Trace Context.
+//!
+//! Works on closures, so that gRPC metadata and message headers need no adapter.
+//! Source: <https://www.w3.org/TR/trace-context/>.
+
+use opentelemetry::Context;
+use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator};
+use opentelemetry::trace::TraceContextExt;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+
+const TRACEPARENT: &str = "traceparent";
+const TRACESTATE: &str = "tracestate";
+
+/// Hands the current span's headers to `put(name, value)`; calls it never when nothing is traced.
+pub fn inject(put: impl FnMut(&str, &str)) {
+    let span = Span::current();
+    if !span.is_disabled() {
+        TraceContextPropagator::new().inject_context(&span.context(), &mut Put(put));
+    }
+}
+
+/// Makes `span` the child of the remote span whose headers `get(name)` reads, if there is one.
+///
+/// Call it before the span is entered: a started span keeps its parent.
+pub fn adopt<'a>(span: &Span, get: impl Fn(&str) -> Option<&'a str>) {
+    if let Some(remote) = remote(span, get) {
+        // The error says that no traces are exported, which needs no handling.
+        let _ = span.set_parent(remote);
+    }
+}
+
+/// Links `span` to the remote span whose headers `get(name)` reads: for work on many messages at
+/// once, which has no one parent. A span keeps its first 128 links.
+pub fn link<'a>(span: &Span, get: impl Fn(&str) -> Option<&'a str>) {
+    if let Some(remote) = remote(span, get) {
+        span.add_link(remote.span().span_context().clone());
+    }
+}
+
+/// The current span's `traceparent`; `None` when nothing is traced.
+#[must_use]
+pub fn traceparent() -> Option<String> {
+    let mut traceparent = None;
+    inject(|name, value| {
+        if name == TRACEPARENT {
+            traceparent = Some(value.to_owned());
+        }
+    });
+    traceparent
+}
+
+fn remote<'a>(span: &Span, get: impl Fn(&str) -> Option<&'a str>) -> Option<Context> {
+    if span.is_disabled() {
+        return None;
+    }
+    let headers = Headers {
+        traceparent: get(TRACEPARENT)?,
+        tracestate: get(TRACESTATE),
+    };
+    let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &headers);
+    context.span().span_context().is_valid().then_some(context)
+}
+
+struct Put<F>(F);
+
+impl<F: FnMut(&str, &str)> Injector for Put<F> {
+    fn set(&mut self, key: &str, value: String) {
+        // An empty tracestate says nothing and would travel with every message.
+        if !value.is_empty() {
+            (self.0)(key, &value);
+        }
+    }
+}
+
+struct Headers<'a> {
+    traceparent: &'a str,
+    tracestate: Option<&'a str>,
+}
+
+impl Extractor for Headers<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        match key {
+            TRACEPARENT => Some(self.traceparent),
+            TRACESTATE => self.tracestate,
+            _ => None,
+        }
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        vec![TRACEPARENT, TRACESTATE]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use opentelemetry::trace::TracerProvider;
+    use opentelemetry_sdk::trace::SdkTracerProvider;
+    use tracing_subscriber::layer::SubscriberExt;
+
+    use super::*;
+
+    const REMOTE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+    fn traced(run: impl FnOnce()) {
+        let tracer = SdkTracerProvider::builder().build().tracer("test");
+        let layer = tracing_opentelemetry::layer().with_tracer(tracer);
+        let subscriber = tracing_subscriber::registry().with(layer);
+        tracing::subscriber::with_default(subscriber, run);
+    }
+
+    fn injected() -> HashMap<String, String> {
+        let mut headers = HashMap::new();
+        inject(|name, value| {
+            headers.insert(name.to_owned(), value.to_owned());
+        });
+        headers
+    }
+
+    fn check(traceparent_in: Option<&'static str>, same_trace: bool) {
+        let span = tracing::info_span!("test.span.adopt");
+        adopt(&span, |name| traceparent_in.filter(|_| name == TRACEPARENT));
+        let _entered = span.enter();
+        let headers = injected();
+        let out = &headers[TRACEPARENT];
+        assert_eq!(headers.len(), 1, "{headers:?}");
+        assert_eq!(
+            out[3..35] == REMOTE[3..35],
+            same_trace,
+            "{traceparent_in:?} gave {out}"
+        );
+        assert_ne!(&out[36..52], &REMOTE[36..52]);
+        assert_eq!(traceparent().as_ref(), Some(out));
+    }
+
+    #[test]
+    fn a_trace_goes_in_and_out() {
+        traced(|| {
+            check(Some(REMOTE), true);
+            check(None, false);
+            check(Some("00-zz"), false);
+            check(
+                Some("00-00000000000000000000000000000000-b7ad6b7169203331-01"),
+                false,
+            );
+        });
+    }
+
+    #[test]
+    fn nothing_is_injected_where_nothing_is_traced() {
+        assert!(injected().is_empty());
+        let subscriber = tracing_subscriber::registry();
+        tracing::subscriber::with_default(subscriber, || {
+            let span = tracing::info_span!("test.span.untraced");
+            adopt(&span, |_| Some(REMOTE));
+            let _entered = span.enter();
+            assert!(injected().is_empty() && traceparent().is_none());
+        });
+    }
+}

@@ -1,0 +1,147 @@
+//! Bounds of unary calls: places, time, size; and what a full server still answers.
+
+use std::time::Duration;
+
+use runtime::grpc::{GrpcConfig, GrpcError, GrpcServer};
+use runtime::health::Health;
+use tokio::time::Instant;
+use tonic::{Code, Request};
+use tonic_types::StatusExt;
+
+use crate::echo::{Echo, SAY};
+use crate::stack::serve;
+
+#[tokio::test]
+async fn a_full_server_sheds_with_a_retry_hint_and_recovers() {
+    let stack = serve(|c| c.calls_max = 2).await;
+    let client = stack.client().await;
+    let held = [client.saying("hold"), client.saying("hold")];
+    stack.held(2).await;
+
+    let shed = client.say("hello").await.unwrap_err();
+    assert_eq!(shed.code(), Code::ResourceExhausted);
+    assert_eq!(
+        shed.message(),
+        "server is at its bound of 2 calls; try again later"
+    );
+    let retry = shed.get_details_retry_info().unwrap().retry_delay;
+    assert_eq!(retry, Some(Duration::from_millis(100)));
+
+    stack.echo.gate.add_permits(2);
+    for call in held {
+        assert_eq!(call.await.unwrap().unwrap(), "hold");
+    }
+    assert_eq!(client.say("hello").await.unwrap(), "hello");
+    stack.drained().await;
+}
+
+#[tokio::test]
+async fn a_place_is_free_again_when_its_caller_leaves_or_its_handler_panics() {
+    let stack = serve(|c| c.calls_max = 1).await;
+    let client = stack.client().await;
+    let call = client.saying("hold");
+    stack.held(1).await;
+    call.abort();
+    let deadline = Instant::now() + crate::stack::DEADLINE;
+    while client.say("hello").await.is_err() {
+        assert!(
+            Instant::now() < deadline,
+            "the place of an abandoned call is never freed"
+        );
+        tokio::task::yield_now().await;
+    }
+    assert!(client.say("panic").await.is_err());
+    assert_eq!(client.say("hello").await.unwrap(), "hello");
+    stack.drained().await;
+}
+
+#[tokio::test]
+async fn a_unary_call_ends_at_its_deadline() {
+    let stack = serve(|c| c.unary_timeout_ms = 200).await;
+    let client = stack.client().await;
+    // The client ends its own timeout too, with CANCELLED, and may be first on a busy machine.
+    let theirs = [Code::DeadlineExceeded, Code::Cancelled];
+    let cases = [
+        (None, 200, &theirs[..1]),
+        (Some("50m"), 48, &theirs),
+        (Some("5S"), 200, &theirs[..1]),
+    ];
+    for (header, expected_ms, codes) in cases {
+        let request = |text: &str| {
+            let mut request = Request::new(text.to_owned());
+            if let Some(value) = header {
+                request
+                    .metadata_mut()
+                    .insert("grpc-timeout", value.parse().unwrap());
+            }
+            request
+        };
+        let started = Instant::now();
+        let status = client.unary(SAY, request("hold")).await.unwrap_err();
+        assert!(codes.contains(&status.code()), "{header:?}: {status}");
+        let elapsed = started.elapsed();
+        assert!(
+            elapsed >= Duration::from_millis(expected_ms - 1),
+            "{header:?}: {elapsed:?}"
+        );
+        let remaining: u64 = client
+            .unary(SAY, request("remaining"))
+            .await
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!(remaining <= expected_ms, "{header:?}: {remaining}");
+    }
+    stack.drained().await;
+}
+
+#[tokio::test]
+async fn a_message_over_the_bound_is_refused() {
+    let stack = serve(|c| c.message_bytes_max = 4096).await;
+    let client = stack.client().await;
+    // A string of n bytes in a field of its own takes three bytes more.
+    for (bytes, fits) in [(4093, true), (4094, false)] {
+        let answer = client.say(&"x".repeat(bytes)).await;
+        assert_eq!(
+            answer.as_ref().map_err(tonic::Status::code).is_ok(),
+            fits,
+            "{bytes} bytes"
+        );
+        if let Err(status) = answer {
+            assert_eq!(status.code(), Code::OutOfRange);
+        }
+    }
+    stack.drained().await;
+}
+
+#[tokio::test]
+async fn connections_over_the_bound_wait() {
+    let stack = serve(|c| c.connections_max = 1).await;
+    let first = stack.client().await;
+    assert_eq!(first.say("hello").await.unwrap(), "hello");
+    let second = crate::stack::Client(stack.endpoint.connect_lazy());
+    let waiting = second.saying("hello");
+    assert_eq!(first.say("again").await.unwrap(), "again");
+    assert!(!waiting.is_finished());
+    drop(first);
+    assert_eq!(waiting.await.unwrap().unwrap(), "hello");
+    stack.drained().await;
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_built_says_why() {
+    let health = Health::new(&[]);
+    let echo = Echo::new(tokio_util::sync::CancellationToken::new(), 4096);
+    let server = || GrpcServer::new(GrpcConfig::default(), health.clone()).service(echo.clone());
+    let error = server().bind().await.unwrap_err();
+    assert!(
+        matches!(error, GrpcError::Undescribed("test.Echo")),
+        "{error}"
+    );
+    let error = server().descriptors(b"\xff").bind().await.unwrap_err();
+    assert!(matches!(error, GrpcError::Descriptors(_)), "{error}");
+    let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let config = GrpcConfig::at(taken.local_addr().unwrap());
+    let error = GrpcServer::new(config, health).bind().await.unwrap_err();
+    assert!(matches!(error, GrpcError::Bind { .. }), "{error}");
+}
