@@ -1,6 +1,7 @@
 //! How things look on the wire and in the record: the generated protobuf and gRPC code, and its conversions to and from
 //! the domain. Knows no I/O. Old events are upcast here when they are read, never rewritten.
 
+pub mod bearer;
 pub mod commit;
 pub mod content;
 pub mod conversation;
@@ -8,6 +9,7 @@ pub mod event;
 pub mod head;
 pub mod optional;
 pub mod proto;
+pub mod reads;
 pub mod status;
 pub mod time;
 pub mod token;

@@ -26,6 +26,10 @@ pub enum Reason {
     AgentNotFound,
     /// No such conversation, or another's.
     ConversationNotFound,
+    /// No such tenant, agent, key or token in the registry, or another tenant's.
+    RegistryEntryNotFound,
+    /// The id of a tenant or agent is taken.
+    RegistryEntryExists,
     /// The id is taken.
     ConversationExists,
     /// The conversation is at another version than the caller expected.
@@ -78,6 +82,8 @@ impl Reason {
             Self::MissingScope => "MISSING_SCOPE",
             Self::AgentNotFound => "AGENT_NOT_FOUND",
             Self::ConversationNotFound => "CONVERSATION_NOT_FOUND",
+            Self::RegistryEntryNotFound => "REGISTRY_ENTRY_NOT_FOUND",
+            Self::RegistryEntryExists => "REGISTRY_ENTRY_EXISTS",
             Self::ConversationExists => "CONVERSATION_EXISTS",
             Self::VersionConflict => "VERSION_CONFLICT",
             Self::Contention => "CONTENTION",
@@ -112,8 +118,10 @@ impl Reason {
             | Self::PositionTokenOfOtherRecord => Code::InvalidArgument,
             Self::Unauthenticated => Code::Unauthenticated,
             Self::MissingScope => Code::PermissionDenied,
-            Self::AgentNotFound | Self::ConversationNotFound => Code::NotFound,
-            Self::ConversationExists => Code::AlreadyExists,
+            Self::AgentNotFound | Self::ConversationNotFound | Self::RegistryEntryNotFound => {
+                Code::NotFound
+            },
+            Self::ConversationExists | Self::RegistryEntryExists => Code::AlreadyExists,
             Self::VersionConflict | Self::Contention => Code::Aborted,
             Self::ConversationArchived
             | Self::ConversationErased
@@ -201,6 +209,23 @@ impl Problem {
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The path of the field that is wrong, where one is.
+    #[must_use]
+    pub fn field(&self) -> Option<&str> {
+        self.fields.first().map(|problem| problem.field.as_str())
+    }
+
+    /// What travels in `google.rpc.ErrorInfo.metadata`.
+    pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.metadata.iter().map(|(key, value)| (*key, value.as_str()))
+    }
+
+    /// When to try again, where that makes sense.
+    #[must_use]
+    pub fn retry_delay(&self) -> Option<Duration> {
+        self.retry_after
     }
 
     fn details(&self) -> ErrorDetails {

@@ -4,7 +4,7 @@ mod from_proto;
 mod to_proto;
 
 pub use from_proto::{from_proto, new_event_from_proto};
-pub use to_proto::to_proto;
+pub use to_proto::{role, to_proto, tool_called, tool_returned};
 
 use domain::EventKind;
 

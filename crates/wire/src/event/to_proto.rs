@@ -61,7 +61,9 @@ fn message_appended(message: &MessageAppended) -> proto::MessageAppended {
     }
 }
 
-fn role(role: Role) -> proto::Role {
+/// A role as protobuf writes it.
+#[must_use]
+pub fn role(role: Role) -> proto::Role {
     match role {
         Role::User => proto::Role::User,
         Role::Assistant => proto::Role::Assistant,
@@ -79,7 +81,9 @@ fn usage(usage: &Usage) -> proto::Usage {
     }
 }
 
-fn tool_called(call: &ToolCalled) -> proto::ToolCalled {
+/// A call as protobuf writes it.
+#[must_use]
+pub fn tool_called(call: &ToolCalled) -> proto::ToolCalled {
     proto::ToolCalled {
         call_id: call.call_id.as_str().to_owned(),
         tool_name: call.tool_name.as_str().to_owned(),
@@ -90,7 +94,9 @@ fn tool_called(call: &ToolCalled) -> proto::ToolCalled {
     }
 }
 
-fn tool_returned(result: &ToolReturned) -> proto::ToolReturned {
+/// A result as protobuf writes it.
+#[must_use]
+pub fn tool_returned(result: &ToolReturned) -> proto::ToolReturned {
     use proto::tool_returned::Output;
     let output = match &result.output {
         ToolOutput::Json(json) => Output::OutputJson(json.as_str().to_owned()),

@@ -1,0 +1,36 @@
+//! The bearer token of a call.
+
+use tonic::metadata::MetadataMap;
+
+/// The scheme's name, and the space after it; matched in any case, as RFC 9110 (11.1) asks.
+const SCHEME: &str = "bearer ";
+
+/// The token of an `authorization: Bearer …` header.
+#[must_use]
+pub fn of(metadata: &MetadataMap) -> Option<&str> {
+    let value = metadata.get("authorization")?.to_str().ok()?;
+    let (scheme, token) = value.split_at_checked(SCHEME.len())?;
+    scheme.eq_ignore_ascii_case(SCHEME).then_some(token.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(header: Option<&str>, expected: Option<&str>) {
+        let mut metadata = MetadataMap::new();
+        if let Some(header) = header {
+            metadata.insert("authorization", header.parse().expect("a header value"));
+        }
+        assert_eq!(of(&metadata), expected, "{header:?}");
+    }
+
+    #[test]
+    fn bearers() {
+        check(Some("Bearer hs_1"), Some("hs_1"));
+        check(Some("bearer  hs_1 "), Some("hs_1"));
+        check(Some("Basic hs_1"), None);
+        check(Some("hs_1"), None);
+        check(None, None);
+    }
+}

@@ -1,0 +1,247 @@
+//! The way of every command: load the head, decide, seal, append; again when somebody else was faster.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use domain::{
+    Action, Command, ConversationKey, Decision, Event, Head, Position, RequestDigest, Sequence,
+    Timestamp, Version, Violation, ViolationReason, decide,
+};
+use event_log::registry::AgentAccess;
+use event_log::{Append, AppendOutcome, TraceHeaders};
+use rand::RngExt as _;
+use wire::commit::{Draft, Sealed, seal};
+use wire::proto::write::v1 as proto;
+use wire::status::Problem;
+use wire::token::PositionToken;
+
+use crate::base::{Base, Loaded};
+use crate::queue::Place;
+use crate::{Writer, metrics, problem, replay};
+
+/// How often a command is decided anew because somebody else was faster, before the caller is asked to come again.
+pub const REBASES_MAX: u32 = 8;
+/// The longest jittered wait before the first rebase; doubles with each further one.
+const REBASE_WAIT_BASE: Duration = Duration::from_millis(1);
+
+/// A command on its way to the record.
+#[derive(Debug)]
+pub struct Intent {
+    /// For whom.
+    pub access: AgentAccess,
+    /// Which conversation.
+    pub key: ConversationKey,
+    /// Whether the commit's id is the caller's idempotency key, which an earlier try may have used.
+    pub has_key: bool,
+    /// What was asked, in short.
+    pub request_digest: RequestDigest,
+    /// What should happen.
+    pub command: Command,
+}
+
+/// Carries out a command, once its place in the conversation's queue has its turn.
+///
+/// # Errors
+/// A [`Problem`] that tells the caller what to do. After `UNAVAILABLE` the outcome is unknown: a retry with the same
+/// idempotency key finds it or brings it about.
+pub async fn commit(
+    writer: &Writer,
+    intent: Intent,
+    place: Place,
+) -> Result<proto::CommitResult, Problem> {
+    let started = Instant::now();
+    let turn = place.turn().await;
+    metrics::queued(started.elapsed());
+    let outcome = carry_out(writer, &intent).await;
+    drop(turn);
+    metrics::appended(started.elapsed(), &outcome);
+    outcome
+}
+
+async fn carry_out(writer: &Writer, intent: &Intent) -> Result<proto::CommitResult, Problem> {
+    let mut loaded = writer.bases.load(&intent.key).await?;
+    let mut search = replay::Search::of(writer, intent);
+    let mut rebases = 0;
+    loop {
+        if let Some(result) = search.before_decision(writer, intent, &loaded).await? {
+            return finish(writer, intent, result).await;
+        }
+        let events = match decide(loaded.head(), &intent.command) {
+            Ok(Decision::Commit(events)) => events,
+            Ok(Decision::Unchanged) if loaded.is_certain => {
+                return finish(writer, intent, unchanged(writer, intent, &loaded)).await;
+            }
+            Err(rejection) if loaded.is_certain => {
+                let earlier = search.before_rejection(writer, intent, &loaded).await?;
+                return earlier.ok_or_else(|| problem::of_rejection(&rejection));
+            }
+            Ok(Decision::Unchanged) | Err(_) => {
+                loaded = writer.bases.load_certain(&intent.key).await?;
+                continue;
+            }
+        };
+        match append(writer, intent, &loaded, &events).await? {
+            Appended::Done(result) => return finish(writer, intent, result).await,
+            Appended::Superseded(base) if rebases < REBASES_MAX => {
+                rebases += 1;
+                metrics::rebased();
+                wait_before_rebase(rebases).await;
+                loaded = base;
+            }
+            Appended::Superseded(_) => return Err(problem::contention(REBASES_MAX)),
+        }
+    }
+}
+
+enum Appended {
+    Done(proto::CommitResult),
+    Superseded(Loaded),
+}
+
+async fn append(
+    writer: &Writer,
+    intent: &Intent,
+    loaded: &Loaded,
+    events: &[Event],
+) -> Result<Appended, Problem> {
+    let previous = loaded.base.as_deref();
+    let recorded_at = writer
+        .now()
+        .max(previous.map_or(Timestamp(i64::MIN), |base| base.head.recorded_at));
+    let draft = Draft {
+        tenant: &intent.key.tenant,
+        conversation: &intent.key.conversation,
+        id: intent.command.commit,
+        request_digest: intent.request_digest,
+        recorded_at,
+        actor: &intent.access.actor,
+        events,
+    };
+    let sealed = seal(&draft, previous.map(|base| (&base.head, base.sequence)))?;
+    check_payload(writer, &sealed.message)?;
+    let Sealed { message, head } = sealed;
+    let mut trace = TraceHeaders::default();
+    runtime::telemetry::inject(|name, value| trace.put(name, value));
+    let append = Append {
+        commit: intent.command.commit,
+        message,
+        expected: previous.map(|base| base.sequence),
+        trace,
+    };
+    match writer
+        .record
+        .append(&intent.key, append)
+        .await
+        .map_err(problem::of_record)?
+    {
+        AppendOutcome::Committed { sequence } => {
+            let result = result_of(writer, intent, &head, sequence);
+            writer.bases.keep(&intent.key, Base { head, sequence });
+            Ok(Appended::Done(result))
+        }
+        AppendOutcome::Duplicate { sequence } => {
+            match replay::from_record(writer, intent, sequence).await? {
+                Some(result) => Ok(Appended::Done(result)),
+                // Erased since: the conversation's last commit tells.
+                None => writer
+                    .bases
+                    .load_certain(&intent.key)
+                    .await
+                    .map(Appended::Superseded),
+            }
+        }
+        AppendOutcome::Superseded { last } => {
+            let base = writer.bases.take(&intent.key, last)?;
+            Ok(Appended::Superseded(Loaded {
+                base,
+                is_certain: true,
+            }))
+        }
+    }
+}
+
+/// What an erasure leaves to do once its tombstone stands, also when an earlier try was cut short.
+async fn finish(
+    writer: &Writer,
+    intent: &Intent,
+    result: proto::CommitResult,
+) -> Result<proto::CommitResult, Problem> {
+    if matches!(intent.command.action, Action::Erase) {
+        writer
+            .record
+            .purge_before_last(&intent.key)
+            .await
+            .map_err(problem::of_record)?;
+    }
+    Ok(result)
+}
+
+fn check_payload(writer: &Writer, message: &Bytes) -> Result<(), Problem> {
+    let bytes_max = writer.record.payload_bytes_max();
+    if message.len() <= bytes_max {
+        return Ok(());
+    }
+    let description = format!(
+        "is {} bytes as one commit, the record takes at most {bytes_max}: append in several commits",
+        message.len()
+    );
+    Err(Violation::new(ViolationReason::CommitTooLarge, description)
+        .within("events")
+        .into())
+}
+
+async fn wait_before_rebase(rebases: u32) {
+    let longest = REBASE_WAIT_BASE.saturating_mul(1 << (rebases - 1).min(8));
+    let wait = longest.mul_f64(rand::rng().random_range(0.0..1.0));
+    tokio::time::sleep(wait).await;
+}
+
+fn result_of(
+    writer: &Writer,
+    intent: &Intent,
+    head: &Head,
+    sequence: Sequence,
+) -> proto::CommitResult {
+    let commit = head.recent.last();
+    proto::CommitResult {
+        conversation_id: intent.key.conversation.as_str().to_owned(),
+        commit_id: commit
+            .map(|commit| commit.id.to_string())
+            .unwrap_or_default(),
+        first_version: commit.map_or(0, |commit| commit.first_version.0),
+        version: head.version.0,
+        recorded_at: Some(wire::time::to_proto(head.recorded_at)),
+        position_token: token(writer, &intent.key, sequence, head.version),
+        replayed: false,
+    }
+}
+
+fn unchanged(writer: &Writer, intent: &Intent, loaded: &Loaded) -> proto::CommitResult {
+    let Some(base) = &loaded.base else {
+        return proto::CommitResult::default();
+    };
+    proto::CommitResult {
+        commit_id: String::new(),
+        first_version: 0,
+        ..result_of(writer, intent, &base.head, base.sequence)
+    }
+}
+
+/// The token of a commit's place.
+pub(crate) fn token(
+    writer: &Writer,
+    key: &ConversationKey,
+    sequence: Sequence,
+    version: Version,
+) -> String {
+    let position = Position {
+        partition: writer.record.partition_of(key),
+        sequence,
+    };
+    PositionToken {
+        record: writer.record.id(),
+        position,
+        version,
+    }
+    .encode()
+}

@@ -1,0 +1,75 @@
+//! The writer's settings, and their bounds.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use event_log::RecordConfig;
+use read_model::ReadModelConfig;
+use runtime::config::{Bounds, Checks, Validate};
+use runtime::grpc::GrpcConfig;
+use serde::{Deserialize, Serialize};
+
+const HEADS_CACHED: Bounds<usize> = Bounds {
+    min: 1,
+    max: 10_000_000,
+    unit: "heads",
+};
+const STREAM_COMMANDS: Bounds<usize> = Bounds {
+    min: 1,
+    max: 65_536,
+    unit: "commands",
+};
+
+/// Above the record's payload limit, so that a commit that is too large is told so by its own reason.
+const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// The writer's settings.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WriterConfig {
+    /// The gRPC server.
+    pub grpc: GrpcConfig,
+    /// Where operators find metrics and readiness.
+    pub admin_addr: SocketAddr,
+    /// The record.
+    pub record: RecordConfig,
+    /// The read model, asked about old idempotency keys alone.
+    pub read_model: ReadModelConfig,
+    /// Most heads kept in memory, about 1 KiB each: an append to a conversation beyond them costs a read of 70 µs more.
+    pub heads_cached_max: usize,
+    /// Most commands of one stream that are carried out at once; more wait at the caller.
+    pub stream_commands_max: usize,
+}
+
+impl Default for WriterConfig {
+    fn default() -> Self {
+        let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Self {
+            grpc: GrpcConfig {
+                message_bytes_max: MESSAGE_BYTES_MAX,
+                ..GrpcConfig::at(local(7301))
+            },
+            admin_addr: local(7311),
+            record: RecordConfig::default(),
+            read_model: ReadModelConfig::default(),
+            heads_cached_max: 50_000,
+            stream_commands_max: 256,
+        }
+    }
+}
+
+impl Validate for WriterConfig {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        checks.section("grpc", &self.grpc);
+        for (key, mistake) in self.record.mistakes() {
+            checks.invalid(&format!("record.{key}"), mistake);
+        }
+        for (key, mistake) in self.read_model.mistakes() {
+            checks.invalid(&format!("read_model.{key}"), mistake);
+        }
+        checks.bounds("heads_cached_max", self.heads_cached_max, &HEADS_CACHED);
+        checks.bounds(
+            "stream_commands_max",
+            self.stream_commands_max,
+            &STREAM_COMMANDS,
+        );
+    }
+}

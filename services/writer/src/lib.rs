@@ -1,0 +1,78 @@
+//! The write service: appends commits to the record, and keeps the registry.
+//!
+//! Data comes from gRPC callers and goes to the record; the read model is asked only about old idempotency keys. Every
+//! command goes one way: [`rpc`] reads the request, [`request`] makes it an intent, [`commit`] carries it out.
+
+pub mod base;
+pub mod commit;
+pub mod config;
+pub mod metrics;
+pub mod problem;
+pub mod queue;
+pub mod replay;
+pub mod request;
+pub mod rpc;
+pub mod run;
+
+use std::sync::Arc;
+
+use domain::{CommitId, Timestamp};
+use event_log::{Record, Registry};
+use read_model::ReadModel;
+use runtime::clock::Clock;
+use uuid::Uuid;
+
+use base::Bases;
+use queue::Queues;
+
+pub use config::WriterConfig;
+pub use run::{Running, start};
+
+/// What every command needs. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Writer(Arc<Parts>);
+
+/// The parts of a [`Writer`].
+#[derive(Debug)]
+pub struct Parts {
+    /// The record.
+    pub record: Record,
+    /// Tenants, agents, keys and tokens.
+    pub registry: Registry,
+    /// Old idempotency keys.
+    pub read_model: ReadModel,
+    /// The heads of conversations written to of late.
+    pub bases: Bases,
+    /// A short queue per conversation.
+    pub queues: Queues,
+    /// The time.
+    pub clock: Clock,
+}
+
+impl Writer {
+    /// A writer of these parts.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    /// The present.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        Timestamp(self.clock.now_nanos())
+    }
+
+    /// The id of a commit whose caller gave no key: a UUIDv7 of the present.
+    #[must_use]
+    pub fn new_commit_id() -> CommitId {
+        CommitId(Uuid::now_v7())
+    }
+}
+
+impl std::ops::Deref for Writer {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}

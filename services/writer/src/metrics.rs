@@ -1,0 +1,34 @@
+//! What the writer tells of itself.
+//!
+//! | metric | unit | meaning |
+//! |---|---|---|
+//! | `hansard_writer_append_seconds{outcome}` | s | from the turn's wait to the answer; outcome `committed`, `replayed`, `unchanged` or the error's reason |
+//! | `hansard_writer_queue_seconds` | s | waiting for the conversation's turn |
+//! | `hansard_writer_rebases_total` | 1 | decisions made anew because another writer was faster |
+
+use std::time::Duration;
+
+use ::metrics::{counter, histogram};
+use wire::proto::write::v1::CommitResult;
+use wire::status::Problem;
+
+/// A command was answered.
+pub fn appended(took: Duration, outcome: &Result<CommitResult, Problem>) {
+    let outcome = match outcome {
+        Ok(result) if result.replayed => "replayed",
+        Ok(result) if result.commit_id.is_empty() => "unchanged",
+        Ok(_) => "committed",
+        Err(problem) => problem.reason().as_str(),
+    };
+    histogram!("hansard_writer_append_seconds", "outcome" => outcome).record(took.as_secs_f64());
+}
+
+/// A command got its turn.
+pub fn queued(waited: Duration) {
+    histogram!("hansard_writer_queue_seconds").record(waited.as_secs_f64());
+}
+
+/// A command is decided anew.
+pub fn rebased() {
+    counter!("hansard_writer_rebases_total").increment(1);
+}

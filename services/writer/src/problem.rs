@@ -1,0 +1,134 @@
+//! The one place where the writer's errors become what callers see.
+
+use std::time::Duration;
+
+use domain::Rejection;
+use event_log::registry::AccessError;
+use event_log::{CorruptMessage, Unavailable};
+use read_model::ReadModelError;
+use wire::status::{Problem, Reason};
+
+use crate::queue::QueueFull;
+
+/// When to try again once a queue is full, the record or the read model is away, or others are faster.
+pub const RETRY_AFTER: Duration = Duration::from_millis(250);
+
+/// No bearer token, or one that is unknown or revoked.
+#[must_use]
+pub fn unauthenticated() -> Problem {
+    Problem::new(
+        Reason::Unauthenticated,
+        "a valid service token is required: send it as `authorization: Bearer <token>`",
+    )
+}
+
+/// The token does not reach what was asked for.
+#[must_use]
+pub fn of_access(error: &AccessError) -> Problem {
+    match error {
+        AccessError::MissingScope(scope) => Problem::new(
+            Reason::MissingScope,
+            format!("the token lacks the scope `{scope}`: use one that has it"),
+        ),
+        AccessError::UnknownAgent | AccessError::UnknownTenant => Problem::of_field(
+            Reason::AgentNotFound,
+            "agent_id",
+            "is no agent of this token's: check the id and the token's tenant",
+        ),
+    }
+}
+
+/// A command that the conversation's state does not allow.
+#[must_use]
+pub fn of_rejection(rejection: &Rejection) -> Problem {
+    let message = rejection.to_string();
+    let of_call = |reason, index: usize, field: &str| {
+        Problem::of_field(
+            reason,
+            &format!("events[{index}].{field}.call_id"),
+            message.clone(),
+        )
+    };
+    match rejection {
+        Rejection::NotFound => Problem::new(Reason::ConversationNotFound, message),
+        Rejection::AlreadyExists => Problem::new(Reason::ConversationExists, message),
+        Rejection::VersionConflict { current, .. } => {
+            Problem::new(Reason::VersionConflict, message)
+                .with("current_version", current.to_string())
+        }
+        Rejection::Archived => Problem::new(Reason::ConversationArchived, message),
+        Rejection::Erased => Problem::new(Reason::ConversationErased, message),
+        Rejection::CallNotOpen { index, .. } => {
+            of_call(Reason::ToolCallNotOpen, *index, "tool_returned")
+        }
+        Rejection::CallAlreadyOpen { index, .. } => {
+            of_call(Reason::ToolCallAlreadyOpen, *index, "tool_called")
+        }
+        Rejection::ToolMismatch { index, .. } => {
+            of_call(Reason::ToolMismatch, *index, "tool_returned")
+        }
+        Rejection::TooManyOpenCalls { index, open_max } => {
+            of_call(Reason::TooManyOpenCalls, *index, "tool_called")
+                .with("open_calls_max", open_max.to_string())
+        }
+    }
+}
+
+/// The same key came with another request.
+#[must_use]
+pub fn key_reused() -> Problem {
+    Problem::of_field(
+        Reason::IdempotencyKeyReused,
+        "idempotency_key",
+        "was used for another request: give every request a key of its own",
+    )
+}
+
+/// Others were faster, `attempts` times in a row.
+#[must_use]
+pub fn contention(attempts: u32) -> Problem {
+    Problem::new(
+        Reason::Contention,
+        format!("other writers were faster {attempts} times in a row: try again with the same key"),
+    )
+    .retry_after(RETRY_AFTER)
+}
+
+/// The record does not answer. What was sent may have been committed: a retry with the same key finds out.
+#[must_use]
+pub fn of_record(error: Unavailable) -> Problem {
+    Problem::new(
+        Reason::RecordUnavailable,
+        format!("{error}: try again with the same idempotency key"),
+    )
+    .retry_after(RETRY_AFTER)
+}
+
+/// The read model does not answer, or not sensibly; only retries with old keys need it.
+#[must_use]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "made to be given to `map_err`"
+)]
+pub fn of_read_model(error: ReadModelError) -> Problem {
+    if !error.is_unavailable() {
+        return Problem::new(Reason::DataCorrupt, error.to_string());
+    }
+    Problem::new(
+        Reason::ReadModelUnavailable,
+        "the read model, which knows old idempotency keys, does not answer: try again with the same key",
+    )
+    .retry_after(RETRY_AFTER)
+}
+
+/// A message of the record that cannot be read.
+#[must_use]
+pub fn of_corrupt(corrupt: &CorruptMessage) -> Problem {
+    Problem::new(Reason::DataCorrupt, corrupt.to_string())
+}
+
+/// More commands wait for one conversation than may.
+#[must_use]
+pub fn of_queue(full: QueueFull) -> Problem {
+    Problem::new(Reason::Overloaded, format!("{full}: slow down")).retry_after(RETRY_AFTER)
+}

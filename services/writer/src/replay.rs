@@ -1,0 +1,294 @@
+//! Durable idempotency: a retry gets the first answer, after a minute or a month.
+//!
+//! The head names the latest commits; the stream's duplicate window knows keys of the last minutes; older keys are looked
+//! up in the read model and in the part of the record that it does not hold yet.
+
+use std::time::Duration;
+
+use domain::{CommitId, RecentCommit, RequestDigest, Sequence, Timestamp, Version};
+use event_log::{StoredCommit, TailBounds};
+use uuid::Uuid;
+use wire::proto::write::v1 as proto;
+use wire::status::Problem;
+
+use crate::base::Loaded;
+use crate::commit::{Intent, token};
+use crate::{Writer, problem};
+
+/// How far a caller's clock may be off, to either side, for its keys' own times to be believed.
+pub const CLOCK_LEEWAY: Duration = Duration::from_mins(1);
+
+/// Up to which age a UUIDv7 key is left to the stream's duplicate window alone: the window, less the leeway.
+#[must_use]
+pub fn young_key_age_max() -> Duration {
+    event_log::DUPLICATE_WINDOW.saturating_sub(CLOCK_LEEWAY)
+}
+
+/// What is left to search for an earlier try of a command.
+#[derive(Debug)]
+pub struct Search {
+    is_done: bool,
+    made_at: Option<Timestamp>,
+}
+
+impl Search {
+    /// The search for the command's key: none where the caller gave no key.
+    #[must_use]
+    pub fn of(writer: &Writer, intent: &Intent) -> Self {
+        let made_at = young_since(intent.command.commit, writer.now());
+        Self {
+            is_done: !intent.has_key,
+            made_at,
+        }
+    }
+
+    /// The first answer, if the head tells it, or, for a key that the stream has forgotten, the read model and the tail.
+    ///
+    /// # Errors
+    /// The key was used for another request, or what must be asked does not answer.
+    pub async fn before_decision(
+        &mut self,
+        writer: &Writer,
+        intent: &Intent,
+        loaded: &Loaded,
+    ) -> Result<Option<proto::CommitResult>, Problem> {
+        if let Some(result) = from_head(writer, intent, loaded)? {
+            return Ok(Some(result));
+        }
+        if self.made_at.is_some() || !self.has_more_to_search(loaded) {
+            return Ok(None);
+        }
+        self.is_done = true;
+        from_read_model(writer, intent).await
+    }
+
+    /// The first answer, for a young key whose command is about to be rejected: its first try may be why.
+    ///
+    /// # Errors
+    /// As [`Search::before_decision`].
+    pub async fn before_rejection(
+        &mut self,
+        writer: &Writer,
+        intent: &Intent,
+        loaded: &Loaded,
+    ) -> Result<Option<proto::CommitResult>, Problem> {
+        let Some(made_at) = self.made_at.filter(|_| self.has_more_to_search(loaded)) else {
+            return Ok(None);
+        };
+        self.is_done = true;
+        let commit = intent.command.commit;
+        let found = writer
+            .record
+            .find_commit(&intent.key, commit, made_at)
+            .await;
+        match found.map_err(problem::of_record)? {
+            Some(message) => {
+                let stored = message
+                    .open()
+                    .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+                Earlier::of(&stored).answer(writer, intent).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn has_more_to_search(&self, loaded: &Loaded) -> bool {
+        !self.is_done && loaded.head().is_some_and(|head| !head.names_every_commit())
+    }
+}
+
+/// The time since which a commit under a young key can have been recorded; `None` for a key that says no time, or one
+/// that the stream's duplicate window may have forgotten.
+fn young_since(key: CommitId, now: Timestamp) -> Option<Timestamp> {
+    let made_at = made_at(key.0)?;
+    let nanos = |duration: Duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
+    let oldest = now.0.saturating_sub(nanos(young_key_age_max()));
+    let newest = now.0.saturating_add(nanos(CLOCK_LEEWAY));
+    (oldest..=newest)
+        .contains(&made_at.0)
+        .then(|| Timestamp(made_at.0.saturating_sub(nanos(CLOCK_LEEWAY))))
+}
+
+fn made_at(key: Uuid) -> Option<Timestamp> {
+    if key.get_version_num() != 7 {
+        return None;
+    }
+    let (seconds, nanos) = key.get_timestamp()?.to_unix();
+    Timestamp::from_parts(i64::try_from(seconds).ok()?, nanos)
+}
+
+fn from_head(
+    writer: &Writer,
+    intent: &Intent,
+    loaded: &Loaded,
+) -> Result<Option<proto::CommitResult>, Problem> {
+    let Some(base) = loaded.base.as_deref().filter(|_| intent.has_key) else {
+        return Ok(None);
+    };
+    let Some(commit) = base.head.recent_commit(intent.command.commit) else {
+        return Ok(None);
+    };
+    Earlier::of_recent(commit, base.sequence)
+        .answer(writer, intent)
+        .map(Some)
+}
+
+/// The first answer of a commit that the stream's duplicate window knew; `None` when it has been erased since.
+///
+/// # Errors
+/// The key was used for another request, or the record does not answer.
+pub async fn from_record(
+    writer: &Writer,
+    intent: &Intent,
+    sequence: Sequence,
+) -> Result<Option<proto::CommitResult>, Problem> {
+    let partition = writer.record.partition_of(&intent.key);
+    let position = domain::Position {
+        partition,
+        sequence,
+    };
+    let message = writer
+        .record
+        .message_at(position)
+        .await
+        .map_err(problem::of_record)?;
+    let Some(message) = message else {
+        return Ok(None);
+    };
+    let stored = message
+        .open()
+        .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+    let commit = &stored.opened.commit;
+    if commit.tenant != intent.key.tenant || commit.conversation != intent.key.conversation {
+        return Err(problem::key_reused());
+    }
+    Earlier::of(&stored).answer(writer, intent).map(Some)
+}
+
+/// The row is read before the commit is looked up and the tail after: whatever is projected meanwhile is found in one.
+async fn from_read_model(
+    writer: &Writer,
+    intent: &Intent,
+) -> Result<Option<proto::CommitResult>, Problem> {
+    let (access, id) = (&intent.access.tenant, &intent.key.conversation);
+    let commit = intent.command.commit;
+    let row = read_model::conversation(&writer.read_model, access, id).await;
+    let row = row.map_err(problem::of_read_model)?;
+    let committed = read_model::committed(&writer.read_model, access, id, commit).await;
+    if let Some(row) = committed.map_err(problem::of_read_model)? {
+        let earlier = Earlier {
+            commit,
+            request_digest: row.request_digest,
+            first_version: row.first_version,
+            last_version: row.last_version,
+            sequence: row.position.sequence,
+            recorded_at: row.recorded_at,
+        };
+        return earlier.answer(writer, intent).map(Some);
+    }
+    let mut after = row.map_or(Sequence(0), |row| row.position.sequence);
+    loop {
+        let tail = writer
+            .record
+            .tail(&intent.key, after, TailBounds::default())
+            .await;
+        let tail = tail.map_err(problem::of_record)?;
+        for message in tail.commits {
+            let stored = message
+                .open()
+                .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+            if stored.opened.commit.id == commit {
+                return Earlier::of(&stored).answer(writer, intent).map(Some);
+            }
+        }
+        let Some(resume_after) = tail.resume_after else {
+            return Ok(None);
+        };
+        after = resume_after;
+    }
+}
+
+/// A commit of an earlier try.
+struct Earlier {
+    commit: CommitId,
+    request_digest: RequestDigest,
+    first_version: Version,
+    last_version: Version,
+    sequence: Sequence,
+    recorded_at: Timestamp,
+}
+
+impl Earlier {
+    fn of(stored: &StoredCommit) -> Self {
+        let commit = &stored.opened.commit;
+        Self {
+            commit: commit.id,
+            request_digest: commit.request_digest,
+            first_version: commit.first_version,
+            last_version: commit.head.version,
+            sequence: stored.position.sequence,
+            recorded_at: commit.recorded_at,
+        }
+    }
+
+    fn of_recent(commit: &RecentCommit, last_sequence: Sequence) -> Self {
+        Self {
+            commit: commit.id,
+            request_digest: commit.request_digest,
+            first_version: commit.first_version,
+            last_version: commit.last_version,
+            sequence: commit.sequence.unwrap_or(last_sequence),
+            recorded_at: commit.recorded_at,
+        }
+    }
+
+    fn answer(&self, writer: &Writer, intent: &Intent) -> Result<proto::CommitResult, Problem> {
+        if self.request_digest != intent.request_digest {
+            return Err(problem::key_reused());
+        }
+        Ok(proto::CommitResult {
+            conversation_id: intent.key.conversation.as_str().to_owned(),
+            commit_id: self.commit.to_string(),
+            first_version: self.first_version.0,
+            version: self.last_version.0,
+            recorded_at: Some(wire::time::to_proto(self.recorded_at)),
+            position_token: token(writer, &intent.key, self.sequence, self.last_version),
+            replayed: true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::{NoContext, Timestamp as UuidTime};
+
+    use super::*;
+
+    const NOW_S: i64 = 1_800_000_000;
+
+    fn check(key: Uuid, expected_young: bool) {
+        let now = Timestamp(NOW_S * 1_000_000_000);
+        assert_eq!(
+            young_since(CommitId(key), now).is_some(),
+            expected_young,
+            "{key}"
+        );
+    }
+
+    #[test]
+    fn keys_tell_their_age() {
+        let aged = |seconds: i64| {
+            let at = u64::try_from(NOW_S - seconds).unwrap();
+            Uuid::new_v7(UuidTime::from_unix(NoContext, at, 0))
+        };
+        let oldest = i64::try_from(young_key_age_max().as_secs()).unwrap();
+        let leeway = i64::try_from(CLOCK_LEEWAY.as_secs()).unwrap();
+        check(aged(0), true);
+        check(aged(oldest), true);
+        check(aged(oldest + 1), false);
+        check(aged(-leeway), true);
+        check(aged(-leeway - 1), false);
+        check(Uuid::new_v4(), false);
+        check(Uuid::nil(), false);
+    }
+}

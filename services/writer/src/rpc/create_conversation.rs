@@ -1,0 +1,80 @@
+//! Begin a conversation.
+
+use domain::bounds::TITLE_BYTES_MAX;
+use domain::event::ConversationCreated;
+use domain::{Action, AgentId, Command, ConversationId, ConversationKey, Expectation, Violation};
+use tonic::{Request, Response, Status};
+use wire::conversation::{client_context_from_proto, owner_from_proto};
+use wire::optional::{label, metadata, text};
+use wire::proto::write::v1::{CreateConversationRequest, CreateConversationResponse};
+use wire::status::Problem;
+
+use super::carry_out;
+use crate::Writer;
+use crate::commit::Intent;
+use crate::request::{Caller, agent_id, conversation_id, digest, idempotency_key};
+
+pub(super) async fn handle(
+    writer: &Writer,
+    request: Request<CreateConversationRequest>,
+) -> Result<Response<CreateConversationResponse>, Status> {
+    let caller = Caller::of(request.metadata());
+    let intent = intent_of(writer, &caller, request.into_inner()).await?;
+    let result = carry_out(writer, intent).await?;
+    Ok(Response::new(CreateConversationResponse {
+        result: Some(result),
+    }))
+}
+
+/// The intent of a request, unary or one of a stream.
+pub(super) async fn intent_of(
+    writer: &Writer,
+    caller: &Caller,
+    request: CreateConversationRequest,
+) -> Result<Intent, Problem> {
+    let request_digest = digest(&request);
+    let agent = agent_id(&request.agent_id)?;
+    let key = idempotency_key(&request.idempotency_key)?;
+    let commit = key.unwrap_or_else(Writer::new_commit_id);
+    // A retry without an id of its own must find the conversation that the first try began.
+    let conversation = match request.conversation_id.as_str() {
+        "" => ConversationId::parse(commit.to_string())
+            .map_err(|violation| violation.within("conversation_id"))?,
+        id => conversation_id(id)?,
+    };
+    let created = created(request, agent.clone())?;
+    let access = caller.authorize(writer, &agent).await?;
+    Ok(Intent {
+        key: ConversationKey {
+            tenant: access.tenant.tenant().clone(),
+            conversation,
+        },
+        access,
+        has_key: key.is_some(),
+        request_digest,
+        command: Command {
+            commit,
+            agent,
+            expectation: Expectation::Any,
+            action: Action::Create(Box::new(created)),
+        },
+    })
+}
+
+fn created(
+    request: CreateConversationRequest,
+    agent: AgentId,
+) -> Result<ConversationCreated, Violation> {
+    Ok(ConversationCreated {
+        agent,
+        owner: owner_from_proto(request.owner).map_err(|violation| violation.within("owner"))?,
+        title: text(request.title, TITLE_BYTES_MAX, "title")?,
+        metadata: metadata(request.metadata_json, "metadata_json")?,
+        client_context: client_context_from_proto(request.client_context)
+            .map_err(|violation| violation.within("client_context"))?,
+        provider_conversation_id: label(
+            request.provider_conversation_id,
+            "provider_conversation_id",
+        )?,
+    })
+}

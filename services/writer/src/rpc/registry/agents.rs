@@ -1,0 +1,52 @@
+//! Agents.
+
+use domain::{AgentId, TenantId};
+use event_log::registry::Principal;
+use tonic::Request;
+use wire::proto::operate::v1 as proto;
+use wire::status::Problem;
+
+use super::{display_name, not_found, of_registry, operator, visible_tenant};
+use crate::Writer;
+use crate::request::agent_id;
+
+pub(super) async fn create(
+    writer: &Writer,
+    request: Request<proto::CreateAgentRequest>,
+) -> Result<proto::CreateAgentResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let request = request.into_inner();
+    let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
+    let agent = agent_id(&request.agent_id)?;
+    display_name(&request.display_name)?;
+    let made = writer
+        .registry
+        .create_agent(&tenant, &agent, &request.display_name, writer.now())
+        .await;
+    let agent = made.map_err(|error| of_registry(&error, "agent_id"))?;
+    Ok(proto::CreateAgentResponse { agent: Some(agent) })
+}
+
+pub(super) async fn list(
+    writer: &Writer,
+    request: Request<proto::ListAgentsRequest>,
+) -> Result<proto::ListAgentsResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let tenant = visible_tenant(writer, &operator, &request.into_inner().tenant_id)?;
+    Ok(proto::ListAgentsResponse {
+        agents: writer.registry.list_agents(&tenant),
+    })
+}
+
+/// The agent of a request, if the operator may see its tenant.
+pub(super) fn visible(writer: &Writer, operator: &Principal, id: &str) -> Result<AgentId, Problem> {
+    let agent = agent_id(id)?;
+    let tenant = writer
+        .registry
+        .agent(&agent)
+        .and_then(|agent| TenantId::parse(agent.tenant_id).ok());
+    if tenant.is_some_and(|tenant| operator.sees(&tenant)) {
+        return Ok(agent);
+    }
+    Err(not_found("agent", "agent_id"))
+}

@@ -1,0 +1,160 @@
+//! The registry service over gRPC: who may do it, field checks, and what the registry answers.
+
+mod agents;
+mod api_keys;
+mod service_tokens;
+mod tenants;
+
+use domain::bounds::LABEL_BYTES_MAX;
+use domain::violation::check_text;
+use domain::{TenantId, Violation};
+use event_log::registry::{Principal, RegistryError, Scope};
+use tonic::metadata::MetadataMap;
+use tonic::{Request, Response, Status};
+use wire::proto::operate::v1 as proto;
+use wire::proto::operate::v1::registry_service_server::RegistryService;
+use wire::status::{Problem, Reason};
+
+use crate::request::Caller;
+use crate::{Writer, problem};
+
+/// The registry service over gRPC.
+#[derive(Debug, Clone)]
+pub struct RegistryRpc {
+    writer: Writer,
+}
+
+impl RegistryRpc {
+    /// The service of a writer.
+    #[must_use]
+    pub fn new(writer: Writer) -> Self {
+        Self { writer }
+    }
+}
+
+/// A caller that may change the registry.
+async fn operator(writer: &Writer, metadata: &MetadataMap) -> Result<Principal, Problem> {
+    let principal = Caller::of(metadata).principal(writer).await?;
+    principal
+        .require(Scope::Operate)
+        .map_err(|error| problem::of_access(&error))?;
+    Ok(principal)
+}
+
+/// The tenant of a request, if the operator may see it; a foreign one is as good as missing.
+fn visible_tenant(writer: &Writer, operator: &Principal, id: &str) -> Result<TenantId, Problem> {
+    let tenant = TenantId::parse(id).map_err(|violation| violation.within("tenant_id"))?;
+    if operator.sees(&tenant) && writer.registry.tenant(&tenant).is_some() {
+        return Ok(tenant);
+    }
+    Err(not_found("tenant", "tenant_id"))
+}
+
+fn display_name(text: &str) -> Result<(), Violation> {
+    check_text(text, LABEL_BYTES_MAX).map_err(|violation| violation.within("display_name"))
+}
+
+fn not_found(what: &str, field: &str) -> Problem {
+    Problem::of_field(
+        Reason::RegistryEntryNotFound,
+        field,
+        format!("names no {what} that this token may see"),
+    )
+}
+
+/// What the registry could not do.
+fn of_registry(error: &RegistryError, field: &str) -> Problem {
+    match error {
+        RegistryError::AlreadyExists { what } => Problem::of_field(
+            Reason::RegistryEntryExists,
+            field,
+            format!("is taken by another {what}: choose another id"),
+        ),
+        RegistryError::NotFound { what } => not_found(what, field),
+        RegistryError::Corrupt { .. } => Problem::new(Reason::DataCorrupt, error.to_string()),
+        RegistryError::Unavailable(unavailable) => problem::of_record(*unavailable),
+    }
+}
+
+#[tonic::async_trait]
+impl RegistryService for RegistryRpc {
+    async fn create_tenant(
+        &self,
+        request: Request<proto::CreateTenantRequest>,
+    ) -> Result<Response<proto::CreateTenantResponse>, Status> {
+        Ok(Response::new(tenants::create(&self.writer, request).await?))
+    }
+
+    async fn list_tenants(
+        &self,
+        request: Request<proto::ListTenantsRequest>,
+    ) -> Result<Response<proto::ListTenantsResponse>, Status> {
+        Ok(Response::new(tenants::list(&self.writer, request).await?))
+    }
+
+    async fn create_agent(
+        &self,
+        request: Request<proto::CreateAgentRequest>,
+    ) -> Result<Response<proto::CreateAgentResponse>, Status> {
+        Ok(Response::new(agents::create(&self.writer, request).await?))
+    }
+
+    async fn list_agents(
+        &self,
+        request: Request<proto::ListAgentsRequest>,
+    ) -> Result<Response<proto::ListAgentsResponse>, Status> {
+        Ok(Response::new(agents::list(&self.writer, request).await?))
+    }
+
+    async fn create_api_key(
+        &self,
+        request: Request<proto::CreateApiKeyRequest>,
+    ) -> Result<Response<proto::CreateApiKeyResponse>, Status> {
+        Ok(Response::new(
+            api_keys::create(&self.writer, request).await?,
+        ))
+    }
+
+    async fn revoke_api_key(
+        &self,
+        request: Request<proto::RevokeApiKeyRequest>,
+    ) -> Result<Response<proto::RevokeApiKeyResponse>, Status> {
+        Ok(Response::new(
+            api_keys::revoke(&self.writer, request).await?,
+        ))
+    }
+
+    async fn list_api_keys(
+        &self,
+        request: Request<proto::ListApiKeysRequest>,
+    ) -> Result<Response<proto::ListApiKeysResponse>, Status> {
+        Ok(Response::new(api_keys::list(&self.writer, request).await?))
+    }
+
+    async fn create_service_token(
+        &self,
+        request: Request<proto::CreateServiceTokenRequest>,
+    ) -> Result<Response<proto::CreateServiceTokenResponse>, Status> {
+        Ok(Response::new(
+            service_tokens::create(&self.writer, request).await?,
+        ))
+    }
+
+    async fn revoke_service_token(
+        &self,
+        request: Request<proto::RevokeServiceTokenRequest>,
+    ) -> Result<Response<proto::RevokeServiceTokenResponse>, Status> {
+        Ok(Response::new(
+            service_tokens::revoke(&self.writer, request).await?,
+        ))
+    }
+
+    async fn list_service_tokens(
+        &self,
+        request: Request<proto::ListServiceTokensRequest>,
+    ) -> Result<Response<proto::ListServiceTokensResponse>, Status> {
+        Ok(Response::new(
+            service_tokens::list(&self.writer, request).await?,
+        ))
+    }
+}

@@ -1,0 +1,106 @@
+//! Service tokens.
+
+use domain::{Label, Violation, ViolationReason};
+use event_log::registry::{NewServiceToken, Principal, Scope, Scopes};
+use tonic::Request;
+use wire::proto::operate::v1 as proto;
+use wire::status::Problem;
+
+use super::{not_found, of_registry, operator, visible_tenant};
+use crate::Writer;
+
+pub(super) async fn create(
+    writer: &Writer,
+    request: Request<proto::CreateServiceTokenRequest>,
+) -> Result<proto::CreateServiceTokenResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let request = request.into_inner();
+    // A token that is bound to a tenant makes tokens of that tenant alone.
+    let tenant_id = match (&operator.tenant, request.tenant_id.as_str()) {
+        (Some(bound), "") => bound.as_str(),
+        (_, id) => id,
+    };
+    let tenant = match tenant_id {
+        "" => None,
+        id => Some(visible_tenant(writer, &operator, id)?),
+    };
+    let new = NewServiceToken {
+        display_name: Label::parse(request.display_name.clone())
+            .map_err(|violation| violation.within("display_name"))?,
+        scopes: scopes(&request)?,
+        tenant,
+    };
+    let made = writer
+        .registry
+        .create_service_token(new, writer.now())
+        .await;
+    let (service_token, secret) = made.map_err(|error| of_registry(&error, "tenant_id"))?;
+    Ok(proto::CreateServiceTokenResponse {
+        service_token: Some(service_token),
+        secret: secret.reveal().to_owned(),
+    })
+}
+
+pub(super) async fn revoke(
+    writer: &Writer,
+    request: Request<proto::RevokeServiceTokenRequest>,
+) -> Result<proto::RevokeServiceTokenResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let id = request.into_inner().service_token_id;
+    if !writer
+        .registry
+        .service_token(&id)
+        .is_some_and(|token| is_visible(&operator, &token))
+    {
+        return Err(not_found("service token", "service_token_id"));
+    }
+    let revoked = writer
+        .registry
+        .revoke_service_token(&id, writer.now())
+        .await;
+    let service_token = revoked.map_err(|error| of_registry(&error, "service_token_id"))?;
+    Ok(proto::RevokeServiceTokenResponse {
+        service_token: Some(service_token),
+    })
+}
+
+pub(super) async fn list(
+    writer: &Writer,
+    request: Request<proto::ListServiceTokensRequest>,
+) -> Result<proto::ListServiceTokensResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let tokens = writer.registry.list_service_tokens().into_iter();
+    let service_tokens = tokens
+        .filter(|token| is_visible(&operator, token))
+        .collect();
+    Ok(proto::ListServiceTokensResponse { service_tokens })
+}
+
+fn is_visible(operator: &Principal, token: &proto::ServiceToken) -> bool {
+    operator
+        .tenant
+        .as_ref()
+        .is_none_or(|bound| bound.as_str() == token.tenant_id)
+}
+
+fn scopes(request: &proto::CreateServiceTokenRequest) -> Result<Scopes, Violation> {
+    let broken = |reason, description: &str| Violation::new(reason, description).within("scopes");
+    if request.scopes.is_empty() {
+        return Err(broken(
+            ViolationReason::Missing,
+            "is empty: give at least one scope",
+        ));
+    }
+    request
+        .scopes()
+        .map(|scope| match scope {
+            proto::Scope::Append => Ok(Scope::Append),
+            proto::Scope::Read => Ok(Scope::Read),
+            proto::Scope::Operate => Ok(Scope::Operate),
+            proto::Scope::Unspecified => Err(broken(
+                ViolationReason::Malformed,
+                "holds a scope that is not known",
+            )),
+        })
+        .collect()
+}

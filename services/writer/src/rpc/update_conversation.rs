@@ -1,0 +1,72 @@
+//! Change a conversation's title, metadata or provider ids.
+
+use domain::bounds::TITLE_BYTES_MAX;
+use domain::event::ConversationUpdated;
+use domain::{Action, FieldChange, Violation, ViolationReason};
+use tonic::{Request, Response, Status};
+use wire::optional::{label, metadata, text};
+use wire::proto::write::v1::{UpdateConversationRequest, UpdateConversationResponse};
+use wire::status::Problem;
+
+use super::carry_out;
+use crate::Writer;
+use crate::request::{Asked, Caller, digest, intent};
+
+pub(super) async fn handle(
+    writer: &Writer,
+    request: Request<UpdateConversationRequest>,
+) -> Result<Response<UpdateConversationResponse>, Status> {
+    let caller = Caller::of(request.metadata());
+    let mut request = request.into_inner();
+    let digest = digest(&request);
+    let target = request.target.take();
+    let action = Action::Update(Box::new(updated(request).map_err(Problem::from)?));
+    let intent = intent(writer, &caller, target.as_ref(), Asked { digest, action }).await?;
+    let result = carry_out(writer, intent).await?;
+    Ok(Response::new(UpdateConversationResponse {
+        result: Some(result),
+    }))
+}
+
+/// The named fields, each set or, where it is empty, cleared.
+fn updated(request: UpdateConversationRequest) -> Result<ConversationUpdated, Violation> {
+    let paths = request.update_mask.unwrap_or_default().paths;
+    if paths.is_empty() {
+        return Err(Violation::new(
+            ViolationReason::Missing,
+            "is required: name the fields to change",
+        )
+        .within("update_mask"));
+    }
+    let mut updated = ConversationUpdated::default();
+    for (index, path) in paths.iter().enumerate() {
+        match path.as_str() {
+            "title" => {
+                let title = text(request.title.clone(), TITLE_BYTES_MAX, "title")?;
+                updated.title = Some(FieldChange::to(title));
+            }
+            "metadata_json" => {
+                let metadata = metadata(request.metadata_json.clone(), "metadata_json")?;
+                updated.metadata = Some(FieldChange::to(metadata));
+            }
+            "provider_conversation_id" => {
+                let id = label(request.provider_conversation_id.clone(), path)?;
+                updated.provider_conversation_id = Some(FieldChange::to(id));
+            }
+            "last_response_id" => {
+                let id = label(request.last_response_id.clone(), path)?;
+                updated.last_response_id = Some(FieldChange::to(id));
+            }
+            _ => {
+                return Err(Violation::new(
+                    ViolationReason::Malformed,
+                    "names no field that can be changed: title, metadata_json, \
+                     provider_conversation_id and last_response_id can",
+                )
+                .at(index)
+                .within("update_mask.paths"));
+            }
+        }
+    }
+    Ok(updated)
+}

@@ -1,0 +1,132 @@
+//! The life of a writer: connect, bind, serve, drain.
+
+use std::net::SocketAddr;
+
+use event_log::{Record, RecordError, Registry, Unavailable};
+use read_model::{ReadModel, ReadModelError};
+use runtime::admin::{Admin, AdminError};
+use runtime::clock::Clock;
+use runtime::grpc::{GrpcError, GrpcServer};
+use runtime::health::{Health, Probe};
+use runtime::metrics::MetricsError;
+use runtime::shutdown::Shutdown;
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+use wire::proto::operate::v1::registry_service_server::RegistryServiceServer;
+use wire::proto::write::v1::write_service_server::WriteServiceServer;
+
+use crate::base::Bases;
+use crate::queue::Queues;
+use crate::rpc::{RegistryRpc, Streams, WriteRpc};
+use crate::{Parts, Writer, WriterConfig};
+
+/// Why a writer cannot start.
+#[derive(Debug, Error)]
+pub enum WriterError {
+    /// The record cannot be opened or made.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The registry cannot be loaded.
+    #[error(transparent)]
+    Registry(#[from] Unavailable),
+    /// The read model is misconfigured.
+    #[error(transparent)]
+    ReadModel(#[from] ReadModelError),
+    /// The metrics cannot be set up.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
+    /// The operators' port cannot be bound.
+    #[error(transparent)]
+    Admin(#[from] AdminError),
+    /// The gRPC port cannot be bound.
+    #[error(transparent)]
+    Grpc(#[from] GrpcError),
+}
+
+/// A writer that serves.
+#[derive(Debug, Clone, Copy)]
+pub struct Running {
+    /// Where it takes calls.
+    pub grpc_addr: SocketAddr,
+    /// Where it tells operators of itself.
+    pub admin_addr: SocketAddr,
+}
+
+/// Starts a writer; it serves until `shutdown`, then drains. Creates the record where there is none.
+///
+/// # Errors
+/// What it needs to start is missing or wrong. The read model may be away: only old idempotency keys need it.
+pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running, WriterError> {
+    let metrics = runtime::metrics::install()?;
+    let record = Record::create(config.record).await?;
+    let registry = Registry::open(&record).await?;
+    let health = Health::new(&["nats", "registry"]);
+    watch_health(&record, &registry, &health, shutdown);
+    let writer = Writer::new(Parts {
+        bases: Bases::new(record.clone(), config.heads_cached_max),
+        record,
+        registry,
+        read_model: ReadModel::connect_lazy(&config.read_model)?,
+        queues: Queues::default(),
+        clock: Clock::System,
+    });
+    let streams = Streams {
+        commands_max: config.stream_commands_max,
+        drain: shutdown.token(),
+    };
+    let message_bytes_max = config.grpc.message_bytes_max;
+    let write = WriteServiceServer::new(WriteRpc::new(writer.clone(), streams))
+        .max_decoding_message_size(message_bytes_max);
+    let registry = RegistryServiceServer::new(RegistryRpc::new(writer))
+        .max_decoding_message_size(message_bytes_max);
+    let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
+    let server = GrpcServer::new(config.grpc, health)
+        .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
+        .service(write)
+        .service(registry)
+        .bind()
+        .await?;
+    let running = Running {
+        grpc_addr: server.local_addr(),
+        admin_addr: admin.local_addr(),
+    };
+    serve(server, admin, shutdown);
+    tracing::info!(grpc.addr = %running.grpc_addr, admin.addr = %running.admin_addr, "writer serves");
+    Ok(running)
+}
+
+fn watch_health(record: &Record, registry: &Registry, health: &Health, shutdown: &Shutdown) {
+    let record = record.clone();
+    shutdown.spawn_until_begun(health.clone().probe("nats", Probe::DEFAULT, move || {
+        let record = record.clone();
+        async move { record.check().await }
+    }));
+    let registry = registry.clone();
+    shutdown.spawn_until_begun(health.clone().probe("registry", Probe::DEFAULT, move || {
+        let is_fresh = registry.is_fresh();
+        async move {
+            is_fresh
+                .then_some(())
+                .ok_or("changes of the registry do not arrive")
+        }
+    }));
+}
+
+/// Serves until `shutdown`; the operators' port goes last, so that it can tell of the drain.
+fn serve(server: runtime::grpc::BoundGrpcServer, admin: Admin, shutdown: &Shutdown) {
+    let admin_end = CancellationToken::new();
+    let admin_task = shutdown.spawn(admin.serve(admin_end.clone()));
+    let (token, ending) = (shutdown.token(), shutdown.clone());
+    shutdown.spawn(async move {
+        match server.serve(token).await {
+            Ok(drained) => tracing::info!(?drained, "writer drained"),
+            Err(error) => {
+                tracing::error!(%error, "writer stopped serving");
+                ending.begin();
+            }
+        }
+        admin_end.cancel();
+        // A panic of the operators' port is in its own log; there is nothing left to end.
+        drop(admin_task.await);
+    });
+}
