@@ -120,7 +120,7 @@ impl Reason {
             Self::MissingScope => Code::PermissionDenied,
             Self::AgentNotFound | Self::ConversationNotFound | Self::RegistryEntryNotFound => {
                 Code::NotFound
-            },
+            }
             Self::ConversationExists | Self::RegistryEntryExists => Code::AlreadyExists,
             Self::VersionConflict | Self::Contention => Code::Aborted,
             Self::ConversationArchived
@@ -219,7 +219,9 @@ impl Problem {
 
     /// What travels in `google.rpc.ErrorInfo.metadata`.
     pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.metadata.iter().map(|(key, value)| (*key, value.as_str()))
+        self.metadata
+            .iter()
+            .map(|(key, value)| (*key, value.as_str()))
     }
 
     /// When to try again, where that makes sense.

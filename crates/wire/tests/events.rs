@@ -18,7 +18,10 @@ use prost::Message as _;
 use uuid::Uuid;
 use wire::commit::{COMPRESSED_FROM_BYTES, CorruptCommit, Draft, Sealed, open, open_head, seal};
 
-#[expect(clippy::unnecessary_wraps, reason = "labels are optional nearly everywhere")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "labels are optional nearly everywhere"
+)]
 fn label(text: &str) -> Option<Label> {
     Some(Label::parse(text).unwrap())
 }
@@ -164,19 +167,20 @@ fn every_fact() -> Vec<(&'static str, Fact)> {
     ]
 }
 
+fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
+}
+
 #[test]
 fn golden_bytes() {
     let lines: Vec<String> = every_fact()
         .into_iter()
         .map(|(name, fact)| {
             let bytes = wire::event::to_proto(&event(fact)).encode_to_vec();
-            format!(
-                "{name} {}",
-                bytes
-                    .iter()
-                    .map(|byte| format!("{byte:02x}"))
-                    .collect::<String>()
-            )
+            format!("{name} {}", hex(&bytes))
         })
         .collect();
     insta::assert_snapshot!(lines.join("\n"));
@@ -200,9 +204,10 @@ fn lifecycle_events_are_not_taken_from_callers() {
     for (name, fact) in every_fact() {
         let proto = wire::event::to_proto(&event(fact.clone()));
         let taken: Result<NewEvent, _> = wire::event::new_event_from_proto(proto);
-        match name.starts_with("conversation_") {
-            true => assert_eq!(taken.unwrap_err().field, "fact", "{name}"),
-            false => assert_eq!(taken.unwrap().fact, fact, "{name}"),
+        if name.starts_with("conversation_") {
+            assert_eq!(taken.unwrap_err().field, "fact", "{name}");
+        } else {
+            assert_eq!(taken.unwrap().fact, fact, "{name}");
         }
     }
 }

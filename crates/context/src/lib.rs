@@ -1,0 +1,19 @@
+//! What a model should read next, chosen from a conversation's events. Pure: no I/O, no clock, no async.
+//!
+//! Events come in as the domain keeps them, newest first; [`unit::Unit`]s go out, oldest first. A format of the
+//! `formats` crate turns them into what a model is sent. One file a stage.
+
+pub mod stages;
+pub mod unit;
+
+pub use stages::select::{MessageCount, Reach, Selected, Selection, select};
+pub use unit::{Call, CallResult, Unit};
+
+use domain::EventKind;
+
+/// The kinds of event that a context is made of; models see no others.
+pub const CONTEXT_KINDS: [EventKind; 3] = [
+    EventKind::MessageAppended,
+    EventKind::ToolCalled,
+    EventKind::ToolReturned,
+];

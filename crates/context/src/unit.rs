@@ -1,0 +1,73 @@
+//! Atomic units: what is kept or left out whole.
+
+use domain::event::{MessageAppended, Role, ToolCalled, ToolReturned};
+use domain::{CallId, Version};
+
+/// A turn with the results of all its calls: kept or left out whole (the head of the provider rules).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// The version of its first event: its place among the units.
+    pub version: Version,
+    /// What is said. None when the assistant only calls tools.
+    pub message: Option<MessageAppended>,
+    /// The calls of the turn, in order; only an assistant's turn has any.
+    pub calls: Vec<Call>,
+}
+
+/// A call, with its result where there is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The version of the event that made it.
+    pub version: Version,
+    /// The call.
+    pub called: ToolCalled,
+    /// Its result; none while it waits.
+    pub result: Option<CallResult>,
+}
+
+/// A call's result, wherever in the conversation it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallResult {
+    /// The version of the event that brought it.
+    pub version: Version,
+    /// The result.
+    pub returned: ToolReturned,
+}
+
+impl Unit {
+    /// Who speaks.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.message
+            .as_ref()
+            .map_or(Role::Assistant, |message| message.role)
+    }
+
+    /// How many messages it is: its turn, and each result.
+    #[must_use]
+    pub fn messages(&self) -> usize {
+        1 + results(&self.calls)
+    }
+
+    /// The calls that still wait for a result, in order.
+    pub fn pending(&self) -> impl Iterator<Item = &CallId> {
+        let waiting = self.calls.iter().filter(|call| call.result.is_none());
+        waiting.map(|call| &call.called.call_id)
+    }
+
+    /// The versions of its events, in no order.
+    pub fn versions(&self) -> impl Iterator<Item = Version> + '_ {
+        let message = self.message.as_ref().map(|_| self.version);
+        let calls = self.calls.iter().map(|call| call.version);
+        let results = self.calls.iter().filter_map(|call| call.result.as_ref());
+        message
+            .into_iter()
+            .chain(calls)
+            .chain(results.map(|result| result.version))
+    }
+}
+
+/// How many of the calls have their result.
+pub(crate) fn results(calls: &[Call]) -> usize {
+    calls.iter().filter(|call| call.result.is_some()).count()
+}

@@ -1,0 +1,148 @@
+//! The batched Direct Get: several messages of a subject for one request. The client library knows single gets only.
+//!
+//! The replies come to an inbox of their own: each message with its sequence, that of the one before it in the batch,
+//! and how many follow; then a message of status 204. Nothing to send is a single 404.
+
+use async_nats::{Message, StatusCode, Subscriber};
+use domain::Sequence;
+use futures::StreamExt as _;
+use serde::Serialize;
+use tokio::time::{Instant, timeout_at};
+
+use crate::connection::Connection;
+use crate::error::Unavailable;
+use crate::get::{self, RawMessage};
+use crate::headers;
+
+/// Most messages of one batch; a subscription holds them all at once.
+pub(crate) const BATCH_MESSAGES_MAX: usize = 1_000;
+
+/// What to read of a subject.
+#[derive(Debug, Serialize)]
+pub(crate) struct BatchRequest<'a> {
+    #[serde(flatten)]
+    pub(crate) from: From,
+    #[serde(rename = "next_by_subj")]
+    pub(crate) subject: &'a str,
+    #[serde(rename = "batch")]
+    pub(crate) messages_max: usize,
+    #[serde(rename = "max_bytes")]
+    pub(crate) bytes_max: usize,
+}
+
+/// Where a batch begins.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) enum From {
+    /// At a sequence.
+    #[serde(rename = "seq")]
+    Sequence(u64),
+    /// At a time of the server's clock, as RFC 3339 writes it.
+    #[serde(rename = "start_time")]
+    Time(String),
+}
+
+/// Messages of one subject, in order, without gaps.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) messages: Vec<RawMessage>,
+    /// How many messages of the subject follow.
+    pub(crate) pending: u64,
+}
+
+impl Connection {
+    /// Reads a batch from any replica.
+    pub(crate) async fn batch(
+        &self,
+        stream: &str,
+        request: &BatchRequest<'_>,
+        deadline: Instant,
+    ) -> Result<Batch, Unavailable> {
+        let payload = serde_json::to_vec(request)
+            .map_err(|_| Unavailable::new("a batch cannot be asked for"))?;
+        self.ready(deadline).await?;
+        let sent_on = self.connects();
+        let inbox = self.client.new_inbox();
+        let asking = async {
+            let replies = self.client.subscribe(inbox.clone()).await.ok()?;
+            let subject = format!("$JS.API.DIRECT.GET.{stream}");
+            let asked = self
+                .client
+                .publish_with_reply(subject, inbox, payload.into());
+            asked.await.ok()?;
+            Some(replies)
+        };
+        let lost = Unavailable::new("the connection was lost");
+        let replies = timeout_at(deadline, asking)
+            .await
+            .ok()
+            .flatten()
+            .ok_or(lost)?;
+        let mut batch = Batch::default();
+        let collecting = Self::collect(replies, request.messages_max, &mut batch);
+        let mut reconnects = self.reconnects();
+        let is_lost = reconnects.wait_for(|connects| *connects > sent_on);
+        let collected = tokio::select! {
+            biased;
+            collected = timeout_at(deadline, collecting) => collected,
+            _ = is_lost => return Err(lost),
+        };
+        collected.map_err(|_| Unavailable::new("a batch did not come in time"))??;
+        Ok(batch)
+    }
+
+    async fn collect(
+        mut replies: Subscriber,
+        messages_max: usize,
+        batch: &mut Batch,
+    ) -> Result<(), Unavailable> {
+        while let Some(reply) = replies.next().await {
+            if batch.take(&reply)? {
+                return Ok(());
+            }
+            if batch.messages.len() > messages_max {
+                return Err(Unavailable::new("a batch was longer than asked for"));
+            }
+        }
+        Err(Unavailable::new("the connection was lost"))
+    }
+}
+
+impl Batch {
+    /// Takes a reply; whether it was the last.
+    fn take(&mut self, reply: &Message) -> Result<bool, Unavailable> {
+        let headers = reply.headers.as_ref();
+        match reply.status {
+            Some(StatusCode::NOT_FOUND) if self.messages.is_empty() => return Ok(true),
+            Some(status) if status.as_u16() == END_OF_BATCH => {
+                self.check_order(headers.and_then(headers::last_sequence_of))?;
+                self.pending = headers.and_then(headers::pending_of).unwrap_or(0);
+                return Ok(true);
+            }
+            Some(StatusCode::NO_RESPONDERS) => {
+                return Err(Unavailable::new("no server has the stream at hand"));
+            }
+            Some(_) => return Err(Unavailable::new("the server refused a batch")),
+            None => {}
+        }
+        self.check_order(headers.and_then(headers::last_sequence_of))?;
+        self.messages.push(get::of_direct(headers, &reply.payload)?);
+        Ok(false)
+    }
+
+    /// A reply that was lost on the way shows in the next one.
+    fn check_order(&self, before: Option<u64>) -> Result<(), Unavailable> {
+        let last = self.messages.last().map_or(0, |message| message.sequence.0);
+        if before == Some(last) {
+            return Ok(());
+        }
+        Err(Unavailable::new("a message of a batch was lost"))
+    }
+
+    /// The last message's sequence.
+    pub(crate) fn last_sequence(&self) -> Option<Sequence> {
+        self.messages.last().map(|message| message.sequence)
+    }
+}
+
+/// The status that ends a batch.
+const END_OF_BATCH: u16 = 204;

@@ -1,0 +1,155 @@
+//! What a process must know to reach the record.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::RecordError;
+
+/// Partitions of a record that nobody has asked for otherwise: the fewest that reach the server's full rate.
+pub const PARTITIONS_DEFAULT: u16 = 8;
+/// Most partitions of a record.
+pub const PARTITIONS_MAX: u16 = 1_024;
+/// On how many servers a stream can be kept.
+pub const REPLICAS: [usize; 3] = [1, 3, 5];
+/// How long one call of the record may take, unless configured otherwise, in milliseconds.
+pub const REQUEST_TIMEOUT_MS_DEFAULT: u64 = 5_000;
+/// Longest that one call of the record may be configured to take, in milliseconds.
+pub const REQUEST_TIMEOUT_MS_MAX: u64 = 60_000;
+/// How long a stream knows the id of a commit, and answers a retry of it by itself.
+pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(10);
+
+/// How to reach the record, and what is expected of it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordConfig {
+    /// The server's URL, or several with commas between them.
+    pub nats_url: String,
+    /// How many partitions the record has, 1 to [`PARTITIONS_MAX`]; fixed when it is created, and checked at each start.
+    pub partitions: u16,
+    /// On how many servers each stream and the registry are kept when they are created; one of [`REPLICAS`].
+    pub replicas: usize,
+    /// How long one call of the record may take, retries among it, in milliseconds; 1 to [`REQUEST_TIMEOUT_MS_MAX`].
+    pub request_timeout_ms: u64,
+    /// Whether to start on a server that is seen to lose acknowledged commits when the power fails.
+    pub accept_data_loss: bool,
+    /// The server's monitoring address, such as `http://127.0.0.1:8222`: the only place where it tells when it syncs.
+    pub monitor_url: Option<String>,
+    /// The connection's name in the server's lists.
+    pub client_name: String,
+}
+
+impl RecordConfig {
+    /// A record of 8 partitions on one replica at `nats_url`, with calls of up to 5 s, and no data loss accepted.
+    #[must_use]
+    pub fn new(nats_url: impl Into<String>) -> Self {
+        Self {
+            nats_url: nats_url.into(),
+            partitions: PARTITIONS_DEFAULT,
+            replicas: 1,
+            request_timeout_ms: REQUEST_TIMEOUT_MS_DEFAULT,
+            accept_data_loss: false,
+            monitor_url: None,
+            client_name: "hansard".to_owned(),
+        }
+    }
+
+    /// What is wrong with the settings: the key, and the rule with its mend.
+    #[must_use]
+    pub fn mistakes(&self) -> Vec<(&'static str, String)> {
+        let mut mistakes = Vec::new();
+        if self.nats_url.trim().is_empty() {
+            mistakes.push(("nats_url", "is empty: give nats://host:port".to_owned()));
+        }
+        if !(1..=PARTITIONS_MAX).contains(&self.partitions) {
+            let given = self.partitions;
+            let bound = format!("is {given}, but must be 1 to {PARTITIONS_MAX} partitions");
+            mistakes.push(("partitions", bound));
+        }
+        if !REPLICAS.contains(&self.replicas) {
+            let bound = format!("is {}, but must be 1, 3 or 5 replicas", self.replicas);
+            mistakes.push(("replicas", bound));
+        }
+        if !(1..=REQUEST_TIMEOUT_MS_MAX).contains(&self.request_timeout_ms) {
+            let given = self.request_timeout_ms;
+            let bound = format!("is {given}, but must be 1 to {REQUEST_TIMEOUT_MS_MAX} ms");
+            mistakes.push(("request_timeout_ms", bound));
+        }
+        if let Some(url) = &self.monitor_url
+            && !url.starts_with("http://")
+        {
+            let form = "does not begin with http://: give http://host:port".to_owned();
+            mistakes.push(("monitor_url", form));
+        }
+        mistakes
+    }
+
+    pub(crate) fn check(&self) -> Result<(), RecordError> {
+        match self.mistakes().into_iter().next() {
+            Some((field, problem)) => Err(RecordError::Configuration { field, problem }),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn request_timeout(&self) -> Duration {
+        Duration::from_millis(self.request_timeout_ms)
+    }
+}
+
+impl Default for RecordConfig {
+    fn default() -> Self {
+        Self::new("nats://127.0.0.1:4222")
+    }
+}
+
+impl fmt::Debug for RecordConfig {
+    /// Without the URL, which may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordConfig")
+            .field("partitions", &self.partitions)
+            .field("replicas", &self.replicas)
+            .field("request_timeout_ms", &self.request_timeout_ms)
+            .field("accept_data_loss", &self.accept_data_loss)
+            .field("client_name", &self.client_name)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(change: impl FnOnce(&mut RecordConfig), mistaken: Option<&str>) {
+        let mut config = RecordConfig::default();
+        change(&mut config);
+        let fields: Vec<_> = config.mistakes().iter().map(|(field, _)| *field).collect();
+        assert_eq!(fields, mistaken.into_iter().collect::<Vec<_>>());
+        assert_eq!(config.check().is_err(), mistaken.is_some());
+    }
+
+    #[test]
+    fn bounds_are_checked_at_their_edges() {
+        check(|_| (), None);
+        check(|config| config.nats_url = " ".to_owned(), Some("nats_url"));
+        check(|config| config.partitions = 0, Some("partitions"));
+        check(|config| config.partitions = 1, None);
+        check(|config| config.partitions = PARTITIONS_MAX, None);
+        check(|config| config.partitions = 1_025, Some("partitions"));
+        check(|config| config.replicas = 0, Some("replicas"));
+        check(|config| config.replicas = 5, None);
+        check(|config| config.replicas = 6, Some("replicas"));
+        let timeout = "request_timeout_ms";
+        check(|config| config.request_timeout_ms = 0, Some(timeout));
+        check(
+            |config| config.request_timeout_ms = REQUEST_TIMEOUT_MS_MAX,
+            None,
+        );
+        check(|config| config.request_timeout_ms = 60_001, Some(timeout));
+        let url = |url: &str| Some(url.to_owned());
+        check(|config| config.monitor_url = url("http://a:8222"), None);
+        check(
+            |config| config.monitor_url = url("https://a"),
+            Some("monitor_url"),
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! The connection to the servers: requests that end in time, also while it is lost.
+//!
+//! The client library queues commands while it reconnects, and never answers a request whose connection broke.
+//! Here a request is not sent before the connection is up, and given up as soon as it is seen to be lost.
+
+use std::pin::pin;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use async_nats::connection::State;
+use async_nats::jetstream;
+use async_nats::{Client, ConnectOptions, HeaderMap, Message, Request, RequestErrorKind};
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::config::RecordConfig;
+use crate::error::Unavailable;
+use crate::jitter::jittered;
+
+/// How long one attempt to connect may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How often an idle connection is proved; one that misses two proofs is given up.
+const PING_INTERVAL: Duration = Duration::from_secs(5);
+/// The longest wait between two attempts to reconnect, of which there is no end.
+const RECONNECT_DELAY_MAX: Duration = Duration::from_secs(1);
+/// Messages that a subscription holds for its reader; what comes on top is dropped, which readers notice.
+pub(crate) const SUBSCRIPTION_MESSAGES_MAX: usize = 2_048;
+/// How soon the loss of the connection is noticed.
+const LINK_TICK: Duration = Duration::from_millis(50);
+
+/// What is sent to a server.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) subject: String,
+    pub(crate) headers: Option<HeaderMap>,
+    pub(crate) payload: Bytes,
+}
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    pub(crate) jetstream: jetstream::Context,
+    reconnects: watch::Receiver<u64>,
+    monitor: AbortHandle,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.monitor.abort();
+    }
+}
+
+impl Connection {
+    pub(crate) async fn open(config: &RecordConfig) -> Result<Self, Unavailable> {
+        let connecting = ConnectOptions::new()
+            .name(&config.client_name)
+            .connection_timeout(CONNECT_TIMEOUT)
+            .ping_interval(PING_INTERVAL)
+            .reconnect_delay_callback(reconnect_delay)
+            .subscription_capacity(SUBSCRIPTION_MESSAGES_MAX)
+            .connect(servers(&config.nats_url));
+        let client = timeout(config.request_timeout(), connecting)
+            .await
+            .map_err(|_| Unavailable::new("no server answered in time"))?
+            .map_err(|_| Unavailable::new("no server can be connected to"))?;
+        let mut jetstream = jetstream::new(client.clone());
+        jetstream.set_timeout(config.request_timeout());
+        let (sender, reconnects) = watch::channel(connects(&client));
+        let monitor = tokio::spawn(watch_connects(client.clone(), sender)).abort_handle();
+        Ok(Self {
+            client,
+            jetstream,
+            reconnects,
+            monitor,
+        })
+    }
+
+    /// Changes whenever, from now on, the connection was lost and is back: what was under way then is lost.
+    pub(crate) fn reconnects(&self) -> watch::Receiver<u64> {
+        let mut reconnects = self.reconnects.clone();
+        reconnects.mark_unchanged();
+        reconnects
+    }
+
+    /// Waits until the connection is up.
+    pub(crate) async fn ready(&self, deadline: Instant) -> Result<(), Unavailable> {
+        while self.client.connection_state() != State::Connected {
+            if Instant::now() >= deadline {
+                return Err(Unavailable::new("the connection is lost"));
+            }
+            sleep(LINK_TICK.min(deadline.duration_since(Instant::now()))).await;
+        }
+        Ok(())
+    }
+
+    /// Sends a request and waits for its one reply.
+    pub(crate) async fn request(
+        &self,
+        outgoing: Outgoing,
+        deadline: Instant,
+    ) -> Result<Message, Unavailable> {
+        self.ready(deadline).await?;
+        let sent_on = self.connects();
+        let mut request = Request::new().payload(outgoing.payload).timeout(None);
+        if let Some(headers) = outgoing.headers {
+            request = request.headers(headers);
+        }
+        let mut reply = pin!(self.client.send_request(outgoing.subject, request));
+        loop {
+            let wake = deadline.min(Instant::now() + LINK_TICK);
+            match timeout_at(wake, &mut reply).await {
+                Ok(answer) => return answer.map_err(|error| unanswered(error.kind())),
+                Err(_) if Instant::now() >= deadline => {
+                    return Err(Unavailable::new("no answer came in time"));
+                }
+                Err(_) if self.is_lost(sent_on) => {
+                    return Err(Unavailable::new("the connection was lost"));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// A request of the `JetStream` API: JSON in, JSON out.
+    pub(crate) async fn api<T: DeserializeOwned>(
+        &self,
+        subject: String,
+        body: &(impl Serialize + ?Sized),
+        deadline: Instant,
+    ) -> Result<T, Unavailable> {
+        let payload = serde_json::to_vec(body)
+            .map_err(|_| Unavailable::new("a request cannot be written"))?
+            .into();
+        let outgoing = Outgoing {
+            subject,
+            headers: None,
+            payload,
+        };
+        let reply = self.request(outgoing, deadline).await?;
+        serde_json::from_slice(&reply.payload)
+            .map_err(|_| Unavailable::new("an answer cannot be read"))
+    }
+
+    /// How many times the connection was made.
+    pub(crate) fn connects(&self) -> u64 {
+        connects(&self.client)
+    }
+
+    fn is_lost(&self, sent_on: u64) -> bool {
+        self.connects() != sent_on || self.client.connection_state() != State::Connected
+    }
+}
+
+fn servers(urls: &str) -> Vec<String> {
+    urls.split(',').map(|url| url.trim().to_owned()).collect()
+}
+
+fn connects(client: &Client) -> u64 {
+    client.statistics().connects.load(Ordering::Acquire)
+}
+
+/// The library's own events are dropped under load; its count of connections is not.
+async fn watch_connects(client: Client, sender: watch::Sender<u64>) {
+    loop {
+        sleep(LINK_TICK).await;
+        let now = connects(&client);
+        sender.send_if_modified(|seen| std::mem::replace(seen, now) != now);
+    }
+}
+
+fn reconnect_delay(attempts: usize) -> Duration {
+    match attempts {
+        0 | 1 => Duration::ZERO,
+        later => jittered(
+            u32::try_from(later).unwrap_or(u32::MAX),
+            RECONNECT_DELAY_MAX,
+        ),
+    }
+}
+
+fn unanswered(kind: RequestErrorKind) -> Unavailable {
+    Unavailable::new(match kind {
+        RequestErrorKind::NoResponders => "no server has JetStream or the stream at hand",
+        RequestErrorKind::TimedOut => "no answer came in time",
+        RequestErrorKind::MaxPayloadExceeded => "the message is larger than the server takes",
+        RequestErrorKind::InvalidSubject | RequestErrorKind::Other => "the connection was lost",
+    })
+}

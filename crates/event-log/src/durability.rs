@@ -1,0 +1,141 @@
+//! Whether the server is seen to keep what it acknowledges.
+//!
+//! A client sees where a stream is stored, and nothing of when the server syncs: that stands only in the server's
+//! monitoring pages (`/varz`, checked with nats-server 2.15.1), of the one server whose address is configured.
+
+use std::time::Duration;
+
+use async_nats::jetstream::stream::{Config, PersistenceMode, StorageType};
+use serde::Deserialize;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::config::RecordConfig;
+use crate::error::RecordError;
+
+/// How long the monitoring page may take.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Most bytes of the page that are read.
+const PAGE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// What can be seen of whether acknowledged commits outlive a power failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Durability {
+    /// Every stream is on disk, and the server whose monitoring page is configured syncs before it acknowledges.
+    Durable,
+    /// Acknowledged commits can be lost.
+    NotDurable {
+        /// What was seen.
+        why: String,
+    },
+    /// The streams are on disk; when the server syncs cannot be seen, for no monitoring address is configured or it
+    /// does not answer.
+    Unknown,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    jetstream: Option<PageJetStream>,
+}
+
+#[derive(Deserialize)]
+struct PageJetStream {
+    config: Option<PageConfig>,
+}
+
+#[derive(Deserialize)]
+struct PageConfig {
+    #[serde(default)]
+    sync_always: bool,
+}
+
+/// Refuses what is seen not to be durable.
+pub(crate) fn require(durability: &Durability) -> Result<(), RecordError> {
+    match durability {
+        Durability::NotDurable { why } => Err(RecordError::NotDurable { why: why.clone() }),
+        Durability::Durable | Durability::Unknown => Ok(()),
+    }
+}
+
+/// Why streams of these configurations lose what they acknowledge; `None`: they do not.
+pub(crate) fn loss_of(streams: &[Config]) -> Option<String> {
+    streams.iter().find_map(|stream| {
+        let name = &stream.name;
+        if stream.storage != StorageType::File {
+            return Some(format!("the stream {name} is kept in memory"));
+        }
+        let is_async = stream.persist_mode == Some(PersistenceMode::Async);
+        is_async.then(|| format!("the stream {name} acknowledges before it writes"))
+    })
+}
+
+/// What the server's monitoring page says.
+pub(crate) async fn of_server(config: &RecordConfig) -> Durability {
+    let Some(url) = &config.monitor_url else {
+        return Durability::Unknown;
+    };
+    let page = timeout(PAGE_TIMEOUT, fetch(url)).await;
+    page.ok()
+        .flatten()
+        .map_or(Durability::Unknown, |page| of_page(&page))
+}
+
+fn of_page(page: &[u8]) -> Durability {
+    let page = serde_json::from_slice(page).ok();
+    let Some(config) = page
+        .and_then(|page: Page| page.jetstream)
+        .and_then(|jetstream| jetstream.config)
+    else {
+        return Durability::Unknown;
+    };
+    if config.sync_always {
+        return Durability::Durable;
+    }
+    Durability::NotDurable {
+        why: "it acknowledges before it syncs (sync_interval is not always)".to_owned(),
+    }
+}
+
+async fn fetch(url: &str) -> Option<Vec<u8>> {
+    let address = url.strip_prefix("http://")?.trim_end_matches('/');
+    let mut stream = TcpStream::connect(address).await.ok()?;
+    let request = format!("GET /varz HTTP/1.0\r\nHost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut answer = Vec::new();
+    stream
+        .take(PAGE_BYTES_MAX)
+        .read_to_end(&mut answer)
+        .await
+        .ok()?;
+    let body = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
+    answer.get(body + 4..).map(<[u8]>::to_vec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_nats_server_2_15() {
+        let check = |page: &str, durable: Option<bool>| {
+            let seen = match of_page(page.as_bytes()) {
+                Durability::Durable => Some(true),
+                Durability::NotDurable { .. } => Some(false),
+                Durability::Unknown => None,
+            };
+            assert_eq!(seen, durable, "{page}");
+        };
+        check(
+            r#"{"jetstream":{"config":{"sync_interval":120000000000,"sync_always":true}}}"#,
+            Some(true),
+        );
+        check(
+            r#"{"jetstream":{"config":{"sync_interval":120000000000}}}"#,
+            Some(false),
+        );
+        check(r#"{"jetstream":{}}"#, None);
+        check("{}", None);
+        check("not found", None);
+    }
+}

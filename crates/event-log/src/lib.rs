@@ -1,0 +1,42 @@
+//! The record: the only importer of `async-nats`, and the only place that knows how conversations lie in `JetStream`.
+//!
+//! Owns the streams and the registry's bucket, appends commits and resolves their outcome, reads tails, follows
+//! partitions, and answers who may do what. It decides nothing about conversations: what is in a commit is the
+//! domain's and `wire`'s business. No message content, token or key reaches its logs or errors.
+
+mod append;
+mod batch;
+mod config;
+mod connection;
+mod durability;
+mod error;
+mod feed;
+mod find;
+mod follow;
+mod get;
+mod headers;
+mod jitter;
+mod last;
+mod live;
+mod message;
+mod publish;
+mod purge;
+mod record;
+pub mod registry;
+mod resolve;
+mod tail;
+mod topology;
+
+pub use append::{Append, AppendOutcome};
+pub use config::{
+    DUPLICATE_WINDOW, PARTITIONS_DEFAULT, PARTITIONS_MAX, REPLICAS, REQUEST_TIMEOUT_MS_DEFAULT,
+    REQUEST_TIMEOUT_MS_MAX, RecordConfig,
+};
+pub use durability::Durability;
+pub use error::{CorruptMessage, RecordError, Unavailable};
+pub use follow::FollowedMessage;
+pub use live::{LiveItem, LiveSubscription};
+pub use message::{StoredCommit, StoredMessage, TraceHeaders};
+pub use record::{PartitionBounds, Record};
+pub use registry::Registry;
+pub use tail::{Tail, TailBounds};

@@ -1,0 +1,122 @@
+//! What is stored of a conversation, as it is stored.
+
+use std::time::Duration;
+
+use async_nats::{Message, Subscriber};
+use domain::{ConversationKey, Partition};
+use futures::StreamExt as _;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::error::Unavailable;
+use crate::message::StoredMessage;
+use crate::record::Record;
+use crate::{get, headers, last, topology};
+
+/// How long after a subscription all servers of a cluster know of it.
+const INTEREST_SETTLES: Duration = Duration::from_secs(1);
+
+/// What a live subscription tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LiveItem {
+    /// A commit was stored.
+    Commit(StoredMessage),
+    /// Commits may have been missed: read from the record what came since the last one that was seen.
+    ///
+    /// Told when the connection was lost and is back, when the reader was too slow, and once in the beginning where
+    /// several servers must first learn of the subscription.
+    Gap,
+}
+
+/// The commits of a conversation as they are stored, beginning with its subscription. Dropping it is how to stop.
+#[derive(Debug)]
+pub struct LiveSubscription {
+    partition: Partition,
+    messages: Subscriber,
+    reconnects: watch::Receiver<u64>,
+    /// When to tell of what may have been missed in the beginning.
+    settles_at: Option<Instant>,
+    /// The last sequence that was told, once there is one.
+    last: Option<u64>,
+    /// A commit that came behind a gap.
+    held: Option<StoredMessage>,
+}
+
+impl LiveSubscription {
+    /// The next item; waits for ever. Safe to cancel.
+    pub async fn next(&mut self) -> LiveItem {
+        if let Some(held) = self.held.take() {
+            return LiveItem::Commit(held);
+        }
+        loop {
+            let settled = self.settles_at;
+            let message = tokio::select! {
+                biased;
+                Ok(()) = self.reconnects.changed() => return self.gap(),
+                () = sleep_until(settled.unwrap_or_else(Instant::now)), if settled.is_some() => {
+                    self.settles_at = None;
+                    return LiveItem::Gap;
+                }
+                message = self.messages.next() => message,
+            };
+            match message {
+                Some(message) => {
+                    if let Some(item) = self.take(&message) {
+                        return item;
+                    }
+                }
+                // Ended for good: the handle to the record is gone, so nothing can come any more.
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    fn gap(&mut self) -> LiveItem {
+        self.last = None;
+        LiveItem::Gap
+    }
+
+    fn take(&mut self, message: &Message) -> Option<LiveItem> {
+        let headers = message.headers.as_ref();
+        let raw = get::of_direct(headers, &message.payload).ok()?;
+        let before = headers.and_then(headers::last_sequence_of);
+        let follows = self.last.is_none() || self.last == before;
+        self.last = Some(raw.sequence.0);
+        let commit = last::stored(self.partition, raw);
+        if follows {
+            return Some(LiveItem::Commit(commit));
+        }
+        self.held = Some(commit);
+        Some(LiveItem::Gap)
+    }
+}
+
+impl Record {
+    /// Subscribes to what is stored of a conversation. A reader subscribes first, reads history, then goes on by version.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn live(&self, key: &ConversationKey) -> Result<LiveSubscription, Unavailable> {
+        let deadline = self.deadline();
+        let place = self.place(key);
+        let connection = self.connection();
+        connection.ready(deadline).await?;
+        let reconnects = connection.reconnects();
+        let subscribing = async {
+            let subject = topology::live_subject(&place.subject);
+            let messages = connection.client.subscribe(subject).await.ok()?;
+            connection.client.flush().await.ok()?;
+            Some(messages)
+        };
+        let messages = timeout_at(deadline, subscribing).await.ok().flatten();
+        let alone = connection.client.server_info().cluster.is_none();
+        Ok(LiveSubscription {
+            partition: place.partition,
+            messages: messages.ok_or(Unavailable::new("the connection was lost"))?,
+            reconnects,
+            settles_at: (!alone).then(|| Instant::now() + INTEREST_SETTLES),
+            last: None,
+            held: None,
+        })
+    }
+}

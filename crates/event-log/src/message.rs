@@ -1,0 +1,88 @@
+//! Messages of the record as they are read back.
+
+use bytes::Bytes;
+use domain::{Head, Position};
+use wire::commit::{self, Opened};
+
+use crate::error::CorruptMessage;
+use crate::topology;
+
+/// The trace that a commit was appended under, as W3C Trace Context writes it; empty when nothing was traced.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TraceHeaders {
+    /// The header `traceparent`.
+    pub traceparent: Option<String>,
+    /// The header `tracestate`.
+    pub tracestate: Option<String>,
+}
+
+impl TraceHeaders {
+    /// Takes a header; one of another name is ignored.
+    pub fn put(&mut self, name: &str, value: &str) {
+        match name {
+            crate::headers::TRACEPARENT => self.traceparent = Some(value.to_owned()),
+            crate::headers::TRACESTATE => self.tracestate = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+
+    /// The header of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        match name {
+            crate::headers::TRACEPARENT => self.traceparent.as_deref(),
+            crate::headers::TRACESTATE => self.tracestate.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// A message of the record: a commit, still sealed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredMessage {
+    /// Where it stands.
+    pub position: Position,
+    /// The sealed commit.
+    pub message: Bytes,
+    /// The trace that it was appended under.
+    pub trace: TraceHeaders,
+}
+
+/// A commit and its place.
+#[derive(Debug, Clone)]
+pub struct StoredCommit {
+    /// Where it stands.
+    pub position: Position,
+    /// The commit, its events' bytes and its plain body.
+    pub opened: Opened,
+}
+
+impl StoredMessage {
+    /// Opens the commit.
+    ///
+    /// # Errors
+    /// [`CorruptMessage`], with stream and sequence.
+    pub fn open(&self) -> Result<StoredCommit, CorruptMessage> {
+        let opened = commit::open(self.message.clone()).map_err(|source| self.corrupt(source))?;
+        Ok(StoredCommit {
+            position: self.position,
+            opened,
+        })
+    }
+
+    /// Reads only the head that the commit carries.
+    ///
+    /// # Errors
+    /// [`CorruptMessage`], with stream and sequence.
+    pub fn open_head(&self) -> Result<Head, CorruptMessage> {
+        commit::open_head(self.message.clone()).map_err(|source| self.corrupt(source))
+    }
+
+    fn corrupt(&self, source: commit::CorruptCommit) -> CorruptMessage {
+        CorruptMessage {
+            stream: topology::stream_name(self.position.partition),
+            sequence: self.position.sequence,
+            source,
+        }
+    }
+}

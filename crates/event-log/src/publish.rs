@@ -1,0 +1,128 @@
+//! One publish to a stream, and the stream's answer to it.
+
+use bytes::Bytes;
+use domain::Sequence;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::connection::{Connection, Outgoing};
+use crate::error::Unavailable;
+use crate::headers;
+use crate::message::TraceHeaders;
+
+/// A message to be stored once, after the message that is expected to be its subject's last.
+#[derive(Debug)]
+pub(crate) struct Publication<'a> {
+    pub(crate) subject: String,
+    pub(crate) id: &'a str,
+    pub(crate) expected: Option<Sequence>,
+    pub(crate) trace: &'a TraceHeaders,
+    pub(crate) payload: Bytes,
+}
+
+/// What the stream answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ack {
+    /// The message is stored.
+    Stored(Sequence),
+    /// A message of this id is stored: this one, or one of another subject of the stream.
+    Duplicate(Sequence),
+    /// This copy of the message is not stored; an earlier one may be.
+    Refused {
+        /// The server's error code.
+        code: u64,
+    },
+}
+
+/// "wrong last sequence": the expected message is not the subject's last. Also what one replica answers to the retry of
+/// a publish that it has stored, for it looks at sequences before ids.
+pub(crate) const WRONG_LAST_SEQUENCE: u64 = 10_071;
+/// "wrong last sequence", while another publish to the subject is on its way through the replicas.
+pub(crate) const WRONG_LAST_SEQUENCE_IN_FLIGHT: u64 = 10_164;
+/// "duplicate message id is in process": an earlier copy is on its way through the replicas.
+pub(crate) const DUPLICATE_IN_FLIGHT: u64 = 10_158;
+
+#[derive(Deserialize)]
+struct Answer {
+    seq: Option<u64>,
+    #[serde(default)]
+    duplicate: bool,
+    error: Option<Failure>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    #[serde(default)]
+    err_code: u64,
+}
+
+impl Connection {
+    pub(crate) async fn publish(
+        &self,
+        publication: Publication<'_>,
+        deadline: Instant,
+    ) -> Result<Ack, Unavailable> {
+        let expected = publication.expected.map_or(0, |sequence| sequence.0);
+        let outgoing = Outgoing {
+            subject: publication.subject,
+            headers: Some(headers::of_publish(
+                publication.id,
+                expected,
+                publication.trace,
+            )),
+            payload: publication.payload,
+        };
+        let reply = self.request(outgoing, deadline).await?;
+        read(&reply.payload)
+    }
+}
+
+fn read(payload: &[u8]) -> Result<Ack, Unavailable> {
+    let unreadable = Unavailable::new("the answer to a publish cannot be read");
+    let answer: Answer = serde_json::from_slice(payload).map_err(|_| unreadable)?;
+    if let Some(Failure { err_code }) = answer.error {
+        return Ok(Ack::Refused { code: err_code });
+    }
+    match answer.seq {
+        Some(sequence) if answer.duplicate => Ok(Ack::Duplicate(Sequence(sequence))),
+        Some(sequence) if sequence > 0 => Ok(Ack::Stored(Sequence(sequence))),
+        _ => Err(unreadable),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(payload: &str, expected: Option<Ack>) {
+        assert_eq!(read(payload.as_bytes()).ok(), expected, "{payload}");
+    }
+
+    #[test]
+    fn answers_as_the_server_words_them() {
+        let refused = |code| Some(Ack::Refused { code });
+        check(
+            r#"{"stream":"HANSARD_0","seq":7}"#,
+            Some(Ack::Stored(Sequence(7))),
+        );
+        check(
+            r#"{"stream":"HANSARD_0","seq":1,"duplicate": true}"#,
+            Some(Ack::Duplicate(Sequence(1))),
+        );
+        check(
+            r#"{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 1"},"stream":"HANSARD_0","seq":0}"#,
+            refused(WRONG_LAST_SEQUENCE),
+        );
+        check(
+            r#"{"error":{"code":400,"err_code":10164,"description":"wrong last sequence"},"stream":"HANSARD_0","seq":0}"#,
+            refused(WRONG_LAST_SEQUENCE_IN_FLIGHT),
+        );
+        check(
+            r#"{"error":{"code":409,"err_code":10158,"description":"duplicate message id is in process"}}"#,
+            refused(DUPLICATE_IN_FLIGHT),
+        );
+        check(r#"{"stream":"HANSARD_0","seq":0}"#, None);
+        check(r#"{"stream":"HANSARD_0"}"#, None);
+        check("+OK", None);
+    }
+}

@@ -1,0 +1,226 @@
+//! Who may do what.
+
+use std::fmt;
+
+use domain::{Actor, AgentId, TenantAccess, TenantId};
+use wire::proto::operate::v1 as proto;
+
+use super::Registry;
+use super::entries::{agent_key, service_token_key, tenant_key};
+use super::error::AccessError;
+use super::secret::{SERVICE_TOKEN_PREFIX, digest};
+
+/// What a service token allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Appending to conversations.
+    Append,
+    /// Reading conversations.
+    Read,
+    /// Changing the registry.
+    Operate,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Self; 3] = [Self::Append, Self::Read, Self::Operate];
+
+    fn bit(self) -> u8 {
+        match self {
+            Self::Append => 1,
+            Self::Read => 2,
+            Self::Operate => 4,
+        }
+    }
+
+    fn to_proto(self) -> proto::Scope {
+        match self {
+            Self::Append => proto::Scope::Append,
+            Self::Read => proto::Scope::Read,
+            Self::Operate => proto::Scope::Operate,
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Append => "append",
+            Self::Read => "read",
+            Self::Operate => "operate",
+        })
+    }
+}
+
+/// A set of scopes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scopes(u8);
+
+impl Scopes {
+    /// Whether a scope is among them.
+    #[must_use]
+    pub fn contains(self, scope: Scope) -> bool {
+        self.0 & scope.bit() != 0
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// What this version does not know allows nothing.
+    pub(super) fn of_proto(scopes: impl Iterator<Item = proto::Scope>) -> Self {
+        let known = |scope| {
+            Scope::ALL
+                .into_iter()
+                .find(|known| known.to_proto() == scope)
+        };
+        scopes.filter_map(known).collect()
+    }
+
+    pub(super) fn to_proto(self) -> Vec<i32> {
+        let mine = Scope::ALL.into_iter().filter(|scope| self.contains(*scope));
+        mine.map(|scope| scope.to_proto().into()).collect()
+    }
+}
+
+impl FromIterator<Scope> for Scopes {
+    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+        Self(scopes.into_iter().fold(0, |bits, scope| bits | scope.bit()))
+    }
+}
+
+/// A caller that has shown a valid service token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    /// The token's name, which commits record.
+    pub actor: Actor,
+    /// What it allows.
+    pub scopes: Scopes,
+    /// The one tenant that it is bound to; `None`: any.
+    pub tenant: Option<TenantId>,
+}
+
+impl Principal {
+    /// Refuses a caller without a scope.
+    ///
+    /// # Errors
+    /// [`AccessError::MissingScope`].
+    pub fn require(&self, scope: Scope) -> Result<(), AccessError> {
+        if self.scopes.contains(scope) {
+            return Ok(());
+        }
+        Err(AccessError::MissingScope(scope))
+    }
+
+    /// Whether it may see a tenant at all.
+    #[must_use]
+    pub fn sees(&self, tenant: &TenantId) -> bool {
+        self.tenant.as_ref().is_none_or(|bound| bound == tenant)
+    }
+}
+
+/// Leave to act for an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentAccess {
+    /// The agent's tenant, granted.
+    pub tenant: TenantAccess,
+    /// The agent.
+    pub agent: AgentId,
+    /// Who acts.
+    pub actor: Actor,
+}
+
+impl Registry {
+    /// The caller with this bearer token; `None`: unknown or revoked.
+    ///
+    /// Answers from memory; only a token that memory does not know may be looked up once in the bucket, at a bounded rate.
+    pub async fn authenticate(&self, bearer: &str) -> Option<Principal> {
+        if !bearer.starts_with(SERVICE_TOKEN_PREFIX) {
+            return None;
+        }
+        let shared = self.shared();
+        let digest = digest(bearer);
+        let id = super::secret::id_of(&digest);
+        let known = || {
+            shared.read(|entries| {
+                let principal = entries.principals.get(&digest).cloned();
+                (principal, entries.service_tokens.contains_key(&id))
+            })
+        };
+        match known() {
+            (None, false) => {
+                shared.look_up(&service_token_key(&digest)).await;
+                known().0
+            }
+            (principal, _) => principal,
+        }
+    }
+
+    /// Leave for a caller to act for an agent.
+    ///
+    /// Answers from memory; only an agent that memory does not know may be looked up once in the bucket, at a bounded rate.
+    ///
+    /// # Errors
+    /// [`AccessError`]; an agent that does not exist and one of a foreign tenant are told alike.
+    pub async fn authorize(
+        &self,
+        principal: &Principal,
+        scope: Scope,
+        agent: &AgentId,
+    ) -> Result<AgentAccess, AccessError> {
+        principal.require(scope)?;
+        let tenant = self.tenant_of(agent).await;
+        let tenant = tenant
+            .filter(|tenant| principal.sees(tenant))
+            .ok_or(AccessError::UnknownAgent)?;
+        Ok(AgentAccess {
+            tenant: TenantAccess::grant(tenant),
+            agent: agent.clone(),
+            actor: principal.actor.clone(),
+        })
+    }
+
+    /// Leave for a caller to act for a tenant, without an agent: for listings of a whole tenant.
+    ///
+    /// # Errors
+    /// [`AccessError`]; a tenant that does not exist and a foreign one are told alike.
+    pub async fn authorize_tenant(
+        &self,
+        principal: &Principal,
+        scope: Scope,
+        tenant: &TenantId,
+    ) -> Result<TenantAccess, AccessError> {
+        principal.require(scope)?;
+        if principal.sees(tenant) && self.has_tenant(tenant).await {
+            return Ok(TenantAccess::grant(tenant.clone()));
+        }
+        Err(AccessError::UnknownTenant)
+    }
+
+    pub(super) async fn has_tenant(&self, tenant: &TenantId) -> bool {
+        let shared = self.shared();
+        let known = || shared.read(|entries| entries.tenants.contains_key(tenant));
+        if known() {
+            return true;
+        }
+        shared.look_up(&tenant_key(tenant)).await;
+        known()
+    }
+
+    pub(super) async fn tenant_of(&self, agent: &AgentId) -> Option<TenantId> {
+        let shared = self.shared();
+        let known = || {
+            shared.read(|entries| {
+                let held = entries.agents.get(agent);
+                held.map(|held| held.value.0.clone())
+            })
+        };
+        if let Some(tenant) = known() {
+            return Some(tenant);
+        }
+        shared.look_up(&agent_key(agent)).await;
+        known()
+    }
+}

@@ -1,0 +1,56 @@
+//! Agents.
+
+use domain::{AgentId, TenantId, Timestamp};
+use wire::proto::operate::v1::Agent;
+use wire::time;
+
+use super::Registry;
+use super::entries::agent_key;
+use super::error::RegistryError;
+
+impl Registry {
+    /// Makes an agent of a tenant.
+    ///
+    /// # Errors
+    /// [`RegistryError::NotFound`] without the tenant, [`RegistryError::AlreadyExists`] when any tenant has an agent of
+    /// this id, or [`RegistryError::Unavailable`].
+    pub async fn create_agent(
+        &self,
+        tenant: &TenantId,
+        agent: &AgentId,
+        display_name: &str,
+        at: Timestamp,
+    ) -> Result<Agent, RegistryError> {
+        if !self.has_tenant(tenant).await {
+            return Err(RegistryError::NotFound { what: "tenant" });
+        }
+        let made = Agent {
+            agent_id: agent.as_str().to_owned(),
+            tenant_id: tenant.as_str().to_owned(),
+            display_name: display_name.to_owned(),
+            created_at: Some(time::to_proto(at)),
+        };
+        let key = agent_key(agent);
+        self.shared().create(&key, &made, "agent").await?;
+        Ok(made)
+    }
+
+    /// Every agent of a tenant, by id.
+    #[must_use]
+    pub fn list_agents(&self, tenant: &TenantId) -> Vec<Agent> {
+        self.shared().read(|entries| {
+            let all = entries.agents.values();
+            let theirs = all.filter(|held| held.value.0 == *tenant);
+            theirs.map(|held| held.value.1.clone()).collect()
+        })
+    }
+
+    /// The agent with this id.
+    #[must_use]
+    pub fn agent(&self, agent: &AgentId) -> Option<Agent> {
+        self.shared().read(|entries| {
+            let held = entries.agents.get(agent);
+            held.map(|held| held.value.1.clone())
+        })
+    }
+}

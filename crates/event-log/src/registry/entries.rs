@@ -1,0 +1,193 @@
+//! The registry's memory: what the bucket's entries say, by what they are looked up by.
+
+use std::collections::{BTreeMap, HashMap};
+
+use domain::{Actor, AgentId, Label, Sequence, TenantId};
+use prost::Message;
+use wire::proto::operate::v1::{Agent, ApiKey, ServiceToken, Tenant};
+
+use super::access::{Principal, Scopes};
+
+/// SHA-256 of a secret.
+pub(super) type Digest = [u8; 32];
+
+/// An entry and its revision: its sequence in the bucket's stream.
+#[derive(Debug, Clone)]
+pub(super) struct Held<T> {
+    pub(super) revision: Sequence,
+    pub(super) value: T,
+}
+
+/// An entry that cannot be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Corrupt;
+
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    pub(super) tenants: BTreeMap<TenantId, Held<Tenant>>,
+    pub(super) agents: BTreeMap<AgentId, Held<(TenantId, Agent)>>,
+    /// By their own ids.
+    pub(super) api_keys: BTreeMap<String, Held<ApiKey>>,
+    /// By their own ids.
+    pub(super) service_tokens: BTreeMap<String, Held<ServiceToken>>,
+    /// Whoever has shown a token of this digest; revoked ones are not among them.
+    pub(super) principals: HashMap<Digest, Principal>,
+}
+
+/// The key of a tenant in the bucket.
+pub(super) fn tenant_key(tenant: &TenantId) -> String {
+    format!("tenant.{tenant}")
+}
+
+/// The key of an agent in the bucket: without its tenant, so that no other can have the id.
+pub(super) fn agent_key(agent: &AgentId) -> String {
+    format!("agent.{agent}")
+}
+
+/// The key of an API key in the bucket.
+pub(super) fn api_key_key(digest: &[u8]) -> String {
+    format!("apikey.{}", hex::encode(digest))
+}
+
+/// The key of a service token in the bucket.
+pub(super) fn service_token_key(digest: &[u8]) -> String {
+    format!("token.{}", hex::encode(digest))
+}
+
+impl Entries {
+    /// Takes an entry, unless a later revision is held.
+    pub(super) fn apply(
+        &mut self,
+        key: &str,
+        revision: Sequence,
+        value: &[u8],
+    ) -> Result<(), Corrupt> {
+        match key.split_once('.').ok_or(Corrupt)? {
+            ("tenant", _) => self.apply_tenant(revision, decode(value)?),
+            ("agent", _) => self.apply_agent(revision, decode(value)?),
+            ("apikey", _) => {
+                let api_key: ApiKey = decode(value)?;
+                put(
+                    &mut self.api_keys,
+                    api_key.api_key_id.clone(),
+                    revision,
+                    api_key,
+                );
+                Ok(())
+            }
+            ("token", _) => self.apply_service_token(revision, decode(value)?),
+            _ => Err(Corrupt),
+        }
+    }
+
+    fn apply_tenant(&mut self, revision: Sequence, tenant: Tenant) -> Result<(), Corrupt> {
+        let id = TenantId::parse(tenant.tenant_id.as_str()).map_err(|_| Corrupt)?;
+        put(&mut self.tenants, id, revision, tenant);
+        Ok(())
+    }
+
+    fn apply_agent(&mut self, revision: Sequence, agent: Agent) -> Result<(), Corrupt> {
+        let id = AgentId::parse(agent.agent_id.as_str()).map_err(|_| Corrupt)?;
+        let tenant = TenantId::parse(agent.tenant_id.as_str()).map_err(|_| Corrupt)?;
+        put(&mut self.agents, id, revision, (tenant, agent));
+        Ok(())
+    }
+
+    fn apply_service_token(
+        &mut self,
+        revision: Sequence,
+        token: ServiceToken,
+    ) -> Result<(), Corrupt> {
+        let digest: Digest = token
+            .token_sha256
+            .as_ref()
+            .try_into()
+            .map_err(|_| Corrupt)?;
+        let principal = principal_of(&token)?;
+        let id = token.service_token_id.clone();
+        let is_revoked = token.revoked_at.is_some();
+        if !put(&mut self.service_tokens, id, revision, token) {
+            return Ok(());
+        }
+        if is_revoked {
+            self.principals.remove(&digest);
+        } else {
+            self.principals.insert(digest, principal);
+        }
+        Ok(())
+    }
+}
+
+fn principal_of(token: &ServiceToken) -> Result<Principal, Corrupt> {
+    let tenant = match token.tenant_id.as_str() {
+        "" => None,
+        tenant => Some(TenantId::parse(tenant).map_err(|_| Corrupt)?),
+    };
+    let name = Label::parse(token.display_name.as_str()).map_err(|_| Corrupt)?;
+    Ok(Principal {
+        actor: Actor(name),
+        scopes: Scopes::of_proto(token.scopes()),
+        tenant,
+    })
+}
+
+/// Whether the value was taken.
+fn put<K: Ord, V>(held: &mut BTreeMap<K, Held<V>>, key: K, revision: Sequence, value: V) -> bool {
+    if held.get(&key).is_some_and(|held| held.revision >= revision) {
+        return false;
+    }
+    held.insert(key, Held { revision, value });
+    true
+}
+
+/// An empty value is the mark of a deletion, which nothing here makes.
+fn decode<M: Message + Default>(value: &[u8]) -> Result<M, Corrupt> {
+    if value.is_empty() {
+        return Err(Corrupt);
+    }
+    M::decode(value).map_err(|_| Corrupt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tenant(name: &str) -> Vec<u8> {
+        let tenant = Tenant {
+            tenant_id: "acme".to_owned(),
+            display_name: name.to_owned(),
+            created_at: None,
+        };
+        tenant.encode_to_vec()
+    }
+
+    #[test]
+    fn later_revisions_win_in_any_order() {
+        let mut entries = Entries::default();
+        for (revision, name) in [(2, "second"), (1, "first"), (2, "again"), (3, "third")] {
+            let applied = entries.apply("tenant.acme", Sequence(revision), &tenant(name));
+            assert_eq!(applied, Ok(()));
+        }
+        let held: Vec<_> = entries.tenants.values().collect();
+        assert_eq!(held.len(), 1);
+        assert_eq!(held[0].value.display_name, "third");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told() {
+        let mut entries = Entries::default();
+        let mut check = |key: &str, value: &[u8]| {
+            assert_eq!(
+                entries.apply(key, Sequence(1), value),
+                Err(Corrupt),
+                "{key}"
+            );
+        };
+        check("tenant.acme", &[]);
+        check("tenant.acme", b"\xff\xff");
+        check("agent.bot", &tenant("an agent without a tenant")[..4]);
+        check("token.00", &ServiceToken::default().encode_to_vec());
+        check("unknown.kind", &tenant("x"));
+        check("nodot", &tenant("x"));
+    }
+}

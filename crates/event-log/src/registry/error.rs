@@ -1,0 +1,46 @@
+//! What can go wrong with the registry.
+
+use thiserror::Error;
+
+use super::access::Scope;
+use crate::error::Unavailable;
+
+/// Why a caller may not act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum AccessError {
+    /// Its token does not allow it.
+    #[error("the token lacks the scope {0}")]
+    MissingScope(Scope),
+    /// No such agent for this caller.
+    #[error("no such agent")]
+    UnknownAgent,
+    /// No such tenant for this caller.
+    #[error("no such tenant")]
+    UnknownTenant,
+}
+
+/// Why the registry was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RegistryError {
+    /// The id is taken.
+    #[error("{what} with this id exists already")]
+    AlreadyExists {
+        /// What kind of thing.
+        what: &'static str,
+    },
+    /// There is no such thing.
+    #[error("no such {what}")]
+    NotFound {
+        /// What kind of thing.
+        what: &'static str,
+    },
+    /// An entry of the bucket cannot be read: an operator must look at it.
+    #[error("the registry's entry {revision} is corrupt")]
+    Corrupt {
+        /// The entry's sequence in the bucket's stream.
+        revision: u64,
+    },
+    /// The bucket did not answer; the change may have been made. Look before trying again.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}

@@ -1,0 +1,109 @@
+//! The registry: tenants, agents, API keys and service tokens, in memory, kept fresh from a `JetStream` bucket.
+//!
+//! Reads answer from memory. Changes go to the bucket, each conditional on what it changes, and are seen here at once
+//! and by every other process within moments. What memory does not know may be looked up in the bucket, at a bounded
+//! rate: it may have been made by another process just now.
+
+mod access;
+mod agents;
+mod api_keys;
+mod bucket;
+mod entries;
+mod error;
+mod lookups;
+mod secret;
+mod service_tokens;
+mod tenants;
+mod watch;
+
+pub use access::{AgentAccess, Principal, Scope, Scopes};
+pub use error::{AccessError, RegistryError};
+pub use secret::Secret;
+pub use service_tokens::NewServiceToken;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use domain::Sequence;
+use tokio::task::AbortHandle;
+
+use crate::error::Unavailable;
+use crate::record::Record;
+use entries::Entries;
+use lookups::Lookups;
+
+/// Most times that a change is tried while others change the same entry.
+const CHANGES_MAX: usize = 4;
+
+/// The registry, in memory. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Registry(Arc<Watched>);
+
+/// The shared state, and the task that keeps it fresh for as long as somebody has a handle.
+#[derive(Debug)]
+struct Watched {
+    shared: Arc<Shared>,
+    watcher: AbortHandle,
+}
+
+#[derive(Debug)]
+struct Shared {
+    record: Record,
+    entries: RwLock<Entries>,
+    is_fresh: AtomicBool,
+    lookups: Lookups,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.watcher.abort();
+    }
+}
+
+impl Registry {
+    /// Loads the registry, and keeps it fresh for as long as it, or a clone of it, is kept.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when it cannot be loaded within the request timeout.
+    pub async fn open(record: &Record) -> Result<Self, Unavailable> {
+        let shared = Arc::new(Shared {
+            record: record.clone(),
+            entries: RwLock::default(),
+            is_fresh: AtomicBool::new(false),
+            lookups: Lookups::default(),
+        });
+        let feed = watch::load(&shared).await?;
+        let watcher = tokio::spawn(watch::keep(Arc::clone(&shared), feed)).abort_handle();
+        Ok(Self(Arc::new(Watched { shared, watcher })))
+    }
+
+    /// Whether changes arrive: for health. A registry that is not fresh goes on answering from what it knows.
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        self.0.shared.is_fresh.load(Ordering::Relaxed)
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.0.shared
+    }
+}
+
+impl Shared {
+    /// Reads memory; never held across an await.
+    fn read<T>(&self, read: impl FnOnce(&Entries) -> T) -> T {
+        read(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes an entry of the bucket into memory, unless memory has a later one.
+    fn apply(&self, key: &str, revision: Sequence, value: &[u8]) {
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        if entries.apply(key, revision, value).is_err() {
+            let stream = crate::topology::REGISTRY_STREAM;
+            tracing::error!(
+                stream,
+                sequence = revision.0,
+                "corrupt entry of the registry"
+            );
+        }
+    }
+}

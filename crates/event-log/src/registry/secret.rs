@@ -1,0 +1,67 @@
+//! Secrets: made once, shown once, kept as their SHA-256.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+use super::entries::Digest;
+
+/// What an API key begins with.
+pub(super) const API_KEY_PREFIX: &str = "hp_";
+/// What a service token begins with.
+pub(super) const SERVICE_TOKEN_PREFIX: &str = "hs_";
+/// Random bytes of a secret: 256 bits.
+const SECRET_BYTES: usize = 32;
+/// Bytes of the digest that the id shows: 16 hexadecimal digits.
+const ID_BYTES: usize = 8;
+
+/// A key or token in clear. Its `Debug` hides it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub(super) fn generate(prefix: &str) -> Self {
+        let bytes: [u8; SECRET_BYTES] = rand::random();
+        Self(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
+    }
+
+    /// The text, to be shown to whoever asked for it, once.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// What is kept of a secret.
+pub(super) fn digest(secret: &str) -> Digest {
+    Sha256::digest(secret).into()
+}
+
+/// The id that a secret is known by.
+pub(super) fn id_of(digest: &Digest) -> String {
+    hex::encode(digest.get(..ID_BYTES).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_long_distinct_and_hidden() {
+        let secret = Secret::generate(SERVICE_TOKEN_PREFIX);
+        assert_eq!(secret.reveal().len(), 3 + 43);
+        assert_ne!(secret, Secret::generate(SERVICE_TOKEN_PREFIX));
+        assert_eq!(format!("{secret:?}"), "Secret(..)");
+        let id = id_of(&digest("hs_example"));
+        assert_eq!(id.len(), 16);
+        assert!(hex::encode(digest("hs_example")).starts_with(&id));
+    }
+}

@@ -1,0 +1,88 @@
+//! The commits of a conversation after a sequence.
+
+use domain::{ConversationKey, Sequence};
+
+use crate::batch::{BATCH_MESSAGES_MAX, Batch, BatchRequest, From};
+use crate::error::Unavailable;
+use crate::last::stored;
+use crate::message::StoredMessage;
+use crate::record::Record;
+
+/// Most of a tail that one call may return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TailBounds {
+    /// Most commits; from 1 to 1,000, what is outside counts as the nearest.
+    pub commits_max: usize,
+    /// Most bytes of commits, the last one among them; at least one commit is returned whatever its size.
+    pub bytes_max: usize,
+}
+
+impl Default for TailBounds {
+    /// 500 commits or 4 MiB at a time.
+    fn default() -> Self {
+        Self {
+            commits_max: 500,
+            bytes_max: 4 * 1024 * 1024,
+        }
+    }
+}
+
+/// Commits of one conversation, in order, without gaps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tail {
+    /// The commits.
+    pub commits: Vec<StoredMessage>,
+    /// Where to read on; `None`: the conversation had no more.
+    pub resume_after: Option<Sequence>,
+}
+
+impl Record {
+    /// The commits of a conversation after a sequence, in order, up to the bounds, as any replica knows them.
+    ///
+    /// It may stop somewhat below the bounds; `resume_after` says whether there was more.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn tail(
+        &self,
+        key: &ConversationKey,
+        after: Sequence,
+        bounds: TailBounds,
+    ) -> Result<Tail, Unavailable> {
+        let place = self.place(key);
+        let request = BatchRequest {
+            from: From::Sequence(after.0.saturating_add(1)),
+            subject: &place.subject,
+            messages_max: bounds.commits_max.clamp(1, BATCH_MESSAGES_MAX),
+            bytes_max: bounds.bytes_max.max(1),
+        };
+        let connection = self.connection();
+        let batch = connection.batch(&place.stream, &request, self.deadline());
+        let batch = within(batch.await?, bounds.bytes_max);
+        let more = batch.pending > 0;
+        Ok(Tail {
+            resume_after: batch.last_sequence().filter(|_| more),
+            commits: batch
+                .messages
+                .into_iter()
+                .map(|message| stored(place.partition, message))
+                .collect(),
+        })
+    }
+}
+
+/// The server sends the message that passes the bound, too.
+fn within(mut batch: Batch, bytes_max: usize) -> Batch {
+    let mut bytes = 0_usize;
+    let fitting = batch.messages.iter().take_while(|message| {
+        bytes = bytes.saturating_add(message.payload.len());
+        bytes <= bytes_max
+    });
+    let kept = fitting.count().max(1);
+    let cut = batch.messages.len().saturating_sub(kept);
+    batch.messages.truncate(kept);
+    batch.pending = batch
+        .pending
+        .saturating_add(u64::try_from(cut).unwrap_or(u64::MAX));
+    batch
+}

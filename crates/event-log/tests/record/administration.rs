@@ -1,0 +1,105 @@
+//! Changes of the registry by two processes.
+
+use domain::Timestamp;
+use event_log::registry::{Registry, RegistryError, Scope};
+
+use crate::registry::{NOW, principal, token, two};
+use crate::support::{agent, tenant, until};
+
+const LATER: Timestamp = Timestamp(1_790_000_001_000_000_000);
+
+#[tokio::test]
+async fn ids_are_taken_once_by_whichever_process_and_tenant() {
+    let server = devstack::test::nats().await;
+    let (first, second) = two(&server).await;
+    let taken = |what| Err(RegistryError::AlreadyExists { what });
+    assert_eq!(
+        second.create_tenant(&tenant("acme"), "", NOW).await,
+        taken("tenant")
+    );
+    for owner in ["acme", "other"] {
+        let again = second
+            .create_agent(&tenant(owner), &agent("bot"), "", NOW)
+            .await;
+        assert_eq!(again.map(drop), taken("agent").map(drop));
+    }
+    let orphan = first
+        .create_agent(&tenant("missing"), &agent("x"), "", NOW)
+        .await;
+    assert_eq!(orphan, Err(RegistryError::NotFound { what: "tenant" }));
+    let orphan = first
+        .create_service_token(token("x", &[], Some("missing")), NOW)
+        .await;
+    assert_eq!(
+        orphan.map(drop),
+        Err(RegistryError::NotFound { what: "tenant" })
+    );
+    let raced = tenant("raced");
+    let (one, other) = tokio::join!(
+        first.create_tenant(&raced, "one", NOW),
+        second.create_tenant(&raced, "other", NOW),
+    );
+    assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
+    // Known in the other process before any change can have come by itself.
+    first
+        .create_agent(&tenant("acme"), &agent("new"), "", NOW)
+        .await
+        .unwrap();
+    let (caller, secret, _) = principal(&first, token("t", &[Scope::Read], None)).await;
+    assert!(second.authenticate(secret.reveal()).await.is_some());
+    assert!(
+        second
+            .authorize(&caller, Scope::Read, &agent("new"))
+            .await
+            .is_ok()
+    );
+    let names = |registry: &Registry| -> Vec<String> {
+        registry
+            .list_agents(&tenant("acme"))
+            .into_iter()
+            .map(|agent| agent.agent_id)
+            .collect()
+    };
+    assert_eq!(names(&first), ["bot", "new"]);
+    until("the agent", || async { names(&second) == names(&first) }).await;
+    until("the tenant", || async {
+        second.list_tenants() == first.list_tenants()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn api_keys_belong_to_their_agent_and_end() {
+    let server = devstack::test::nats().await;
+    let (first, second) = two(&server).await;
+    let (key, secret) = first
+        .create_api_key(&agent("bot"), "web", NOW)
+        .await
+        .unwrap();
+    assert!(secret.reveal().starts_with("hp_"));
+    assert_eq!((key.tenant_id.as_str(), key.key_sha256.len()), ("acme", 0));
+    assert_eq!(
+        first.authenticate(secret.reveal()).await,
+        None,
+        "it is no service token"
+    );
+    let orphan = first.create_api_key(&agent("missing"), "", NOW).await;
+    assert_eq!(
+        orphan.map(drop),
+        Err(RegistryError::NotFound { what: "agent" })
+    );
+
+    until("the key", || async {
+        second.api_key(&key.api_key_id).is_some()
+    })
+    .await;
+    let ended = second.revoke_api_key(&key.api_key_id, LATER).await.unwrap();
+    assert!(ended.revoked_at.is_some());
+    // A process that has not yet heard of it finds out when it tries.
+    assert_eq!(
+        first.revoke_api_key(&key.api_key_id, NOW).await,
+        Ok(ended.clone())
+    );
+    assert_eq!(first.list_api_keys(&agent("bot")), [ended]);
+    assert!(first.list_api_keys(&agent("their-bot")).is_empty());
+}

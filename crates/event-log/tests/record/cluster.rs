@@ -1,0 +1,123 @@
+//! Three servers, three replicas.
+
+use std::net::TcpListener;
+
+use devstack::NatsServer;
+use domain::Sequence;
+use event_log::{AppendOutcome, Record, RecordConfig, TailBounds};
+
+use crate::support::{Writer, config, until};
+
+struct Cluster {
+    servers: [NatsServer; 3],
+    record: Record,
+}
+
+async fn cluster() -> Cluster {
+    let free: Vec<_> = (0..3)
+        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+        .collect();
+    let ports: Vec<_> = free
+        .iter()
+        .map(|port| port.local_addr().unwrap().port())
+        .collect();
+    drop(free);
+    let routes: Vec<_> = ports
+        .iter()
+        .map(|port| format!("\"nats://127.0.0.1:{port}\""))
+        .collect();
+    let start = |index: usize| {
+        let extra = format!(
+            "cluster {{ name: test, listen: \"127.0.0.1:{}\", routes: [{}] }}",
+            ports[index],
+            routes.join(",")
+        );
+        devstack::test::nats_with(move |config| {
+            config.server_name = format!("n{index}");
+            config.extra = extra;
+        })
+    };
+    let (first, second, third) = tokio::join!(start(0), start(1), start(2));
+    let servers = [first, second, third];
+    let urls: Vec<_> = servers.iter().map(NatsServer::url).collect();
+    let config = || RecordConfig {
+        partitions: 1,
+        replicas: 3,
+        request_timeout_ms: 10_000,
+        ..config(&urls.join(","))
+    };
+    until("the cluster", || async {
+        Record::create(config()).await.is_ok()
+    })
+    .await;
+    let record = Record::open(config()).await.unwrap();
+    Cluster { servers, record }
+}
+
+#[tokio::test]
+async fn three_replicas_keep_every_commit_once_over_kills() {
+    let Cluster {
+        mut servers,
+        record,
+    } = Box::pin(cluster()).await;
+    let mut writer = Writer::of("c");
+    let mut retries = Vec::new();
+    for number in 0..120 {
+        // The quorum of two goes on while each server in turn is away.
+        if number % 40 == 10 {
+            servers[number / 40].kill();
+        }
+        if number % 40 == 30 {
+            servers[number / 40].restart().await.unwrap();
+        }
+        let draught = writer.draw(&number.to_string());
+        let outcome = loop {
+            let outcome = record.append(&writer.key, draught.append.clone()).await;
+            if outcome.is_ok() {
+                break outcome;
+            }
+        };
+        let append = draught.append.clone();
+        retries.push((append, writer.took(draught, outcome)));
+    }
+    for (append, expected) in retries {
+        let outcome = record.append(&writer.key, append).await;
+        match outcome {
+            Ok(AppendOutcome::Committed { sequence } | AppendOutcome::Duplicate { sequence }) => {
+                assert_eq!(sequence, expected);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let whole = || async {
+        let tail = record
+            .tail(&writer.key, Sequence(0), TailBounds::default())
+            .await;
+        tail.is_ok_and(|tail| tail.commits.len() == 120)
+    };
+    until("every commit, once", whole).await;
+}
+
+#[tokio::test]
+async fn one_id_in_two_conversations_is_two_commits() {
+    let Cluster {
+        servers: _servers,
+        record,
+    } = Box::pin(cluster()).await;
+    let id = domain::CommitId(uuid::Uuid::now_v7());
+    let mut appends = Vec::new();
+    for conversation in ["one", "other", "third"] {
+        let mut writer = Writer::of(conversation);
+        let draught = writer.draw_as(id, conversation);
+        let outcome = record.append(&writer.key, draught.append.clone()).await;
+        let append = draught.append.clone();
+        let at = writer.took(draught, outcome);
+        appends.push((writer, append, at));
+    }
+    for (writer, append, at) in appends {
+        let outcome = record.append(&writer.key, append).await;
+        assert_eq!(outcome, Ok(AppendOutcome::Duplicate { sequence: at }));
+        let last = record.last_from_leader(&writer.key).await.unwrap().unwrap();
+        assert_eq!(last.open_head().unwrap(), writer.head.unwrap().0);
+    }
+}

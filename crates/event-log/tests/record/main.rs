@@ -1,0 +1,15 @@
+//! The record against real servers.
+#![cfg(test)]
+
+mod administration;
+mod appends;
+mod cluster;
+mod follows;
+mod lives;
+mod proxy;
+mod rates;
+mod registry;
+mod resolution;
+mod support;
+mod tails;
+mod topology;

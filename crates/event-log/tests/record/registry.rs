@@ -1,0 +1,246 @@
+//! The registry of two processes.
+
+use devstack::NatsServer;
+use domain::{Label, Timestamp};
+use event_log::Record;
+use event_log::registry::{
+    AccessError, NewServiceToken, Principal, Registry, RegistryError, Scope, Scopes, Secret,
+};
+
+use crate::support::{agent, record_of_one, tenant, until};
+
+pub(crate) const NOW: Timestamp = Timestamp(1_790_000_000_000_000_000);
+const LATER: Timestamp = Timestamp(1_790_000_001_000_000_000);
+
+/// Two tenants, `acme` with the agent `bot`, `other` with the agent `their-bot`.
+async fn filled(record: &Record) -> Registry {
+    let registry = Registry::open(record).await.unwrap();
+    for (owner, bot) in [("acme", "bot"), ("other", "their-bot")] {
+        registry
+            .create_tenant(&tenant(owner), "A tenant", NOW)
+            .await
+            .unwrap();
+        registry
+            .create_agent(&tenant(owner), &agent(bot), "A bot", NOW)
+            .await
+            .unwrap();
+    }
+    registry
+}
+
+pub(crate) fn token(name: &str, scopes: &[Scope], bound_to: Option<&str>) -> NewServiceToken {
+    NewServiceToken {
+        display_name: Label::parse(name).unwrap(),
+        scopes: scopes.iter().copied().collect(),
+        tenant: bound_to.map(tenant),
+    }
+}
+
+pub(crate) async fn principal(
+    registry: &Registry,
+    new: NewServiceToken,
+) -> (Principal, Secret, String) {
+    let (token, secret) = registry.create_service_token(new, NOW).await.unwrap();
+    assert!(token.token_sha256.is_empty());
+    let principal = registry.authenticate(secret.reveal()).await.unwrap();
+    (principal, secret, token.service_token_id)
+}
+
+pub(crate) async fn two(server: &NatsServer) -> (Registry, Registry) {
+    let record = record_of_one(server).await;
+    let first = filled(&record).await;
+    let config = event_log::RecordConfig {
+        partitions: 1,
+        ..crate::support::config(&server.url())
+    };
+    let second = Registry::open(&Record::open(config).await.unwrap())
+        .await
+        .unwrap();
+    (first, second)
+}
+
+#[tokio::test]
+async fn only_valid_tokens_name_a_caller() {
+    let server = devstack::test::nats().await;
+    let (first, second) = two(&server).await;
+    let (caller, secret, _) = principal(&first, token("importer", &[Scope::Append], None)).await;
+    assert_eq!(caller.actor.0.as_str(), "importer");
+    assert_eq!(caller.tenant, None);
+    assert!(caller.scopes.contains(Scope::Append) && !caller.scopes.contains(Scope::Read));
+    assert!(secret.reveal().starts_with("hs_"));
+    // Another process knows it at once.
+    assert_eq!(second.authenticate(secret.reveal()).await, Some(caller));
+    let longer = format!("{}x", secret.reveal());
+    for bearer in [
+        "",
+        "hs_",
+        "hs_unknown",
+        "hp_unknown",
+        &secret.reveal()[3..],
+        &longer,
+    ] {
+        assert_eq!(first.authenticate(bearer).await, None, "{bearer}");
+    }
+}
+
+#[tokio::test]
+async fn an_ended_token_ends_everywhere() {
+    let server = devstack::test::nats().await;
+    let (first, second) = two(&server).await;
+    let (_, secret, id) = principal(&first, token("a", &[Scope::Read], None)).await;
+    let (_, other, _) = principal(&first, token("b", &[Scope::Read], None)).await;
+    assert!(second.authenticate(secret.reveal()).await.is_some());
+
+    let ended = first.revoke_service_token(&id, LATER).await.unwrap();
+    assert_eq!(ended.revoked_at.map(|at| at.seconds), Some(LATER.seconds()));
+    assert_eq!(first.authenticate(secret.reveal()).await, None);
+    let gone = || async { second.authenticate(secret.reveal()).await.is_none() };
+    until("the revocation", gone).await;
+    assert!(second.authenticate(other.reveal()).await.is_some());
+    // The other process ends it again: it keeps its time.
+    let again = second
+        .revoke_service_token(&id, Timestamp(0))
+        .await
+        .unwrap();
+    assert_eq!(again, ended);
+    let unknown = first.revoke_service_token("0000000000000000", NOW).await;
+    assert_eq!(
+        unknown,
+        Err(RegistryError::NotFound {
+            what: "service token"
+        })
+    );
+    assert_eq!(first.list_service_tokens().len(), 2);
+}
+
+#[tokio::test]
+async fn foreign_and_missing_are_told_alike() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let registry = filled(&record).await;
+    let scopes = [Scope::Append, Scope::Read];
+    let (free, ..) = principal(&registry, token("free", &scopes, None)).await;
+    let (bound, ..) = principal(&registry, token("bound", &scopes, Some("acme"))).await;
+    let check = async |caller: &Principal, scope, id: &str, expected: Result<&str, AccessError>| {
+        let access = registry.authorize(caller, scope, &agent(id)).await;
+        let tenant = access
+            .as_ref()
+            .map(|access| access.tenant.tenant().as_str());
+        assert_eq!(tenant.map_err(|error| *error), expected, "{id}");
+    };
+    check(&free, Scope::Append, "bot", Ok("acme")).await;
+    check(&free, Scope::Read, "their-bot", Ok("other")).await;
+    check(
+        &free,
+        Scope::Read,
+        "missing",
+        Err(AccessError::UnknownAgent),
+    )
+    .await;
+    check(&bound, Scope::Append, "bot", Ok("acme")).await;
+    check(
+        &bound,
+        Scope::Append,
+        "their-bot",
+        Err(AccessError::UnknownAgent),
+    )
+    .await;
+    check(
+        &bound,
+        Scope::Append,
+        "missing",
+        Err(AccessError::UnknownAgent),
+    )
+    .await;
+    let lacking = Err(AccessError::MissingScope(Scope::Operate));
+    check(&bound, Scope::Operate, "their-bot", lacking).await;
+
+    let tenant_of = async |caller: &Principal, id: &str| {
+        let granted = registry
+            .authorize_tenant(caller, Scope::Read, &tenant(id))
+            .await;
+        granted.map(|granted| granted.tenant().to_string())
+    };
+    assert_eq!(tenant_of(&bound, "acme").await, Ok("acme".to_owned()));
+    assert_eq!(
+        tenant_of(&bound, "other").await,
+        Err(AccessError::UnknownTenant)
+    );
+    assert_eq!(
+        tenant_of(&free, "missing").await,
+        Err(AccessError::UnknownTenant)
+    );
+    assert!(
+        bound.sees(&tenant("acme")) && !bound.sees(&tenant("other")) && free.sees(&tenant("x"))
+    );
+}
+
+#[tokio::test]
+async fn it_answers_without_the_server_and_catches_up() {
+    let mut server = devstack::test::nats().await;
+    let (first, second) = two(&server).await;
+    let (caller, secret, id) = principal(&first, token("t", &[Scope::Read], None)).await;
+    until("the token", || async {
+        second.service_token(&id).is_some()
+    })
+    .await;
+    assert!(first.is_fresh() && second.is_fresh());
+    server.kill();
+    until("the loss", || async { !second.is_fresh() }).await;
+    assert_eq!(
+        second.authenticate(secret.reveal()).await,
+        Some(caller.clone())
+    );
+    assert!(
+        second
+            .authorize(&caller, Scope::Read, &agent("bot"))
+            .await
+            .is_ok()
+    );
+    let change = first.create_tenant(&tenant("late"), "", NOW).await;
+    assert!(
+        matches!(change, Err(RegistryError::Unavailable(_))),
+        "{change:?}"
+    );
+    server.restart().await.unwrap();
+    until("the server", || async { second.is_fresh() }).await;
+    until("the change", || async {
+        first.revoke_service_token(&id, NOW).await.is_ok()
+    })
+    .await;
+    until("the revocation", || async {
+        second.authenticate(secret.reveal()).await.is_none()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn unknown_ids_do_not_burden_the_server() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let registry = filled(&record).await;
+    let client = async_nats::connect(server.url()).await.unwrap();
+    let mut lookups = client.subscribe("$JS.API.STREAM.MSG.GET.*").await.unwrap();
+    client.flush().await.unwrap();
+    for number in 0..500 {
+        assert_eq!(registry.authenticate(&format!("hs_{number}")).await, None);
+    }
+    client.flush().await.unwrap();
+    let mut count = 0;
+    while let Ok(Some(_)) = tokio::time::timeout(
+        std::time::Duration::from_millis(100),
+        futures::StreamExt::next(&mut lookups),
+    )
+    .await
+    {
+        count += 1;
+    }
+    assert!((1..=100).contains(&count), "{count} lookups");
+}
+
+#[test]
+fn scopes_are_a_set() {
+    let scopes: Scopes = [Scope::Read, Scope::Read].into_iter().collect();
+    assert!(scopes.contains(Scope::Read) && !scopes.contains(Scope::Append));
+    assert!(!scopes.is_empty() && Scopes::default().is_empty());
+}

@@ -1,0 +1,156 @@
+//! Reading a conversation's commits.
+
+use domain::{CommitId, Position, Sequence, Timestamp};
+use event_log::{Record, TailBounds};
+use uuid::Uuid;
+
+use crate::support::{Writer, record_of_one};
+
+/// Three conversations, their commits interleaved: 30 each.
+async fn interleaved(record: &Record) -> [Writer; 3] {
+    let mut writers = ["a", "b", "c"].map(Writer::of);
+    for number in 0..30 {
+        for writer in &mut writers {
+            writer.append(record, &number.to_string()).await;
+        }
+    }
+    writers
+}
+
+async fn check(
+    record: &Record,
+    writer: &Writer,
+    after: u64,
+    bounds: TailBounds,
+    tail: (&[u64], bool),
+) {
+    let read = record
+        .tail(&writer.key, Sequence(after), bounds)
+        .await
+        .unwrap();
+    let sequences: Vec<u64> = read.commits.iter().map(|c| c.position.sequence.0).collect();
+    assert_eq!(sequences, tail.0, "after {after}, {bounds:?}");
+    let resume_after = tail.0.last().copied().filter(|_| tail.1).map(Sequence);
+    assert_eq!(read.resume_after, resume_after, "after {after}, {bounds:?}");
+}
+
+#[tokio::test]
+async fn tails_are_whole_in_order_and_bounded() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let [_, writer, _] = interleaved(&record).await;
+    let all: Vec<u64> = (0..30).map(|n| 3 * n + 2).collect();
+    let of = |commits_max, bytes_max| TailBounds {
+        commits_max,
+        bytes_max,
+    };
+    let large = usize::MAX >> 8;
+    check(&record, &writer, 0, TailBounds::default(), (&all, false)).await;
+    check(&record, &writer, 0, of(30, large), (&all, false)).await;
+    check(&record, &writer, 0, of(29, large), (&all[..29], true)).await;
+    check(&record, &writer, 0, of(0, large), (&all[..1], true)).await;
+    check(&record, &writer, 1, of(1, large), (&all[..1], true)).await;
+    check(&record, &writer, 2, of(1, large), (&all[1..2], true)).await;
+    check(&record, &writer, 86, of(1, large), (&all[29..], false)).await;
+    check(&record, &writer, 88, of(9, large), (&all[29..], false)).await;
+    check(&record, &writer, 89, of(9, large), (&[], false)).await;
+    check(&record, &writer, 9_000, of(9, large), (&[], false)).await;
+    check(&record, &writer, u64::MAX, of(9, large), (&[], false)).await;
+    check(&record, &Writer::of("none"), 0, of(9, large), (&[], false)).await;
+
+    let commits = record
+        .tail(&writer.key, Sequence(0), TailBounds::default())
+        .await;
+    let sizes: Vec<usize> = commits
+        .unwrap()
+        .commits
+        .iter()
+        .map(|c| c.message.len())
+        .collect();
+    let two = sizes[0] + sizes[1];
+    check(&record, &writer, 0, of(30, 0), (&all[..1], true)).await;
+    check(&record, &writer, 0, of(30, two - 1), (&all[..1], true)).await;
+}
+
+#[tokio::test]
+async fn a_tail_within_small_bounds_is_read_to_its_end() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let [_, _, writer] = interleaved(&record).await;
+    let bounds = TailBounds {
+        commits_max: 7,
+        bytes_max: 3_000,
+    };
+    let (mut after, mut versions) = (Sequence(0), Vec::new());
+    loop {
+        let tail = record.tail(&writer.key, after, bounds).await.unwrap();
+        let bytes: usize = tail.commits.iter().map(|c| c.message.len()).sum();
+        assert!(tail.commits.len() <= 7 && (bytes <= 3_000 || tail.commits.len() == 1));
+        for commit in &tail.commits {
+            versions.push(commit.open_head().unwrap().version.0);
+        }
+        match tail.resume_after {
+            Some(last) => after = last,
+            None => break,
+        }
+    }
+    assert_eq!(versions, (1..=30).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn commits_are_found_by_id_and_by_place() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let mut writer = Writer::of("c");
+    let mut ids = Vec::new();
+    for number in 0..1_100 {
+        let draught = writer.draw(&number.to_string());
+        ids.push(draught.append.commit);
+        let outcome = record.append(&writer.key, draught.append.clone()).await;
+        writer.took(draught, outcome);
+    }
+    let now = i64::try_from(time::OffsetDateTime::now_utc().unix_timestamp_nanos()).unwrap();
+    let minute = 60_000_000_000;
+    let find = async |writer: &Writer, id: CommitId, since: i64| {
+        let found = record.find_commit(&writer.key, id, Timestamp(since)).await;
+        found.unwrap().map(|message| message.position.sequence.0)
+    };
+    for index in [0, 1, 999, 1_000, 1_099] {
+        let sequence = Some(u64::try_from(index).unwrap() + 1);
+        assert_eq!(find(&writer, ids[index], now - minute).await, sequence);
+        assert_eq!(find(&writer, ids[index], 0).await, sequence);
+        assert_eq!(find(&writer, ids[index], now + 6 * minute).await, None);
+    }
+    assert_eq!(find(&writer, CommitId(Uuid::now_v7()), 0).await, None);
+    assert_eq!(find(&Writer::of("none"), ids[0], 0).await, None);
+
+    let at = |sequence| Position {
+        partition: domain::Partition(0),
+        sequence: Sequence(sequence),
+    };
+    let message = record.message_at(at(7)).await.unwrap().unwrap();
+    assert_eq!(message.open().unwrap().opened.commit.id, ids[6]);
+    assert_eq!(record.message_at(at(1_101)).await, Ok(None));
+    assert_eq!(record.message_at(at(0)).await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_purge_leaves_only_the_last() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let [kept, mut erased, _] = interleaved(&record).await;
+    for _ in 0..2 {
+        record.purge_before_last(&erased.key).await.unwrap();
+        check(&record, &erased, 0, TailBounds::default(), (&[89], false)).await;
+    }
+    let all: Vec<u64> = (0..30).map(|n| 3 * n + 1).collect();
+    check(&record, &kept, 0, TailBounds::default(), (&all, false)).await;
+    let bounds = record.bounds_of(domain::Partition(0)).await.unwrap();
+    assert_eq!((bounds.first, bounds.last), (Sequence(1), Sequence(90)));
+    // The conversation goes on after it.
+    assert_eq!(erased.append(&record, "more").await.0, 91);
+    record
+        .purge_before_last(&Writer::of("none").key)
+        .await
+        .unwrap();
+}

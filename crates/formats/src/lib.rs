@@ -1,0 +1,3 @@
+//! A context in the form that its reader wants. Pure: no I/O. One file a format.
+
+pub mod canonical;

@@ -1,0 +1,201 @@
+//! The handle to the read models.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgRow};
+use sqlx::{ConnectOptions as _, Executor as _};
+use tokio::time::timeout;
+
+use crate::config::ReadModelConfig;
+use crate::connections::{Connections, Lent};
+use crate::error::{ReadModelError, is_lost};
+use crate::schema;
+
+/// The schema of the live `conversations` projection.
+pub const CONVERSATIONS_SCHEMA: &str = "conversations_v1";
+/// How much longer than a statement's own bound its answer is waited for: a frozen server cancels nothing.
+const ANSWER_MARGIN: Duration = Duration::from_millis(500);
+/// How many times the bound of one statement a whole transaction may take.
+const TRANSACTION_STATEMENTS: u32 = 2;
+
+/// What a transaction is worth when the server crashes right after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// It must not be lost.
+    Durable,
+    /// It may be lost, whole: it is made again from the record, whose place it keeps itself. So nobody waits for the disk,
+    /// which the record needs more.
+    Repeatable,
+}
+
+impl Durability {
+    fn begin(self) -> &'static str {
+        match self {
+            Self::Durable => "BEGIN",
+            Self::Repeatable => "BEGIN; SET LOCAL synchronous_commit = off",
+        }
+    }
+}
+
+/// The read models of one database; clones share their connections.
+#[derive(Debug, Clone)]
+pub struct ReadModel {
+    connections: Connections,
+    answer_timeout: Duration,
+    transaction_timeout: Duration,
+}
+
+impl ReadModel {
+    /// A handle that connects when it is first used.
+    ///
+    /// # Errors
+    /// [`ReadModelError::Misconfigured`].
+    pub fn connect_lazy(config: &ReadModelConfig) -> Result<Self, ReadModelError> {
+        let acquire_timeout = Duration::from_millis(config.acquire_timeout_ms);
+        let options = connect_options(config)?;
+        let statement_timeout = Duration::from_millis(config.statement_timeout_ms);
+        Ok(Self {
+            connections: Connections::new(options, config.connections_max, acquire_timeout),
+            answer_timeout: statement_timeout + ANSWER_MARGIN,
+            transaction_timeout: statement_timeout * TRANSACTION_STATEMENTS + ANSWER_MARGIN,
+        })
+    }
+
+    /// Brings the schema up to date, one process at a time.
+    ///
+    /// # Errors
+    /// [`ReadModelError::SchemaUnknown`] when a later program has been here, [`ReadModelError::SchemaAltered`],
+    /// or [`ReadModelError::Unavailable`].
+    pub async fn migrate(&self) -> Result<(), ReadModelError> {
+        let mut lent = self.lend().await?;
+        schema::migrate(&mut lent.connection).await?;
+        lent.give_back();
+        Ok(())
+    }
+
+    /// Whether Postgres answers and its schema is one that this program knows: for health.
+    ///
+    /// # Errors
+    /// [`ReadModelError::Unavailable`], also when the schema is older than this program's, or
+    /// [`ReadModelError::SchemaUnknown`].
+    pub async fn check(&self) -> Result<(), ReadModelError> {
+        let rows = self.fetch(schema::LAST_MIGRATION, PgArguments::default).await?;
+        schema::check(&rows)
+    }
+
+    /// Runs one read. A connection that proves dead is replaced once: the server may have been restarted since.
+    pub(crate) async fn fetch(
+        &self,
+        sql: &'static str,
+        arguments: impl Fn() -> PgArguments,
+    ) -> Result<Vec<PgRow>, ReadModelError> {
+        match self.fetch_once(sql, arguments()).await {
+            Err(Failure::Lost(_)) => {
+                self.connections.expel();
+                let again = self.fetch_once(sql, arguments()).await;
+                again.map_err(Failure::into_error)
+            }
+            answer => answer.map_err(Failure::into_error),
+        }
+    }
+
+    /// A connection, for more than one statement.
+    pub(crate) async fn lend(&self) -> Result<Lent, ReadModelError> {
+        self.connections.acquire().await
+    }
+
+    /// Runs a transaction: committed when `work` comes out well, else rolled back by the end of its connection.
+    pub(crate) async fn transaction<T, E: From<ReadModelError>>(
+        &self,
+        durability: Durability,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut lent = self.lend().await?;
+        let connection = &mut lent.connection;
+        let whole = async {
+            execute(connection, durability.begin()).await?;
+            let outcome = work(connection).await?;
+            execute(connection, "COMMIT").await?;
+            Ok(outcome)
+        };
+        let late = || Err(ReadModelError::unavailable("no answer from Postgres in time").into());
+        let outcome = timeout(self.transaction_timeout, whole).await.unwrap_or_else(|_| late());
+        match outcome {
+            Ok(outcome) => {
+                lent.give_back();
+                Ok(outcome)
+            }
+            Err(error) => {
+                // What is idle may be as dead as this one, and a transaction is too dear to find out.
+                self.connections.expel();
+                Err(error)
+            }
+        }
+    }
+
+    async fn fetch_once(
+        &self,
+        sql: &'static str,
+        arguments: PgArguments,
+    ) -> Result<Vec<PgRow>, Failure> {
+        let mut lent = self.lend().await.map_err(Failure::Final)?;
+        let answer = sqlx::query_with(sql, arguments).fetch_all(&mut lent.connection);
+        match timeout(self.answer_timeout, answer).await {
+            Ok(Ok(rows)) => {
+                lent.give_back();
+                Ok(rows)
+            }
+            Ok(Err(error)) if is_lost(&error) => Err(Failure::Lost(error.into())),
+            Ok(Err(error)) => {
+                lent.give_back();
+                Err(Failure::Final(error.into()))
+            }
+            Err(_) => Err(Failure::Final(ReadModelError::unavailable(
+                "no answer from Postgres in time",
+            ))),
+        }
+    }
+}
+
+async fn execute(connection: &mut PgConnection, sql: &'static str) -> Result<(), ReadModelError> {
+    connection.execute(sql).await?;
+    Ok(())
+}
+
+/// Why a read failed, by whether another connection may do better.
+enum Failure {
+    Lost(ReadModelError),
+    Final(ReadModelError),
+}
+
+impl Failure {
+    fn into_error(self) -> ReadModelError {
+        match self {
+            Self::Lost(error) | Self::Final(error) => error,
+        }
+    }
+}
+
+/// How every connection is set up.
+///
+/// Each statement here is made for one index, whose cost does not grow with a conversation or a tenant. The settings keep
+/// the planner from ever choosing another way on thin statistics, and from planning again for each call.
+fn connect_options(config: &ReadModelConfig) -> Result<PgConnectOptions, ReadModelError> {
+    let options = PgConnectOptions::from_str(&config.database_url)
+        .map_err(|_| ReadModelError::Misconfigured)?;
+    let statement_timeout = config.statement_timeout_ms.to_string();
+    Ok(options
+        .application_name("hansard")
+        .disable_statement_logging()
+        .options([
+            ("search_path", CONVERSATIONS_SCHEMA),
+            ("statement_timeout", statement_timeout.as_str()),
+            ("plan_cache_mode", "force_generic_plan"),
+            ("enable_seqscan", "off"),
+            ("enable_bitmapscan", "off"),
+            ("enable_hashjoin", "off"),
+            ("enable_mergejoin", "off"),
+            ("jit", "off"),
+        ]))
+}

@@ -1,0 +1,120 @@
+//! What a projector hands over, and what it hears back.
+
+use std::fmt;
+
+use domain::{ConversationId, ConversationKey, Partition, Position, Sequence, TenantId};
+use wire::commit::Opened;
+
+use super::lease::Lease;
+
+/// A commit and its place in the record.
+#[derive(Debug, Clone)]
+pub struct PlacedCommit {
+    /// Its place.
+    pub position: Position,
+    /// The commit and its events' own bytes.
+    pub opened: Opened,
+}
+
+/// A message of the record.
+#[derive(Debug, Clone)]
+pub enum Item {
+    /// A commit that opened.
+    Commit(Box<PlacedCommit>),
+    /// A message that did not: it parks its conversation.
+    Unreadable {
+        /// The conversation, by the message's subject.
+        key: ConversationKey,
+        /// Its place.
+        sequence: Sequence,
+        /// What is wrong with it; never a value.
+        reason: String,
+    },
+}
+
+impl Item {
+    pub(super) fn key(&self) -> (&TenantId, &ConversationId) {
+        match self {
+            Self::Commit(commit) => {
+                let commit = &commit.opened.commit;
+                (&commit.tenant, &commit.conversation)
+            }
+            Self::Unreadable { key, .. } => (&key.tenant, &key.conversation),
+        }
+    }
+
+    /// Its partition, where it says so itself.
+    pub(super) fn partition(&self) -> Option<Partition> {
+        match self {
+            Self::Commit(commit) => Some(commit.position.partition),
+            Self::Unreadable { .. } => None,
+        }
+    }
+
+    pub(super) fn sequence(&self) -> Sequence {
+        match self {
+            Self::Commit(commit) => commit.position.sequence,
+            Self::Unreadable { sequence, .. } => *sequence,
+        }
+    }
+}
+
+/// What follows a partition's checkpoint.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// The right to write.
+    pub lease: Lease,
+    /// The checkpoint that the batch follows.
+    pub previous: Sequence,
+    /// The checkpoint after it: the sequence of its last message.
+    pub last: Sequence,
+    /// Its messages, by sequence.
+    pub items: Vec<Item>,
+}
+
+/// Why a conversation was parked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ParkReason {
+    /// The message is no commit of the conversation; what is wrong with it.
+    Unreadable(String),
+    /// Postgres refused its rows, with this SQLSTATE.
+    Refused(String),
+    /// Its row is missing, or of another version than the commit extends.
+    OutOfPlace,
+}
+
+impl fmt::Display for ParkReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(reason) => f.write_str(reason),
+            Self::Refused(sqlstate) => write!(f, "Postgres refused its rows: SQLSTATE {sqlstate}"),
+            Self::OutOfPlace => {
+                f.write_str("the conversation's row is missing or not of the version that the commit extends")
+            }
+        }
+    }
+}
+
+/// A conversation that a batch parked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parked {
+    /// The conversation.
+    pub key: ConversationKey,
+    /// The commit that cannot be projected.
+    pub position: Position,
+    /// Why.
+    pub reason: ParkReason,
+}
+
+/// What became of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Applied {
+    /// Rows of events that were written.
+    pub events: usize,
+    /// Conversations whose rows changed.
+    pub conversations: usize,
+    /// Commits that wait in parked conversations.
+    pub queued: usize,
+    /// The conversations that were parked.
+    pub parked: Vec<Parked>,
+}

@@ -1,0 +1,22 @@
+INSERT INTO conversation (
+    version, sequence, created_at, last_event_at, partition, created_nanos, status,
+    tenant_id, conversation_id, agent_id, head
+)
+SELECT * FROM unnest(
+    $1::bigint[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::smallint[], $7::smallint[],
+    $8::text[], $9::text[], $10::text[], $11::bytea[]
+)
+ON CONFLICT (tenant_id, conversation_id) DO UPDATE
+SET version = excluded.version,
+    sequence = excluded.sequence,
+    created_at = excluded.created_at,
+    last_event_at = excluded.last_event_at,
+    created_nanos = excluded.created_nanos,
+    status = excluded.status,
+    user_id = NULL,
+    session_id = NULL,
+    head = excluded.head,
+    title = NULL,
+    metadata_json = NULL,
+    client_context = NULL
+WHERE conversation.version < excluded.version

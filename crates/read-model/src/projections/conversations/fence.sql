@@ -1,0 +1,12 @@
+UPDATE checkpoint
+SET sequence = batch.last, updated_at = now()
+FROM unnest($1::integer[], $2::bigint[], $3::bigint[], $4::bigint[])
+    AS batch (partition, epoch, previous, last)
+WHERE checkpoint.partition = batch.partition
+  AND checkpoint.epoch = batch.epoch
+  AND checkpoint.sequence = batch.previous
+RETURNING checkpoint.partition,
+          EXISTS (
+              SELECT FROM parked_conversation
+              WHERE parked_conversation.partition = checkpoint.partition
+          ) AS has_parked

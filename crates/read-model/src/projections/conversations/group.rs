@@ -1,0 +1,147 @@
+//! A batch by conversation. Pure.
+
+use std::collections::{HashMap, HashSet};
+
+use domain::{
+    ConversationId, ConversationKey, Partition, Position, Sequence, Status, TenantId,
+};
+
+use super::batch::{Batch, Item, ParkReason, Parked, PlacedCommit};
+
+/// What a batch does to one conversation.
+#[derive(Debug, Clone)]
+pub(super) struct Group<'b> {
+    pub(super) tenant: &'b TenantId,
+    pub(super) conversation: &'b ConversationId,
+    pub(super) partition: Partition,
+    /// The commits to write, in order.
+    pub(super) commits: Vec<&'b PlacedCommit>,
+    /// The commits that wait behind what cannot be projected, in order; what cannot be is the first, if it is new.
+    pub(super) queue: Vec<Sequence>,
+    /// Why the conversation is parked from here on; `None` when it is not, or was before.
+    pub(super) newly_parked: Option<ParkReason>,
+    was_parked: bool,
+}
+
+impl<'b> Group<'b> {
+    fn new(tenant: &'b TenantId, conversation: &'b ConversationId, partition: Partition) -> Self {
+        Self {
+            tenant,
+            conversation,
+            partition,
+            commits: Vec::new(),
+            queue: Vec::new(),
+            newly_parked: None,
+            was_parked: false,
+        }
+    }
+
+    /// The part of the group that is one of its commits.
+    pub(super) fn only(&self, commit: &'b PlacedCommit) -> Self {
+        Self {
+            commits: vec![commit],
+            queue: Vec::new(),
+            newly_parked: None,
+            ..self.clone()
+        }
+    }
+
+    pub(super) fn key(&self) -> ConversationKey {
+        ConversationKey {
+            tenant: self.tenant.clone(),
+            conversation: self.conversation.clone(),
+        }
+    }
+
+    /// Whether its commits end with a tombstone: nothing of them is written but that.
+    pub(super) fn is_erased(&self) -> bool {
+        self.commits.last().is_some_and(|commit| is_tombstone(commit))
+    }
+
+    pub(super) fn is_parked(&self) -> bool {
+        self.was_parked || self.newly_parked.is_some()
+    }
+
+    /// What there is to tell of it, when it is newly parked.
+    pub(super) fn parked(&self) -> Option<Parked> {
+        Some(Parked {
+            key: self.key(),
+            position: Position {
+                partition: self.partition,
+                sequence: *self.queue.first()?,
+            },
+            reason: self.newly_parked.clone()?,
+        })
+    }
+
+    /// Parks the group from commit `index` on.
+    pub(super) fn park_from(&mut self, index: usize, reason: ParkReason) {
+        let rest = self.commits.split_off(index.min(self.commits.len()));
+        let waiting = rest.iter().map(|commit| commit.position.sequence);
+        self.queue = waiting.chain(self.queue.drain(..)).collect();
+        self.newly_parked = Some(reason);
+    }
+
+    fn take(&mut self, item: &'b Item) {
+        match item {
+            // An erasure needs nothing of what came before it, so nothing can hold it up.
+            Item::Commit(commit) if is_tombstone(commit) => {
+                self.commits = vec![commit];
+                self.queue.clear();
+                self.newly_parked = None;
+                self.was_parked = false;
+            }
+            item if self.is_parked() => self.queue.push(item.sequence()),
+            Item::Commit(commit) => self.commits.push(commit),
+            Item::Unreadable { sequence, reason, .. } => {
+                self.queue.push(*sequence);
+                self.newly_parked = Some(ParkReason::Unreadable(reason.clone()));
+            }
+        }
+    }
+}
+
+/// The batches by conversation, in the order in which conversations first appear. What `parked` names, waits.
+pub(super) fn group<'b>(batches: &'b [Batch], parked: &HashSet<ConversationKey>) -> Vec<Group<'b>> {
+    let mut groups: Vec<Group<'b>> = Vec::new();
+    let mut places = HashMap::new();
+    for batch in batches {
+        for item in &batch.items {
+            let (tenant, conversation) = item.key();
+            let place = *places.entry((tenant, conversation)).or_insert(groups.len());
+            if place == groups.len() {
+                let was_parked = is_among(parked, tenant, conversation);
+                let partition = batch.lease.partition;
+                groups.push(Group { was_parked, ..Group::new(tenant, conversation, partition) });
+            }
+            if let Some(group) = groups.get_mut(place) {
+                group.take(item);
+            }
+        }
+    }
+    groups
+}
+
+/// Waiting items of one conversation, to be tried again.
+pub(super) fn group_of<'b>(key: &'b ConversationKey, items: &'b [Item]) -> Group<'b> {
+    // Its partition is known to its row, if it has one; a begun conversation's is that of its commit.
+    let partition = items.iter().find_map(Item::partition).unwrap_or(Partition(0));
+    let mut group = Group::new(&key.tenant, &key.conversation, partition);
+    for item in items {
+        group.take(item);
+    }
+    group
+}
+
+fn is_among(parked: &HashSet<ConversationKey>, tenant: &TenantId, conversation: &ConversationId) -> bool {
+    // Nearly always there is none, and no key to make.
+    !parked.is_empty()
+        && parked.contains(&ConversationKey {
+            tenant: tenant.clone(),
+            conversation: conversation.clone(),
+        })
+}
+
+fn is_tombstone(commit: &PlacedCommit) -> bool {
+    commit.opened.commit.head.status == Status::Erased
+}

@@ -1,0 +1,3 @@
+//! The writes: each projection folds the record into tables of its own.
+
+pub mod conversations;

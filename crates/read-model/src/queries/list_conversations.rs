@@ -1,0 +1,127 @@
+//! A page of conversations, the one with the latest event first.
+//!
+//! Keyset: a page begins after the last row of the page before, by the index that its filter has, so the cost of a page
+//! grows neither with the pages before it nor with the tenant.
+
+use domain::{AgentId, Conversation, ConversationId, SessionId, Status, TenantAccess, Timestamp, UserId};
+use sqlx::postgres::PgArguments;
+
+use super::bind;
+use crate::error::ReadModelError;
+use crate::model::ReadModel;
+use crate::moment::Moment;
+use crate::row::Columns;
+use crate::status_code::status_code;
+
+/// Most conversations of one read.
+pub const CONVERSATIONS_PER_READ_MAX: u32 = 1_000;
+
+/// Which conversations to list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListQuery {
+    /// Whose.
+    pub filter: ListFilter,
+    /// Only those of this status; `None`: active and archived. Erased ones are never listed.
+    pub status: Option<Status>,
+    /// The last conversation of the page before; `None`: the first page.
+    pub after: Option<ListCursor>,
+    /// Most conversations to read; [`CONVERSATIONS_PER_READ_MAX`] at most, whatever is asked for.
+    pub limit: u32,
+}
+
+/// Whose conversations to list.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ListFilter {
+    /// An agent's with one anonymous session.
+    Session {
+        /// The agent.
+        agent: AgentId,
+        /// The session.
+        session: SessionId,
+    },
+    /// An agent's with one user.
+    User {
+        /// The agent.
+        agent: AgentId,
+        /// The user.
+        user: UserId,
+    },
+    /// All of an agent's.
+    Agent(AgentId),
+    /// All of the tenant's.
+    Tenant,
+}
+
+/// Where a page ended: the `head.last_event_at` and the id of its last conversation.
+///
+/// Rows keep whole microseconds, so times of one microsecond count as equal here and their conversations are ordered by
+/// id. The order is total either way: following cursors gives every conversation that nothing happens in exactly once.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ListCursor {
+    /// When something last happened in it.
+    pub last_event_at: Timestamp,
+    /// The conversation.
+    pub conversation: ConversationId,
+}
+
+impl ListCursor {
+    /// The cursor behind a conversation.
+    #[must_use]
+    pub fn behind(conversation: &Conversation) -> Self {
+        Self {
+            last_event_at: conversation.head.last_event_at,
+            conversation: conversation.id.clone(),
+        }
+    }
+}
+
+/// A page of the tenant's conversations, by last event and then by id, both falling.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
+pub async fn list_conversations(
+    model: &ReadModel,
+    access: &TenantAccess,
+    query: &ListQuery,
+) -> Result<Vec<Conversation>, ReadModelError> {
+    let rows = model.fetch(statement(&query.filter), || arguments(access, query)).await?;
+    let columns = rows.iter().map(|row| Columns::of(row, access.tenant(), "?"));
+    columns.map(Columns::conversation).collect()
+}
+
+fn statement(filter: &ListFilter) -> &'static str {
+    match filter {
+        ListFilter::Session { .. } => include_str!("list_by_session.sql"),
+        ListFilter::User { .. } => include_str!("list_by_user.sql"),
+        ListFilter::Agent(_) => include_str!("list_by_agent.sql"),
+        ListFilter::Tenant => include_str!("list_by_tenant.sql"),
+    }
+}
+
+fn arguments(access: &TenantAccess, query: &ListQuery) -> PgArguments {
+    let arguments = bind(PgArguments::default(), access.tenant().as_str());
+    let arguments = match &query.filter {
+        ListFilter::Session { agent, session } => {
+            bind(bind(arguments, agent.as_str()), session.as_str())
+        }
+        ListFilter::User { agent, user } => bind(bind(arguments, agent.as_str()), user.as_str()),
+        ListFilter::Agent(agent) => bind(arguments, agent.as_str()),
+        ListFilter::Tenant => arguments,
+    };
+    let (moment, conversation) = match &query.after {
+        Some(cursor) => (Moment::of(cursor.last_event_at), cursor.conversation.as_str()),
+        None => (Moment::INFINITY, ""),
+    };
+    let arguments = bind(arguments, statuses(query.status));
+    let arguments = bind(arguments, moment);
+    let arguments = bind(arguments, conversation);
+    bind(arguments, i64::from(query.limit.min(CONVERSATIONS_PER_READ_MAX)))
+}
+
+fn statuses(status: Option<Status>) -> Vec<i16> {
+    match status {
+        None => vec![status_code(Status::Active), status_code(Status::Archived)],
+        Some(Status::Erased) => Vec::new(),
+        Some(status) => vec![status_code(status)],
+    }
+}

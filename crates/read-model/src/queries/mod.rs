@@ -1,0 +1,33 @@
+//! The reads. One file a query, its SQL beside it; each takes the tenant that authentication granted.
+
+mod committed;
+mod conversation;
+mod conversation_with_events;
+mod list_conversations;
+
+pub use committed::{CommittedRow, committed};
+pub use conversation::conversation;
+pub use conversation_with_events::{
+    Direction, EVENTS_PER_READ_MAX, EventQuery, conversation_with_events, events,
+};
+pub use list_conversations::{
+    CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
+};
+
+use sqlx::postgres::PgArguments;
+use sqlx::{Arguments as _, Encode, Postgres, Type};
+
+/// Adds an argument whose encoding cannot fail: numbers, texts, byte strings, times, and lists of them.
+pub(crate) fn bind<'q, T>(mut arguments: PgArguments, value: T) -> PgArguments
+where
+    T: Encode<'q, Postgres> + Type<Postgres>,
+{
+    // A value over 2 GiB is the only failure; the statement then lacks an argument and Postgres refuses it.
+    let _ = arguments.add(value);
+    arguments
+}
+
+/// A number as Postgres counts: no further than it can.
+pub(crate) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,74 @@
+//! The schema: migrations, which are append-only, and whether this program may use what it finds.
+
+use sqlx::migrate::{Migrate as _, MigrateError, Migration, MigrationType, Migrator};
+use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{Executor as _, Row as _, SqlSafeStr as _};
+
+use crate::error::ReadModelError;
+
+/// Every migration: version, description, text.
+const MIGRATIONS: [(i64, &str, &str); 1] =
+    [(1, "conversations", include_str!("../migrations/0001_conversations.sql"))];
+
+/// The version of the database's last migration.
+pub(crate) const LAST_MIGRATION: &str = "SELECT coalesce(max(version), 0) FROM hansard.migration";
+
+/// Brings the schema up to date. The advisory lock and the bookkeeping are sqlx's.
+pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), ReadModelError> {
+    // An index may take longer to build than any read may run.
+    connection.execute("SET statement_timeout = 0").await?;
+    let migrator = migrator();
+    let outcome = migrator.run_direct(None, connection, false).await;
+    match outcome {
+        Err(MigrateError::VersionMissing(_)) => {
+            let applied = connection.list_applied_migrations(&migrator.table_name).await;
+            let found = applied.map_err(error_of)?.iter().map(|one| one.version).max();
+            Err(unknown(found.unwrap_or_default()))
+        }
+        outcome => outcome.map_err(error_of),
+    }
+}
+
+/// Whether the last migration, as [`LAST_MIGRATION`] answers it, is the one that this program knows.
+pub(crate) fn check(rows: &[PgRow]) -> Result<(), ReadModelError> {
+    let found: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+    if found > known() {
+        return Err(unknown(found));
+    }
+    if found < known() {
+        return Err(ReadModelError::unavailable(format!(
+            "the schema has migration {found}, {} is needed: a projector makes it",
+            known()
+        )));
+    }
+    Ok(())
+}
+
+fn migrator() -> Migrator {
+    let migrations = MIGRATIONS.map(|(version, description, sql)| {
+        let sql = sql.into_sql_str();
+        Migration::new(version, description.into(), MigrationType::Simple, sql, false)
+    });
+    let mut migrator = Migrator::with_migrations(migrations.into());
+    migrator.create_schema("hansard");
+    migrator.dangerous_set_table_name("hansard.migration");
+    migrator
+}
+
+fn known() -> i64 {
+    MIGRATIONS.map(|(version, ..)| version).into_iter().max().unwrap_or(0)
+}
+
+fn unknown(found: i64) -> ReadModelError {
+    ReadModelError::SchemaUnknown { found, known: known() }
+}
+
+fn error_of(error: MigrateError) -> ReadModelError {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open")]
+    match error {
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
+        MigrateError::VersionMismatch(version) => ReadModelError::SchemaAltered { version },
+        MigrateError::VersionMissing(version) => unknown(version),
+        _ => ReadModelError::unavailable("the schema cannot be brought up to date"),
+    }
+}

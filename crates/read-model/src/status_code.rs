@@ -1,0 +1,12 @@
+//! The codes of statuses in rows.
+
+use domain::Status;
+
+/// The code that rows keep. Stable for ever.
+pub(crate) fn status_code(status: Status) -> i16 {
+    match status {
+        Status::Active => 1,
+        Status::Archived => 2,
+        Status::Erased => 3,
+    }
+}

@@ -1,0 +1,137 @@
+//! Erasure: nothing that a person wrote, or that names one, stays in any table.
+
+use domain::event::{ConversationUpdated, ErrorOccurred};
+use domain::{ClientContext, Fact, FieldChange, JsonText, Label, Owner, Status, UserId};
+use read_model::projections::conversations::{Item, parking};
+use read_model::{
+    Direction, ListFilter, ListQuery, committed, conversation, conversation_with_events,
+    list_conversations,
+};
+use sqlx::{Connection as _, PgConnection, Row as _};
+
+use crate::fixture::{Author, Projection, access, message};
+use crate::rows::all;
+
+const SECRET: &str = "sesame";
+
+/// A conversation that has the secret wherever there is room for one, and its commits, the tombstone last.
+fn secretive() -> (Author, Vec<Item>) {
+    let mut author = Author::new("c");
+    let label = || Label::parse(SECRET).unwrap();
+    let json = || JsonText::parse(format!("{{\"a\":\"{SECRET}\"}}")).unwrap();
+    author.created.owner = Owner::User(UserId::parse(SECRET).unwrap());
+    author.created.title = Some(SECRET.to_owned());
+    author.created.metadata = Some(json());
+    author.created.client_context = ClientContext {
+        page_url: Some(SECRET.to_owned()),
+        custom_metadata: Some(json()),
+        ..ClientContext::default()
+    };
+    author.created.provider_conversation_id = Some(label());
+    let update = ConversationUpdated {
+        title: Some(FieldChange::Set(SECRET.to_owned())),
+        last_response_id: Some(FieldChange::Set(label())),
+        ..ConversationUpdated::default()
+    };
+    let error = ErrorOccurred { error_type: label(), message: SECRET.to_owned() };
+    let items = vec![
+        author.begin(1),
+        author.say(2, SECRET),
+        author.commit(3, vec![message(SECRET), Fact::ErrorOccurred(error)]),
+        author.commit(4, vec![Fact::ConversationUpdated(update)]),
+        author.commit(5, vec![Fact::ConversationErased]),
+    ];
+    (author, items)
+}
+
+/// How many rows of any table of the database hold the text, in a text or in bytes.
+async fn rows_with(url: &str, text: &str) -> i64 {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    let tables = sqlx::query(
+        "SELECT table_schema || '.' || table_name FROM information_schema.tables
+         WHERE table_schema IN ('hansard', 'conversations_v1')",
+    );
+    let tables = tables.fetch_all(&mut connection).await.unwrap();
+    assert!(tables.len() >= 8, "{}", tables.len());
+    let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let mut found = 0;
+    for table in tables {
+        let table: String = table.get(0);
+        let sql = format!(
+            "SELECT count(*) FROM {table} AS t WHERE t::text LIKE '%{text}%' OR t::text LIKE '%{hex}%'"
+        );
+        let query = sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(sql));
+        found += query.fetch_one(&mut connection).await.unwrap();
+    }
+    found
+}
+
+async fn check_erased(projection: &Projection, url: &str, author: &Author) {
+    let (model, id) = (&projection.model, &author.key.conversation);
+    let row = conversation(model, &access("acme"), id).await.unwrap().unwrap();
+    assert_eq!((&row.head, row.head.status), (author.head(), Status::Erased));
+    assert_eq!((row.title, row.metadata), (None, None));
+    assert_eq!(row.client_context, ClientContext::default());
+    let query = all(Direction::Forward);
+    let found = conversation_with_events(model, &access("acme"), id, &query).await.unwrap();
+    assert_eq!(found.unwrap().1, []);
+    assert_eq!(committed(model, &access("acme"), id, author.commit_id(2)).await.unwrap(), None);
+    let list = ListQuery { filter: ListFilter::Tenant, status: None, after: None, limit: 9 };
+    assert_eq!(list_conversations(model, &access("acme"), &list).await.unwrap(), []);
+    assert_eq!(parking::count(model).await.unwrap(), 0);
+    assert_eq!(rows_with(url, SECRET).await, 0);
+}
+
+#[tokio::test]
+async fn nothing_stays_however_the_commits_come() {
+    // Each list says after how many of the five commits a batch ends.
+    for ends in [&[4, 5][..], &[5], &[1, 2, 3, 4, 5], &[3, 5]] {
+        let url = devstack::test::database().await.url;
+        let mut projection = Projection::at(&url).await;
+        let (author, items) = secretive();
+        let mut from = 0;
+        for end in ends {
+            if *end == 5 && from > 0 {
+                assert!(rows_with(&url, SECRET).await > 0);
+            }
+            projection.apply(items[from..*end].to_vec()).await;
+            from = *end;
+        }
+        check_erased(&projection, &url, &author).await;
+    }
+}
+
+#[tokio::test]
+async fn a_purged_conversation_is_its_tombstone_alone() {
+    let url = devstack::test::database().await.url;
+    let mut projection = Projection::at(&url).await;
+    let (author, mut items) = secretive();
+    projection.apply(vec![items.remove(4)]).await;
+    check_erased(&projection, &url, &author).await;
+
+    let url = devstack::test::database().await.url;
+    let mut whole = Projection::at(&url).await;
+    whole.apply(secretive().1).await;
+    let row = async |projection: &Projection| {
+        conversation(&projection.model, &access("acme"), &author.key.conversation).await.unwrap()
+    };
+    assert_eq!(row(&projection).await, row(&whole).await);
+}
+
+#[tokio::test]
+async fn an_erasure_frees_a_parked_conversation() {
+    for together in [true, false] {
+        let url = devstack::test::database().await.url;
+        let mut projection = Projection::at(&url).await;
+        let (author, mut items) = secretive();
+        items[2] = author.garbage(3);
+        if together {
+            projection.apply(items).await;
+        } else {
+            projection.apply(items[..4].to_vec()).await;
+            assert_eq!(parking::count(&projection.model).await.unwrap(), 1);
+            projection.apply(items[4..].to_vec()).await;
+        }
+        check_erased(&projection, &url, &author).await;
+    }
+}

@@ -1,0 +1,156 @@
+//! Listings: filters, order, and pages that neither repeat nor leave out.
+
+use domain::{AgentId, Fact, Owner, SessionId, Status, Timestamp, UserId};
+use read_model::projections::conversations::Item;
+use read_model::{CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations};
+
+use crate::fixture::{Author, Projection, START, access};
+
+const MICRO: i64 = 1_000;
+
+fn agent(id: &str) -> AgentId {
+    AgentId::parse(id).unwrap()
+}
+
+fn session(id: &str) -> SessionId {
+    SessionId::parse(id).unwrap()
+}
+
+fn user(id: &str) -> UserId {
+    UserId::parse(id).unwrap()
+}
+
+/// A conversation that began so many nanoseconds after the start.
+fn begun(id: &str, agent_id: &str, owner: Owner, sequence: u64, nanos: i64) -> (Author, Item) {
+    let mut author = Author::new(id);
+    author.created.agent = agent(agent_id);
+    author.created.owner = owner;
+    let created = Fact::ConversationCreated(author.created.clone());
+    let item = author.commit_at(sequence, Timestamp(START.0 + nanos), vec![created]);
+    (author, item)
+}
+
+fn query(filter: ListFilter) -> ListQuery {
+    ListQuery { filter, status: None, after: None, limit: 100 }
+}
+
+async fn listed(projection: &Projection, tenant: &str, query: &ListQuery) -> Vec<String> {
+    let page = list_conversations(&projection.model, &access(tenant), query).await.unwrap();
+    page.iter().map(|row| row.id.as_str().to_owned()).collect()
+}
+
+/// Every page, followed by cursors.
+async fn paged(projection: &Projection, mut query: ListQuery) -> Vec<String> {
+    let mut ids = Vec::new();
+    loop {
+        let page = list_conversations(&projection.model, &access("acme"), &query).await.unwrap();
+        ids.extend(page.iter().map(|row| row.id.as_str().to_owned()));
+        let Some(last) = page.last() else {
+            return ids;
+        };
+        query.after = Some(ListCursor::behind(last));
+    }
+}
+
+#[tokio::test]
+async fn filters_and_statuses() {
+    let mut projection = Projection::new().await;
+    let conversations = [
+        ("a", "support", Owner::Session(session("s1"))),
+        ("b", "support", Owner::Session(session("s2"))),
+        ("c", "support", Owner::User(user("s1"))),
+        ("d", "sales", Owner::Session(session("s1"))),
+        ("e", "support", Owner::Session(session("s1"))),
+        ("f", "support", Owner::User(user("s1"))),
+    ];
+    let mut sequence = 0;
+    let mut authors = Vec::new();
+    for (id, agent, owner) in conversations {
+        sequence += 1;
+        let nanos = i64::try_from(sequence).unwrap() * MICRO;
+        let (author, item) = begun(id, agent, owner, sequence, nanos);
+        projection.apply(vec![item]).await;
+        authors.push(author);
+    }
+    for (place, fact) in [(4, Fact::ConversationArchived), (5, Fact::ConversationErased)] {
+        sequence += 1;
+        let item = authors[place].commit(sequence, vec![fact]);
+        projection.apply(vec![item]).await;
+    }
+    let by_session = |agent_id| ListFilter::Session { agent: agent(agent_id), session: session("s1") };
+    let by_user = ListFilter::User { agent: agent("support"), user: user("s1") };
+    let check = async |filter: ListFilter, status, expected: &[&str]| {
+        let query = ListQuery { status, ..query(filter) };
+        assert_eq!(listed(&projection, "acme", &query).await, expected, "{query:?}");
+        assert!(listed(&projection, "other", &query).await.is_empty());
+    };
+    check(by_session("support"), None, &["e", "a"]).await;
+    check(by_session("support"), Some(Status::Active), &["a"]).await;
+    check(by_session("support"), Some(Status::Archived), &["e"]).await;
+    check(by_session("sales"), None, &["d"]).await;
+    check(by_session("unknown"), None, &[]).await;
+    check(by_user.clone(), None, &["c"]).await;
+    check(by_user, Some(Status::Erased), &[]).await;
+    check(ListFilter::Agent(agent("support")), None, &["e", "c", "b", "a"]).await;
+    check(ListFilter::Agent(agent("sales")), None, &["d"]).await;
+    check(ListFilter::Tenant, None, &["e", "d", "c", "b", "a"]).await;
+    check(ListFilter::Tenant, Some(Status::Active), &["d", "c", "b", "a"]).await;
+    check(ListFilter::Tenant, Some(Status::Erased), &[]).await;
+}
+
+#[tokio::test]
+async fn an_event_moves_its_conversation_to_the_front() {
+    let mut projection = Projection::new().await;
+    let owner = Owner::Session(session("s1"));
+    let (mut first, item) = begun("a", "support", owner.clone(), 1, 0);
+    let (_, other) = begun("b", "support", owner, 2, 1);
+    projection.apply(vec![item, other]).await;
+    // Both are of one microsecond: the id decides.
+    assert_eq!(listed(&projection, "acme", &query(ListFilter::Tenant)).await, ["b", "a"]);
+    projection.apply(vec![first.say(3, "x")]).await;
+    assert_eq!(listed(&projection, "acme", &query(ListFilter::Tenant)).await, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn pages_are_complete_under_equal_times() {
+    let mut projection = Projection::new().await;
+    // Thirty conversations in ten microseconds, at the edges of each, and before 1970 and 2000 too.
+    let mut items = Vec::new();
+    let mut expected = Vec::new();
+    for n in 0..30_i64 {
+        let id = format!("c{:02}", (n * 7) % 30);
+        let base = [0, -START.0, -START.0 - 5 * MICRO][usize::try_from(n % 3).unwrap()];
+        let nanos = base - START.0.rem_euclid(MICRO) + (n / 3) * MICRO / 3 + [0, 1, 999][usize::try_from(n % 3).unwrap()];
+        let owner = Owner::Session(session("s1"));
+        items.push(begun(&id, "support", owner, u64::try_from(n + 1).unwrap(), nanos).1);
+        expected.push(((START.0 + nanos).div_euclid(MICRO), id));
+    }
+    projection.apply(items).await;
+    expected.sort();
+    let expected: Vec<String> = expected.into_iter().rev().map(|(_, id)| id).collect();
+    let filters = [
+        ListFilter::Tenant,
+        ListFilter::Agent(agent("support")),
+        ListFilter::Session { agent: agent("support"), session: session("s1") },
+    ];
+    for filter in filters {
+        for limit in [1, 2, 7, 29, 30, 31] {
+            let query = ListQuery { limit, ..query(filter.clone()) };
+            assert_eq!(paged(&projection, query.clone()).await, expected, "{query:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_holds_no_more_than_its_bound() {
+    let mut projection = Projection::new().await;
+    let mut items = Vec::new();
+    for n in 1..=CONVERSATIONS_PER_READ_MAX + 1 {
+        items.push(Author::new(&format!("c{n:05}")).begin(u64::from(n)));
+    }
+    projection.apply(items).await;
+    for (limit, expected) in [(0, 0), (1, 1), (1_000, 1_000), (1_001, 1_000), (u32::MAX, 1_000)] {
+        let query = ListQuery { limit, ..query(ListFilter::Tenant) };
+        assert_eq!(listed(&projection, "acme", &query).await.len(), expected, "{limit}");
+    }
+}

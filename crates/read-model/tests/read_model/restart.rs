@@ -1,0 +1,108 @@
+//! Postgres goes away and comes back: reads and writes say so, and work again without a new handle.
+
+use std::time::Duration;
+
+use devstack::test::postgres;
+use read_model::projections::conversations::{ApplyError, Item, lease};
+use read_model::{ReadModel, ReadModelConfig, conversation};
+use tokio::time::{Instant, timeout};
+
+use crate::fixture::{Author, Projection, access, sequence as place};
+
+const DEADLINE: Duration = Duration::from_secs(30);
+
+async fn is_up(model: &ReadModel) -> bool {
+    match model.check().await {
+        Ok(()) => true,
+        Err(error) => {
+            assert!(error.is_unavailable(), "{error}");
+            false
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_crash_is_survived() {
+    let mut server = postgres().await;
+    server.create_database("restart").await.unwrap();
+    let mut projection = Projection::at(&server.database_url("restart")).await;
+    let mut author = Author::new("c");
+    let mut items = vec![author.begin(1)];
+    let id = author.key.conversation.clone();
+    let read = async |projection: &Projection| {
+        conversation(&projection.model, &access("acme"), &id).await
+    };
+    projection.apply(items.clone()).await;
+    for sequence in 2..5 {
+        let item = author.say(sequence, "x");
+        items.push(item.clone());
+        projection.apply(vec![item]).await;
+        // Several idle connections, all of which die.
+        let model = &projection.model;
+        futures::future::join_all((0..5).map(|_| is_up(model))).await;
+        server.kill();
+        assert!(read(&projection).await.unwrap_err().is_unavailable());
+        server.restart().await.unwrap();
+        // A crash may take the last transactions, whole: the checkpoint says from where to go on.
+        projection.checkpoint = lease::checkpoints(&projection.model).await.unwrap()[0];
+        let reached = projection.checkpoint.sequence;
+        let rest: Vec<Item> = items.iter().filter(|item| place(item) > reached).cloned().collect();
+        if !rest.is_empty() {
+            projection.apply(rest).await;
+        }
+        assert_eq!(read(&projection).await.unwrap().unwrap().head, *author.head());
+    }
+}
+
+#[tokio::test]
+async fn a_write_on_a_dead_connection_says_so_and_may_be_tried_again() {
+    let mut server = postgres().await;
+    server.create_database("restart").await.unwrap();
+    let mut projection = Projection::at(&server.database_url("restart")).await;
+    let mut author = Author::new("c");
+    server.kill();
+    server.restart().await.unwrap();
+    let items = vec![author.begin(1)];
+    let refused = projection.try_apply(items.clone()).await.unwrap_err();
+    assert!(matches!(&refused, ApplyError::ReadModel(error) if error.is_unavailable()), "{refused}");
+    projection.apply(items).await;
+}
+
+#[tokio::test]
+async fn a_frozen_server_is_given_up_in_time() {
+    let mut server = postgres().await;
+    server.create_database("frozen").await.unwrap();
+    let config = ReadModelConfig {
+        acquire_timeout_ms: 200,
+        statement_timeout_ms: 200,
+        ..ReadModelConfig::new(server.database_url("frozen"))
+    };
+    let model = ReadModel::connect_lazy(&config).unwrap();
+    model.migrate().await.unwrap();
+    server.pause();
+    let started = Instant::now();
+    assert!(!timeout(DEADLINE, is_up(&model)).await.unwrap());
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    server.resume();
+    let up = async {
+        while !is_up(&model).await {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(DEADLINE, up).await.unwrap();
+}
+
+#[tokio::test]
+async fn connections_are_bounded() {
+    let url = devstack::test::database().await.url;
+    let config = ReadModelConfig {
+        connections_max: 1,
+        acquire_timeout_ms: 100,
+        ..ReadModelConfig::new(&url)
+    };
+    let model = ReadModel::connect_lazy(&config).unwrap();
+    model.migrate().await.unwrap();
+    let many = futures::future::join_all((0..50).map(|_| is_up(&model)));
+    assert!(timeout(DEADLINE, many).await.unwrap().into_iter().any(|up| up));
+    assert!(is_up(&model).await);
+}

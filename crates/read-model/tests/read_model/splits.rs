@@ -1,0 +1,122 @@
+//! However commits are cut into batches, and wherever a projector dies, the rows are the same.
+
+use domain::event::ConversationUpdated;
+use domain::{Conversation, Fact, FieldChange};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use read_model::projections::conversations::lease;
+use read_model::projections::conversations::{Batch, Item, apply};
+use read_model::{Direction, EventRow, conversation_with_events};
+use tokio::runtime::Runtime;
+
+use crate::fixture::{Author, Projection, access, message, take};
+use crate::rows::all;
+
+const CASES: u32 = 24;
+const CONVERSATIONS: usize = 4;
+
+/// One commit: whose, and what.
+type Step = (usize, u8);
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    vec((0..CONVERSATIONS, 0_u8..12), 1..60)
+}
+
+/// The commits of the steps, with holes between their sequences; nothing follows a tombstone.
+fn items(steps: &[Step]) -> (Vec<Author>, Vec<Item>) {
+    let mut authors: Vec<Author> = (0..CONVERSATIONS).map(|n| Author::new(&format!("c{n}"))).collect();
+    let mut begun = [false; CONVERSATIONS];
+    let mut erased = [false; CONVERSATIONS];
+    let mut items = Vec::new();
+    for (sequence, (whose, what)) in (1..).zip(steps) {
+        if erased[*whose] {
+            continue;
+        }
+        let facts = match what {
+            _ if !begun[*whose] => vec![Fact::ConversationCreated(authors[*whose].created.clone()), message("hi")],
+            0..6 => vec![message("x"); usize::from(*what) + 1],
+            6..9 => vec![Fact::ConversationUpdated(ConversationUpdated {
+                title: Some(if *what == 6 { FieldChange::Clear } else { FieldChange::Set(format!("t{sequence}")) }),
+                ..ConversationUpdated::default()
+            })],
+            9 => vec![Fact::ConversationArchived],
+            10 => vec![Fact::ConversationRestored],
+            _ => vec![Fact::ConversationErased],
+        };
+        erased[*whose] = begun[*whose] && *what == 11;
+        begun[*whose] = true;
+        items.push(authors[*whose].commit(sequence * 3, facts));
+    }
+    (authors, items)
+}
+
+type Rows = Vec<Option<(Conversation, Vec<EventRow>)>>;
+
+async fn rows(projection: &Projection, authors: &[Author]) -> Rows {
+    let mut rows = Vec::new();
+    for author in authors {
+        let query = all(Direction::Forward);
+        let id = &author.key.conversation;
+        rows.push(conversation_with_events(&projection.model, &access("acme"), id, &query).await.unwrap());
+    }
+    rows
+}
+
+async fn at_once(steps: &[Step]) -> Rows {
+    let (authors, items) = items(steps);
+    let mut projection = Projection::new().await;
+    projection.apply(items).await;
+    rows(&projection, &authors).await
+}
+
+/// In batches of the given sizes; a projector dies, or freezes, before or after each that `deaths` says.
+async fn in_batches(steps: &[Step], sizes: &[usize], deaths: &[u8]) -> Rows {
+    let (authors, mut items) = items(steps);
+    let mut projection = Projection::new().await;
+    let mut turn = 0;
+    while !items.is_empty() {
+        let size = sizes[turn % sizes.len()].min(items.len());
+        let batch = projection.batch(items.drain(..size).collect());
+        match deaths[turn % deaths.len()] {
+            // Its transaction never came to an end: the next holder begins at the checkpoint.
+            0 => {
+                replace(&mut projection).await;
+                projection.apply(batch.items).await;
+            }
+            // It was committed, and nobody heard of it: the same batch comes again.
+            1 => {
+                apply(&projection.model, std::slice::from_ref(&batch)).await.unwrap();
+                replace(&mut projection).await;
+                let again = Batch { lease: projection.checkpoint.lease, ..batch };
+                apply(&projection.model, &[again]).await.unwrap_err();
+            }
+            _ => {
+                projection.apply(batch.items).await;
+            }
+        }
+        turn += 1;
+    }
+    rows(&projection, &authors).await
+}
+
+async fn replace(projection: &mut Projection) {
+    lease::release(&projection.model, &[projection.checkpoint.lease]).await.unwrap();
+    projection.checkpoint = take(&projection.model, 0, "next").await.unwrap();
+}
+
+#[test]
+fn batches_and_deaths_change_nothing() {
+    let runtime = Runtime::new().unwrap();
+    let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
+    let cases = (steps(), vec(1_usize..20, 1..6), vec(0_u8..4, 1..6));
+    runner
+        .run(&cases, |(steps, sizes, deaths)| {
+            let (expected, found) = runtime.block_on(async {
+                (at_once(&steps).await, in_batches(&steps, &sizes, &deaths).await)
+            });
+            prop_assert_eq!(found, expected);
+            Ok(())
+        })
+        .unwrap();
+}

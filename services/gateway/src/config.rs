@@ -1,0 +1,89 @@
+//! The gateway's settings, and their bounds.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use event_log::RecordConfig;
+use read_model::ReadModelConfig;
+use runtime::config::{Bounds, Checks, Validate};
+use runtime::grpc::GrpcConfig;
+use serde::{Deserialize, Serialize};
+
+const FENCE_WAIT: Bounds<u64> = Bounds {
+    min: 0,
+    max: 60_000,
+    unit: "ms",
+};
+const WATCHERS: Bounds<usize> = Bounds {
+    min: 1,
+    max: 100_000,
+    unit: "watchers",
+};
+const IDLE_CHECK: Bounds<u64> = Bounds {
+    min: 100,
+    max: 600_000,
+    unit: "ms",
+};
+
+/// The gateway's settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatewayConfig {
+    /// The gRPC server.
+    pub grpc: GrpcConfig,
+    /// Where operators find metrics and readiness.
+    pub admin_addr: SocketAddr,
+    /// The record, which is there already: a writer makes it.
+    pub record: RecordConfig,
+    /// The read model.
+    pub read_model: ReadModelConfig,
+    /// The longest wait for a position that a caller names, in ms; a call's own deadline may end it earlier.
+    pub fence_wait_ms: u64,
+    /// Most conversations watched at once; more are refused.
+    pub watchers_max: usize,
+    /// After how long without news a watcher compares itself with the record, in ms.
+    pub watch_idle_check_ms: u64,
+}
+
+impl Default for GatewayConfig {
+    fn default() -> Self {
+        let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Self {
+            grpc: GrpcConfig::at(local(7302)),
+            admin_addr: local(7312),
+            record: RecordConfig::default(),
+            read_model: ReadModelConfig::default(),
+            fence_wait_ms: 2_000,
+            watchers_max: 4_000,
+            watch_idle_check_ms: 5_000,
+        }
+    }
+}
+
+impl GatewayConfig {
+    /// The longest wait for a position that a caller names.
+    #[must_use]
+    pub fn fence_wait(&self) -> Duration {
+        Duration::from_millis(self.fence_wait_ms)
+    }
+
+    /// After how long without news a watcher compares itself with the record.
+    #[must_use]
+    pub fn watch_idle_check(&self) -> Duration {
+        Duration::from_millis(self.watch_idle_check_ms)
+    }
+}
+
+impl Validate for GatewayConfig {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        checks.section("grpc", &self.grpc);
+        for (key, mistake) in self.record.mistakes() {
+            checks.invalid(&format!("record.{key}"), mistake);
+        }
+        for (key, mistake) in self.read_model.mistakes() {
+            checks.invalid(&format!("read_model.{key}"), mistake);
+        }
+        checks.bounds("fence_wait_ms", self.fence_wait_ms, &FENCE_WAIT);
+        checks.bounds("watchers_max", self.watchers_max, &WATCHERS);
+        checks.bounds("watch_idle_check_ms", self.watch_idle_check_ms, &IDLE_CHECK);
+    }
+}

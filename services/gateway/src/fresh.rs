@@ -1,0 +1,188 @@
+//! Rows plus tail: the heart of every read.
+//!
+//! A read takes the conversation's row, and events where asked for, in one snapshot, and at the same time the last commit
+//! from the record. Where the row is behind that commit, [`Base::tail`] reads what lies between straight from the record.
+//! The version of the read is that of the last commit, or of the row where that is ahead: a replica that answered for the
+//! record may lag. A position that the caller names is a fence, see [`crate::fence`].
+
+use domain::{AgentId, Conversation, ConversationKey, Head, Position, Sequence, Status, Version};
+use event_log::{StoredCommit, StoredMessage};
+use read_model::queries::{self, EventQuery};
+use read_model::{EventRow, ReadModelError};
+use wire::status::Problem;
+use wire::token::PositionToken;
+
+use crate::request::{Freshness, Target};
+use crate::tail::Tail;
+use crate::{Gateway, fence, problem};
+
+/// Where a conversation stands: its version, and the sequence of the commit that made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place {
+    /// The version of the commit's last event; 0 before the first commit.
+    pub version: Version,
+    /// The commit's sequence.
+    pub sequence: Sequence,
+}
+
+impl Place {
+    /// The place of a commit.
+    #[must_use]
+    pub fn of(commit: &StoredCommit) -> Self {
+        place_of(&commit.opened.commit.head, commit.position)
+    }
+}
+
+/// What a read begins with: the rows, and the last commit where the rows do not hold it.
+#[derive(Debug)]
+pub struct Base {
+    /// The conversation as its row has it.
+    pub row: Option<Conversation>,
+    /// The events that were asked for, as far as the rows hold them.
+    pub events: Vec<EventRow>,
+    /// Where the read stands: at the last commit, or at the row where that is ahead.
+    pub place: Place,
+    ahead: Option<StoredCommit>,
+}
+
+/// What the rows hold of a conversation.
+pub(crate) type Rows = Option<(Conversation, Vec<EventRow>)>;
+
+impl Base {
+    /// Reads rows and last commit, past the fence where there is one.
+    ///
+    /// # Errors
+    /// There is no such conversation for the caller, a dependency is away, or the fence is not reached in time.
+    pub async fn read(
+        gateway: &Gateway,
+        target: &Target,
+        events: Option<&EventQuery>,
+    ) -> Result<Self, Problem> {
+        let patience = target.patience;
+        let rows = patience.rows(rows(gateway, target, events));
+        let mut base = match target.freshness {
+            Freshness::Eventual => Self::of(rows.await?, None)?,
+            Freshness::Fresh => {
+                let last = patience.record(gateway.record.last(&target.key));
+                let (rows, last) = tokio::try_join!(rows, last)?;
+                Self::of(rows, last)?
+            }
+        };
+        if !base.has_reached(target.fence) {
+            base = fence::wait(gateway, target, events, base).await?;
+        }
+        base.check_visible(&target.access.agent)?;
+        Ok(base)
+    }
+
+    /// Puts rows and the record's last commit together.
+    pub(crate) fn of(rows: Rows, last: Option<StoredMessage>) -> Result<Self, Problem> {
+        let (row, events) = rows.map_or((None, Vec::new()), |(row, events)| (Some(row), events));
+        let base = Self {
+            place: place_of_row(row.as_ref()),
+            row,
+            events,
+            ahead: None,
+        };
+        match last {
+            Some(last) => base.with_last(&last),
+            None => Ok(base),
+        }
+    }
+
+    /// The same with a last commit, where that is ahead of what is known.
+    pub(crate) fn with_last(mut self, last: &StoredMessage) -> Result<Self, Problem> {
+        if last.position.sequence > self.place.sequence {
+            let last = last
+                .open()
+                .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+            self.place = Place::of(&last);
+            self.ahead = Some(last);
+        }
+        Ok(self)
+    }
+
+    /// Whether a position is reached; no position always is.
+    pub(crate) fn has_reached(&self, fence: Option<Position>) -> bool {
+        fence.is_none_or(|fence| fence.sequence <= self.place.sequence)
+    }
+
+    /// Where the rows stand.
+    #[must_use]
+    pub fn row_place(&self) -> Place {
+        place_of_row(self.row.as_ref())
+    }
+
+    /// What lies between the rows and the last commit; `None`: nothing.
+    pub fn tail(&mut self, key: &ConversationKey) -> Option<Tail> {
+        self.tail_after(key, self.row_place())
+    }
+
+    /// What lies between a place and the last commit, where the rows do not reach further than that place.
+    pub fn tail_after(&mut self, key: &ConversationKey, after: Place) -> Option<Tail> {
+        let row = self.row_place();
+        let after = if after.version > row.version {
+            after
+        } else {
+            row
+        };
+        let ahead = self
+            .ahead
+            .take_if(|ahead| ahead.position.sequence > after.sequence)?;
+        Some(Tail::new(key.clone(), after, ahead))
+    }
+
+    /// A missing conversation, another agent's and an erased one look alike.
+    fn check_visible(&self, agent: &AgentId) -> Result<(), Problem> {
+        let head = match &self.ahead {
+            Some(ahead) => Some(&ahead.opened.commit.head),
+            None => self.row.as_ref().map(|row| &row.head),
+        };
+        let visible =
+            head.is_some_and(|head| head.status != Status::Erased && head.agent == *agent);
+        if visible {
+            Ok(())
+        } else {
+            Err(problem::not_found())
+        }
+    }
+}
+
+/// Reads the row, and events where asked for, in one statement.
+pub(crate) async fn rows(
+    gateway: &Gateway,
+    target: &Target,
+    events: Option<&EventQuery>,
+) -> Result<Rows, ReadModelError> {
+    let (tenant, id) = (&target.access.tenant, &target.key.conversation);
+    if let Some(query) = events {
+        return queries::conversation_with_events(&gateway.read_model, tenant, id, query).await;
+    }
+    let row = queries::conversation(&gateway.read_model, tenant, id).await?;
+    Ok(row.map(|row| (row, Vec::new())))
+}
+
+/// The token of a place of a conversation.
+#[must_use]
+pub fn position_token(gateway: &Gateway, key: &ConversationKey, place: Place) -> String {
+    PositionToken {
+        record: gateway.record.id(),
+        position: Position {
+            partition: gateway.record.partition_of(key),
+            sequence: place.sequence,
+        },
+        version: place.version,
+    }
+    .encode()
+}
+
+fn place_of_row(row: Option<&Conversation>) -> Place {
+    row.map_or_else(Place::default, |row| place_of(&row.head, row.position))
+}
+
+fn place_of(head: &Head, position: Position) -> Place {
+    Place {
+        version: head.version,
+        sequence: position.sequence,
+    }
+}

@@ -1,0 +1,60 @@
+//! What the gateway tells of itself, beside what the gRPC server tells of every call.
+//!
+//! | metric | unit | meaning |
+//! |---|---|---|
+//! | `hansard_gateway_context_seconds{source}` | s | from the request to the assembled context; source `rows`, or `tail` where the rows were behind |
+//! | `hansard_gateway_tail_commits` | commits | read straight from the record, for each read that found the rows behind |
+//! | `hansard_gateway_watchers` | 1 | conversations being watched |
+//! | `hansard_gateway_watch_rereads_total` | 1 | times that a watcher read the record again, for it may have missed something |
+
+use std::time::Duration;
+
+use ::metrics::{counter, gauge, histogram};
+
+/// A context was assembled.
+pub fn context_assembled(took: Duration, came: Source) {
+    let source = match came {
+        Source::Rows => "rows",
+        Source::Tail => "tail",
+    };
+    histogram!("hansard_gateway_context_seconds", "source" => source).record(took.as_secs_f64());
+}
+
+/// Where a context came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The rows alone.
+    Rows,
+    /// The rows, which were behind, and the record.
+    Tail,
+}
+
+/// A whole tail was read.
+pub fn tail_read(commits: usize) {
+    let commits = u32::try_from(commits).unwrap_or(u32::MAX);
+    histogram!("hansard_gateway_tail_commits").record(f64::from(commits));
+}
+
+/// A watcher reads the record again.
+pub fn watch_reread() {
+    counter!("hansard_gateway_watch_rereads_total").increment(1);
+}
+
+/// Counts a watcher for as long as it lives.
+#[derive(Debug)]
+pub struct WatcherGauge(());
+
+impl WatcherGauge {
+    /// One watcher more.
+    #[must_use]
+    pub fn up() -> Self {
+        gauge!("hansard_gateway_watchers").increment(1.0);
+        Self(())
+    }
+}
+
+impl Drop for WatcherGauge {
+    fn drop(&mut self) {
+        gauge!("hansard_gateway_watchers").decrement(1.0);
+    }
+}

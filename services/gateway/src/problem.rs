@@ -1,0 +1,175 @@
+//! The one place where the gateway's errors become what callers see.
+
+use std::error::Error;
+use std::time::Duration;
+
+use event_log::registry::AccessError;
+use event_log::{CorruptMessage, Unavailable};
+use read_model::ReadModelError;
+use wire::status::{Problem, Reason};
+use wire::token::TokenError;
+
+/// When to try again once a dependency is away, a position is not reached, or there is no place left.
+const RETRY_AFTER: Duration = Duration::from_millis(250);
+
+/// No bearer token, or one that is unknown or revoked.
+#[must_use]
+pub fn unauthenticated() -> Problem {
+    Problem::new(
+        Reason::Unauthenticated,
+        "a valid service token is required: send it as `authorization: Bearer <token>`",
+    )
+}
+
+/// The token does not reach what was asked for.
+#[must_use]
+pub fn of_access(error: &AccessError) -> Problem {
+    match error {
+        AccessError::MissingScope(scope) => Problem::new(
+            Reason::MissingScope,
+            format!("the token lacks the scope `{scope}`: use one that has it"),
+        ),
+        AccessError::UnknownAgent | AccessError::UnknownTenant => Problem::new(
+            Reason::AgentNotFound,
+            "no such agent for this token: check agent_id and the token's tenant",
+        ),
+    }
+}
+
+/// No such conversation, another agent's, or an erased one: nothing tells them apart.
+#[must_use]
+pub fn not_found() -> Problem {
+    Problem::new(
+        Reason::ConversationNotFound,
+        "no such conversation for this agent: check conversation_id and agent_id",
+    )
+}
+
+/// The record does not answer.
+#[must_use]
+pub fn of_record(error: &Unavailable) -> Problem {
+    Problem::new(
+        Reason::RecordUnavailable,
+        format!("{error}: try again, or read with consistency eventual"),
+    )
+    .retry_after(Duration::from_millis(error.retry_after_ms))
+}
+
+/// The record's answer did not come within the call's deadline, or lacks what it held a moment ago.
+#[must_use]
+pub fn record_silent() -> Problem {
+    Problem::new(
+        Reason::RecordUnavailable,
+        "the record did not answer in time: try again, or read with consistency eventual",
+    )
+    .retry_after(RETRY_AFTER)
+}
+
+/// The read model does not answer, or not sensibly.
+#[must_use]
+pub fn of_read_model(error: &ReadModelError) -> Problem {
+    if let ReadModelError::Unavailable { retry_after_ms, .. } = error {
+        let message = "the read model does not answer: try again";
+        return Problem::new(Reason::ReadModelUnavailable, message)
+            .retry_after(Duration::from_millis(*retry_after_ms));
+    }
+    corrupt(error)
+}
+
+/// The read model's answer did not come within the call's deadline.
+#[must_use]
+pub fn read_model_silent() -> Problem {
+    Problem::new(
+        Reason::ReadModelUnavailable,
+        "the read model did not answer in time: try again",
+    )
+    .retry_after(RETRY_AFTER)
+}
+
+/// A message of the record that cannot be read.
+#[must_use]
+pub fn of_corrupt(message: &CorruptMessage) -> Problem {
+    corrupt(message)
+}
+
+/// What is kept of a conversation contradicts itself; `what` names the place.
+#[must_use]
+pub fn of_contradiction(what: String) -> Problem {
+    tracing::error!(what, "conversation is corrupt");
+    Problem::new(Reason::DataCorrupt, what)
+}
+
+/// The position that the caller named was not reached in time.
+#[must_use]
+pub fn position_not_reached() -> Problem {
+    Problem::new(
+        Reason::PositionNotReached,
+        "the position was not reached in time: try again",
+    )
+    .retry_after(RETRY_AFTER)
+}
+
+/// A position token that cannot be taken.
+#[must_use]
+pub fn of_position_token(error: TokenError) -> Problem {
+    let reason = match error {
+        TokenError::Malformed => Reason::PositionTokenMalformed,
+        TokenError::OtherRecord => Reason::PositionTokenOfOtherRecord,
+    };
+    Problem::of_field(reason, "target.position_token", error.to_string())
+}
+
+/// A position token of another conversation.
+#[must_use]
+pub fn position_token_elsewhere() -> Problem {
+    Problem::of_field(
+        Reason::PositionTokenMalformed,
+        "target.position_token",
+        "is of another conversation: use the token that a write to this one gave",
+    )
+}
+
+/// Not a page token of ours.
+#[must_use]
+pub fn page_token_invalid() -> Problem {
+    Problem::of_field(
+        Reason::PageTokenInvalid,
+        "page_token",
+        "is not a page token: pass on next_page_token as it was given",
+    )
+}
+
+/// A page token of another query.
+#[must_use]
+pub fn page_token_of_other_query() -> Problem {
+    Problem::of_field(
+        Reason::PageTokenOfOtherQuery,
+        "page_token",
+        "is of another query: change nothing but page_token and page_size from page to page",
+    )
+}
+
+/// As many watchers as may be are there.
+#[must_use]
+pub fn too_many_watchers(watchers_max: usize) -> Problem {
+    Problem::new(
+        Reason::Overloaded,
+        format!("{watchers_max} conversations are watched here, which is the most: try again"),
+    )
+    .retry_after(RETRY_AFTER)
+}
+
+/// The service ends.
+#[must_use]
+pub fn draining() -> Problem {
+    Problem::new(
+        Reason::Draining,
+        "the service is ending: connect again and watch on from the next version",
+    )
+    .retry_after(RETRY_AFTER)
+}
+
+fn corrupt(error: &(dyn Error + 'static)) -> Problem {
+    tracing::error!(error, "what is kept cannot be read");
+    Problem::new(Reason::DataCorrupt, error.to_string())
+}

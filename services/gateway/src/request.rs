@@ -1,0 +1,227 @@
+//! Requests as the gateway understands them: who asks, for which conversation, how fresh; and the bounds of numbers.
+
+use domain::{
+    AgentId, ConversationId, ConversationKey, Position, Version, Violation, ViolationReason,
+};
+use event_log::registry::{AgentAccess, Scope};
+use runtime::grpc::Deadline;
+use tonic::Request;
+use wire::proto::read::v1 as proto;
+use wire::status::Problem;
+use wire::token::PositionToken;
+
+use crate::patience::Patience;
+use crate::{Gateway, problem};
+
+/// Who calls, and how long they wait.
+#[derive(Debug, Clone)]
+pub struct Call {
+    bearer: Option<String>,
+    /// How long the call may wait for what it depends on.
+    pub patience: Patience,
+}
+
+impl Call {
+    /// The call that a request makes.
+    #[must_use]
+    pub fn of<T>(request: &Request<T>) -> Self {
+        Self {
+            bearer: wire::bearer::of(request.metadata()).map(str::to_owned),
+            patience: Patience::until(Deadline::of(request)),
+        }
+    }
+
+    /// What the caller may read of an agent's.
+    ///
+    /// # Errors
+    /// No valid token, an id out of form, a missing scope, or an agent that is not the caller's to use.
+    pub async fn authorize(
+        &self,
+        gateway: &Gateway,
+        agent: AgentId,
+    ) -> Result<AgentAccess, Problem> {
+        let bearer = self
+            .bearer
+            .as_deref()
+            .ok_or_else(problem::unauthenticated)?;
+        let principal = gateway.registry.authenticate(bearer).await;
+        let principal = principal.ok_or_else(problem::unauthenticated)?;
+        let access = gateway
+            .registry
+            .authorize(&principal, Scope::Read, &agent)
+            .await;
+        access.map_err(|error| problem::of_access(&error))
+    }
+}
+
+/// Which conversation to read, and how fresh.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The caller's leave to read the agent's conversations.
+    pub access: AgentAccess,
+    /// The conversation.
+    pub key: ConversationKey,
+    /// How fresh the read must be.
+    pub freshness: Freshness,
+    /// The position that the read must have reached.
+    pub fence: Option<Position>,
+    /// How long to wait for what the read depends on.
+    pub patience: Patience,
+}
+
+/// How fresh a read must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    /// It holds every commit that was acknowledged before it began.
+    Fresh,
+    /// It holds what the rows hold.
+    Eventual,
+}
+
+impl Target {
+    /// The target of a call.
+    ///
+    /// # Errors
+    /// The caller may not, or a field breaks a rule.
+    pub async fn of(
+        gateway: &Gateway,
+        call: &Call,
+        target: Option<proto::ReadTarget>,
+    ) -> Result<Self, Problem> {
+        let target = target.ok_or_else(|| missing().within("target"))?;
+        let within = |violation: Violation| violation.within("target");
+        let agent = agent_id(&target.agent_id).map_err(within)?;
+        let conversation = conversation_id(&target.conversation_id).map_err(within)?;
+        let freshness = freshness(target.consistency).map_err(within)?;
+        let access = call.authorize(gateway, agent).await?;
+        let key = ConversationKey {
+            tenant: access.tenant.tenant().clone(),
+            conversation,
+        };
+        Ok(Self {
+            fence: fence(gateway, &key, &target.position_token)?,
+            access,
+            key,
+            freshness,
+            patience: call.patience,
+        })
+    }
+}
+
+/// An agent's id.
+///
+/// # Errors
+/// As [`AgentId::parse`], with the field named.
+pub fn agent_id(text: &str) -> Result<AgentId, Violation> {
+    AgentId::parse(text).map_err(|violation| violation.within("agent_id"))
+}
+
+/// A conversation's id.
+///
+/// # Errors
+/// As [`ConversationId::parse`], with the field named.
+pub fn conversation_id(text: &str) -> Result<ConversationId, Violation> {
+    ConversationId::parse(text).map_err(|violation| violation.within("conversation_id"))
+}
+
+/// A number that has a default and a most.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounded {
+    /// The field.
+    pub field: &'static str,
+    /// What 0 stands for.
+    pub default: u32,
+    /// The most that may be asked for.
+    pub max: u32,
+}
+
+impl Bounded {
+    /// The number that a caller's value stands for.
+    ///
+    /// # Errors
+    /// [`ViolationReason::OutOfRange`], with the bound and the value.
+    pub fn take(self, value: u32) -> Result<u32, Violation> {
+        match value {
+            0 => Ok(self.default),
+            value if value <= self.max => Ok(value),
+            value => Err(
+                out_of_range(format!("is {value}, at most {} is taken", self.max))
+                    .within(self.field),
+            ),
+        }
+    }
+}
+
+/// A value of an enum that this version knows.
+///
+/// # Errors
+/// [`ViolationReason::OutOfRange`], with the field named.
+pub fn known<E: TryFrom<i32>>(value: i32, field: &str) -> Result<E, Violation> {
+    E::try_from(value).map_err(|_| {
+        out_of_range(format!("is {value}, which this version does not know")).within(field)
+    })
+}
+
+/// A violation of a field that is not there.
+#[must_use]
+pub fn missing() -> Violation {
+    Violation::new(ViolationReason::Missing, "is required")
+}
+
+/// A violation of a number outside its range.
+#[must_use]
+pub fn out_of_range(description: String) -> Violation {
+    Violation::new(ViolationReason::OutOfRange, description)
+}
+
+/// The first version of a range; 0 stands for 1.
+#[must_use]
+pub fn first_version(version: u64) -> Version {
+    Version(version.max(1))
+}
+
+fn freshness(consistency: i32) -> Result<Freshness, Violation> {
+    match known(consistency, "consistency")? {
+        proto::Consistency::Unspecified | proto::Consistency::Fresh => Ok(Freshness::Fresh),
+        proto::Consistency::Eventual => Ok(Freshness::Eventual),
+    }
+}
+
+fn fence(
+    gateway: &Gateway,
+    key: &ConversationKey,
+    token: &str,
+) -> Result<Option<Position>, Problem> {
+    if token.is_empty() {
+        return Ok(None);
+    }
+    let token =
+        PositionToken::decode(token, gateway.record.id()).map_err(problem::of_position_token)?;
+    if token.position.partition != gateway.record.partition_of(key) {
+        return Err(problem::position_token_elsewhere());
+    }
+    Ok(Some(token.position))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_a_default_and_a_most() {
+        let bounded = Bounded {
+            field: "page_size",
+            default: 50,
+            max: 200,
+        };
+        assert_eq!(bounded.take(0), Ok(50));
+        assert_eq!(bounded.take(1), Ok(1));
+        assert_eq!(bounded.take(200), Ok(200));
+        let violation = bounded.take(201).unwrap_err();
+        assert_eq!(
+            violation.to_string(),
+            "page_size: is 201, at most 200 is taken"
+        );
+        assert_eq!(violation.reason, ViolationReason::OutOfRange);
+    }
+}

@@ -1,0 +1,124 @@
+//! What a model should read next: the last messages of a conversation, tool units whole.
+
+use std::time::Instant;
+
+use context::{CONTEXT_KINDS, MessageCount, Selected, Selection, Unit, select};
+use domain::{RecordedEvent, Version};
+use formats::canonical;
+use read_model::EventRow;
+use tonic::{Request, Response, Status};
+use tracing::{Instrument as _, Span, field};
+use wire::proto::read::v1 as proto;
+use wire::status::Problem;
+
+use crate::fresh::position_token;
+use crate::metrics::{self, Source};
+use crate::recent::{Recent, Wanted};
+use crate::request::{Bounded, Call, Target};
+use crate::window::WindowBounds;
+use crate::{Gateway, problem, render};
+
+/// Messages of a context.
+pub const MESSAGES: Bounded = Bounded {
+    field: "messages_max",
+    default: 50,
+    max: 1_000,
+};
+/// Most bytes of the newest events that a context is chosen from; an older unit is left out as one that does not fit.
+pub const CONTEXT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Events read at first, beyond half as many again as messages are asked for: they show that older ones are left out.
+const EVENTS_TO_SPARE: usize = 8;
+
+pub(super) async fn handle(
+    gateway: &Gateway,
+    request: Request<proto::AssembleContextRequest>,
+) -> Result<Response<proto::AssembleContextResponse>, Status> {
+    let began = Instant::now();
+    let call = Call::of(&request);
+    let request = request.into_inner();
+    let messages_max = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
+    let messages_max = MessageCount(usize::try_from(messages_max).unwrap_or(usize::MAX));
+    let target = Target::of(gateway, &call, request.target).await?;
+    let span = tracing::info_span!(
+        "gateway.context.assemble",
+        tenant.id = target.key.tenant.as_str(),
+        conversation.id = target.key.conversation.as_str(),
+        commit.version = field::Empty,
+    );
+    let assembled = assemble(gateway, &target, messages_max).instrument(span);
+    let (response, source) = assembled.await?;
+    metrics::context_assembled(began.elapsed(), source);
+    Ok(Response::new(response))
+}
+
+async fn assemble(
+    gateway: &Gateway,
+    target: &Target,
+    messages_max: MessageCount,
+) -> Result<(proto::AssembleContextResponse, Source), Problem> {
+    let mut recent = Recent::read(gateway, target, wanted(messages_max)).await?;
+    let selected = loop {
+        let events = recent.window.newest_first();
+        let events = events.map(|event| recorded(target, event));
+        match select(events, messages_max, recent.reach())? {
+            Selection::Selected(selected) => break selected,
+            Selection::NeedsOlder => recent.read_older(gateway, target).await?,
+        }
+    };
+    Span::current().record("commit.version", recent.place.version.0);
+    let report = report(&selected, recent.row_place.version);
+    let messages = canonical::messages(selected.units).map(render::context_message);
+    let response = proto::AssembleContextResponse {
+        messages: messages.collect(),
+        version: recent.place.version.0,
+        position_token: position_token(gateway, &target.key, recent.place),
+        report: Some(report),
+    };
+    let is_behind = recent.row_place != recent.place;
+    let source = if is_behind {
+        Source::Tail
+    } else {
+        Source::Rows
+    };
+    Ok((response, source))
+}
+
+fn wanted(messages_max: MessageCount) -> Wanted {
+    Wanted {
+        kinds: &CONTEXT_KINDS,
+        likely: messages_max.0 + messages_max.0 / 2 + EVENTS_TO_SPARE,
+        bounds: WindowBounds {
+            events_max: messages_max.events_max(),
+            bytes_max: CONTEXT_BYTES_MAX,
+        },
+    }
+}
+
+fn recorded(target: &Target, event: &EventRow) -> Result<RecordedEvent, Problem> {
+    let decoded = wire::commit::decode_event(event.bytes.clone()).map_err(|corrupt| {
+        problem::of_contradiction(format!(
+            "event {} of conversation {} is corrupt: {corrupt}",
+            event.version, target.key.conversation
+        ))
+    })?;
+    Ok(RecordedEvent {
+        version: event.version,
+        commit: event.commit,
+        recorded_at: event.recorded_at,
+        event: decoded,
+    })
+}
+
+/// How the context came about; events up to `rows_end` came from the rows.
+fn report(selected: &Selected, rows_end: Version) -> proto::ContextReport {
+    let versions = selected.units.iter().flat_map(Unit::versions);
+    let (rows, tail): (Vec<_>, Vec<_>) = versions.partition(|version| *version <= rows_end);
+    let pending = selected.units.iter().flat_map(Unit::pending);
+    proto::ContextReport {
+        first_version: selected.units.first().map_or(0, |unit| unit.version.0),
+        truncated: selected.truncated,
+        events_from_rows: u32::try_from(rows.len()).unwrap_or(u32::MAX),
+        events_from_tail: u32::try_from(tail.len()).unwrap_or(u32::MAX),
+        pending_call_ids: pending.map(|id| id.as_str().to_owned()).collect(),
+    }
+}

@@ -1,0 +1,70 @@
+//! The read service over gRPC, one file an rpc.
+
+mod assemble_context;
+mod get_conversation;
+mod list_conversations;
+mod list_events;
+mod watch_conversation;
+
+use tonic::{Request, Response, Status};
+use wire::proto::read::v1 as proto;
+use wire::proto::read::v1::read_service_server::ReadService;
+
+pub use assemble_context::{CONTEXT_BYTES_MAX, MESSAGES};
+pub use list_conversations::{CONVERSATIONS_PAGE, CONVERSATIONS_PAGE_BYTES_MAX};
+pub use list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX};
+pub use watch_conversation::Responses;
+
+use crate::Gateway;
+
+/// The read service over gRPC.
+#[derive(Debug, Clone)]
+pub struct ReadRpc(Gateway);
+
+impl ReadRpc {
+    /// The service of a gateway.
+    #[must_use]
+    pub fn new(gateway: Gateway) -> Self {
+        Self(gateway)
+    }
+}
+
+#[tonic::async_trait]
+impl ReadService for ReadRpc {
+    type WatchConversationStream = Responses;
+
+    async fn get_conversation(
+        &self,
+        request: Request<proto::GetConversationRequest>,
+    ) -> Result<Response<proto::GetConversationResponse>, Status> {
+        get_conversation::handle(&self.0, request).await
+    }
+
+    async fn list_conversations(
+        &self,
+        request: Request<proto::ListConversationsRequest>,
+    ) -> Result<Response<proto::ListConversationsResponse>, Status> {
+        list_conversations::handle(&self.0, request).await
+    }
+
+    async fn list_events(
+        &self,
+        request: Request<proto::ListEventsRequest>,
+    ) -> Result<Response<proto::ListEventsResponse>, Status> {
+        list_events::handle(&self.0, request).await
+    }
+
+    async fn assemble_context(
+        &self,
+        request: Request<proto::AssembleContextRequest>,
+    ) -> Result<Response<proto::AssembleContextResponse>, Status> {
+        assemble_context::handle(&self.0, request).await
+    }
+
+    async fn watch_conversation(
+        &self,
+        request: Request<proto::WatchConversationRequest>,
+    ) -> Result<Response<Responses>, Status> {
+        watch_conversation::handle(&self.0, request).await
+    }
+}

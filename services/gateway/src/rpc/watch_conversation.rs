@@ -1,0 +1,82 @@
+//! Events of one conversation from a version on: history first, then live.
+
+use domain::{ConversationKey, Version};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+use tracing::Instrument as _;
+use wire::proto::read::v1 as proto;
+use wire::status::Problem;
+
+use crate::Gateway;
+use crate::fresh::Base;
+use crate::request::{
+    Call, Freshness, Target, agent_id, conversation_id, first_version, out_of_range,
+};
+use crate::watcher::{self, Watch};
+
+/// What a watcher is sent.
+pub type Responses = ReceiverStream<Result<proto::WatchConversationResponse, Status>>;
+
+pub(super) async fn handle(
+    gateway: &Gateway,
+    request: Request<proto::WatchConversationRequest>,
+) -> Result<Response<Responses>, Status> {
+    let call = Call::of(&request);
+    let request = request.into_inner();
+    let target = target(gateway, &call, &request).await?;
+    let place = gateway.watch.place()?;
+    // Subscribed before history is read: what is stored from here on comes live.
+    let live = call
+        .patience
+        .record(gateway.record.live(&target.key))
+        .await?;
+    let base = Base::read(gateway, &target, None).await?;
+    let from = first_version(request.from_version);
+    check_from(from, base.place.version)?;
+    let span = tracing::info_span!(
+        "gateway.conversation.watch",
+        tenant.id = target.key.tenant.as_str(),
+        conversation.id = target.key.conversation.as_str(),
+    );
+    let watch = Watch {
+        target,
+        from,
+        live,
+        place,
+    };
+    let (responses, following) = watcher::watch(gateway, watch);
+    tokio::spawn(following.instrument(span));
+    Ok(Response::new(ReceiverStream::new(responses)))
+}
+
+async fn target(
+    gateway: &Gateway,
+    call: &Call,
+    request: &proto::WatchConversationRequest,
+) -> Result<Target, Problem> {
+    let agent = agent_id(&request.agent_id)?;
+    let conversation = conversation_id(&request.conversation_id)?;
+    let access = call.authorize(gateway, agent).await?;
+    let key = ConversationKey {
+        tenant: access.tenant.tenant().clone(),
+        conversation,
+    };
+    Ok(Target {
+        access,
+        key,
+        freshness: Freshness::Fresh,
+        fence: None,
+        patience: call.patience,
+    })
+}
+
+fn check_from(from: Version, version: Version) -> Result<(), Problem> {
+    if from <= version.next() {
+        return Ok(());
+    }
+    let description = format!(
+        "is {from}, at most {} is taken: one past the last",
+        version.next()
+    );
+    Err(out_of_range(description).within("from_version").into())
+}

@@ -1,0 +1,135 @@
+//! The life of a gateway: connect, bind, serve, drain.
+
+use std::net::SocketAddr;
+
+use event_log::{Record, RecordError, Registry, Unavailable};
+use read_model::{ReadModel, ReadModelError};
+use runtime::admin::{Admin, AdminError};
+use runtime::grpc::{BoundGrpcServer, GrpcError, GrpcServer};
+use runtime::health::{Health, Probe};
+use runtime::metrics::MetricsError;
+use runtime::shutdown::Shutdown;
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+use wire::proto::read::v1::read_service_server::ReadServiceServer;
+
+use crate::rpc::ReadRpc;
+use crate::watcher::WatchRules;
+use crate::{Gateway, GatewayConfig, Parts};
+
+/// Why a gateway cannot start.
+#[derive(Debug, Error)]
+pub enum GatewayError {
+    /// The record cannot be opened.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The registry cannot be loaded.
+    #[error(transparent)]
+    Registry(#[from] Unavailable),
+    /// The read model is misconfigured.
+    #[error(transparent)]
+    ReadModel(#[from] ReadModelError),
+    /// The metrics cannot be set up.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
+    /// The operators' port cannot be bound.
+    #[error(transparent)]
+    Admin(#[from] AdminError),
+    /// The gRPC port cannot be bound.
+    #[error(transparent)]
+    Grpc(#[from] GrpcError),
+}
+
+/// A gateway that serves.
+#[derive(Debug, Clone, Copy)]
+pub struct Running {
+    /// Where it takes calls.
+    pub grpc_addr: SocketAddr,
+    /// Where it tells operators of itself.
+    pub admin_addr: SocketAddr,
+}
+
+/// Starts a gateway; it serves until `shutdown`, then drains. The record must be there; Postgres may come later.
+///
+/// # Errors
+/// What it needs to start is missing or wrong.
+pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running, GatewayError> {
+    let metrics = runtime::metrics::install()?;
+    let record = Record::open(config.record.clone()).await?;
+    let registry = Registry::open(&record).await?;
+    let read_model = ReadModel::connect_lazy(&config.read_model)?;
+    let health = Health::new(&["nats", "postgres", "registry"]);
+    watch_health(&health, shutdown, (&record, &registry, &read_model));
+    let gateway = Gateway::new(Parts {
+        record,
+        registry,
+        read_model,
+        fence_wait: config.fence_wait(),
+        watch: WatchRules::new(
+            config.watchers_max,
+            config.watch_idle_check(),
+            shutdown.token(),
+        ),
+    });
+    let read = ReadServiceServer::new(ReadRpc::new(gateway))
+        .max_decoding_message_size(config.grpc.message_bytes_max);
+    let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
+    let server = GrpcServer::new(config.grpc, health)
+        .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
+        .service(read)
+        .bind()
+        .await?;
+    let running = Running {
+        grpc_addr: server.local_addr(),
+        admin_addr: admin.local_addr(),
+    };
+    serve(server, admin, shutdown);
+    tracing::info!(grpc.addr = %running.grpc_addr, admin.addr = %running.admin_addr, "gateway serves");
+    Ok(running)
+}
+
+fn watch_health(
+    health: &Health,
+    shutdown: &Shutdown,
+    (record, registry, read_model): (&Record, &Registry, &ReadModel),
+) {
+    let record = record.clone();
+    shutdown.spawn_until_begun(health.clone().probe("nats", Probe::DEFAULT, move || {
+        let record = record.clone();
+        async move { record.check().await }
+    }));
+    let read_model = read_model.clone();
+    shutdown.spawn_until_begun(health.clone().probe("postgres", Probe::DEFAULT, move || {
+        let read_model = read_model.clone();
+        async move { read_model.check().await }
+    }));
+    let registry = registry.clone();
+    shutdown.spawn_until_begun(health.clone().probe("registry", Probe::DEFAULT, move || {
+        let is_fresh = registry.is_fresh();
+        async move {
+            is_fresh
+                .then_some(())
+                .ok_or("changes of the registry do not arrive")
+        }
+    }));
+}
+
+/// Serves until `shutdown`; the operators' port goes last, so that it can tell of the drain.
+fn serve(server: BoundGrpcServer, admin: Admin, shutdown: &Shutdown) {
+    let admin_end = CancellationToken::new();
+    let admin_task = shutdown.spawn(admin.serve(admin_end.clone()));
+    let (token, ending) = (shutdown.token(), shutdown.clone());
+    shutdown.spawn(async move {
+        match server.serve(token).await {
+            Ok(drained) => tracing::info!(?drained, "gateway drained"),
+            Err(error) => {
+                let error: &dyn std::error::Error = &error;
+                tracing::error!(error, "gateway stopped serving");
+                ending.begin();
+            }
+        }
+        admin_end.cancel();
+        // A panic of the operators' port is in its own log; there is nothing left to end.
+        drop(admin_task.await);
+    });
+}

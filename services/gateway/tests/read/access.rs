@@ -1,0 +1,166 @@
+//! Who may read what: what is not the caller's looks like what is not there.
+
+use std::collections::BTreeMap;
+
+use event_log::registry::Scope;
+use tonic::{Code, Status};
+use wire::proto::read::v1 as proto;
+
+use crate::author::Author;
+use crate::client::{
+    context_request, events_request, eventual_of, get_request, target, watch_request,
+};
+use crate::errors::check;
+use crate::facts::user;
+use crate::stack::{FOREIGN_AGENT, FOREIGN_TENANT, OTHER_AGENT, run, shared};
+
+#[test]
+fn callers_without_leave() {
+    run(async {
+        let stack = shared().await;
+        let author = Author::begin(stack).await;
+        let get = || get_request(target(&author));
+        for token in ["", "hs_unknown"] {
+            let client = stack.client.with_token(token);
+            check(
+                client.get(get()).await,
+                Code::Unauthenticated,
+                "UNAUTHENTICATED",
+                "",
+            );
+            let watch = client.watch(watch_request(&author, 1)).await;
+            check(watch, Code::Unauthenticated, "UNAUTHENTICATED", "");
+        }
+        let appender = stack.token(&[Scope::Append], None).await;
+        let get_it = stack.client.with_token(&appender).get(get()).await;
+        check(get_it, Code::PermissionDenied, "MISSING_SCOPE", "");
+
+        let foreign = stack.token(&[Scope::Read], Some(FOREIGN_TENANT)).await;
+        let foreign = stack.client.with_token(&foreign).get(get()).await;
+        let not_mine = check(foreign, Code::NotFound, "AGENT_NOT_FOUND", "");
+        let mut nobody = target(&author);
+        nobody.agent_id = "nobody".to_owned();
+        let missing = stack.client.get(get_request(nobody)).await;
+        let missing = check(missing, Code::NotFound, "AGENT_NOT_FOUND", "");
+        assert_alike(&not_mine, &missing);
+    });
+}
+
+#[test]
+fn a_conversation_of_others_an_erased_and_a_missing_one_are_alike() {
+    run(async {
+        let stack = shared().await;
+        let mut theirs = Author::begin(stack).await;
+        theirs.append(vec![user("secret")]).await;
+        let mut erased = Author::begin(stack).await;
+        erased.append(vec![user("secret")]).await;
+        let mut erased_rows = Author::begin(stack).await;
+        erased_rows.append(vec![user("secret")]).await;
+        for project in [false, true] {
+            if project {
+                theirs.project_all().await;
+                erased_rows.project_all().await;
+                erased.erase().await;
+                erased_rows.erase().await;
+                erased_rows.project_all().await;
+            }
+            let mut missing = target(&theirs);
+            missing.conversation_id = "none".to_owned();
+            let missing = not_found(&theirs, missing).await;
+            let mut cases = vec![
+                proto::ReadTarget {
+                    agent_id: OTHER_AGENT.to_owned(),
+                    ..target(&theirs)
+                },
+                proto::ReadTarget {
+                    agent_id: FOREIGN_AGENT.to_owned(),
+                    ..target(&theirs)
+                },
+            ];
+            if project {
+                cases.extend([target(&erased), target(&erased_rows)]);
+            }
+            for case in cases {
+                assert_eq!(not_found(&theirs, case).await, missing);
+            }
+        }
+    });
+}
+
+#[test]
+fn an_erasure_holds_before_it_is_projected() {
+    run(async {
+        let mut erased = Author::begin(shared().await).await;
+        erased.append(vec![user("secret")]).await;
+        erased.append(vec![user("secret")]).await;
+        erased.project(2).await;
+        erased.erase().await;
+        let outcome = erased
+            .stack
+            .client
+            .context(context_request(target(&erased), 5))
+            .await;
+        check(outcome, Code::NotFound, "CONVERSATION_NOT_FOUND", "");
+    });
+}
+
+/// What each endpoint answers for a conversation that is not found, byte for byte.
+async fn not_found(author: &Author<'_>, target: proto::ReadTarget) -> Vec<Vec<u8>> {
+    let client = &author.stack.client;
+    let watch = proto::WatchConversationRequest {
+        agent_id: target.agent_id.clone(),
+        conversation_id: target.conversation_id.clone(),
+        from_version: 1,
+    };
+    let eventual = eventual_of(target.clone());
+    let statuses = [
+        client.get(get_request(target.clone())).await.unwrap_err(),
+        client.get(get_request(eventual.clone())).await.unwrap_err(),
+        client
+            .events(events_request(target.clone()))
+            .await
+            .unwrap_err(),
+        client
+            .context(context_request(target, 0))
+            .await
+            .unwrap_err(),
+        client
+            .context(context_request(eventual, 0))
+            .await
+            .unwrap_err(),
+        client.watch(watch).await.unwrap_err(),
+    ];
+    let as_bytes = |status: Status| {
+        check(
+            Err::<(), _>(status.clone()),
+            Code::NotFound,
+            "CONVERSATION_NOT_FOUND",
+            "",
+        );
+        bytes_of(&status)
+    };
+    statuses.into_iter().map(as_bytes).collect()
+}
+
+fn assert_alike(one: &Status, other: &Status) {
+    assert_eq!(bytes_of(one), bytes_of(other));
+}
+
+/// All that a caller sees of a status but the time of day.
+fn bytes_of(status: &Status) -> Vec<u8> {
+    let headers: BTreeMap<String, Vec<u8>> = status
+        .metadata()
+        .clone()
+        .into_headers()
+        .iter()
+        .filter(|(name, _)| *name != "date")
+        .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
+        .collect();
+    format!(
+        "{:?} {} {:?} {headers:?}",
+        status.code(),
+        status.message(),
+        status.details()
+    )
+    .into_bytes()
+}

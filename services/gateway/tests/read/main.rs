@@ -1,0 +1,26 @@
+//! The read service over the wire, with a real record and real rows.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::wildcard_enum_match_arm,
+    clippy::match_wildcard_for_single_variants,
+    clippy::indexing_slicing,
+    reason = "helpers of tests end a test by panicking"
+)]
+
+mod access;
+mod author;
+mod client;
+mod context;
+mod errors;
+mod events;
+mod facts;
+mod fence;
+mod freshness;
+mod listing;
+mod outage;
+mod projection;
+mod stack;
+mod tokens;
+mod watch;

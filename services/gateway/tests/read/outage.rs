@@ -1,0 +1,92 @@
+//! A dependency away: a clear answer within the deadline, and recovery by itself.
+
+use std::time::{Duration, Instant};
+
+use devstack::test;
+use devstack::{NatsServer, PostgresServer};
+use tokio::time::timeout;
+use tonic::{Code, Status};
+use wire::proto::read::v1 as proto;
+
+use crate::author::Author;
+use crate::client::{PATIENCE, context_request, eventual, target};
+use crate::errors::check;
+use crate::facts::user;
+use crate::stack::{Stack, run};
+
+/// The deadline of reads while a dependency is away.
+const DEADLINE: Duration = Duration::from_secs(1);
+
+#[test]
+fn without_the_record_fresh_reads_fail_and_eventual_ones_go_on() {
+    run(async {
+        let mut nats = test::nats().await;
+        let stack = Stack::over(&nats, &test::database().await.url).await;
+        let mut author = Author::begin(&stack).await;
+        author.append(vec![user("1")]).await;
+        author.project_all().await;
+        for away in [NatsServer::pause, NatsServer::kill] {
+            away(&mut nats);
+            unavailable(&author, target(&author), "RECORD_UNAVAILABLE").await;
+            assert_eq!(read(&author, eventual(&author)).await.unwrap(), 1);
+            nats.resume();
+            if nats.pid().is_none() {
+                nats.restart().await.unwrap();
+            }
+            recovers(&author).await;
+        }
+        stack.shutdown.begin();
+    });
+}
+
+#[test]
+fn without_the_rows_every_read_fails() {
+    run(async {
+        let nats = test::nats().await;
+        let mut postgres = test::postgres().await;
+        postgres.create_database("rows").await.unwrap();
+        let stack = Stack::over(&nats, &postgres.database_url("rows")).await;
+        let mut author = Author::begin(&stack).await;
+        author.append(vec![user("1")]).await;
+        author.project_all().await;
+        for away in [PostgresServer::pause, PostgresServer::kill] {
+            away(&mut postgres);
+            unavailable(&author, target(&author), "READ_MODEL_UNAVAILABLE").await;
+            unavailable(&author, eventual(&author), "READ_MODEL_UNAVAILABLE").await;
+            postgres.resume();
+            if postgres.pid().is_none() {
+                postgres.restart().await.unwrap();
+            }
+            recovers(&author).await;
+        }
+        stack.shutdown.begin();
+    });
+}
+
+/// The read fails for this reason, before its deadline.
+async fn unavailable(author: &Author<'_>, target: proto::ReadTarget, reason: &str) {
+    let began = Instant::now();
+    let outcome = read(author, target).await;
+    check(outcome, Code::Unavailable, reason, "");
+    assert!(began.elapsed() < DEADLINE, "{:?}", began.elapsed());
+}
+
+async fn recovers(author: &Author<'_>) {
+    let again = async {
+        while read(author, target(author)).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, again).await.expect("reads work again");
+}
+
+/// How many messages a context has.
+async fn read(author: &Author<'_>, target: proto::ReadTarget) -> Result<usize, Status> {
+    let request = context_request(target, 5);
+    let response = author
+        .stack
+        .client
+        .context_within(request, DEADLINE)
+        .await?;
+    Ok(response.messages.len())
+}

@@ -1,0 +1,3 @@
+DROP SCHEMA IF EXISTS hansard_bench CASCADE;
+CREATE SCHEMA hansard_bench;
+CREATE TABLE hansard_bench.event (LIKE conversations_v1.event INCLUDING ALL);

@@ -1,0 +1,248 @@
+//! A stack of the bench's own: durable servers in a throw-away folder, and one process for each role, as deployed.
+//!
+//! The roles end when this process does, however it ends: each watches the other end of its standard input. The
+//! servers are `devstack`'s.
+
+use std::fs::{self, Permissions};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use devstack::{Stack, StackConfig};
+use domain::{AgentId, Label, TenantId, Timestamp};
+use event_log::registry::{NewServiceToken, Scope};
+use event_log::{Record, RecordConfig, Registry};
+use runtime::clock::Clock;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+use wire::proto::read::v1::ListConversationsRequest;
+use wire::proto::read::v1::list_conversations_request::Filter;
+
+use super::pace::until;
+use super::report::Memory;
+use super::target::{Addresses, Servers};
+use crate::client::Service;
+
+/// The tenant and the agent of the bench.
+const NAME: &str = "bench";
+/// The folder must be open to the user that Postgres runs as.
+const FOLDER_MODE: u32 = 0o755;
+/// How often a role is asked whether it serves.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// How long a role may take to serve.
+const START_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a role may take to end.
+const END_PATIENCE: Duration = Duration::from_secs(20);
+
+/// A stack that runs. End it by [`OwnStack::stop`]; dropped, it ends too, but less gently.
+#[derive(Debug)]
+pub struct OwnStack {
+    roles: Vec<Role>,
+    stack: Stack,
+    addresses: Addresses,
+    // Last, so that it goes when nothing writes into it any more.
+    _folder: TempDir,
+}
+
+#[derive(Debug)]
+struct Role {
+    name: &'static str,
+    process: Child,
+}
+
+impl OwnStack {
+    /// Starts servers and roles; `program` is this program.
+    ///
+    /// # Errors
+    /// A server or a role does not start.
+    pub async fn start(program: PathBuf, parent: PathBuf) -> anyhow::Result<Self> {
+        let folder = throw_away(parent)?;
+        let stack = devstack::start(StackConfig::new(folder.path()), &devstack::quiet).await?;
+        let servers = Servers {
+            record: RecordConfig {
+                monitor_url: stack.nats().map(devstack::NatsServer::monitor_url),
+                client_name: "hansard-bench".to_owned(),
+                ..RecordConfig::new(stack.nats_url())
+            },
+            database_url: stack.database_url(),
+        };
+        let token = make_access(&servers.record).await?;
+        let (writer, gateway) = (free_address()?, free_address()?);
+        let addresses = Addresses {
+            writer_url: format!("http://{writer}"),
+            gateway_url: format!("http://{gateway}"),
+            token,
+            agent: NAME.to_owned(),
+            servers: Some(servers.clone()),
+        };
+        let roles = vec![
+            Role::start(&program, "writer", Some(writer), &servers)?,
+            Role::start(&program, "projector", None, &servers)?,
+            Role::start(&program, "gateway", Some(gateway), &servers)?,
+        ];
+        let mut own = Self {
+            roles,
+            stack,
+            addresses,
+            _folder: folder,
+        };
+        own.wait_until_served().await?;
+        Ok(own)
+    }
+
+    /// How to reach it.
+    #[must_use]
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
+    /// Most memory that each role's process held; empty where the system does not tell.
+    #[must_use]
+    pub fn memory(&self) -> Vec<Memory> {
+        let of = |role: &Role| {
+            let status = fs::read_to_string(format!("/proc/{}/status", role.process.id()?)).ok()?;
+            Some(Memory {
+                role: role.name,
+                peak_bytes: peak_bytes(&status)?,
+            })
+        };
+        self.roles.iter().filter_map(of).collect()
+    }
+
+    /// Ends the roles, then the servers.
+    pub async fn stop(self) {
+        for mut role in self.roles {
+            // Closed: the sign to end.
+            drop(role.process.stdin.take());
+            if timeout(END_PATIENCE, role.process.wait()).await.is_err() {
+                tracing::warn!(role = role.name, "a role did not end and is killed");
+            }
+        }
+        self.stack.stop().await;
+    }
+
+    async fn wait_until_served(&mut self) -> anyhow::Result<()> {
+        let gateway = Service::at(&self.addresses.gateway_url, &self.addresses.token)?;
+        let writer = Service::at(&self.addresses.writer_url, &self.addresses.token)?;
+        until(
+            "the roles do not serve",
+            (LOOK_INTERVAL, START_PATIENCE),
+            async || {
+                for role in &mut self.roles {
+                    if let Some(status) = role.process.try_wait()? {
+                        anyhow::bail!("the {} ended: {status}", role.name);
+                    }
+                }
+                let everything = ListConversationsRequest {
+                    agent_id: NAME.to_owned(),
+                    filter: Some(Filter::WholeAgent(wire::proto::read::v1::WholeAgent {})),
+                    ..ListConversationsRequest::default()
+                };
+                let read = gateway
+                    .reader()
+                    .list_conversations(everything)
+                    .await
+                    .is_ok();
+                let agents = wire::proto::operate::v1::ListAgentsRequest {
+                    tenant_id: NAME.to_owned(),
+                };
+                Ok(read && writer.registrar().list_agents(agents).await.is_ok())
+            },
+        )
+        .await?;
+        Ok(())
+    }
+}
+
+impl Role {
+    fn start(
+        program: &PathBuf,
+        name: &'static str,
+        grpc: Option<SocketAddr>,
+        servers: &Servers,
+    ) -> anyhow::Result<Self> {
+        let mut command = Command::new(program);
+        // Settings of the caller's environment are those of another stack.
+        command
+            .arg(name)
+            .arg("--end-with-stdin")
+            .env_clear()
+            .kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        let monitor_url = servers.record.monitor_url.clone().unwrap_or_default();
+        let mut settings = vec![
+            ("telemetry.log_filter", "warn".to_owned()),
+            ("admin_addr", free_address()?.to_string()),
+            ("record.nats_url", servers.record.nats_url.clone()),
+            ("record.monitor_url", monitor_url),
+            ("read_model.database_url", servers.database_url.clone()),
+        ];
+        settings.extend(grpc.map(|address| ("grpc.addr", address.to_string())));
+        for (key, value) in settings {
+            command.arg("--set").arg(format!("{key}={value}"));
+        }
+        let process = command
+            .spawn()
+            .with_context(|| format!("cannot run the {name}"))?;
+        Ok(Self { name, process })
+    }
+}
+
+fn throw_away(parent: PathBuf) -> anyhow::Result<TempDir> {
+    fs::create_dir_all(&parent).with_context(|| format!("cannot use {}", parent.display()))?;
+    let folder = tempfile::Builder::new()
+        .prefix("bench-")
+        .tempdir_in(parent)?;
+    fs::set_permissions(folder.path(), Permissions::from_mode(FOLDER_MODE))?;
+    Ok(folder)
+}
+
+async fn make_access(record: &RecordConfig) -> anyhow::Result<String> {
+    let record = Record::create(record.clone()).await?;
+    let registry = Registry::open(&record).await?;
+    let now = || Timestamp(Clock::System.now_nanos());
+    let (tenant, agent) = (TenantId::parse(NAME)?, AgentId::parse(NAME)?);
+    registry.create_tenant(&tenant, NAME, now()).await?;
+    registry.create_agent(&tenant, &agent, NAME, now()).await?;
+    let new = NewServiceToken {
+        display_name: Label::parse(NAME)?,
+        scopes: [Scope::Append, Scope::Read, Scope::Operate]
+            .into_iter()
+            .collect(),
+        tenant: None,
+    };
+    let (_, secret) = registry.create_service_token(new, now()).await?;
+    Ok(secret.reveal().to_owned())
+}
+
+/// A port that is free now; another process may be faster, and then the role says so.
+fn free_address() -> anyhow::Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
+
+fn peak_bytes(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    kibibytes.checked_mul(1_024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_are_read_from_linux() {
+        let check = |status, expected| assert_eq!(peak_bytes(status), expected);
+        check(
+            "Name:\tx\nVmHWM:\t   2048 kB\nVmRSS:\t 1 kB\n",
+            Some(2_097_152),
+        );
+        check("Name:\tx\n", None);
+    }
+}

@@ -1,0 +1,45 @@
+//! What is measured, one file each.
+
+mod append;
+mod context;
+mod lag;
+mod length;
+mod list;
+mod projection;
+
+use super::report::Report;
+use super::target::Target;
+use super::{Plan, Suite};
+
+/// What a suite measures, in a few words.
+pub(super) fn title(suite: Suite) -> &'static str {
+    match suite {
+        Suite::Unary => "acknowledged commits by unary calls",
+        Suite::Stream => append::STREAM_TITLE,
+        Suite::Projection => "projection of a backlog",
+        Suite::Lag => "lag of the rows at half load",
+        Suite::Context => "fresh contexts of 20 messages",
+        Suite::Length => "long conversations against short ones",
+        Suite::List => "pages of a long list",
+    }
+}
+
+/// Measures one suite.
+pub(super) async fn run(
+    suite: Suite,
+    plan: &Plan,
+    target: &Target,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let comparisons = match suite {
+        Suite::Unary => vec![append::unary(plan, target).await?],
+        Suite::Stream => vec![append::stream(plan, target).await?],
+        Suite::Projection => vec![projection::measure(plan, target).await?],
+        Suite::Lag => vec![lag::measure(plan, target, report).await?],
+        Suite::Context => vec![context::measure(plan, target).await?],
+        Suite::Length => length::measure(plan, target).await?,
+        Suite::List => vec![list::measure(plan, target).await?],
+    };
+    report.comparisons.extend(comparisons);
+    Ok(())
+}

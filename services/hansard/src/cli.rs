@@ -1,0 +1,57 @@
+//! The command line: one variant a command, each with its arguments in the command's own file.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    agent, bench, bootstrap, context, dev, import, key, role, tail, tenant, token,
+};
+use crate::exit::{self, Exit};
+
+/// Hansard keeps the verbatim record of every conversation that agents have.
+#[derive(Debug, Parser)]
+#[command(name = "hansard", version, after_help = exit::HELP, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do; each one's help stands with its arguments.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Dev(dev::Args),
+    Writer(role::WriterArgs),
+    Projector(role::ProjectorArgs),
+    Gateway(role::GatewayArgs),
+    Bootstrap(bootstrap::Args),
+    Tenant(tenant::Args),
+    Agent(agent::Args),
+    Key(key::Args),
+    Token(token::Args),
+    Import(import::Args),
+    Context(context::Args),
+    Tail(tail::Args),
+    Bench(bench::Args),
+}
+
+impl Command {
+    pub(crate) async fn run(self) -> anyhow::Result<Exit> {
+        match self {
+            Self::Dev(args) => dev::run(args).await,
+            Self::Writer(args) => role::run_writer(args).await,
+            Self::Projector(args) => role::run_projector(args).await,
+            Self::Gateway(args) => role::run_gateway(args).await,
+            Self::Bootstrap(args) => bootstrap::run(args).await,
+            Self::Tenant(args) => tenant::run(args).await,
+            Self::Agent(args) => agent::run(args).await,
+            Self::Key(args) => key::run(args).await,
+            Self::Token(args) => token::run(args).await,
+            Self::Import(args) => import::run(args).await,
+            Self::Context(args) => context::run(args).await,
+            Self::Tail(args) => tail::run(args).await,
+            Self::Bench(args) => bench::run(args).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use super::*;
+
+/// The width that help is wrapped at.
+const COLUMNS: usize = 100;
+
+#[test]
+fn the_command_line_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn help_of_every_command() {
+    let mut command = Cli::command()
+        .term_width(COLUMNS)
+        .color(clap::ColorChoice::Never);
+    command.build();
+    insta::assert_snapshot!("help", command.render_long_help());
+    for command in command.get_subcommands_mut() {
+        let name = command.get_name().to_owned();
+        if name != "help" {
+            insta::assert_snapshot!(format!("help_{name}"), command.render_long_help());
+        }
+    }
+}
+
+fn check(line: &str, understood: bool) {
+    let arguments = line.split(' ').map(OsString::from);
+    let outcome = Cli::try_parse_from(arguments);
+    assert_eq!(outcome.is_ok(), understood, "{line}: {:?}", outcome.err());
+}
+
+#[test]
+fn what_is_and_is_not_understood() {
+    check("hansard", false);
+    check("hansard nothing", false);
+    check("hansard dev", true);
+    check("hansard dev --once --import all", true);
+    check("hansard dev --import some", false);
+    check("hansard dev --port-base 65530", false);
+    check("hansard writer --config x.toml --set a.b=1 --set c=2", true);
+    check("hansard writer --set a.b", false);
+    check("hansard bootstrap", false);
+    check("hansard bootstrap --name admin", true);
+    check("hansard tenant create acme --token t", true);
+    check("hansard tenant list --json --token t", true);
+    check("hansard agent create a --token t", false);
+    check("hansard key create --agent a --token t", true);
+    check("hansard token create --name x --token t", false);
+    check(
+        "hansard token create --name x --scope append --scope read --token t",
+        true,
+    );
+    check("hansard token create --name x --scope all --token t", false);
+    check("hansard import file.jsonl --agent a --token t", true);
+    check("hansard import - --agent a --token t --window 0", false);
+    check(
+        "hansard import file.jsonl --agent a --token t --window 4097",
+        false,
+    );
+    check(
+        "hansard context c --agent a --token t --messages 1001",
+        false,
+    );
+    check(
+        "hansard context c --agent a --token t --messages 1000 --json",
+        true,
+    );
+    check("hansard tail --partition 1 --follow", true);
+    check("hansard tail --conversation c", false);
+    check(
+        "hansard tail --tenant t --conversation c --partition 1",
+        false,
+    );
+    check("hansard bench --own-stack --suite unary,lag --check", true);
+    check("hansard bench --suite nothing", false);
+    check("hansard bench --data-dir x", false);
+    check("hansard bench --nats-url x", false);
+}

@@ -1,0 +1,140 @@
+//! Why a call failed, the same for unary calls and for commands of a stream.
+
+use std::fmt;
+use std::time::Duration;
+
+use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
+use wire::proto::write::v1::CommandError;
+
+/// A failed call: what the service said of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Failure {
+    /// The gRPC status code.
+    pub code: Code,
+    /// The stable reason, such as `VERSION_CONFLICT`; empty when the failure is not the service's own.
+    pub reason: String,
+    /// What is wrong and how to mend it.
+    pub message: String,
+    /// When the service says that a retry makes sense.
+    pub retry_after: Option<Duration>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.reason.is_empty() {
+            write!(f, "{} ({:?})", self.message, self.code)
+        } else {
+            write!(f, "{} ({})", self.message, self.reason)
+        }
+    }
+}
+
+impl Failure {
+    /// A connection that broke before the answer came: the outcome is unknown, and a retry finds it out.
+    #[must_use]
+    pub fn interrupted() -> Self {
+        Self {
+            code: Code::Unavailable,
+            reason: String::new(),
+            message: "the connection broke before the answer came".to_owned(),
+            retry_after: None,
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        let lost = [Code::Unavailable, Code::DeadlineExceeded, Code::Cancelled];
+        self.retry_after.is_some() || lost.contains(&self.code)
+    }
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        let details = status.get_error_details();
+        let reason = details
+            .error_info()
+            .map(|info| info.reason.clone())
+            .unwrap_or_default();
+        // tonic's own words hide what a person needs: that nobody answers there.
+        let message = if status.code() == Code::Unavailable && reason.is_empty() {
+            "the service does not answer".to_owned()
+        } else {
+            status.message().to_owned()
+        };
+        let retry_after = details.retry_info().and_then(|retry| retry.retry_delay);
+        Self {
+            code: status.code(),
+            reason,
+            message,
+            retry_after,
+        }
+    }
+}
+
+impl From<CommandError> for Failure {
+    fn from(error: CommandError) -> Self {
+        let retry_after =
+            (error.retry_after_ms > 0).then(|| Duration::from_millis(error.retry_after_ms));
+        Self {
+            code: Code::from(i32::try_from(error.code).unwrap_or_default()),
+            reason: error.reason,
+            message: error.message,
+            retry_after,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::status::{Problem, Reason};
+
+    use super::*;
+
+    fn check(failure: &Failure, transient: bool, text: &str) {
+        assert_eq!(
+            (failure.is_transient(), failure.to_string().as_str()),
+            (transient, text)
+        );
+    }
+
+    #[test]
+    fn a_status_and_a_commands_error_read_alike() {
+        let problem = Problem::new(Reason::Overloaded, "too much at once")
+            .retry_after(Duration::from_millis(50));
+        let failure = Failure::from(Status::from(problem));
+        assert_eq!(failure.retry_after, Some(Duration::from_millis(50)));
+        check(&failure, true, "too much at once (OVERLOADED)");
+        let error = CommandError {
+            code: 8,
+            reason: "OVERLOADED".to_owned(),
+            message: "too much at once".to_owned(),
+            retry_after_ms: 50,
+            ..CommandError::default()
+        };
+        assert_eq!(Failure::from(error), failure);
+    }
+
+    #[test]
+    fn only_what_may_pass_is_tried_again() {
+        let status = |code| Failure::from(Status::new(code, "x"));
+        check(
+            &status(Code::Unavailable),
+            true,
+            "the service does not answer (Unavailable)",
+        );
+        check(
+            &status(Code::DeadlineExceeded),
+            true,
+            "x (DeadlineExceeded)",
+        );
+        check(&status(Code::InvalidArgument), false, "x (InvalidArgument)");
+        let problem = Problem::new(Reason::VersionConflict, "moved on");
+        check(
+            &Failure::from(Status::from(problem)),
+            false,
+            "moved on (VERSION_CONFLICT)",
+        );
+    }
+}

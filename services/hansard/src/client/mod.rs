@@ -1,0 +1,156 @@
+//! The command line's side of the gRPC services: a connection with a bearer token, deadlines and retries.
+//!
+//! Knows no command. Retries are safe because every write carries an idempotency key that stays the same.
+
+mod append_stream;
+mod failure;
+mod retry;
+
+use std::time::Duration;
+
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Request, Status};
+use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
+use wire::proto::read::v1::read_service_client::ReadServiceClient;
+use wire::proto::write::v1::write_service_client::WriteServiceClient;
+
+pub use append_stream::{AppendStream, WINDOW_MAX};
+pub use failure::Failure;
+pub use retry::{PATIENCE, retrying};
+
+/// How long a connection may take to open.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The deadline of one unary call, sent with it.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The largest answer that is taken, in bytes: a page of events is at most 3 MiB, a context may be larger.
+const ANSWER_BYTES_MAX: usize = 64 * 1_024 * 1_024;
+
+/// A channel on which every call is authenticated.
+pub type Authenticated = InterceptedService<Channel, Bearer>;
+/// The write service.
+pub type Writer = WriteServiceClient<Authenticated>;
+/// The read service.
+pub type Reader = ReadServiceClient<Authenticated>;
+/// The registry service.
+pub type Registrar = RegistryServiceClient<Authenticated>;
+
+/// Adds the bearer token and a deadline to every call.
+#[derive(Clone)]
+pub struct Bearer {
+    authorization: MetadataValue<Ascii>,
+    deadline: Option<Duration>,
+}
+
+// The token must not be printed.
+impl std::fmt::Debug for Bearer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bearer").finish_non_exhaustive()
+    }
+}
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        request
+            .metadata_mut()
+            .insert("authorization", self.authorization.clone());
+        if let Some(deadline) = self.deadline {
+            request.set_timeout(deadline);
+        }
+        Ok(request)
+    }
+}
+
+/// Where a service is, and the token that it takes. Connections open with the first call.
+#[derive(Clone, Debug)]
+pub struct Service {
+    channel: Channel,
+    bearer: Bearer,
+    url: String,
+}
+
+impl Service {
+    /// A service at `url`, such as `http://127.0.0.1:7301`.
+    ///
+    /// # Errors
+    /// [`AddressError`], which says what to mend. Needs a tokio runtime.
+    pub fn at(url: &str, token: &str) -> Result<Self, AddressError> {
+        let malformed = || AddressError::Url {
+            url: url.to_owned(),
+        };
+        let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|_| malformed())?;
+        if endpoint.uri().scheme_str() != Some("http") {
+            return Err(malformed());
+        }
+        let mut authorization =
+            MetadataValue::try_from(format!("Bearer {token}")).map_err(|_| AddressError::Token)?;
+        authorization.set_sensitive(true);
+        let channel = endpoint
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_nodelay(true)
+            .connect_lazy();
+        let bearer = Bearer {
+            authorization,
+            deadline: Some(CALL_TIMEOUT),
+        };
+        Ok(Self {
+            channel,
+            bearer,
+            url: url.to_owned(),
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its write service.
+    #[must_use]
+    pub fn writer(&self) -> Writer {
+        WriteServiceClient::new(self.authenticated()).max_decoding_message_size(ANSWER_BYTES_MAX)
+    }
+
+    /// Its read service.
+    #[must_use]
+    pub fn reader(&self) -> Reader {
+        ReadServiceClient::new(self.authenticated()).max_decoding_message_size(ANSWER_BYTES_MAX)
+    }
+
+    /// Its registry service.
+    #[must_use]
+    pub fn registrar(&self) -> Registrar {
+        RegistryServiceClient::new(self.authenticated())
+    }
+
+    /// Its write service, for streams, which have no deadline.
+    #[must_use]
+    pub fn stream_writer(&self) -> Writer {
+        let bearer = Bearer {
+            deadline: None,
+            ..self.bearer.clone()
+        };
+        WriteServiceClient::new(InterceptedService::new(self.channel.clone(), bearer))
+    }
+
+    fn authenticated(&self) -> Authenticated {
+        InterceptedService::new(self.channel.clone(), self.bearer.clone())
+    }
+}
+
+/// Why a service cannot even be called.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// The address is of another form.
+    #[error("{url} is no address of a service: give http://host:port")]
+    Url {
+        /// What was given.
+        url: String,
+    },
+    /// The token has characters that no token has.
+    #[error("the token is not one of Hansard's: pass it on as it was printed")]
+    Token,
+}

@@ -1,0 +1,164 @@
+//! The demo tenant with its agent, API key and service token, the same in every run.
+//!
+//! Their secrets, which the registry does not keep, stand in a file that its owner alone can read. It belongs to one
+//! record: with another one, everything is made anew.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use domain::{AgentId, Label, TenantId, Timestamp};
+use event_log::registry::{NewServiceToken, RegistryError, Scope};
+use event_log::{Record, Registry};
+use runtime::clock::Clock;
+use serde::{Deserialize, Serialize};
+
+use super::args::Amount;
+
+/// The demo tenant, and its agent.
+pub(super) const NAME: &str = "demo";
+const FILE: &str = "demo.json";
+/// Read and written by its owner alone.
+const FILE_MODE: u32 = 0o600;
+
+/// What is kept from run to run.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Settings {
+    /// The record that all of it belongs to.
+    record: String,
+    pub(super) api_key: String,
+    pub(super) token: String,
+    /// How much of the data set is in the record.
+    pub(super) imported: Amount,
+    /// A conversation worth showing.
+    pub(super) conversation: Option<String>,
+}
+
+/// The settings and their file.
+pub(super) struct Demo {
+    settings: Settings,
+    path: PathBuf,
+}
+
+impl Demo {
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Changes the settings and keeps them.
+    pub(super) fn keep(&mut self, change: impl FnOnce(&mut Settings)) -> anyhow::Result<()> {
+        change(&mut self.settings);
+        write(&self.path, &self.settings)
+            .with_context(|| format!("cannot write {}", self.path.display()))
+    }
+}
+
+/// Finds the demo's settings, or makes them.
+pub(super) async fn prepare(record: &Record, data_dir: &Path) -> anyhow::Result<Demo> {
+    let path = data_dir.join(FILE);
+    let id = record.id().0.map(|byte| format!("{byte:02x}")).concat();
+    let registry = Registry::open(record).await?;
+    if let Some(settings) = read(&path).filter(|settings| settings.record == id)
+        && registry.authenticate(&settings.token).await.is_some()
+    {
+        return Ok(Demo { settings, path });
+    }
+    let (api_key, token) = make(&registry).await?;
+    let settings = Settings {
+        record: id,
+        api_key,
+        token,
+        imported: Amount::None,
+        conversation: None,
+    };
+    let mut demo = Demo { settings, path };
+    demo.keep(|_| ())?;
+    Ok(demo)
+}
+
+async fn make(registry: &Registry) -> anyhow::Result<(String, String)> {
+    let now = || Timestamp(Clock::System.now_nanos());
+    let (tenant, agent) = (TenantId::parse(NAME)?, AgentId::parse(NAME)?);
+    there(registry.create_tenant(&tenant, "Demo", now()).await)?;
+    there(registry.create_agent(&tenant, &agent, "Demo", now()).await)?;
+    let (_, api_key) = registry.create_api_key(&agent, "dev", now()).await?;
+    let new = NewServiceToken {
+        display_name: Label::parse("dev")?,
+        scopes: [Scope::Append, Scope::Read, Scope::Operate]
+            .into_iter()
+            .collect(),
+        tenant: None,
+    };
+    let (_, token) = registry.create_service_token(new, now()).await?;
+    Ok((api_key.reveal().to_owned(), token.reveal().to_owned()))
+}
+
+/// An earlier run may have made it.
+fn there<T>(made: Result<T, RegistryError>) -> Result<(), RegistryError> {
+    match made {
+        Ok(_) | Err(RegistryError::AlreadyExists { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A file that is missing or not ours to read is no file.
+fn read(path: &Path) -> Option<Settings> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// Replaces the file at once, so that a crash leaves the old one or the new one.
+fn write(path: &Path, settings: &Settings) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let new = path.with_extension("json.new");
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(FILE_MODE)
+        .open(&new)?;
+    writeln!(file, "{}", serde_json::to_string_pretty(settings)?)?;
+    file.sync_all()?;
+    fs::rename(new, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn settings_are_kept_for_their_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data").join(FILE);
+        assert!(read(&path).is_none());
+        let settings = Settings {
+            record: "r".to_owned(),
+            api_key: "k".to_owned(),
+            token: "t".to_owned(),
+            imported: Amount::Some(200),
+            conversation: None,
+        };
+        let mut demo = Demo {
+            settings,
+            path: path.clone(),
+        };
+        demo.keep(|_| ()).unwrap();
+        demo.keep(|settings| settings.imported = Amount::All)
+            .unwrap();
+        assert_eq!(read(&path).unwrap().imported, Amount::All);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            FILE_MODE
+        );
+        fs::write(&path, "{").unwrap();
+        assert!(read(&path).is_none());
+    }
+}

@@ -1,0 +1,134 @@
+//! What `hansard dev` shows: a context, where everything is, and what to try next.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use devstack::Stack;
+use wire::proto::read::v1::{AssembleContextRequest, ReadTarget};
+
+use super::demo::{NAME, Settings};
+use super::ports::PortBase;
+use super::roles::Roles;
+use crate::client::Service;
+use crate::commands::context::assemble;
+use crate::console;
+use crate::view::context;
+
+/// Most messages of the context that is shown.
+const MESSAGES: u32 = 20;
+
+/// What there is to show.
+pub(super) struct Guide<'a> {
+    pub(super) roles: &'a Roles,
+    pub(super) stack: &'a Stack,
+    pub(super) demo: &'a Settings,
+    pub(super) data_dir: &'a Path,
+    pub(super) ports: PortBase,
+}
+
+impl Guide<'_> {
+    /// Prints one context; nothing when nothing was ever imported.
+    pub(super) async fn show_context(&self) -> anyhow::Result<()> {
+        let Some(conversation) = &self.demo.conversation else {
+            return Ok(());
+        };
+        let gateway = Service::at(&format!("http://{}", self.roles.gateway), &self.demo.token)?;
+        let request = AssembleContextRequest {
+            target: Some(ReadTarget {
+                agent_id: NAME.to_owned(),
+                conversation_id: conversation.clone(),
+                ..ReadTarget::default()
+            }),
+            messages_max: MESSAGES,
+        };
+        let context = assemble(&gateway, &request).await?;
+        writeln!(
+            console::out(),
+            "\nWhat a model would read of the conversation {conversation}:\n"
+        )?;
+        context::write(&mut console::out(), &context)?;
+        Ok(())
+    }
+
+    /// Prints where everything is.
+    pub(super) fn show_addresses(&self, took: Duration) -> anyhow::Result<()> {
+        write(&mut console::out(), &self.lines(took, &program()))?;
+        Ok(())
+    }
+
+    fn lines(&self, took: Duration, program: &str) -> String {
+        let Roles {
+            writer,
+            gateway,
+            admin,
+            ..
+        } = self.roles;
+        let Settings {
+            token,
+            api_key,
+            conversation,
+            ..
+        } = self.demo;
+        let metrics = admin
+            .map(|(role, address)| format!("{role} http://{address}/metrics"))
+            .join(", ");
+        let conversation = conversation.as_deref().unwrap_or("ID");
+        let request = format!(
+            r#"{{"target":{{"agentId":"{NAME}","conversationId":"{conversation}"}},"messagesMax":5}}"#
+        );
+        format!(
+            "\nReady in {:.1} s. Data is in {}.\n\n\
+             \x20 writer    http://{writer} (gRPC, reflection on){}\n\
+             \x20 gateway   http://{gateway} (gRPC, reflection on){}\n\
+             \x20 metrics   {metrics}\n\
+             \x20 NATS      {}\n\
+             \x20 Postgres  {}\n\
+             \x20 demo      tenant {NAME}, agent {NAME}, API key {api_key}\n\n\
+             In another terminal:\n\n\
+             \x20 export HANSARD_TOKEN={token} HANSARD_AGENT={NAME} \\\n\
+             \x20        HANSARD_WRITER_URL=http://{writer} HANSARD_GATEWAY_URL=http://{gateway}\n\
+             \x20 {program} context {conversation}\n\
+             \x20 {program} import chats.jsonl\n\
+             \x20 {program} tail --nats-url {} | head -n 3\n\
+             \x20 {program} bench --help\n\
+             \x20 grpcurl -plaintext -H \"authorization: Bearer $HANSARD_TOKEN\" \\\n\
+             \x20   -d '{request}' \\\n\
+             \x20   {gateway} hansard.read.v1.ReadService/AssembleContext\n\n\
+             Ctrl-C stops everything.\n",
+            took.as_secs_f64(),
+            self.data_dir.display(),
+            instead_of(self.ports.writer(), *writer),
+            instead_of(self.ports.gateway(), *gateway),
+            self.stack.nats_url(),
+            self.stack.database_url(),
+            self.stack.nats_url(),
+        )
+    }
+}
+
+fn instead_of(port: u16, address: SocketAddr) -> String {
+    if address.port() == port {
+        String::new()
+    } else {
+        format!(", since port {port} is taken")
+    }
+}
+
+fn write(out: &mut impl Write, text: &str) -> io::Result<()> {
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// How this program is called from where the caller is.
+fn program() -> String {
+    let Ok(path) = std::env::current_exe() else {
+        return "hansard".to_owned();
+    };
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here)
+        .unwrap_or(&path)
+        .display()
+        .to_string()
+}

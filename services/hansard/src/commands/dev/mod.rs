@@ -1,0 +1,109 @@
+//! `hansard dev`: everything on this machine, in one process but for NATS and Postgres.
+//!
+//! The life of the process: servers, roles, a demo tenant, a first part of real conversations, one context of them, then
+//! it stays up. However it ends, the roles drain first and the servers stop last; `devstack` stops them too when this
+//! process is killed.
+
+mod args;
+mod demo;
+mod first_part;
+mod guide;
+mod ports;
+mod roles;
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use devstack::{ServerChoice, Stack, StackConfig, StackError};
+use runtime::shutdown::Shutdown;
+use runtime::telemetry::{self, TelemetryConfig};
+
+pub use args::Args;
+
+use crate::console;
+use crate::exit::Exit;
+use guide::Guide;
+
+/// How long the roles may take to drain.
+const DRAIN_DEADLINE: Duration = Duration::from_secs(15);
+
+/// Runs the command.
+///
+/// # Errors
+/// A server or a role does not start, or the data set cannot be imported.
+pub async fn run(args: Args) -> anyhow::Result<Exit> {
+    let begun = Instant::now();
+    let _telemetry = telemetry::init(&TelemetryConfig {
+        log_filter: args.log_filter.clone(),
+        ..TelemetryConfig::default()
+    })?;
+    let shutdown = Shutdown::new();
+    shutdown.listen_for_signals()?;
+    let mut stack = tokio::select! {
+        stack = start_servers(&args) => stack?,
+        () = shutdown.begun() => return Ok(Exit::Done),
+    };
+    let roles_end = shutdown.child();
+    let outcome = tokio::select! {
+        biased;
+        () = shutdown.begun() => Ok(()),
+        outcome = live(&args, &mut stack, &roles_end, begun) => outcome,
+    };
+    shutdown.begin();
+    let drained = roles_end.wait(DRAIN_DEADLINE).await;
+    stack.stop().await;
+    outcome?;
+    drained?;
+    Ok(Exit::Done)
+}
+
+async fn start_servers(args: &Args) -> Result<Stack, StackError> {
+    let choice = |url: &Option<String>, port| match url {
+        Some(url) => ServerChoice::Url(url.clone()),
+        None => ServerChoice::Managed { port: Some(port) },
+    };
+    let config = StackConfig {
+        nats: choice(&args.nats_url, args.port_base.nats()),
+        postgres: choice(&args.database_url, args.port_base.postgres()),
+        ..StackConfig::new(args.data_dir()?)
+    };
+    devstack::start(config, &tell).await
+}
+
+/// Runs until it is dropped, or, with `--once`, until the context is printed.
+async fn live(
+    args: &Args,
+    stack: &mut Stack,
+    roles_end: &Shutdown,
+    begun: Instant,
+) -> anyhow::Result<()> {
+    let roles = roles::start(args, stack, roles_end).await?;
+    let data_dir = args.data_dir()?;
+    let mut demo = demo::prepare(&roles.record, &data_dir).await?;
+    first_part::import(args.import, &roles, &mut demo).await?;
+    let guide = Guide {
+        roles: &roles,
+        stack,
+        demo: demo.settings(),
+        data_dir: &data_dir,
+        ports: args.port_base,
+    };
+    guide.show_context().await?;
+    if args.once {
+        return Ok(());
+    }
+    guide.show_addresses(begun.elapsed())?;
+    tokio::select! {
+        ended = stack.keep_running(&tell) => match ended? {},
+        () = roles_end.begun() => anyhow::bail!("a role stopped by itself; its log says why"),
+    }
+}
+
+/// Steps of the servers are for people who wait.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the shape that devstack calls"
+)]
+fn tell(step: devstack::Step) {
+    drop(writeln!(console::err(), "{step}"));
+}

@@ -1,0 +1,88 @@
+//! Writer, projector and gateway, in this process.
+
+use std::net::SocketAddr;
+
+use devstack::Stack;
+use event_log::{Record, RecordConfig};
+use gateway::GatewayConfig;
+use projector::ProjectorConfig;
+use read_model::ReadModelConfig;
+use runtime::grpc::GrpcConfig;
+use runtime::shutdown::Shutdown;
+use writer::WriterConfig;
+
+use super::Args;
+use super::ports::local;
+
+/// The roles that run, and the record that they share.
+#[derive(Debug)]
+pub(super) struct Roles {
+    pub(super) record: Record,
+    pub(super) writer: SocketAddr,
+    pub(super) gateway: SocketAddr,
+    /// Where each role tells operators of itself.
+    pub(super) admin: [(&'static str, SocketAddr); 3],
+}
+
+/// Starts the roles; they end with `shutdown`.
+pub(super) async fn start(
+    args: &Args,
+    stack: &Stack,
+    shutdown: &Shutdown,
+) -> anyhow::Result<Roles> {
+    let ports = args.port_base;
+    let record = RecordConfig {
+        accept_data_loss: args.accept_data_loss,
+        monitor_url: stack.nats().map(devstack::NatsServer::monitor_url),
+        ..RecordConfig::new(stack.nats_url())
+    };
+    let read_model = ReadModelConfig::new(stack.database_url());
+    let defaults = WriterConfig::default();
+    let writer = WriterConfig {
+        grpc: GrpcConfig {
+            addr: local(ports.writer()),
+            ..defaults.grpc
+        },
+        admin_addr: local(ports.writer_admin()),
+        record: named(&record, "hansard-writer"),
+        read_model: read_model.clone(),
+        ..defaults
+    };
+    let writer = writer::start(writer, shutdown).await?;
+    let projector = ProjectorConfig {
+        admin_addr: local(ports.projector_admin()),
+        record: named(&record, "hansard-projector"),
+        read_model: read_model.clone(),
+        ..ProjectorConfig::default()
+    };
+    let projector = projector::start(projector, shutdown).await?;
+    let defaults = GatewayConfig::default();
+    let gateway = GatewayConfig {
+        grpc: GrpcConfig {
+            addr: local(ports.gateway()),
+            ..defaults.grpc
+        },
+        admin_addr: local(ports.gateway_admin()),
+        record: named(&record, "hansard-gateway"),
+        read_model,
+        ..defaults
+    };
+    let gateway = gateway::start(gateway, shutdown).await?;
+    Ok(Roles {
+        record: Record::open(named(&record, "hansard-dev")).await?,
+        writer: writer.grpc_addr,
+        gateway: gateway.grpc_addr,
+        admin: [
+            ("writer", writer.admin_addr),
+            ("gateway", gateway.admin_addr),
+            ("projector", projector.admin_addr),
+        ],
+    })
+}
+
+fn named(record: &RecordConfig, client_name: &str) -> RecordConfig {
+    RecordConfig {
+        client_name: client_name.to_owned(),
+        ..record.clone()
+    }
+}

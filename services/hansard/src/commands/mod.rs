@@ -1,0 +1,15 @@
+//! The commands, one file each: its arguments, and what it does.
+
+pub mod address;
+pub mod agent;
+pub mod bench;
+pub mod bootstrap;
+pub mod context;
+pub mod dev;
+pub mod import;
+pub mod key;
+pub mod registry;
+pub mod role;
+pub mod tail;
+pub mod tenant;
+pub mod token;

@@ -1,0 +1,76 @@
+use serde_json::json;
+
+use super::*;
+
+fn check_setting(text: &str, expected: Option<(&str, Value)>) {
+    let setting = setting(text).ok();
+    assert_eq!(
+        setting,
+        expected.map(|(key, value)| (key.to_owned(), value)),
+        "{text}"
+    );
+}
+
+#[test]
+fn settings_are_keys_with_values() {
+    check_setting("a.b=nats://x=y", Some(("a.b", json!("nats://x=y"))));
+    check_setting("a=5", Some(("a", json!(5))));
+    check_setting("a=\"5\"", Some(("a", json!("5"))));
+    check_setting("a=true", Some(("a", json!(true))));
+    check_setting("a=", Some(("a", json!(""))));
+    check_setting("a", None);
+    check_setting("=a", None);
+}
+
+#[test]
+fn dotted_keys_nest() {
+    let settings = ["a.b=1", "a.c=2", "d=3", "a.b=4"].map(|text| setting(text).unwrap());
+    assert_eq!(nested(&settings), json!({"a": {"b": 4, "c": 2}, "d": 3}));
+    let settings = ["a=1", "a.b=2"].map(|text| setting(text).unwrap());
+    assert_eq!(nested(&settings), json!({"a": {"b": 2}}));
+}
+
+fn check_load(set: &[&str], expected: Result<u16, &[&str]>) {
+    let settings = Settings {
+        config: None,
+        set: set.iter().map(|text| setting(text).unwrap()).collect(),
+        check: true,
+        end_with_stdin: false,
+    };
+    let loaded = load::<writer::WriterConfig>(&settings, Sources::new());
+    let loaded = loaded.map(|process| process.role.record.partitions);
+    let keys = loaded.map_err(|errors| {
+        errors
+            .0
+            .into_iter()
+            .map(|mistake| mistake.key)
+            .collect::<Vec<String>>()
+    });
+    assert_eq!(
+        keys,
+        expected.map_err(|keys| keys.iter().map(ToString::to_string).collect())
+    );
+}
+
+#[test]
+fn every_mistake_of_a_role_is_told_at_once() {
+    check_load(&[], Ok(8));
+    check_load(
+        &["record.partitions=4", "telemetry.log_filter=debug"],
+        Ok(4),
+    );
+    check_load(
+        &[
+            "record.partitions=0",
+            "telemetry.log_formt=json",
+            "grpc.calls_max=many",
+        ],
+        Err(&["telemetry.log_formt", "grpc.calls_max", "record.partitions"]),
+    );
+}
+
+#[test]
+fn a_process_is_named_after_its_role() {
+    let process = Process::<gateway::GatewayConfig>::default();
+    assert_eq!(process.telemetry.service_name, "hansard-gateway");
+}

@@ -1,0 +1,130 @@
+//! How the program ends, and what it says when it fails.
+
+use std::io;
+use std::process::ExitCode;
+
+use runtime::config::ConfigErrors;
+
+use crate::client::AddressError;
+use crate::console;
+
+/// How a command ended. The codes are stable: scripts branch on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: it did what was asked.
+    Done,
+    /// 1: it failed; standard error says why.
+    Failed,
+    /// 2: the arguments or the configuration are wrong; nothing was done.
+    Usage,
+    /// 3: `import` could not keep some conversations; standard error names each.
+    SomeRefused,
+    /// 4: `bench --check` measured a figure past its threshold.
+    PastThreshold,
+}
+
+impl Exit {
+    fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::SomeRefused => 3,
+            Self::PastThreshold => 4,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// The codes, for `--help`.
+pub const HELP: &str = "\
+Exit codes:
+  0    done
+  1    failed; standard error says why
+  2    wrong arguments or configuration; nothing was done
+  3    import: some conversations could not be kept
+  4    bench --check: a figure is past its threshold
+  130  a second Ctrl-C ended it at once";
+
+/// The arguments do not go together.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);
+
+/// Tells a failure on standard error, in one line but for mistakes of the configuration, which have one each.
+#[must_use]
+pub fn of(outcome: anyhow::Result<Exit>) -> Exit {
+    let error = match outcome {
+        Ok(exit) => return exit,
+        Err(error) => error,
+    };
+    if is_closed_pipe(&error) {
+        // Whoever read our output has seen enough.
+        return Exit::Done;
+    }
+    console::complain(&describe(&error));
+    if error.is::<ConfigErrors>() || error.is::<UsageError>() || error.is::<AddressError>() {
+        Exit::Usage
+    } else {
+        Exit::Failed
+    }
+}
+
+/// The error and its causes, without those whose words are in the one before already.
+fn describe(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context as _, anyhow};
+
+    use super::*;
+
+    fn check(outcome: anyhow::Result<Exit>, expected: Exit) {
+        assert_eq!(of(outcome), expected);
+    }
+
+    #[test]
+    fn codes_tell_what_kind_of_failure_it_is() {
+        check(Ok(Exit::SomeRefused), Exit::SomeRefused);
+        check(Err(anyhow!("no")), Exit::Failed);
+        check(Err(UsageError("no".to_owned()).into()), Exit::Usage);
+        check(Err(ConfigErrors(Vec::new()).into()), Exit::Usage);
+        check(
+            Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
+            Exit::Done,
+        );
+        check(
+            Err(io::Error::from(io::ErrorKind::NotFound).into()),
+            Exit::Failed,
+        );
+    }
+
+    #[test]
+    fn a_failure_is_one_line_with_its_causes() {
+        let error = Err::<(), _>(anyhow!("disk full")).context("cannot start: disk full");
+        assert_eq!(describe(&error.unwrap_err()), "cannot start: disk full");
+        let error = Err::<(), _>(anyhow!("disk full")).context("cannot start");
+        assert_eq!(describe(&error.unwrap_err()), "cannot start: disk full");
+    }
+}

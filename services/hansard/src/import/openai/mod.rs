@@ -1,0 +1,99 @@
+//! OpenAI's chat format: one conversation a line, `{"messages": [...]}`, as fine-tuning files and logs have it.
+//!
+//! - `id` names the conversation in its data set; without one, the line's number does.
+//! - The owner is the `user` (a user id), else the `session`, else a session named after the conversation.
+//! - `title` and `metadata` are kept as they are; every other member joins the metadata, so that nothing is lost.
+//! - A message's time is its own `created_at` or `timestamp`, else the conversation's `created_at`.
+//!
+//! Source: <https://platform.openai.com/docs/api-reference/chat/create>.
+
+mod content;
+mod message;
+mod tools;
+
+use domain::Violation;
+use serde_json::value::RawValue;
+use wire::proto::event::v1 as proto;
+
+use super::fields::{Fields, joined, malformed, missing, read};
+use super::{Dialogue, check, instant};
+
+/// Reads one line; `number` counts from 1.
+///
+/// # Errors
+/// The first value that cannot be kept, by its path in the line. Then nothing of the line is.
+pub fn parse(line: &str, number: u64) -> Result<Dialogue, Violation> {
+    let mut fields = Fields::parse(line)?;
+    let messages = fields
+        .take("messages")
+        .ok_or_else(|| missing().within("messages"))?;
+    let id = fields.take_text("id")?;
+    let key = if id.is_empty() {
+        format!("line:{number}")
+    } else {
+        id
+    };
+    let created_at = fields
+        .take("created_at")
+        .inspect(|time| fields.insert("created_at", time))
+        .map(instant::from_json)
+        .transpose()
+        .map_err(|violation| violation.within("created_at"))?;
+    let mut dialogue = Dialogue {
+        owner: owner(&mut fields, &key)?,
+        title: fields.take_text("title")?,
+        metadata_json: metadata(fields)?,
+        key,
+        events: Vec::new(),
+        remarks: Vec::new(),
+    };
+    read_messages(messages, created_at, &mut dialogue)
+        .map_err(|violation| violation.within("messages"))?;
+    check::check(&dialogue)?;
+    Ok(dialogue)
+}
+
+fn owner(fields: &mut Fields<'_>, key: &str) -> Result<proto::owner::Kind, Violation> {
+    let user = fields.take_text("user")?;
+    if !user.is_empty() {
+        return Ok(proto::owner::Kind::UserId(user));
+    }
+    let session = fields.take_text("session")?;
+    let session = if session.is_empty() {
+        format!("import:{key}")
+    } else {
+        session
+    };
+    Ok(proto::owner::Kind::SessionId(session))
+}
+
+/// The given metadata byte for byte, then what has no place of its own.
+fn metadata(mut fields: Fields<'_>) -> Result<String, Violation> {
+    let Some(given) = fields.take("metadata") else {
+        return Ok(fields.rest());
+    };
+    let members = Fields::parse(given.get()).map_err(|violation| violation.within("metadata"))?;
+    Ok(joined(given.get(), &fields.without(&members).rest()))
+}
+
+fn read_messages(
+    messages: &RawValue,
+    created_at: Option<prost_types::Timestamp>,
+    dialogue: &mut Dialogue,
+) -> Result<(), Violation> {
+    let messages: Vec<&RawValue> = read(messages.get())?;
+    if messages.is_empty() {
+        return Err(malformed(
+            "is empty: a conversation has at least one message",
+        ));
+    }
+    for (index, message) in messages.into_iter().enumerate() {
+        let place = message::Place { index, created_at };
+        message::read_message(message.get(), place, dialogue)
+            .map_err(|violation| violation.at(index))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! Tool calls and their results.
+//!
+//! Arguments are a text that should be JSON, written by a model: where it is not, it is kept verbatim as a JSON string,
+//! the event's metadata says so, and so does the report. A result that is not JSON is kept as a text.
+
+use domain::Violation;
+use serde_json::value::RawValue;
+use wire::proto::event::v1 as proto;
+use wire::proto::event::v1::event::Fact;
+use wire::proto::event::v1::tool_returned::Output;
+
+use super::content;
+use super::message::NewFact;
+use crate::import::fields::{Fields, is_json, joined, malformed, missing, read};
+use crate::import::text_part;
+
+/// Metadata of a call whose input was no JSON.
+const NOT_JSON: &str = r#"{"hansard_import":"input was not JSON and is kept as a JSON string"}"#;
+
+/// The calls of a message, in order; `remarks` tells what is kept in another form.
+pub(super) fn calls(
+    fields: &mut Fields<'_>,
+    remarks: &mut Vec<String>,
+) -> Result<Vec<NewFact>, Violation> {
+    let Some(calls) = fields.take("tool_calls") else {
+        return Ok(Vec::new());
+    };
+    let calls: Vec<&RawValue> = read(calls.get())?;
+    let mut facts = Vec::with_capacity(calls.len());
+    for (index, call) in calls.into_iter().enumerate() {
+        let fact = self::call(call.get()).map_err(|violation| violation.at(index))?;
+        if fact
+            .metadata_json
+            .contains(NOT_JSON.trim_matches(['{', '}']))
+        {
+            remarks.push(format!(
+                "tool_calls[{index}]: input is not JSON, kept as a JSON string"
+            ));
+        }
+        facts.push(fact);
+    }
+    Ok(facts)
+}
+
+fn call(text: &str) -> Result<NewFact, Violation> {
+    let mut fields = Fields::parse(text)?;
+    let call_id = fields.require_text("id")?;
+    let kind = fields.take_text("type")?;
+    let (tool_name, input) = match kind.as_str() {
+        "" | "function" => named_input(&mut fields, "function", "arguments")?,
+        "custom" => named_input(&mut fields, "custom", "input")?,
+        _ => return Err(malformed("is neither function nor custom").within("type")),
+    };
+    // A custom tool takes text, so its input is a JSON string by right; the type tells the two apart later.
+    let custom = kind == "custom";
+    let as_given = !custom && is_json(&input);
+    let remark = match (custom, as_given) {
+        (true, _) => r#"{"type":"custom"}"#,
+        (false, true) => "",
+        (false, false) => NOT_JSON,
+    };
+    let input_json = if as_given {
+        input
+    } else {
+        serde_json::Value::from(input).to_string()
+    };
+    let call = proto::ToolCalled {
+        call_id,
+        tool_name,
+        input_json,
+        ..proto::ToolCalled::default()
+    };
+    Ok(NewFact {
+        fact: Fact::ToolCalled(call),
+        metadata_json: joined(remark, &fields.rest()),
+    })
+}
+
+fn named_input(
+    fields: &mut Fields<'_>,
+    kind: &str,
+    input: &str,
+) -> Result<(String, String), Violation> {
+    let value = fields.take(kind).ok_or_else(|| missing().within(kind))?;
+    let mut inner = Fields::parse(value.get()).map_err(|violation| violation.within(kind))?;
+    let name = inner
+        .require_text("name")
+        .map_err(|violation| violation.within(kind))?;
+    let input = inner
+        .require_text(input)
+        .map_err(|violation| violation.within(kind))?;
+    Ok((name, input))
+}
+
+/// The result that a tool's message holds.
+pub(super) fn result(fields: &mut Fields<'_>) -> Result<proto::ToolReturned, Violation> {
+    let call_id = fields.require_text("tool_call_id")?;
+    let tool_name = fields.take_text("name")?;
+    let content = fields
+        .take("content")
+        .ok_or_else(|| missing().within("content"))?;
+    let output = output(content).map_err(|violation| violation.within("content"))?;
+    Ok(proto::ToolReturned {
+        call_id,
+        tool_name,
+        output: Some(output),
+        outcome: 0,
+    })
+}
+
+fn output(content: &RawValue) -> Result<Output, Violation> {
+    if content.get().starts_with('"') {
+        let text: String = read(content.get())?;
+        return Ok(if is_json(&text) {
+            Output::OutputJson(text)
+        } else {
+            Output::OutputParts(proto::Parts {
+                parts: vec![text_part(text)],
+            })
+        });
+    }
+    content::parts(content).map(|parts| Output::OutputParts(proto::Parts { parts }))
+}

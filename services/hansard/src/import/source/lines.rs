@@ -1,0 +1,75 @@
+//! JSON Lines: one conversation a line.
+
+use std::io::{self, BufRead};
+
+use domain::{Violation, ViolationReason};
+
+use super::{Entry, Outlet};
+use crate::import::{Dialogue, openai};
+
+/// Most bytes of one line, its end among them; a longer one is refused, and read past.
+pub const LINE_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
+
+pub(super) fn read(mut input: impl BufRead, mut outlet: Outlet) -> io::Result<()> {
+    let (mut line, mut number, mut bytes_read) = (Vec::new(), 0, 0);
+    while !outlet.is_full() {
+        let bytes = read_line(&mut input, &mut line)?;
+        if bytes == 0 {
+            break;
+        }
+        number += 1;
+        bytes_read += bytes;
+        let dialogue = if bytes > LINE_BYTES_MAX {
+            let description = format!("is {bytes} bytes, at most {LINE_BYTES_MAX} are taken");
+            Err(Violation::new(ViolationReason::TooLong, description))
+        } else if line.trim_ascii().is_empty() {
+            continue;
+        } else {
+            parse(&line, number)
+        };
+        if !outlet.hand_on(Entry {
+            number,
+            bytes_read,
+            dialogue,
+        }) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a line with its end, and returns its size; a line over the bound is read past and not kept.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
+    line.clear();
+    let mut bytes = 0;
+    loop {
+        let buffer = input.fill_buf()?;
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(buffer.len(), |end| end + 1);
+        bytes += u64::try_from(taken).unwrap_or(u64::MAX);
+        if bytes <= LINE_BYTES_MAX {
+            line.extend_from_slice(buffer.get(..taken).unwrap_or_default());
+        }
+        input.consume(taken);
+        if end.is_some() || taken == 0 {
+            return Ok(bytes);
+        }
+    }
+}
+
+fn parse(line: &[u8], number: u64) -> Result<Dialogue, Violation> {
+    let text = std::str::from_utf8(line).map_err(|error| {
+        let place = error.valid_up_to() + 1;
+        Violation::new(
+            ViolationReason::Malformed,
+            format!("is not UTF-8 at byte {place}"),
+        )
+    })?;
+    // Editors on Windows put a byte order mark before the first line.
+    let text = if number == 1 {
+        text.trim_start_matches('\u{feff}')
+    } else {
+        text
+    };
+    openai::parse(text.trim(), number)
+}

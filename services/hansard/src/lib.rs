@@ -1,0 +1,51 @@
+//! The binary: every role and the operators' commands, one file a command.
+//!
+//! [`main_with_args`] is the whole program; it reads the arguments, runs one command and turns what became of it into
+//! an [`exit::Exit`]. Standard output is for results, standard error for progress and errors. Commands reach the
+//! system by its public doors (gRPC), but for those that start it, `bootstrap` and `tail`, which read the record.
+
+pub mod bench;
+mod cli;
+pub mod client;
+pub mod commands;
+pub mod console;
+pub mod exit;
+pub mod import;
+pub mod progress;
+mod table;
+pub mod view;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::exit::Exit;
+
+/// Runs the program with these arguments, its own name the first of them.
+pub fn main_with_args(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match cli::Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe is the only way for this to fail, and then nobody reads it.
+            drop(error.print());
+            return if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Done
+            }
+            .into();
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return exit::of(Err(error.into())).into(),
+    };
+    let outcome = runtime.block_on(cli.command.run());
+    // A blocking read of standard input cannot be interrupted, so nothing waits for it.
+    runtime.shutdown_background();
+    exit::of(outcome).into()
+}

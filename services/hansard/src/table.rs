@@ -1,0 +1,49 @@
+//! Tables for people: columns as wide as their widest cell, two spaces apart.
+
+use std::io::{self, Write};
+
+const GAP: &str = "  ";
+
+/// Writes `rows` under `header`; each row has as many cells as the header.
+pub(crate) fn write<const N: usize>(
+    out: &mut impl Write,
+    header: [&str; N],
+    rows: &[[String; N]],
+) -> io::Result<()> {
+    let cells =
+        || std::iter::once(header).chain(rows.iter().map(|row| row.each_ref().map(String::as_str)));
+    let mut widths = [0; N];
+    for row in cells() {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    for row in cells() {
+        let padded = row
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:width$}"));
+        let line = padded.collect::<Vec<_>>().join(GAP);
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut out = Vec::new();
+        let rows = [
+            ["é".to_owned(), "x".to_owned()],
+            ["long".to_owned(), String::new()],
+        ];
+        write(&mut out, ["ID", "NAME"], &rows).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "ID    NAME\né     x\nlong\n"
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! Messages as JSON: the canonical mapping of protobuf, the same that gRPC's command-line clients print.
+//!
+//! Source: <https://protobuf.dev/programming-guides/json/>. 64-bit numbers are texts, bytes are base64.
+
+use std::sync::LazyLock;
+
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage};
+use serde_json::Value;
+
+static POOL: LazyLock<Option<DescriptorPool>> =
+    LazyLock::new(|| DescriptorPool::decode(wire::proto::FILE_DESCRIPTOR_SET).ok());
+
+/// A message as JSON; `name` is its full name, such as `hansard.read.v1.Conversation`.
+///
+/// # Errors
+/// The message is not of that name, or the name is not in the protocol.
+pub fn of(name: &str, message: &impl Message) -> anyhow::Result<Value> {
+    let descriptor = POOL
+        .as_ref()
+        .and_then(|pool| pool.get_message_by_name(name))
+        .ok_or_else(|| anyhow::anyhow!("{name} is not in the protocol"))?;
+    let dynamic = DynamicMessage::decode(descriptor, message.encode_to_vec().as_slice())?;
+    Ok(serde_json::to_value(dynamic)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use wire::proto::operate::v1::ServiceToken;
+
+    use super::*;
+
+    #[test]
+    fn messages_are_printed_as_grpc_clients_print_them() {
+        let token = ServiceToken {
+            service_token_id: "abc".to_owned(),
+            scopes: vec![1, 2],
+            created_at: Some(prost_types::Timestamp {
+                seconds: 0,
+                nanos: 500_000_000,
+            }),
+            ..ServiceToken::default()
+        };
+        assert_eq!(
+            of("hansard.operate.v1.ServiceToken", &token).unwrap(),
+            json!({
+                "serviceTokenId": "abc",
+                "scopes": ["SCOPE_APPEND", "SCOPE_READ"],
+                "createdAt": "1970-01-01T00:00:00.500Z",
+            })
+        );
+        assert!(of("hansard.operate.v1.Nothing", &token).is_err());
+    }
+}

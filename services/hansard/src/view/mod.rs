@@ -1,0 +1,5 @@
+//! What commands print: for people, and as JSON for machines.
+
+pub mod context;
+pub mod json;
+pub mod when;

@@ -1,0 +1,87 @@
+//! The projector's settings, and their bounds.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use event_log::RecordConfig;
+use read_model::ReadModelConfig;
+use read_model::projections::conversations::lease::LEASE_TTL_MS;
+use runtime::config::{Bounds, Checks, Validate};
+use serde::{Deserialize, Serialize};
+
+const BATCH_ROWS: Bounds<usize> = Bounds {
+    min: 1,
+    max: 10_000,
+    unit: "rows",
+};
+const BATCH_WAIT: Bounds<u64> = Bounds {
+    min: 0,
+    max: 1_000,
+    unit: "ms",
+};
+const BUFFER: Bounds<u32> = Bounds {
+    min: 16,
+    max: 4_096,
+    unit: "MiB",
+};
+const LEASE: Bounds<u64> = Bounds {
+    min: 500,
+    max: 60_000,
+    unit: "ms",
+};
+
+/// The projector's settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectorConfig {
+    /// Where operators find metrics and readiness.
+    pub admin_addr: SocketAddr,
+    /// The record, which is there already: a writer makes it.
+    pub record: RecordConfig,
+    /// The read model.
+    pub read_model: ReadModelConfig,
+    /// How many rows of events make a batch full; one commit may exceed it.
+    pub batch_rows: usize,
+    /// How long a batch that is not full waits for more, in ms.
+    pub batch_wait_ms: u64,
+    /// Most bytes of commits that are read ahead of the rows, in MiB, over all partitions.
+    pub buffer_mib: u32,
+    /// How long a lease holds unless it is renewed, in ms: how soon another projector goes on after this one is lost.
+    pub lease_ttl_ms: u64,
+}
+
+impl Default for ProjectorConfig {
+    fn default() -> Self {
+        Self {
+            admin_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 7313)),
+            record: RecordConfig::default(),
+            read_model: ReadModelConfig::default(),
+            batch_rows: 500,
+            batch_wait_ms: 20,
+            buffer_mib: 64,
+            lease_ttl_ms: LEASE_TTL_MS,
+        }
+    }
+}
+
+impl ProjectorConfig {
+    /// How long a batch that is not full waits for more.
+    #[must_use]
+    pub fn batch_wait(&self) -> Duration {
+        Duration::from_millis(self.batch_wait_ms)
+    }
+}
+
+impl Validate for ProjectorConfig {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        for (key, mistake) in self.record.mistakes() {
+            checks.invalid(&format!("record.{key}"), mistake);
+        }
+        for (key, mistake) in self.read_model.mistakes() {
+            checks.invalid(&format!("read_model.{key}"), mistake);
+        }
+        checks.bounds("batch_rows", self.batch_rows, &BATCH_ROWS);
+        checks.bounds("batch_wait_ms", self.batch_wait_ms, &BATCH_WAIT);
+        checks.bounds("buffer_mib", self.buffer_mib, &BUFFER);
+        checks.bounds("lease_ttl_ms", self.lease_ttl_ms, &LEASE);
+    }
+}

@@ -1,0 +1,132 @@
+//! Who projects which partition: this projector's share of the leases.
+//!
+//! Every projector says that it is alive, takes what is free up to its fair share, and gives back what is over it. A lease
+//! that was not renewed in time may be another's by now; writes under it are refused by its epoch.
+
+use std::time::Duration;
+
+use read_model::projections::conversations::lease::{self, Checkpoint, Holder, Lease};
+use read_model::{ReadModel, ReadModelError};
+use runtime::shutdown::Shutdown;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
+
+/// How many times a lease is renewed within its time to live.
+const RENEWALS_PER_TTL: u32 = 4;
+
+/// What happened to a lease.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum LeaseChange {
+    /// It is ours; the partition goes on from this checkpoint.
+    Taken(Checkpoint),
+    /// It is not ours any more.
+    Lost(Lease),
+}
+
+/// This projector among the others.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    model: ReadModel,
+    partitions: u16,
+    holder: Holder,
+    ttl_ms: u64,
+    held: Vec<Lease>,
+    changes: mpsc::Sender<LeaseChange>,
+}
+
+/// Most changes that wait to be heard; more make the leases wait, which is safe.
+const CHANGES_MAX: usize = 64;
+
+impl Leases {
+    /// A projector without leases, and where its changes are heard.
+    pub(crate) fn new(
+        model: ReadModel,
+        partitions: u16,
+        ttl_ms: u64,
+    ) -> (Self, mpsc::Receiver<LeaseChange>) {
+        let (changes, receiver) = mpsc::channel(CHANGES_MAX);
+        let holder = Holder(uuid::Uuid::now_v7().to_string());
+        (
+            Self {
+                model,
+                partitions,
+                holder,
+                ttl_ms,
+                held: Vec::new(),
+                changes,
+            },
+            receiver,
+        )
+    }
+
+    /// Holds a fair share until `shutdown`.
+    pub(crate) async fn hold(mut self, shutdown: Shutdown) {
+        let ttl = Duration::from_millis(self.ttl_ms);
+        let mut ticks = interval(ttl / RENEWALS_PER_TTL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                () = shutdown.begun() => return self.depart().await,
+            }
+            if let Err(error) = self.keep().await {
+                tracing::warn!(%error, "leases cannot be kept, trying again");
+            }
+        }
+    }
+
+    async fn keep(&mut self) -> Result<(), ReadModelError> {
+        lease::ensure(&self.model, self.partitions).await?;
+        self.renew().await?;
+        let roster = lease::announce(&self.model, &self.holder, self.ttl_ms).await?;
+        let share = usize::from(self.partitions).div_ceil(roster.projectors.max(1));
+        for partition in roster
+            .free
+            .into_iter()
+            .take(share.saturating_sub(self.held.len()))
+        {
+            let taken = lease::take(&self.model, partition, &self.holder, self.ttl_ms).await?;
+            if let Some(checkpoint) = taken {
+                tracing::info!(%partition, sequence = %checkpoint.sequence, "partition taken");
+                self.held.push(checkpoint.lease);
+                self.tell(LeaseChange::Taken(checkpoint)).await;
+            }
+        }
+        let over = self.held.split_off(share.min(self.held.len()));
+        self.give_back(&over).await
+    }
+
+    async fn renew(&mut self) -> Result<(), ReadModelError> {
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        let kept = lease::renew(&self.model, &self.held, self.ttl_ms).await?;
+        let (held, lost): (Vec<_>, Vec<_>) =
+            self.held.iter().partition(|lease| kept.contains(lease));
+        self.held = held;
+        for lease in lost {
+            tracing::warn!(partition = %lease.partition, "partition was taken by another projector");
+            self.tell(LeaseChange::Lost(lease)).await;
+        }
+        Ok(())
+    }
+
+    async fn give_back(&self, leases: &[Lease]) -> Result<(), ReadModelError> {
+        for lease in leases {
+            tracing::info!(partition = %lease.partition, "partition given back: others share the work");
+            self.tell(LeaseChange::Lost(*lease)).await;
+        }
+        lease::release(&self.model, leases).await
+    }
+
+    async fn depart(&self) {
+        if let Err(error) = lease::depart(&self.model, &self.holder).await {
+            tracing::warn!(%error, "the others will think this projector alive for a while");
+        }
+    }
+
+    async fn tell(&self, change: LeaseChange) {
+        // Nobody listens once the projection has ended, which only a shutdown brings about.
+        let _ = self.changes.send(change).await;
+    }
+}

@@ -1,0 +1,330 @@
+//! The heart of the projector: gathers what the readers read into batches, and writes rows and checkpoints in one
+//! transaction over all held partitions, so that a small machine syncs once for all of them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use domain::{Partition, Sequence, Timestamp};
+use event_log::{Record, TraceHeaders};
+use read_model::ReadModel;
+use read_model::projections::conversations::lease::{self, Checkpoint, Lease};
+use read_model::projections::conversations::{ApplyError, Batch, Item, apply};
+use runtime::backoff::Backoff;
+use runtime::clock::Clock;
+use runtime::shutdown::Shutdown;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::timeout_at;
+use tracing::Instrument as _;
+
+use crate::leases::LeaseChange;
+use crate::progress::{Place, Progress};
+use crate::reader::{Outlet, Read, ReaderId, read};
+use crate::{ProjectorConfig, metrics, parked};
+
+/// The waits after a transaction that was lost: first and longest.
+const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// What the projection works with.
+#[derive(Debug)]
+pub(crate) struct Projection {
+    record: Record,
+    model: ReadModel,
+    progress: Progress,
+    clock: Clock,
+    outlet: Outlet,
+    reads: mpsc::Receiver<Read>,
+    changes: mpsc::Receiver<LeaseChange>,
+    batch_rows: usize,
+    batch_wait: Duration,
+    held: HashMap<Partition, Held>,
+    readers: u64,
+}
+
+/// A partition that is ours, as far as we know.
+#[derive(Debug)]
+struct Held {
+    lease: Lease,
+    written: Sequence,
+    reader: ReaderId,
+    task: AbortHandle,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Messages that are gathered for one transaction.
+#[derive(Debug, Default)]
+struct Gathered {
+    reads: BTreeMap<Partition, Vec<Read>>,
+    rows: usize,
+}
+
+/// What is told of a batch once it is written.
+struct Note {
+    stored_at: Vec<Timestamp>,
+    traces: Vec<TraceHeaders>,
+    rows: usize,
+}
+
+impl Projection {
+    pub(crate) fn new(
+        config: &ProjectorConfig,
+        record: Record,
+        model: ReadModel,
+        changes: mpsc::Receiver<LeaseChange>,
+        progress: Progress,
+    ) -> Self {
+        let (outlet, reads) = Outlet::new(config.buffer_mib);
+        Self {
+            record,
+            model,
+            progress,
+            clock: Clock::System,
+            outlet,
+            reads,
+            changes,
+            batch_rows: config.batch_rows,
+            batch_wait: config.batch_wait(),
+            held: HashMap::new(),
+            readers: 0,
+        }
+    }
+
+    /// Projects until `shutdown`, then gives the leases back.
+    pub(crate) async fn project(mut self, shutdown: Shutdown) {
+        loop {
+            tokio::select! {
+                biased;
+                () = shutdown.begun() => break,
+                Some(change) = self.changes.recv() => self.change(change),
+                Some(read) = self.reads.recv() => {
+                    let gathered = self.gather(read).await;
+                    self.write(gathered, &shutdown).await;
+                }
+            }
+        }
+        let leases: Vec<Lease> = self.held.values().map(|held| held.lease).collect();
+        self.held.clear();
+        if let Err(error) = lease::release(&self.model, &leases).await {
+            tracing::warn!(%error, "leases could not be given back: others wait until they run out");
+        }
+    }
+
+    fn change(&mut self, change: LeaseChange) {
+        match change {
+            LeaseChange::Taken(checkpoint) => {
+                let partition = checkpoint.lease.partition;
+                self.begin(checkpoint);
+                tokio::spawn(parked::retry_all(
+                    self.record.clone(),
+                    self.model.clone(),
+                    partition,
+                ));
+            }
+            LeaseChange::Lost(lease) => self.lose(lease),
+        }
+    }
+
+    /// Reads a partition on from its checkpoint, whatever was read of it before.
+    fn begin(&mut self, from: Checkpoint) {
+        self.readers += 1;
+        let reader = ReaderId(self.readers);
+        let task = tokio::spawn(read(self.record.clone(), from, reader, self.outlet.clone()));
+        let held = Held {
+            lease: from.lease,
+            written: from.sequence,
+            reader,
+            task: task.abort_handle(),
+        };
+        let partition = from.lease.partition;
+        self.progress.set(
+            partition,
+            Place {
+                written: from.sequence,
+                waiting_since: None,
+            },
+        );
+        self.held.insert(partition, held);
+    }
+
+    fn lose(&mut self, lease: Lease) {
+        if self
+            .held
+            .get(&lease.partition)
+            .is_some_and(|held| held.lease == lease)
+        {
+            self.held.remove(&lease.partition);
+            self.progress.remove(lease.partition);
+        }
+    }
+
+    /// Takes what is there after a first message, and waits a little for more unless that makes the batch full.
+    async fn gather(&mut self, first: Read) -> Gathered {
+        let mut gathered = Gathered::default();
+        let until = tokio::time::Instant::now() + self.batch_wait;
+        self.take(&mut gathered, first);
+        while gathered.rows < self.batch_rows {
+            match timeout_at(until, self.reads.recv()).await {
+                Ok(Some(read)) => self.take(&mut gathered, read),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        gathered
+    }
+
+    fn take(&self, gathered: &mut Gathered, read: Read) {
+        let of = self
+            .held
+            .iter()
+            .find(|(_, held)| held.reader == read.reader);
+        let Some((partition, _)) = of else { return };
+        self.progress.waits(*partition, read.stored_at);
+        gathered.rows += rows_of(read.item.as_ref());
+        gathered.reads.entry(*partition).or_default().push(read);
+    }
+
+    /// Writes what was gathered, however often it takes; gives up only what is not ours any more.
+    async fn write(&mut self, gathered: Gathered, shutdown: &Shutdown) {
+        let (mut batches, note) = self.batches(gathered);
+        let mut backoff = Backoff::new(RETRY_WAITS.0, RETRY_WAITS.1);
+        while !batches.is_empty() {
+            let began = Instant::now();
+            match apply(&self.model, &batches)
+                .instrument(span_of(&note))
+                .await
+            {
+                Ok(applied) => {
+                    metrics::batch(began.elapsed(), applied.events, note.stored_at.len());
+                    for parked in &applied.parked {
+                        tracing::error!(
+                            tenant.id = parked.key.tenant.as_str(),
+                            conversation.id = parked.key.conversation.as_str(),
+                            sequence = %parked.position.sequence,
+                            reason = %parked.reason,
+                            "conversation parked: its rows stay behind until it is retried"
+                        );
+                    }
+                    self.written(&batches, &note);
+                    return;
+                }
+                Err(ApplyError::Fenced(present)) => {
+                    metrics::retried("fenced");
+                    self.settle_fenced(&mut batches, &present);
+                }
+                Err(ApplyError::ReadModel(error)) => {
+                    metrics::retried("unavailable");
+                    tracing::warn!(%error, "a batch could not be written, trying again");
+                    tokio::select! {
+                        _ = backoff.wait() => {}
+                        () = shutdown.begun() => return,
+                    }
+                }
+            }
+        }
+    }
+
+    /// One batch a partition, in the order of the partitions.
+    fn batches(&self, gathered: Gathered) -> (Vec<Batch>, Note) {
+        let mut note = Note {
+            stored_at: Vec::new(),
+            traces: Vec::new(),
+            rows: gathered.rows,
+        };
+        let mut batches = Vec::with_capacity(gathered.reads.len());
+        for (partition, reads) in gathered.reads {
+            let (Some(held), Some(last)) = (self.held.get(&partition), reads.last()) else {
+                continue;
+            };
+            let last = last.sequence;
+            let mut items = Vec::with_capacity(reads.len());
+            for read in reads {
+                note.stored_at.push(read.stored_at);
+                if read.trace.traceparent.is_some() {
+                    note.traces.push(read.trace);
+                }
+                items.extend(read.item);
+            }
+            batches.push(Batch {
+                lease: held.lease,
+                previous: held.written,
+                last,
+                items,
+            });
+        }
+        (batches, note)
+    }
+
+    fn written(&mut self, batches: &[Batch], note: &Note) {
+        for batch in batches {
+            self.moved(batch.lease, batch.last);
+        }
+        let now = self.clock.now_nanos();
+        for stored_at in &note.stored_at {
+            let after = u64::try_from(now.saturating_sub(stored_at.0)).unwrap_or(0);
+            metrics::projected(Duration::from_nanos(after));
+        }
+    }
+
+    fn moved(&mut self, lease: Lease, written: Sequence) {
+        if let Some(held) = self.held.get_mut(&lease.partition) {
+            held.written = written;
+            self.progress.set(
+                lease.partition,
+                Place {
+                    written,
+                    waiting_since: None,
+                },
+            );
+        }
+    }
+
+    /// Takes the fenced batches out: one that was written although its answer was lost is done, a partition of another
+    /// epoch is another projector's, and one that stands elsewhere is read again from there.
+    fn settle_fenced(&mut self, batches: &mut Vec<Batch>, present: &[Checkpoint]) {
+        for checkpoint in present {
+            let partition = checkpoint.lease.partition;
+            let Some(place) = batches
+                .iter()
+                .position(|batch| batch.lease.partition == partition)
+            else {
+                continue;
+            };
+            let batch = batches.remove(place);
+            if checkpoint.lease != batch.lease {
+                self.lose(batch.lease);
+            } else if checkpoint.sequence == batch.last {
+                self.moved(batch.lease, batch.last);
+            } else {
+                self.begin(*checkpoint);
+            }
+        }
+    }
+}
+
+fn rows_of(item: Option<&Item>) -> usize {
+    match item {
+        Some(Item::Commit(commit)) => commit.opened.commit.events.len(),
+        Some(Item::Unreadable { .. }) | None => 1,
+    }
+}
+
+/// The span of a batch's transaction: a child of its first traced commit, linked to the others.
+fn span_of(note: &Note) -> tracing::Span {
+    let span = tracing::info_span!(
+        "projector.batch.apply",
+        commits = note.stored_at.len(),
+        rows = note.rows
+    );
+    let mut traces = note.traces.iter();
+    if let Some(first) = traces.next() {
+        runtime::telemetry::adopt(&span, |name| first.get(name));
+    }
+    for trace in traces {
+        runtime::telemetry::link(&span, |name| trace.get(name));
+    }
+    span
+}

@@ -1,0 +1,160 @@
+//! The life of a projector: connect, migrate, hold leases, project, give back.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use event_log::{Record, RecordError};
+use read_model::{ReadModel, ReadModelError};
+use runtime::admin::{Admin, AdminError};
+use runtime::backoff::Backoff;
+use runtime::clock::Clock;
+use runtime::health::{Health, Probe};
+use runtime::metrics::MetricsError;
+use runtime::shutdown::Shutdown;
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use crate::ProjectorConfig;
+use crate::leases::Leases;
+use crate::progress::Progress;
+use crate::projection::Projection;
+
+/// The waits for a database that is not there yet: first and longest.
+const MIGRATE_WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+
+/// Why a projector cannot start.
+#[derive(Debug, Error)]
+pub enum ProjectorError {
+    /// The record cannot be opened.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The read model is misconfigured, or of a schema that this program does not know.
+    #[error(transparent)]
+    ReadModel(#[from] ReadModelError),
+    /// The metrics cannot be set up.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
+    /// The operators' port cannot be bound.
+    #[error(transparent)]
+    Admin(#[from] AdminError),
+}
+
+/// A projector that works.
+#[derive(Debug, Clone, Copy)]
+pub struct Running {
+    /// Where it tells operators of itself.
+    pub admin_addr: SocketAddr,
+}
+
+/// Starts a projector; it works until `shutdown`. The record must be there; Postgres may come later, and is migrated then.
+///
+/// # Errors
+/// What it needs to start is missing or wrong.
+pub async fn start(
+    config: ProjectorConfig,
+    shutdown: &Shutdown,
+) -> Result<Running, ProjectorError> {
+    let metrics = runtime::metrics::install()?;
+    let record = Record::open(config.record.clone()).await?;
+    let model = ReadModel::connect_lazy(&config.read_model)?;
+    migrate_once(&model).await?;
+    let health = Health::new(&["nats", "postgres"]);
+    watch_health(&record, &model, &health, shutdown);
+    let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
+    let running = Running {
+        admin_addr: admin.local_addr(),
+    };
+    let work = Work {
+        config,
+        record,
+        model,
+        shutdown: shutdown.clone(),
+    };
+    shutdown.spawn(async move {
+        let admin_end = CancellationToken::new();
+        let admin_task = tokio::spawn(admin.serve(admin_end.clone()));
+        work.run().await;
+        health.drain();
+        admin_end.cancel();
+        // A panic of the operators' port is in its own log; there is nothing left to end.
+        drop(admin_task.await);
+        tracing::info!("projector ended");
+    });
+    tracing::info!(admin.addr = %running.admin_addr, "projector works");
+    Ok(running)
+}
+
+struct Work {
+    config: ProjectorConfig,
+    record: Record,
+    model: ReadModel,
+    shutdown: Shutdown,
+}
+
+impl Work {
+    async fn run(self) {
+        if !self.migrate_when_there().await {
+            return;
+        }
+        let progress = Progress::default();
+        let report =
+            progress
+                .clone()
+                .report(self.record.clone(), self.model.clone(), Clock::System);
+        self.shutdown.spawn_until_begun(report);
+        let (leases, changes) = Leases::new(
+            self.model.clone(),
+            self.record.partitions(),
+            self.config.lease_ttl_ms,
+        );
+        self.shutdown.spawn(leases.hold(self.shutdown.clone()));
+        let projection = Projection::new(&self.config, self.record, self.model, changes, progress);
+        projection.project(self.shutdown).await;
+    }
+
+    /// Migrates once the database is there; `false` when the shutdown came first, or no retry can help.
+    async fn migrate_when_there(&self) -> bool {
+        let mut backoff = Backoff::new(MIGRATE_WAITS.0, MIGRATE_WAITS.1);
+        loop {
+            match self.model.migrate().await {
+                Ok(()) => return true,
+                Err(error) if error.is_unavailable() => {
+                    tracing::warn!(%error, "waiting for the database");
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the database cannot be migrated");
+                    self.shutdown.begin();
+                    return false;
+                }
+            }
+            tokio::select! {
+                _ = backoff.wait() => {}
+                () = self.shutdown.begun() => return false,
+            }
+        }
+    }
+}
+
+/// Migrates at once where the database is there, so that a schema that is not ours is told at the start.
+async fn migrate_once(model: &ReadModel) -> Result<(), ReadModelError> {
+    match model.migrate().await {
+        Err(error) if error.is_unavailable() => {
+            tracing::warn!(%error, "the database is not there yet");
+            Ok(())
+        }
+        outcome => outcome,
+    }
+}
+
+fn watch_health(record: &Record, model: &ReadModel, health: &Health, shutdown: &Shutdown) {
+    let record = record.clone();
+    shutdown.spawn_until_begun(health.clone().probe("nats", Probe::DEFAULT, move || {
+        let record = record.clone();
+        async move { record.check().await }
+    }));
+    let model = model.clone();
+    shutdown.spawn_until_begun(health.clone().probe("postgres", Probe::DEFAULT, move || {
+        let model = model.clone();
+        async move { model.check().await }
+    }));
+}

@@ -1,0 +1,62 @@
+//! What an erasure leaves: the tombstone, and nothing that it should not.
+
+use domain::{ConversationKey, Fact, Status};
+
+use super::finding::{Finding, Kind};
+use super::recorded::RecordedCommit;
+
+/// A conversation's tombstone, where it is erased.
+pub(super) fn tombstone(commits: &[RecordedCommit]) -> Option<&RecordedCommit> {
+    let last = commits.last()?;
+    let mut events = last.opened.commit.events.iter();
+    events
+        .any(|event| event.fact == Fact::ConversationErased)
+        .then_some(last)
+}
+
+/// Checks an erased conversation. What was before its tombstone is gone, so the chain cannot be worked out; what the
+/// tombstone must not name can be seen.
+pub(super) fn check(
+    key: &ConversationKey,
+    commits: &[RecordedCommit],
+    stone: &RecordedCommit,
+) -> Vec<Finding> {
+    let commit = &stone.opened.commit;
+    let head = &commit.head;
+    let pairs = head.recent.iter().zip(head.recent.iter().skip(1));
+    let is_dense = |(commit, next): (&domain::RecentCommit, &domain::RecentCommit)| {
+        commit.last_version.next() == next.first_version
+    };
+    let names_last = head.recent.last().is_some_and(|last| last.id == commit.id);
+    let follows = head.version == commit.first_version && head.status == Status::Erased;
+    let names_nobody = head.owner.is_none()
+        && head.open_calls.is_empty()
+        && head.provider_conversation_id.is_none()
+        && head.last_response_id.is_none();
+    let rules = [
+        (
+            commits.len() == 1,
+            Kind::NotErased,
+            "commits stand beside the tombstone",
+        ),
+        (
+            names_nobody,
+            Kind::NotErased,
+            "the tombstone's head names an owner, calls or ids",
+        ),
+        (
+            follows && names_last,
+            Kind::WrongHead,
+            "the tombstone's head does not follow from it",
+        ),
+        (
+            { pairs }.all(is_dense),
+            Kind::Gap,
+            "the commits that the tombstone's head names are not dense",
+        ),
+    ];
+    let broken = rules.into_iter().filter(|(holds, ..)| !holds);
+    broken
+        .map(|(_, kind, detail)| Finding::new(kind, key, detail))
+        .collect()
+}

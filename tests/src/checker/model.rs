@@ -1,0 +1,232 @@
+//! A second, simple fold: each field is worked out from the whole history by itself, with none of the domain's code.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "each field follows from a few facts, and from no other"
+)]
+
+use domain::event::{ConversationCreated, ConversationUpdated, Role};
+use domain::head::{OpenCall, RecentCommit, Totals};
+use domain::{
+    ChainHash, ClientContext, Event, Fact, FieldChange, Head, JsonText, Label, Status, Timestamp,
+    Version,
+};
+use sha2::{Digest as _, Sha256};
+
+use super::recorded::RecordedCommit;
+
+/// How many commits a head names.
+const RECENT_COMMITS: usize = 8;
+
+/// The chain after a body.
+#[must_use]
+pub fn chain_after(previous: ChainHash, body: &[u8]) -> ChainHash {
+    ChainHash(
+        Sha256::new()
+            .chain_update(previous.0)
+            .chain_update(body)
+            .finalize()
+            .into(),
+    )
+}
+
+/// The head after a whole history; `None` unless it begins with a conversation's beginning.
+#[must_use]
+pub fn head_after(history: &[RecordedCommit]) -> Option<Head> {
+    let created = created(history)?;
+    let last = &history.last()?.opened.commit;
+    let status = status(history);
+    let erased = status == Status::Erased;
+    let unless_erased = |label: Option<Label>| label.filter(|_| !erased);
+    Some(Head {
+        version: Version(facts(history).count().try_into().ok()?),
+        status,
+        owner: Some(created.owner.clone()).filter(|_| !erased),
+        agent: created.agent.clone(),
+        open_calls: if erased {
+            Vec::new()
+        } else {
+            open_calls(history)
+        },
+        active_run: None,
+        provider_conversation_id: unless_erased(provider_conversation_id(history)),
+        last_response_id: unless_erased(last_response_id(history)),
+        totals: totals(history),
+        chain: history.iter().fold(ChainHash::default(), |chain, commit| {
+            chain_after(chain, &commit.opened.body)
+        }),
+        recorded_at: last.recorded_at,
+        last_event_at: last_event_at(history)?,
+        recent: recent(history),
+    })
+}
+
+/// The title after a whole history.
+#[must_use]
+pub fn title(history: &[RecordedCommit]) -> Option<String> {
+    let set = last_change(
+        history,
+        |created| created.title.clone(),
+        |updated| updated.title.clone(),
+    );
+    set.filter(|_| status(history) != Status::Erased)
+}
+
+/// The metadata after a whole history.
+#[must_use]
+pub fn metadata(history: &[RecordedCommit]) -> Option<JsonText> {
+    let set = last_change(
+        history,
+        |created| created.metadata.clone(),
+        |updated| updated.metadata.clone(),
+    );
+    set.filter(|_| status(history) != Status::Erased)
+}
+
+/// Where the client was when the conversation began.
+#[must_use]
+pub fn client_context(history: &[RecordedCommit]) -> ClientContext {
+    created(history)
+        .map(|created| created.client_context.clone())
+        .unwrap_or_default()
+}
+
+fn events(history: &[RecordedCommit]) -> impl Iterator<Item = (&RecordedCommit, &Event)> {
+    history.iter().flat_map(|commit| {
+        commit
+            .opened
+            .commit
+            .events
+            .iter()
+            .map(move |event| (commit, event))
+    })
+}
+
+fn facts(history: &[RecordedCommit]) -> impl Iterator<Item = &Fact> {
+    events(history).map(|(_, event)| &event.fact)
+}
+
+fn created(history: &[RecordedCommit]) -> Option<&ConversationCreated> {
+    match facts(history).next()? {
+        Fact::ConversationCreated(created) => Some(created),
+        _ => None,
+    }
+}
+
+fn status(history: &[RecordedCommit]) -> Status {
+    let told = facts(history).filter_map(|fact| match fact {
+        Fact::ConversationArchived => Some(Status::Archived),
+        Fact::ConversationRestored => Some(Status::Active),
+        Fact::ConversationErased => Some(Status::Erased),
+        _ => None,
+    });
+    told.last().unwrap_or(Status::Active)
+}
+
+fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {
+    let numbered: Vec<(u64, &Fact)> = (1..).zip(facts(history)).collect();
+    let is_answered = |version: u64, call: &domain::CallId| {
+        numbered.iter().any(|(at, fact)| {
+            *at > version && matches!(fact, Fact::ToolReturned(result) if result.call_id == *call)
+        })
+    };
+    let calls = numbered.iter().filter_map(|(version, fact)| match fact {
+        Fact::ToolCalled(call) if !is_answered(*version, &call.call_id) => Some(OpenCall {
+            call_id: call.call_id.clone(),
+            tool_name: call.tool_name.clone(),
+            version: Version(*version),
+        }),
+        _ => None,
+    });
+    calls.collect()
+}
+
+fn provider_conversation_id(history: &[RecordedCommit]) -> Option<Label> {
+    last_change(
+        history,
+        |created| created.provider_conversation_id.clone(),
+        |updated| updated.provider_conversation_id.clone(),
+    )
+}
+
+fn last_response_id(history: &[RecordedCommit]) -> Option<Label> {
+    let told = facts(history).filter_map(|fact| match fact {
+        Fact::MessageAppended(message) if message.role == Role::Assistant => {
+            message.provider_response_id.clone().map(Some)
+        }
+        Fact::ConversationUpdated(updated) => updated.last_response_id.clone().map(value),
+        _ => None,
+    });
+    told.last().flatten()
+}
+
+fn totals(history: &[RecordedCommit]) -> Totals {
+    let mut totals = Totals {
+        commits: history.len().try_into().unwrap_or(u64::MAX),
+        ..Totals::default()
+    };
+    for fact in facts(history) {
+        let Fact::MessageAppended(message) = fact else {
+            continue;
+        };
+        let usage = message.usage.unwrap_or_default();
+        totals.messages += 1;
+        totals.input_tokens += usage.input_tokens;
+        totals.output_tokens += usage.output_tokens;
+        totals.cached_tokens += usage.cached_tokens;
+    }
+    totals
+}
+
+fn last_event_at(history: &[RecordedCommit]) -> Option<Timestamp> {
+    let times = events(history).map(|(commit, event)| {
+        let recorded_at = commit.opened.commit.recorded_at;
+        event.occurred_at.unwrap_or(recorded_at).min(recorded_at)
+    });
+    times.max()
+}
+
+fn recent(history: &[RecordedCommit]) -> Vec<RecentCommit> {
+    let from = history.len().saturating_sub(RECENT_COMMITS);
+    let mut recent: Vec<RecentCommit> = history.iter().skip(from).map(remembered).collect();
+    if let Some(last) = recent.last_mut() {
+        last.sequence = None;
+    }
+    recent
+}
+
+fn remembered(stored: &RecordedCommit) -> RecentCommit {
+    let commit = &stored.opened.commit;
+    let more = u64::try_from(commit.events.len())
+        .unwrap_or(u64::MAX)
+        .saturating_sub(1);
+    RecentCommit {
+        id: commit.id,
+        request_digest: commit.request_digest,
+        first_version: commit.first_version,
+        last_version: Version(commit.first_version.0 + more),
+        sequence: Some(stored.position.sequence),
+        recorded_at: commit.recorded_at,
+    }
+}
+
+/// The value that the last event gave a field which the beginning sets or leaves empty, and an update may change.
+fn last_change<T>(
+    history: &[RecordedCommit],
+    at_first: impl Fn(&ConversationCreated) -> Option<T>,
+    later: impl Fn(&ConversationUpdated) -> Option<FieldChange<T>>,
+) -> Option<T> {
+    let told = facts(history).filter_map(|fact| match fact {
+        Fact::ConversationCreated(created) => Some(at_first(created)),
+        Fact::ConversationUpdated(updated) => later(updated).map(value),
+        _ => None,
+    });
+    told.last().flatten()
+}
+
+fn value<T>(change: FieldChange<T>) -> Option<T> {
+    match change {
+        FieldChange::Set(value) => Some(value),
+        FieldChange::Clear => None,
+    }
+}

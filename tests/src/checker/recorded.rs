@@ -1,0 +1,99 @@
+//! The record, read to its end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use domain::{ConversationKey, Partition, Position, Sequence};
+use event_log::Record;
+use futures::StreamExt as _;
+use tokio::time::timeout;
+use wire::commit::Opened;
+
+/// How long the next message of a partition may take that is known to be there.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A commit in its place.
+#[derive(Debug, Clone)]
+pub struct RecordedCommit {
+    /// Where it stands.
+    pub position: Position,
+    /// The commit, its events' bytes and its body.
+    pub opened: Opened,
+}
+
+/// Every commit of the record, by the conversation that its subject names, in the order of the streams.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// How many partitions there are.
+    pub partitions: u16,
+    /// The commits of each conversation.
+    pub conversations: BTreeMap<ConversationKey, Vec<RecordedCommit>>,
+}
+
+impl Recorded {
+    /// Reads all partitions, up to what they hold now.
+    ///
+    /// # Errors
+    /// The record does not answer in time, or holds a message that is no commit.
+    pub async fn read(record: &Record) -> anyhow::Result<Self> {
+        let mut recorded = Self {
+            partitions: record.partitions(),
+            conversations: BTreeMap::new(),
+        };
+        for partition in 0..record.partitions() {
+            recorded
+                .read_partition(record, Partition(partition))
+                .await?;
+        }
+        Ok(recorded)
+    }
+
+    async fn read_partition(
+        &mut self,
+        record: &Record,
+        partition: Partition,
+    ) -> anyhow::Result<()> {
+        let bounds = record.bounds_of(partition).await?;
+        if bounds.first > bounds.last {
+            return Ok(());
+        }
+        let mut messages = record.follow(partition, Sequence(0));
+        loop {
+            let next = timeout(MESSAGE_TIMEOUT, messages.next()).await;
+            let Some(followed) = next.with_context(|| format!("partition {partition} stalls"))?
+            else {
+                bail!("partition {partition} ended");
+            };
+            let message = followed?.message;
+            let stored = message.open()?;
+            let commit = RecordedCommit {
+                position: stored.position,
+                opened: stored.opened,
+            };
+            self.conversations
+                .entry(message.key)
+                .or_default()
+                .push(commit);
+            // The last sequence is never a hole: an erasure keeps the last commit of its conversation.
+            if stored.position.sequence >= bounds.last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How many commits there are.
+    #[must_use]
+    pub fn commits(&self) -> usize {
+        self.conversations.values().map(Vec::len).sum()
+    }
+
+    /// How many events there are.
+    #[must_use]
+    pub fn events(&self) -> usize {
+        let commits = self.conversations.values().flatten();
+        commits
+            .map(|commit| commit.opened.commit.events.len())
+            .sum()
+    }
+}

@@ -1,0 +1,134 @@
+//! gRPC clients of a stack that carry a bearer token.
+
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Request, Status};
+use tonic_health::pb::health_client::HealthClient;
+use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
+use wire::proto::read::v1::read_service_client::ReadServiceClient;
+use wire::proto::write::v1::write_service_client::WriteServiceClient;
+
+/// The largest answer that a test takes, in bytes.
+const ANSWER_BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// A channel on which every call carries the token.
+pub type Authenticated = InterceptedService<Channel, Bearer>;
+/// The write service.
+pub type Writer = WriteServiceClient<Authenticated>;
+/// The read service.
+pub type Reader = ReadServiceClient<Authenticated>;
+/// The registry service.
+pub type Registrar = RegistryServiceClient<Authenticated>;
+
+/// Adds headers to every call.
+#[derive(Debug, Clone, Default)]
+pub struct Bearer {
+    headers: Vec<(&'static str, MetadataValue<Ascii>)>,
+}
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        for (name, value) in &self.headers {
+            request.metadata_mut().insert(*name, value.clone());
+        }
+        Ok(request)
+    }
+}
+
+/// Somebody who calls a stack. Connections open with the first call, and again after a loss.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    writer: Channel,
+    gateway: Channel,
+    bearer: Bearer,
+}
+
+impl Caller {
+    /// A caller of the writer and the gateway at these URLs. Needs a tokio runtime.
+    #[must_use]
+    pub fn new(writer_url: &str, gateway_url: &str, token: &str) -> Self {
+        let nobody = Self {
+            writer: channel(writer_url),
+            gateway: channel(gateway_url),
+            bearer: Bearer::default(),
+        };
+        nobody.with_token(token)
+    }
+
+    /// The same connections, under another token.
+    #[must_use]
+    pub fn with_token(&self, token: &str) -> Self {
+        self.with_header("authorization", &format!("Bearer {token}"))
+    }
+
+    /// The same connections, with one more header.
+    ///
+    /// # Panics
+    /// When the value is none of a header's.
+    #[must_use]
+    pub fn with_header(&self, name: &'static str, value: &str) -> Self {
+        let mut caller = self.clone();
+        caller.bearer.headers.retain(|(known, _)| *known != name);
+        caller.bearer.headers.push((name, value.parse().expect("a header's value")));
+        caller
+    }
+
+    /// The same caller at another writer.
+    #[must_use]
+    pub fn with_writer(&self, writer_url: &str) -> Self {
+        Self { writer: channel(writer_url), ..self.clone() }
+    }
+
+    /// The same connections, without a token.
+    #[must_use]
+    pub fn without_token(&self) -> Self {
+        Self { bearer: Bearer::default(), ..self.clone() }
+    }
+
+    /// The write service.
+    #[must_use]
+    pub fn write(&self) -> Writer {
+        WriteServiceClient::new(self.authenticated(&self.writer))
+            .max_decoding_message_size(ANSWER_BYTES_MAX)
+    }
+
+    /// The write service over a connection of the test's own making.
+    #[must_use]
+    pub fn write_over(&self, writer: &Channel) -> Writer {
+        WriteServiceClient::new(self.authenticated(writer))
+    }
+
+    /// The registry service.
+    #[must_use]
+    pub fn registry(&self) -> Registrar {
+        RegistryServiceClient::new(self.authenticated(&self.writer))
+    }
+
+    /// The read service.
+    #[must_use]
+    pub fn read(&self) -> Reader {
+        ReadServiceClient::new(self.authenticated(&self.gateway))
+            .max_decoding_message_size(ANSWER_BYTES_MAX)
+    }
+
+    fn authenticated(&self, channel: &Channel) -> Authenticated {
+        InterceptedService::new(channel.clone(), self.bearer.clone())
+    }
+}
+
+/// The health service at a URL.
+#[must_use]
+pub fn health(url: &str) -> HealthClient<Channel> {
+    HealthClient::new(channel(url))
+}
+
+/// A connection to a URL that opens with the first call.
+///
+/// # Panics
+/// When it is no URL.
+#[must_use]
+pub fn channel(url: &str) -> Channel {
+    Endpoint::from_shared(url.to_owned()).expect("a URL").tcp_nodelay(true).connect_lazy()
+}

@@ -1,0 +1,97 @@
+//! A collector of traces, as one stands at the border of the system: takes OTLP over gRPC and keeps the spans.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
+    TraceService, TraceServiceServer,
+};
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTraceServiceRequest, ExportTraceServiceResponse,
+};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::Server;
+use tonic::{Request, Response, Status};
+
+use crate::eventually::{PATIENCE, eventually};
+
+/// A collector that listens. Dropped, it ends.
+#[derive(Debug)]
+pub struct Collector {
+    endpoint: String,
+    spans: Spans,
+    serving: JoinHandle<()>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Spans(Arc<Mutex<Vec<Span>>>);
+
+impl Collector {
+    /// Starts one on a free port.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
+        let spans = Spans::default();
+        let service = TraceServiceServer::new(spans.clone());
+        let serving = tokio::spawn(async move {
+            let incoming = TcpListenerStream::new(listener);
+            let served = Server::builder().add_service(service).serve_with_incoming(incoming);
+            served.await.expect("a collector that serves");
+        });
+        Self { endpoint, spans, serving }
+    }
+
+    /// Where processes send their spans.
+    #[must_use]
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// Waits for a span, and returns the first that fits.
+    ///
+    /// # Panics
+    /// When none comes in time; `what` names it, and the names of those that came are shown.
+    pub async fn span(&self, what: &str, fits: impl Fn(&Span) -> bool) -> Span {
+        let names = || {
+            let spans = self.spans.lock();
+            let mut names: Vec<String> = spans.iter().map(|span| span.name.clone()).collect();
+            names.dedup();
+            names
+        };
+        let find = || self.spans.lock().iter().find(|span| fits(span)).cloned();
+        let waiting = eventually(what, || std::future::ready(find()));
+        match tokio::time::timeout(PATIENCE / 2, waiting).await {
+            Ok(span) => span,
+            Err(_) => panic!("{what} is not among {:?}", names()),
+        }
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Spans {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Span>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[tonic::async_trait]
+impl TraceService for Spans {
+    async fn export(
+        &self,
+        request: Request<ExportTraceServiceRequest>,
+    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
+        let scopes = request.into_inner().resource_spans.into_iter().flat_map(|of| of.scope_spans);
+        self.lock().extend(scopes.flat_map(|scope| scope.spans));
+        Ok(Response::new(ExportTraceServiceResponse::default()))
+    }
+}

@@ -1,0 +1,117 @@
+//! Events as callers write them, in few words.
+
+use wire::proto::event::v1 as proto;
+use wire::proto::event::v1::event::Fact;
+use wire::proto::read::v1::RecordedEvent;
+
+/// An event with this fact, and nothing else.
+#[must_use]
+pub fn event(fact: Fact) -> proto::Event {
+    proto::Event { fact: Some(fact), ..proto::Event::default() }
+}
+
+/// A message of one text.
+#[must_use]
+pub fn message(role: proto::Role, text: impl Into<String>) -> proto::Event {
+    event(Fact::MessageAppended(proto::MessageAppended {
+        role: role.into(),
+        parts: vec![text_part(text)],
+        ..proto::MessageAppended::default()
+    }))
+}
+
+/// What the user says.
+#[must_use]
+pub fn user(text: impl Into<String>) -> proto::Event {
+    message(proto::Role::User, text)
+}
+
+/// What the assistant says.
+#[must_use]
+pub fn assistant(text: impl Into<String>) -> proto::Event {
+    message(proto::Role::Assistant, text)
+}
+
+/// A call of the tool `search`.
+#[must_use]
+pub fn call(call_id: &str, input_json: &str) -> proto::Event {
+    event(Fact::ToolCalled(proto::ToolCalled {
+        call_id: call_id.to_owned(),
+        tool_name: "search".to_owned(),
+        input_json: input_json.to_owned(),
+        ..proto::ToolCalled::default()
+    }))
+}
+
+/// The result of a call.
+#[must_use]
+pub fn result(call_id: &str, output_json: &str) -> proto::Event {
+    event(Fact::ToolReturned(proto::ToolReturned {
+        call_id: call_id.to_owned(),
+        output: Some(proto::tool_returned::Output::OutputJson(output_json.to_owned())),
+        ..proto::ToolReturned::default()
+    }))
+}
+
+/// A note of the system's.
+#[must_use]
+pub fn note(text: &str) -> proto::Event {
+    event(Fact::SystemNoted(proto::SystemNoted {
+        topic: "test".to_owned(),
+        text: text.to_owned(),
+    }))
+}
+
+/// An error.
+#[must_use]
+pub fn error(message: &str) -> proto::Event {
+    event(Fact::ErrorOccurred(proto::ErrorOccurred {
+        error_type: "rate_limit".to_owned(),
+        message: message.to_owned(),
+    }))
+}
+
+/// A part that is a text.
+#[must_use]
+pub fn text_part(text: impl Into<String>) -> proto::Part {
+    proto::Part { kind: Some(proto::part::Kind::Text(text.into())) }
+}
+
+/// An anonymous session as an owner.
+#[must_use]
+pub fn session(id: &str) -> proto::Owner {
+    proto::Owner { kind: Some(proto::owner::Kind::SessionId(id.to_owned())) }
+}
+
+/// A user as an owner.
+#[must_use]
+pub fn user_owner(id: &str) -> proto::Owner {
+    proto::Owner { kind: Some(proto::owner::Kind::UserId(id.to_owned())) }
+}
+
+/// The fact of a recorded event.
+///
+/// # Panics
+/// When it has none.
+#[must_use]
+pub fn fact(recorded: &RecordedEvent) -> &Fact {
+    let fact = recorded.event.as_ref().and_then(|event| event.fact.as_ref());
+    fact.expect("an event with a fact")
+}
+
+/// The texts of a recorded message, one after the other; `None` for any other event.
+#[must_use]
+pub fn text_of(recorded: &RecordedEvent) -> Option<String> {
+    let Fact::MessageAppended(message) = fact(recorded) else { return None };
+    Some(text_of_parts(&message.parts))
+}
+
+/// The texts among parts, one after the other.
+#[must_use]
+pub fn text_of_parts(parts: &[proto::Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match &part.kind {
+        Some(proto::part::Kind::Text(text)) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}

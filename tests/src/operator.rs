@@ -1,0 +1,120 @@
+//! The operator of a stack: tenants, agents, tokens.
+
+use domain::{Label, Timestamp};
+use event_log::registry::{NewServiceToken, Scope, Scopes};
+use event_log::{Record, Registry};
+use runtime::clock::Clock;
+use tonic::Code;
+use wire::proto::operate::v1 as proto;
+
+use crate::agent::Agent;
+use crate::client::{Caller, Registrar};
+use crate::servers::Servers;
+use crate::settings;
+
+/// A caller that may change the registry.
+#[derive(Debug, Clone)]
+pub struct Operator {
+    caller: Caller,
+}
+
+/// The first token of all, with every scope, straight into the registry: no service could make it.
+pub(crate) async fn bootstrap(servers: &Servers) -> String {
+    let record = Record::create(settings::record(servers)).await.expect("a record");
+    let registry = Registry::open(&record).await.expect("a registry");
+    let token = NewServiceToken {
+        display_name: Label::parse("operator").expect("a label"),
+        scopes: Scopes::from_iter([Scope::Append, Scope::Read, Scope::Operate]),
+        tenant: None,
+    };
+    let now = Timestamp(Clock::System.now_nanos());
+    let (_, secret) = registry.create_service_token(token, now).await.expect("a token");
+    secret.reveal().to_owned()
+}
+
+impl Operator {
+    /// An operator with this caller's token.
+    #[must_use]
+    pub fn new(caller: Caller) -> Self {
+        Self { caller }
+    }
+
+    /// Who calls.
+    #[must_use]
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// The registry service.
+    #[must_use]
+    pub fn registry(&self) -> Registrar {
+        self.caller.registry()
+    }
+
+    /// Makes a tenant, unless it is there.
+    ///
+    /// # Panics
+    /// When the registry refuses.
+    pub async fn tenant(&self, tenant: &str) {
+        let request =
+            proto::CreateTenantRequest { tenant_id: tenant.to_owned(), ..Default::default() };
+        match self.registry().create_tenant(request).await {
+            Ok(_) => {}
+            Err(status) => assert_eq!(status.code(), Code::AlreadyExists, "{status:?}"),
+        }
+    }
+
+    /// Makes an agent of a tenant, which is made too unless it is there, with a token for appending and reading that is
+    /// bound to the tenant.
+    ///
+    /// # Panics
+    /// When the registry refuses.
+    pub async fn agent(&self, tenant: &str, agent: &str) -> Agent {
+        self.tenant(tenant).await;
+        let request = proto::CreateAgentRequest {
+            tenant_id: tenant.to_owned(),
+            agent_id: agent.to_owned(),
+            ..Default::default()
+        };
+        self.registry().create_agent(request).await.expect("a new agent");
+        let token = self.token(&[proto::Scope::Append, proto::Scope::Read], tenant).await;
+        Agent::new(self.caller.with_token(&token.secret), agent)
+    }
+
+    /// Makes a token with these scopes; bound to a tenant unless that is empty.
+    ///
+    /// # Panics
+    /// When the registry refuses.
+    pub async fn token(&self, scopes: &[proto::Scope], tenant: &str) -> Token {
+        let request = proto::CreateServiceTokenRequest {
+            display_name: "a test".to_owned(),
+            scopes: scopes.iter().map(|scope| (*scope).into()).collect(),
+            tenant_id: tenant.to_owned(),
+        };
+        let made = self.registry().create_service_token(request).await.expect("a token");
+        let made = made.into_inner();
+        Token {
+            id: made.service_token.expect("a token").service_token_id,
+            secret: made.secret,
+        }
+    }
+
+    /// Ends a token.
+    ///
+    /// # Panics
+    /// When the registry refuses.
+    pub async fn revoke(&self, token: &Token) {
+        let request =
+            proto::RevokeServiceTokenRequest { service_token_id: token.id.clone() };
+        self.registry().revoke_service_token(request).await.expect("a revoked token");
+    }
+}
+
+/// A service token as its maker sees it, this once.
+#[derive(Debug, Clone)]
+pub struct Token {
+    /// Its id.
+    pub id: String,
+    /// Itself.
+    pub secret: String,
+}

@@ -1,0 +1,131 @@
+//! The settings of a test's roles: the same for tasks and for real processes, which get them as environment variables.
+
+use std::time::Duration;
+
+use event_log::RecordConfig;
+use gateway::GatewayConfig;
+use projector::ProjectorConfig;
+use read_model::ReadModelConfig;
+use serde::Serialize;
+use serde_json::Value;
+use writer::WriterConfig;
+
+use crate::port;
+use crate::servers::Servers;
+
+/// How long one call of the record may take: short, so that tests of its loss are.
+const RECORD_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A part that a process plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Takes writes.
+    Writer,
+    /// Fills the read model.
+    Projector,
+    /// Answers reads.
+    Gateway,
+}
+
+impl Role {
+    /// The subcommand that plays it.
+    #[must_use]
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::Writer => "writer",
+            Self::Projector => "projector",
+            Self::Gateway => "gateway",
+        }
+    }
+}
+
+/// The settings of every role of one stack; a test may change them before it starts one.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The writer's.
+    pub writer: WriterConfig,
+    /// The projector's.
+    pub projector: ProjectorConfig,
+    /// The gateway's.
+    pub gateway: GatewayConfig,
+    /// More variables for real processes, such as those of telemetry.
+    pub variables: Vec<(String, String)>,
+}
+
+impl Settings {
+    /// For roles on these servers, each on ports of its own.
+    #[must_use]
+    pub fn on(servers: &Servers) -> Self {
+        let mut settings = Self {
+            writer: WriterConfig::default(),
+            projector: ProjectorConfig::default(),
+            gateway: GatewayConfig::default(),
+            variables: Vec::new(),
+        };
+        settings.writer.record = record(servers);
+        settings.projector.record = record(servers);
+        settings.gateway.record = record(servers);
+        let read_model = ReadModelConfig::new(servers.database_url());
+        settings.writer.read_model = read_model.clone();
+        settings.projector.read_model = read_model.clone();
+        settings.gateway.read_model = read_model;
+        settings.with_ports_of_its_own()
+    }
+
+    /// The same on other ports: for one more of a role.
+    #[must_use]
+    pub fn with_ports_of_its_own(mut self) -> Self {
+        self.writer.grpc.addr = port::free();
+        self.writer.admin_addr = port::free();
+        self.projector.admin_addr = port::free();
+        self.gateway.grpc.addr = port::free();
+        self.gateway.admin_addr = port::free();
+        self
+    }
+
+    /// The settings of a role as the variables of its process.
+    #[must_use]
+    pub fn variables_of(&self, role: Role) -> Vec<(String, String)> {
+        let mut variables = match role {
+            Role::Writer => flatten(&self.writer),
+            Role::Projector => flatten(&self.projector),
+            Role::Gateway => flatten(&self.gateway),
+        };
+        variables.extend(self.variables.iter().cloned());
+        variables
+    }
+}
+
+/// How the record of these servers is reached.
+#[must_use]
+pub fn record(servers: &Servers) -> RecordConfig {
+    RecordConfig {
+        monitor_url: Some(servers.nats().monitor_url()),
+        request_timeout_ms: u64::try_from(RECORD_TIMEOUT.as_millis()).unwrap_or(u64::MAX),
+        ..RecordConfig::new(servers.nats().url())
+    }
+}
+
+fn flatten(config: &impl Serialize) -> Vec<(String, String)> {
+    let mut variables = Vec::new();
+    let config = serde_json::to_value(config).expect("settings that can be written");
+    flatten_into("HANSARD", &config, &mut variables);
+    variables
+}
+
+fn flatten_into(name: &str, value: &Value, variables: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(section) => {
+            for (key, value) in section {
+                let separator = if name == "HANSARD" { "_" } else { "__" };
+                let name = format!("{name}{separator}{}", key.to_ascii_uppercase());
+                flatten_into(&name, value, variables);
+            }
+        }
+        Value::Null => {}
+        Value::String(text) => variables.push((name.to_owned(), text.clone())),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+            variables.push((name.to_owned(), value.to_string()));
+        }
+    }
+}

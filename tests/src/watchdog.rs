@@ -1,0 +1,45 @@
+//! A shell beside each child that kills it when the test dies, however it dies.
+//!
+//! Its stdin is a pipe whose other end only the test holds: the system closes it with the test's last breath.
+
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
+
+/// Reads a process id, waits for the end of the pipe, kills.
+const SCRIPT: &str = r#"read -r pid || exit 0; while read -r _; do :; done; kill -s KILL "$pid""#;
+
+/// The child starts only once its watchdog knows its process id, so that no moment of the test's death leaves it behind.
+pub(crate) const GATE: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
+
+/// Dropped: ends without touching the child.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    shell: Child,
+}
+
+impl Watchdog {
+    pub(crate) fn start() -> Self {
+        let shell = Command::new("/bin/sh")
+            .args(["-c", SCRIPT])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a shell");
+        Self { shell }
+    }
+
+    /// Names the child; said once.
+    pub(crate) fn watch(&mut self, pid: u32) {
+        let stdin = self.shell.stdin.as_mut().expect("a pipe");
+        writeln!(stdin, "{pid}").expect("a watchdog");
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        // Killed before its pipe closes, so that it never takes our goodbye for our death.
+        let _ended_by_itself = self.shell.kill();
+        let _collected = self.shell.wait();
+    }
+}

@@ -1,0 +1,56 @@
+//! What readers are told is the same from the tail and from rows.
+
+use tests::checker::{Recorded, check_alike, check_readings};
+
+use crate::ground::{Ground, Victim};
+use crate::judgement::{conclude, judge, projected, read, report};
+use crate::strike::seed;
+use crate::workload::Workload;
+
+/// Acknowledgements before the projectors end, and after.
+const ACKNOWLEDGED: usize = 300;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contexts_from_rows_and_from_the_tail_are_alike() {
+    let mut ground = Ground::start().await;
+    let load = Workload::start(&ground, seed()).await;
+    load.acknowledged(ACKNOWLEDGED).await;
+    ground.kill(Victim::Projectors);
+    load.acknowledged(ACKNOWLEDGED).await;
+    let tried = load.finish().await;
+
+    let from_tail = read(&ground, &tried).await;
+    ground.revive(Victim::Projectors).await;
+    let record = ground.record().await;
+    projected(&mut ground, &record).await;
+    let from_rows = read(&ground, &tried).await;
+
+    let recorded = Recorded::read(&record).await.expect("the record");
+    let mut findings = check_alike(&from_tail, &from_rows);
+    findings.extend(check_readings(&recorded, &from_tail));
+    let events = |readings: &[tests::checker::Reading], of: fn(&Counts) -> u32| -> u32 {
+        readings
+            .iter()
+            .filter_map(|reading| reading.context.report.as_ref())
+            .map(of)
+            .sum()
+    };
+    let tail = events(&from_tail, |counts| counts.events_from_tail);
+    let rows = events(&from_rows, |counts| counts.events_from_rows);
+    let left = events(&from_rows, |counts| counts.events_from_tail);
+    let report = report(
+        "contexts from the tail and from rows",
+        &tried,
+        &recorded,
+        findings,
+    )
+    .with("conversations read twice", from_tail.len())
+    .with("events from the tail, projectors dead", tail)
+    .with("events from rows, projectors back", rows);
+    conclude(&report, &tried);
+    assert!(tail > 0 && rows > 0, "both sources were read");
+    assert_eq!(left, 0, "nothing is left to the tail once all is projected");
+    judge(&mut ground, "after both projectors were dead", &tried, &[]).await;
+}
+
+type Counts = wire::proto::read::v1::ContextReport;

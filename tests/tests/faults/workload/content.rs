@@ -1,0 +1,190 @@
+//! What is said: events of every kind, sizes around the bound of compression, and what is hard to keep.
+
+use domain::event::{
+    ConversationCreated, ConversationUpdated, ErrorOccurred, MessageAppended, Role, SystemNoted,
+    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+};
+use domain::{
+    AgentId, CallId, ClientContext, CommitId, EventId, Fact, FieldChange, JsonText, Label,
+    NewEvent, Owner, Part, SessionId, Timestamp, ToolName, UserId,
+};
+use rand::rngs::StdRng;
+use rand::{Rng as _, RngExt as _};
+use tests::checker::Asked;
+use uuid::{Builder, Uuid};
+
+/// Age of the keys that the record's duplicate window has forgotten, in milliseconds.
+const OLD_KEY_AGE_MS: u64 = 20 * 60 * 1_000;
+
+/// A key: most of the present, some without a time, some of long ago.
+pub(crate) fn key(rng: &mut StdRng) -> CommitId {
+    let mut bytes = [0; 10];
+    rng.fill_bytes(&mut bytes);
+    let (seconds, nanos) = uuid::Timestamp::now(uuid::NoContext).to_unix();
+    let now_ms = seconds * 1_000 + u64::from(nanos) / 1_000_000;
+    CommitId(match rng.random_range(0..10) {
+        0 => Uuid::from_u128(rng.random()),
+        1 => Builder::from_unix_timestamp_millis(now_ms - OLD_KEY_AGE_MS, &bytes).into_uuid(),
+        _ => Builder::from_unix_timestamp_millis(now_ms, &bytes).into_uuid(),
+    })
+}
+
+/// Some messages, notes and errors.
+pub(crate) fn some_events(rng: &mut StdRng) -> Vec<NewEvent> {
+    let count = rng.random_range(1..=4);
+    (0..count).map(|_| some_event(rng)).collect()
+}
+
+/// A request for the given facts, whatever the version.
+pub(crate) fn asked(facts: impl IntoIterator<Item = Fact>) -> Asked {
+    Asked {
+        events: facts.into_iter().map(plain).collect(),
+        expected: None,
+    }
+}
+
+/// A beginning.
+pub(crate) fn created(rng: &mut StdRng, agent: &str) -> Fact {
+    let owner = match rng.random_range(0..2) {
+        0 => Owner::User(UserId::parse(format!("user {}", rng.random_range(0..9))).unwrap()),
+        _ => {
+            Owner::Session(SessionId::parse(format!("session {}", rng.random_range(0..9))).unwrap())
+        }
+    };
+    let told = rng.random_bool(0.5);
+    Fact::ConversationCreated(ConversationCreated {
+        agent: AgentId::parse(agent).unwrap(),
+        owner,
+        title: told.then(|| "Früher Titel".to_owned()),
+        metadata: told.then(|| json(r#"{"b": 1.50, "a": 1e3}"#)),
+        client_context: ClientContext {
+            locale: told.then(|| "de-AT".to_owned()),
+            ..ClientContext::default()
+        },
+        provider_conversation_id: told.then(|| label("thread-1")),
+    })
+}
+
+/// A change of some of the fields.
+pub(crate) fn updated(rng: &mut StdRng) -> Fact {
+    let change = |rng: &mut StdRng| rng.random_range(0..3);
+    Fact::ConversationUpdated(ConversationUpdated {
+        title: match change(rng) {
+            0 => Some(FieldChange::Clear),
+            _ => Some(FieldChange::Set(format!(
+                "Titel {}",
+                rng.random_range(0..99)
+            ))),
+        },
+        metadata: match change(rng) {
+            0 => None,
+            1 => Some(FieldChange::Clear),
+            _ => Some(FieldChange::Set(json(r#"{"z":[1, 2]}"#))),
+        },
+        provider_conversation_id: (change(rng) == 0).then(|| FieldChange::Set(label("thread-2"))),
+        last_response_id: (change(rng) == 0).then_some(FieldChange::Clear),
+    })
+}
+
+/// A call of a tool.
+pub(crate) fn called(call: &str) -> Fact {
+    Fact::ToolCalled(ToolCalled {
+        call_id: CallId::parse(call).unwrap(),
+        tool_name: ToolName::parse("search").unwrap(),
+        input: json(r#"{ "query" : "x" }"#),
+        model: Some(label("model-1")),
+        provider_response_id: None,
+        signature: Some("sig".to_owned()),
+    })
+}
+
+/// A result, which names its tool or leaves it out.
+pub(crate) fn returned(rng: &mut StdRng, call: &str) -> Fact {
+    Fact::ToolReturned(ToolReturned {
+        call_id: CallId::parse(call).unwrap(),
+        tool_name: rng
+            .random_bool(0.5)
+            .then(|| ToolName::parse("search").unwrap()),
+        output: match rng.random_range(0..2) {
+            0 => ToolOutput::Json(json("null")),
+            _ => ToolOutput::Parts(vec![Part::Text("found\0it".to_owned())]),
+        },
+        outcome: if rng.random_bool(0.8) {
+            ToolOutcome::Succeeded
+        } else {
+            ToolOutcome::Failed
+        },
+    })
+}
+
+fn some_event(rng: &mut StdRng) -> NewEvent {
+    let fact = match rng.random_range(0..10) {
+        0 => Fact::SystemNoted(SystemNoted {
+            topic: None,
+            text: some_text(rng),
+        }),
+        1 => Fact::ErrorOccurred(ErrorOccurred {
+            error_type: label("timeout"),
+            message: some_text(rng),
+        }),
+        2..6 => said(rng, Role::User),
+        _ => said(rng, Role::Assistant),
+    };
+    NewEvent {
+        id: rng
+            .random_bool(0.2)
+            .then(|| EventId(Uuid::from_u128(rng.random()))),
+        // Microseconds and nanoseconds, long ago and in the future: the record may not be led by it.
+        occurred_at: rng
+            .random_bool(0.3)
+            .then(|| Timestamp(rng.random_range(-1..4_000_000_000_000_000_000))),
+        metadata: rng.random_bool(0.2).then(|| json(r#"{"seen":true}"#)),
+        fact,
+    }
+}
+
+fn said(rng: &mut StdRng, role: Role) -> Fact {
+    let is_model = role == Role::Assistant;
+    Fact::MessageAppended(MessageAppended {
+        role,
+        parts: vec![Part::Text(some_text(rng))],
+        author: None,
+        model: is_model.then(|| label("model-1")),
+        provider_response_id: (is_model && rng.random_bool(0.5))
+            .then(|| label(&format!("response-{}", rng.random_range(0..999)))),
+        finish_reason: is_model.then(|| label("stop")),
+        usage: is_model.then(|| Usage {
+            input_tokens: rng.random_range(0..9_000),
+            output_tokens: rng.random_range(0..900),
+            cached_tokens: rng.random_range(0..90),
+            reasoning_tokens: 0,
+        }),
+    })
+}
+
+/// A few words, or enough of them for compression; U+0000 among them now and then.
+fn some_text(rng: &mut StdRng) -> String {
+    let words = match rng.random_range(0..10) {
+        0 => 400,
+        _ => rng.random_range(1..20),
+    };
+    let word = |_| ["what", "a\0b", "Straße", "日本", "yes"][rng.random_range(0..5)];
+    (0..words).map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn plain(fact: Fact) -> NewEvent {
+    NewEvent {
+        id: None,
+        occurred_at: None,
+        metadata: None,
+        fact,
+    }
+}
+
+fn json(text: &str) -> JsonText {
+    JsonText::parse(text).unwrap()
+}
+
+fn label(text: &str) -> Label {
+    Label::parse(text).unwrap()
+}

@@ -1,0 +1,124 @@
+//! What was tried, as it happens: calls as they are settled, and counts to wait for.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use domain::{CommitId, ConversationKey, Version};
+use tests::checker::{Asked, Call, Outcome, Pipelined, Seen};
+
+/// A command that is not settled yet.
+#[derive(Debug, Clone)]
+pub(crate) struct Pending {
+    pub(crate) key: CommitId,
+    pub(crate) conversation: ConversationKey,
+    pub(crate) asked: Asked,
+    pub(crate) invoked: Duration,
+    pub(crate) tries: u32,
+    pub(crate) pipelined: Option<Pipelined>,
+}
+
+/// The journal of one test; shared by all of its clients.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    started: Instant,
+    calls: Mutex<Vec<Call>>,
+    seen: Mutex<Vec<Seen>>,
+    acknowledged: AtomicUsize,
+    unanswered: AtomicUsize,
+    unread: AtomicUsize,
+    streams: AtomicU64,
+    stopped: AtomicBool,
+}
+
+impl Journal {
+    pub(crate) fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            calls: Mutex::default(),
+            seen: Mutex::default(),
+            acknowledged: AtomicUsize::default(),
+            unanswered: AtomicUsize::default(),
+            unread: AtomicUsize::default(),
+            streams: AtomicU64::default(),
+            stopped: AtomicBool::default(),
+        }
+    }
+
+    /// The time since the test began.
+    pub(crate) fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// A command's last answer came.
+    pub(crate) fn settle(&self, pending: Pending, outcome: Outcome) {
+        if matches!(outcome, Outcome::Committed(_)) {
+            self.acknowledged.fetch_add(1, Ordering::Relaxed);
+        }
+        self.calls.lock().unwrap().push(Call {
+            key: pending.key,
+            conversation: pending.conversation,
+            asked: pending.asked,
+            invoked: pending.invoked,
+            settled: self.now(),
+            tries: pending.tries,
+            pipelined: pending.pipelined,
+            outcome,
+        });
+    }
+
+    /// A try came to nothing that settles its command.
+    pub(crate) fn note_unanswered(&self) {
+        self.unanswered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A fresh read was answered.
+    pub(crate) fn note_read(&self, conversation: ConversationKey, invoked: Duration, version: u64) {
+        let version = Version(version);
+        self.seen.lock().unwrap().push(Seen {
+            conversation,
+            invoked,
+            version,
+        });
+    }
+
+    /// A fresh read failed.
+    pub(crate) fn note_unread(&self) {
+        self.unread.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A number for a new stream of commands.
+    pub(crate) fn next_stream(&self) -> u64 {
+        self.streams.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How many commands have been acknowledged.
+    pub(crate) fn acknowledged(&self) -> usize {
+        self.acknowledged.load(Ordering::Relaxed)
+    }
+
+    /// How many tries came to nothing.
+    pub(crate) fn unanswered(&self) -> usize {
+        self.unanswered.load(Ordering::Relaxed)
+    }
+
+    /// How many fresh reads failed.
+    pub(crate) fn unread(&self) -> usize {
+        self.unread.load(Ordering::Relaxed)
+    }
+
+    /// Asks every client to end once what it has sent is settled.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Everything that was tried, and told to fresh readers.
+    pub(crate) fn take(&self) -> (Vec<Call>, Vec<Seen>) {
+        let calls = std::mem::take(&mut *self.calls.lock().unwrap());
+        (calls, std::mem::take(&mut *self.seen.lock().unwrap()))
+    }
+}

@@ -1,0 +1,127 @@
+//! A caller that writes in volume: many commands under way on one stream, to several conversations.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tests::checker::{Asked, Pipelined};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_stream::wrappers::ReceiverStream;
+use wire::proto::write::v1::append_stream_response::Outcome as Told;
+use wire::proto::write::v1::{AppendStreamRequest, AppendStreamResponse, CommitResult};
+
+use super::client::Client;
+use super::content;
+use super::journal::Pending;
+use super::reply::{Reply, reply};
+use super::request::Request;
+
+/// Commands under way on a stream.
+const WINDOW: usize = 16;
+/// How long the next answer may take before the stream counts as broken.
+const ANSWER_LIMIT: Duration = Duration::from_secs(8);
+
+/// Writes to `conversations`, which are there, until it is told to stop.
+pub(crate) async fn lane(mut client: Client, conversations: Vec<String>) {
+    while client.goes_on() {
+        let stream = Stream {
+            number: client.doors.journal.next_stream(),
+            sent: 0,
+            under_way: HashMap::new(),
+            open: Vec::new(),
+        };
+        let open = stream.carry(&mut client, &conversations).await;
+        client.turn();
+        for pending in open {
+            client.settle(pending).await;
+        }
+    }
+}
+
+/// One stream, and the commands on it.
+struct Stream {
+    number: u64,
+    sent: u64,
+    under_way: HashMap<u64, Pending>,
+    open: Vec<Pending>,
+}
+
+impl Stream {
+    /// Sends until there is a reason to stop; what is not settled by then.
+    async fn carry(mut self, client: &mut Client, conversations: &[String]) -> Vec<Pending> {
+        let (requests, outgoing) = mpsc::channel(WINDOW);
+        self.fill(client, conversations, &requests).await;
+        let opened = client
+            .caller()
+            .write()
+            .append_stream(ReceiverStream::new(outgoing))
+            .await;
+        if let Ok(answers) = opened {
+            let mut answers = answers.into_inner();
+            while !self.under_way.is_empty() {
+                let Ok(Ok(Some(answer))) = timeout(ANSWER_LIMIT, answers.message()).await else {
+                    break;
+                };
+                self.take(client, answer);
+                if self.open.is_empty() {
+                    self.fill(client, conversations, &requests).await;
+                }
+            }
+        }
+        if !self.under_way.is_empty() {
+            client.doors.journal.note_unanswered();
+        }
+        self.open.extend(self.under_way.into_values());
+        self.open
+    }
+
+    async fn fill(
+        &mut self,
+        client: &mut Client,
+        conversations: &[String],
+        requests: &mpsc::Sender<AppendStreamRequest>,
+    ) {
+        while self.under_way.len() < WINDOW && client.goes_on() {
+            self.sent += 1;
+            let asked = Asked {
+                events: content::some_events(&mut client.rng),
+                expected: None,
+            };
+            let conversation =
+                &conversations[usize::try_from(self.sent).unwrap() % conversations.len()];
+            let place = Pipelined {
+                stream: self.number,
+                place: self.sent,
+            };
+            let mut pending = client.begin(conversation, asked, Some(place));
+            pending.tries = 1;
+            let command = Request::of(&pending, &client.doors.agent).command();
+            self.under_way.insert(self.sent, pending);
+            let request = AppendStreamRequest {
+                correlation_id: self.sent,
+                command,
+            };
+            if requests.send(request).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, client: &Client, answer: AppendStreamResponse) {
+        let pending = self
+            .under_way
+            .remove(&answer.correlation_id)
+            .expect("an answer to a command");
+        let told: Result<CommitResult, _> = match answer.outcome.expect("an outcome") {
+            Told::Result(result) => Ok(result),
+            Told::Error(error) => Err(error.into()),
+        };
+        match reply(pending.key, told, client.doors.record) {
+            Reply::Settled(outcome) => client.doors.journal.settle(pending, outcome),
+            Reply::Open => {
+                client.doors.journal.note_unanswered();
+                self.open.push(pending);
+            }
+        }
+    }
+}

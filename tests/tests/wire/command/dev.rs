@@ -1,0 +1,94 @@
+//! `hansard dev`: from an empty folder to the context of a real conversation, and again in no time.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use tests::agent::Agent;
+use tests::chitchat;
+use tests::client::Caller;
+use tests::eventually::eventually;
+use tests::process::Process;
+use tests::program;
+use wire::proto::read::v1 as proto;
+use wire::proto::read::v1::list_conversations_request::Filter;
+
+/// How many conversations the test imports.
+const CONVERSATIONS: usize = 20;
+/// How long a second start may take, in a build without optimisation on a busy machine; released builds take 5 s.
+const AGAIN_WITHIN: Duration = Duration::from_secs(20);
+
+fn arguments(folder: &Path, base: u16) -> Vec<String> {
+    let text = |text: &str| text.to_owned();
+    vec![
+        text("dev"),
+        text("--import"),
+        CONVERSATIONS.to_string(),
+        text("--data-dir"),
+        folder.display().to_string(),
+        text("--port-base"),
+        base.to_string(),
+    ]
+}
+
+/// The word after `name` on the line that begins with it; `None` until it is there.
+fn told<'a>(log: &'a str, name: &str) -> Option<&'a str> {
+    let line = log.lines().find_map(|line| line.trim_start().strip_prefix(name))?;
+    line.split_whitespace().next()
+}
+
+fn variable<'a>(log: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = log.split_once(&format!("{name}="))?;
+    rest.split_whitespace().next()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn once_then_again_then_for_good() {
+    let home = tests::folder::enterable();
+    let data = home.path().join("data");
+    let base = tests::port::free().port();
+    let once: Vec<String> =
+        arguments(&data, base).into_iter().chain(["--once".to_owned()]).collect();
+    let first = program!().run(&once, &[]).await;
+    assert_eq!(first.code, Some(0), "{first:?}");
+    assert!(first.stdout.contains("What a model would read"), "{first:?}");
+    let started = Instant::now();
+    let again = program!().run(&once, &[]).await;
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(started.elapsed() < AGAIN_WITHIN, "{:?}", started.elapsed());
+    assert_eq!(again.stdout, first.stdout);
+
+    let arguments = arguments(&data, base);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut process = Process::start(&program!(), &arguments, &[]);
+    let log = eventually("the addresses", || {
+        let log = process.log();
+        std::future::ready(log.contains("Ctrl-C stops everything").then_some(log))
+    })
+    .await;
+    let (writer, gateway) = (told(&log, "writer"), told(&log, "gateway"));
+    let token = variable(&log, "HANSARD_TOKEN").expect("a token");
+    let caller = Caller::new(writer.expect("a writer"), gateway.expect("a gateway"), token);
+    check_transcripts(&Agent::new(caller, "demo")).await;
+    process.signal(Signal::INT);
+    assert_eq!(process.ended().await.code(), Some(0));
+}
+
+/// Two imports made each conversation once, as the data set has it.
+async fn check_transcripts(demo: &Agent) {
+    let request = proto::ListConversationsRequest {
+        agent_id: demo.id().to_owned(),
+        filter: Some(Filter::WholeAgent(proto::WholeAgent {})),
+        ..Default::default()
+    };
+    let listed = eventually("the imported conversations", || async {
+        let listed = demo.conversations(request.clone()).await;
+        (listed.len() == CONVERSATIONS).then_some(listed)
+    })
+    .await;
+    let sources: Vec<_> = chitchat::transcripts().await.into_values().collect();
+    for conversation in listed {
+        let events = demo.events(demo.list_request(&conversation.conversation_id)).await;
+        assert!(sources.contains(&chitchat::transcript_of(&events)));
+    }
+}

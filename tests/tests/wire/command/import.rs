@@ -1,0 +1,105 @@
+//! `hansard import`: bad lines are told by number and stop nothing; run twice, nothing doubles.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tests::agent::Agent;
+use tests::events::{fact, text_of};
+use tests::program;
+use tests::program::Ended;
+use tests::stack::{Setup, Stack};
+use wire::proto::event::v1::event::Fact;
+use wire::proto::operate::v1::Scope;
+use wire::proto::read::v1 as proto;
+use wire::proto::read::v1::list_conversations_request::Filter;
+
+const LINES: &str = r#"{"id":"one","user":"ada","title":"First","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi \u0000 é"},{"role":"assistant","content":"Hello"}]}
+{"messages": oops
+{"id":"two","session":"s1","messages":[{"role":"user","content":"Weather?"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"weather","arguments":"{\"city\": \"Oslo\",  \"n\":1.10}"}}]},{"role":"tool","tool_call_id":"c1","content":"{\"t\": -3.0}"},{"role":"assistant","content":"Cold."}]}
+
+{"id":"three","messages":[{"role":"tool","tool_call_id":"never","content":"x"}]}
+{"id":"four","messages":[{"role":"nobody","content":"x"}]}
+{"id":"five","messages":[{"role":"user","content":"last"}]}
+"#;
+
+async fn import(stack: &Stack, agent: &Agent, file: &Path) -> Ended {
+    let token = stack.operator().await.token(&[Scope::Append], "").await.secret;
+    let variables = [
+        ("HANSARD_TOKEN".to_owned(), token),
+        ("HANSARD_WRITER_URL".to_owned(), stack.writer.grpc_url()),
+        ("HANSARD_AGENT".to_owned(), agent.id().to_owned()),
+    ];
+    program!().run([Path::new("import"), file, Path::new("--json")], &variables).await
+}
+
+async fn conversations(agent: &Agent, count: usize) -> Vec<proto::Conversation> {
+    let request = proto::ListConversationsRequest {
+        agent_id: agent.id().to_owned(),
+        filter: Some(Filter::WholeAgent(proto::WholeAgent {})),
+        ..Default::default()
+    };
+    let mut found = tests::eventually::eventually("the imported conversations", || async {
+        let found = agent.conversations(request.clone()).await;
+        (found.len() == count).then_some(found)
+    })
+    .await;
+    found.sort_by_key(|conversation| conversation.version);
+    found
+}
+
+fn summary(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_lines_are_told_and_the_others_kept_once() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chats.jsonl");
+    std::fs::write(&file, LINES).unwrap();
+    let first = import(&stack, &agent, &file).await;
+    assert_eq!(first.code, Some(3), "{first:?}");
+    for line in ["2", "5", "6"] {
+        assert!(first.stderr.contains(&format!("line {line}")), "no line {line} in {}", first.stderr);
+    }
+    for line in ["1", "3", "4", "7"] {
+        assert!(!first.stderr.contains(&format!("line {line}:")), "{}", first.stderr);
+    }
+    let told = summary(&first);
+    assert_eq!((&told["conversations"], &told["refused"]), (&3.into(), &3.into()));
+    assert_eq!((&told["messages"], &told["already_there"]), (&8.into(), &0.into()));
+    // The fifth line has one message, the first three, the second four.
+    let found = conversations(&agent, 3).await;
+    let versions: Vec<u64> = found.iter().map(|conversation| conversation.version).collect();
+    assert_eq!(versions, [2, 4, 5]);
+    assert_eq!(found[1].title, "First");
+    let events = agent.events(agent.list_request(&found[1].conversation_id)).await;
+    let texts: Vec<String> = events.iter().filter_map(text_of).collect();
+    assert_eq!(texts, ["Be brief.", "Hi \0 é", "Hello"]);
+    let events = agent.events(agent.list_request(&found[2].conversation_id)).await;
+    let Fact::ToolCalled(call) = fact(&events[2]) else { panic!("{events:?}") };
+    assert_eq!(call.input_json, r#"{"city": "Oslo",  "n":1.10}"#);
+
+    let again = import(&stack, &agent, &file).await;
+    assert_eq!(again.code, Some(3), "{again:?}");
+    let told = summary(&again);
+    assert_eq!((&told["already_there"], &told["commits"]), (&3.into(), &0.into()));
+    assert_eq!(conversations(&agent, 3).await, found);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_is_let_in_nowhere_says_so() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chats.jsonl");
+    std::fs::write(&file, LINES).unwrap();
+    let stranger = Agent::new(agent.caller().clone(), "nobody");
+    let ended = import(&stack, &stranger, &file).await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("AGENT_NOT_FOUND"), "{}", ended.stderr);
+    let missing = import(&stack, &agent, &folder.path().join("none.jsonl")).await;
+    assert_eq!(missing.code, Some(1), "{missing:?}");
+    assert!(missing.stderr.contains("none.jsonl"), "{}", missing.stderr);
+}

@@ -1,0 +1,5 @@
+//! The command line, as real processes.
+
+mod configuration;
+mod dev;
+mod import;

@@ -1,0 +1,11 @@
+//! The system over the wire. Folders mirror the gRPC services, files their methods; `service` is what every role has,
+//! `command` is the command line.
+
+#![cfg(test)]
+
+mod command;
+mod operate;
+mod read;
+mod real_data;
+mod service;
+mod write;

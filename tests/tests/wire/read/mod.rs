@@ -1,0 +1,10 @@
+//! `hansard.read.v1.ReadService`.
+
+mod assemble_context;
+mod bad_fields;
+mod freshness;
+mod list_conversations;
+mod list_events;
+mod tokens;
+mod verbatim;
+mod watch_conversation;

@@ -1,0 +1,105 @@
+//! `grpc.health.v1` and `/readyz` tell the truth about NATS and Postgres, also of their return.
+
+use futures::StreamExt as _;
+use tests::admin;
+use tests::client::health;
+use tests::eventually::{eventually, within};
+use tests::node::Node;
+use tests::stack::Setup;
+use tonic::{Code, Status};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+
+async fn status(url: &str, service: &str) -> Result<ServingStatus, Status> {
+    let request = HealthCheckRequest { service: service.to_owned() };
+    Ok(health(url).check(request).await?.into_inner().status())
+}
+
+/// Waits until the whole process says so, and its HTTP port with it.
+async fn becomes(node: &Node, expected: ServingStatus) {
+    let (url, addr) = (node.grpc_url(), node.admin_addr());
+    eventually(&format!("{expected:?} at {url}"), || async {
+        let seen = status(&url, "").await.ok()?;
+        (seen == expected).then_some(())
+    })
+    .await;
+    let is_ready = expected == ServingStatus::Serving;
+    eventually("/readyz", || async { (admin::is_ready(addr).await == is_ready).then_some(()) }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_service_is_named_and_no_other() {
+    let stack = Setup::tasks().start().await;
+    let (writer, gateway) = (stack.writer.grpc_url(), stack.gateway.grpc_url());
+    for (url, service) in [
+        (&writer, ""),
+        (&writer, "hansard.write.v1.WriteService"),
+        (&writer, "hansard.operate.v1.RegistryService"),
+        (&gateway, ""),
+        (&gateway, "hansard.read.v1.ReadService"),
+    ] {
+        assert_eq!(status(url, service).await.expect(service), ServingStatus::Serving, "{service}");
+    }
+    for (url, service) in
+        [(&writer, "hansard.read.v1.ReadService"), (&gateway, "hansard.write.v1.WriteService")]
+    {
+        assert_eq!(status(url, service).await.expect_err(service).code(), Code::NotFound);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nats_goes_away_and_returns() {
+    let mut stack = Setup::tasks().start().await;
+    stack.servers.nats_mut().kill();
+    for node in [&stack.writer, &stack.gateway] {
+        becomes(node, ServingStatus::NotServing).await;
+    }
+    let page = admin::get(stack.writer.admin_addr(), "/readyz").await.expect("a page");
+    assert!(page.body.contains("nats"), "{}", page.body);
+    let projector = stack.projector.admin_addr();
+    eventually("a projector that is not ready", || async {
+        (!admin::is_ready(projector).await).then_some(())
+    })
+    .await;
+    assert_eq!(admin::get(projector, "/livez").await.expect("a page").status, 200);
+    stack.servers.nats_mut().restart().await.expect("nats-server");
+    for node in [&stack.writer, &stack.gateway] {
+        becomes(node, ServingStatus::Serving).await;
+    }
+    stack.projector.ready().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_goes_away_and_returns() {
+    let mut stack = Setup::tasks().with_own_postgres().start().await;
+    stack.servers.postgres_mut().kill();
+    becomes(&stack.gateway, ServingStatus::NotServing).await;
+    // Appending needs no Postgres, so the writer stays.
+    assert_eq!(status(&stack.writer.grpc_url(), "").await.expect("health"), ServingStatus::Serving);
+    let projector = stack.projector.admin_addr();
+    eventually("a projector that is not ready", || async {
+        (!admin::is_ready(projector).await).then_some(())
+    })
+    .await;
+    stack.servers.postgres_mut().restart().await.expect("Postgres");
+    becomes(&stack.gateway, ServingStatus::Serving).await;
+    stack.projector.ready().await;
+}
+
+/// Who watches the health is told each change.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_is_told_of_loss_and_return() {
+    let mut stack = Setup::tasks().start().await;
+    let request = HealthCheckRequest { service: "hansard.read.v1.ReadService".to_owned() };
+    let watch = health(&stack.gateway.grpc_url()).watch(request).await;
+    let mut watch = watch.expect("a watch").into_inner();
+    let mut next = async || {
+        let told = within("a change of the health", watch.next()).await.expect("no end");
+        told.expect("no failure").status()
+    };
+    assert_eq!(next().await, ServingStatus::Serving);
+    stack.servers.nats_mut().pause();
+    assert_eq!(next().await, ServingStatus::NotServing);
+    stack.servers.nats_mut().resume();
+    assert_eq!(next().await, ServingStatus::Serving);
+}

@@ -1,0 +1,121 @@
+//! NATS is gone or silent: `UNAVAILABLE` with a word on when to try again, within the deadline; then all is as before,
+//! without a restart.
+
+use std::time::{Duration, Instant};
+
+use tests::agent::{Agent, Outcome};
+use tests::errors::{check_failure, check_unavailable};
+use tests::events::user;
+use tests::eventually::eventually;
+use tests::stack::{Setup, Stack};
+use tonic::{Code, Request};
+use uuid::Uuid;
+use wire::proto::write::v1::AppendEventsRequest;
+
+/// The server's own bound on unary calls, with room for a busy machine.
+const ANSWER_WITHIN: Duration = Duration::from_secs(12);
+
+fn keyed(agent: &Agent) -> AppendEventsRequest {
+    let mut request = agent.append_request("c", vec![user("while away")]);
+    if let Some(target) = &mut request.target {
+        target.idempotency_key = Uuid::now_v7().to_string();
+    }
+    request
+}
+
+async fn timed<T>(call: impl Future<Output = T>) -> T {
+    let started = Instant::now();
+    let answer = call.await;
+    assert!(started.elapsed() < ANSWER_WITHIN, "{:?}", started.elapsed());
+    answer
+}
+
+async fn check_away(agent: &Agent, request: &AppendEventsRequest) {
+    let appended = timed(agent.try_append(request.clone())).await;
+    check_unavailable("append", appended, "RECORD_UNAVAILABLE");
+    let created = timed(agent.try_create(agent.create_request(""))).await;
+    check_unavailable("create", created, "RECORD_UNAVAILABLE");
+    let target = agent.read_target("c");
+    let got = timed(agent.try_get(target.clone())).await;
+    check_unavailable("get", got, "RECORD_UNAVAILABLE");
+    let context = timed(agent.try_context(target, 5)).await;
+    check_unavailable("context", context, "RECORD_UNAVAILABLE");
+    let events = timed(agent.try_events(agent.list_request("c"))).await;
+    check_unavailable("events", events, "RECORD_UNAVAILABLE");
+    // The rows need no record.
+    let eventual = agent.try_get(agent.eventual_target("c")).await.expect("the rows");
+    assert_eq!(eventual.conversation.expect("a conversation").version, 2);
+}
+
+/// The same request under the same key, until it is answered; then it is there once.
+async fn check_recovers(agent: &Agent, request: &AppendEventsRequest) {
+    let outcome: Outcome = eventually("an answered retry", || async {
+        match agent.try_append(request.clone()).await {
+            Err(status) if status.code() == Code::Unavailable => None,
+            outcome => Some(outcome),
+        }
+    })
+    .await;
+    assert_eq!(outcome.expect("a commit").version, 3);
+    eventually("a fresh read", || async {
+        let answer = agent.try_get(agent.read_target("c")).await.ok()?;
+        (answer.conversation?.version == 3).then_some(())
+    })
+    .await;
+    agent.projected("c", 3).await;
+}
+
+async fn prepared() -> (Stack, Agent) {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    agent.append("c", vec![user("before")]).await;
+    agent.projected("c", 2).await;
+    (stack, agent)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_and_started_again() {
+    let (mut stack, agent) = prepared().await;
+    let request = keyed(&agent);
+    stack.servers.nats_mut().kill();
+    check_away(&agent, &request).await;
+    stack.servers.nats_mut().restart().await.expect("nats-server");
+    check_recovers(&agent, &request).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_and_awake_again() {
+    let (mut stack, agent) = prepared().await;
+    let request = keyed(&agent);
+    stack.servers.nats_mut().pause();
+    check_away(&agent, &request).await;
+    stack.servers.nats_mut().resume();
+    check_recovers(&agent, &request).await;
+}
+
+/// A caller who waits less long than the services would is answered in time all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deadline_that_passes() {
+    let (mut stack, agent) = prepared().await;
+    stack.servers.nats_mut().pause();
+    let deadline = Duration::from_millis(500);
+    let in_time = |started: Instant| {
+        assert!(started.elapsed() < deadline * 4, "{:?}", started.elapsed());
+    };
+    let mut append = Request::new(keyed(&agent));
+    append.set_timeout(deadline);
+    let started = Instant::now();
+    let outcome = agent.caller().write().append_events(append).await;
+    in_time(started);
+    check_failure("append", outcome, (Code::DeadlineExceeded, "", ""));
+    let target = Some(agent.read_target("c"));
+    let mut get = Request::new(wire::proto::read::v1::GetConversationRequest { target });
+    get.set_timeout(deadline);
+    let started = Instant::now();
+    let outcome = agent.caller().read().get_conversation(get).await;
+    in_time(started);
+    check_unavailable("get", outcome, "RECORD_UNAVAILABLE");
+    stack.servers.nats_mut().resume();
+    eventually("a read in time", || async { agent.try_get(agent.read_target("c")).await.ok() }).await;
+}

@@ -1,0 +1,202 @@
+//! `AppendStream`: volume, order within a conversation, errors for one command alone, and no caller in another's way.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use tests::agent::Agent;
+use tests::errors::Failure;
+use tests::events::{call, result, text_of, user};
+use tests::eventually::{eventually, within};
+use tests::stack::{Setup, Stack};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+use tonic::transport::Endpoint;
+use wire::proto::event::v1::Event;
+use wire::proto::write::v1 as proto;
+use wire::proto::write::v1::append_stream_request::Command;
+use wire::proto::write::v1::append_stream_response::Outcome;
+
+/// HTTP/2's own default, which this client's library raises to 2 MiB.
+const ANSWER_WINDOW_BYTES: u32 = 64 * 1_024;
+
+/// A stream that the test sends into, one command at a time.
+struct Open {
+    commands: mpsc::Sender<proto::AppendStreamRequest>,
+    answers: Streaming<proto::AppendStreamResponse>,
+}
+
+impl Open {
+    async fn of(agent: &Agent) -> Self {
+        let (commands, receiver) = mpsc::channel(16);
+        let answers = agent.caller().write().append_stream(ReceiverStream::new(receiver)).await;
+        Self { commands, answers: answers.expect("a stream").into_inner() }
+    }
+
+    async fn send(&self, correlation_id: u64, command: Command) {
+        let request = proto::AppendStreamRequest { correlation_id, command: Some(command) };
+        within("room in the stream", self.commands.send(request)).await.expect("an open stream");
+    }
+
+    async fn answer(&mut self) -> (u64, Result<proto::CommitResult, Failure>) {
+        let answer = within("an answer", self.answers.next()).await.expect("an open stream");
+        let answer = answer.expect("no failure of the stream");
+        match answer.outcome.expect("an outcome") {
+            Outcome::Result(result) => (answer.correlation_id, Ok(result)),
+            Outcome::Error(error) => (answer.correlation_id, Err(error.into())),
+        }
+    }
+}
+
+fn create(agent: &Agent, id: &str) -> Command {
+    Command::CreateConversation(agent.create_request(id))
+}
+
+fn append(agent: &Agent, id: &str, events: Vec<Event>) -> Command {
+    Command::AppendEvents(agent.append_request(id, events))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_commands_keep_their_order_in_each_conversation() {
+    const CONVERSATIONS: u64 = 50;
+    const COMMANDS: u64 = 10_000;
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let sender = agent.clone();
+    let commands = (0..COMMANDS).map(move |number| {
+        let id = format!("c{}", number % CONVERSATIONS);
+        let command = match number < CONVERSATIONS {
+            true => create(&sender, &id),
+            false => append(&sender, &id, vec![user(number.to_string())]),
+        };
+        proto::AppendStreamRequest { correlation_id: number, command: Some(command) }
+    });
+    let answers = agent.caller().write().append_stream(tokio_stream::iter(commands)).await;
+    let mut answers = answers.expect("a stream").into_inner();
+    let mut seen: HashMap<u64, proto::CommitResult> = HashMap::new();
+    while let Some(answer) = within("an answer", answers.next()).await {
+        let answer = answer.expect("no failure of the stream");
+        let Some(Outcome::Result(result)) = answer.outcome else { panic!("{answer:?}") };
+        let again = seen.insert(answer.correlation_id, result);
+        assert!(again.is_none(), "two answers to {}", answer.correlation_id);
+    }
+    assert_eq!(seen.len(), usize::try_from(COMMANDS).unwrap());
+    for (number, result) in &seen {
+        assert_eq!(result.version, number / CONVERSATIONS + 1, "{number}");
+        assert_eq!(result.conversation_id, format!("c{}", number % CONVERSATIONS));
+    }
+    for conversation in 0..CONVERSATIONS {
+        let events = agent.events(agent.list_request(&format!("c{conversation}"))).await;
+        let said: Vec<u64> =
+            events.iter().filter_map(|event| text_of(event)?.parse().ok()).collect();
+        let sent: Vec<u64> = (1..COMMANDS / CONVERSATIONS)
+            .map(|round| round * CONVERSATIONS + conversation)
+            .collect();
+        assert_eq!(said, sent, "c{conversation}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_command_ends_nothing_but_itself() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let commands = [
+        (create(&agent, "c"), "", 1),
+        (append(&agent, "c", Vec::new()), "NO_EVENTS", 0),
+        (append(&agent, "c", vec![call("1", "{")]), "INVALID_JSON", 0),
+        (append(&agent, "c", vec![call("1", "{}")]), "", 2),
+        (append(&agent, "none", vec![user("x")]), "CONVERSATION_NOT_FOUND", 0),
+        (append(&agent, "c", vec![result("1", "1"), result("1", "2")]), "TOOL_CALL_NOT_OPEN", 0),
+        (create(&agent, "c"), "CONVERSATION_EXISTS", 0),
+        (append(&agent, "c", vec![result("1", "1")]), "", 3),
+    ];
+    let mut stream = Open::of(&agent).await;
+    for (number, (command, reason, version)) in (0..).zip(commands) {
+        stream.send(number, command).await;
+        let (correlation_id, outcome) = stream.answer().await;
+        assert_eq!(correlation_id, number);
+        match outcome {
+            Ok(result) => assert_eq!((result.version, ""), (version, reason), "{number}"),
+            Err(failure) => assert_eq!(failure.reason, reason, "{number}: {failure:?}"),
+        }
+    }
+    let empty = proto::AppendStreamRequest { correlation_id: 99, command: None };
+    stream.commands.send(empty).await.expect("an open stream");
+    let (correlation_id, outcome) = stream.answer().await;
+    let failure = outcome.expect_err("no command");
+    assert_eq!((correlation_id, failure.reason.as_str()), (99, "FIELD_MISSING"));
+    assert_eq!(failure.field, "command");
+    assert_eq!(agent.version("c").await, 3);
+}
+
+/// Commands of one conversation are answered in the order sent, also when one of them fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_follows_a_failure_is_carried_out_in_order() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    let mut stream = Open::of(&agent).await;
+    for number in 0..100 {
+        let events = match number % 3 {
+            0 => vec![result("never", "1")],
+            _ => vec![user(number.to_string())],
+        };
+        stream.send(number, append(&agent, "c", events)).await;
+    }
+    let mut versions = Vec::new();
+    for _ in 0..100 {
+        let (number, outcome) = stream.answer().await;
+        assert_eq!(outcome.is_err(), number % 3 == 0, "{number}: {outcome:?}");
+        versions.extend(outcome.ok().map(|result| result.version));
+    }
+    let expected: Vec<u64> = (2..68).collect();
+    versions.sort_unstable();
+    assert_eq!(versions, expected);
+}
+
+/// A stream whose answers have little room on their way, so that few that are not read fill it.
+async fn narrow(stack: &Stack, agent: &Agent) -> Open {
+    let endpoint = Endpoint::from_shared(stack.writer.grpc_url()).expect("a URL");
+    let channel = endpoint.initial_stream_window_size(ANSWER_WINDOW_BYTES).connect_lazy();
+    let (commands, receiver) = mpsc::channel(16);
+    let mut client = agent.caller().write_over(&channel);
+    let answers = client.append_stream(ReceiverStream::new(receiver)).await;
+    Open { commands, answers: answers.expect("a stream").into_inner() }
+}
+
+/// Thousands of commands without a look at the answers; meanwhile others write to the same conversation.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_reads_no_answers_holds_nobody_else_up() {
+    const COMMANDS: u64 = 4_000;
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    let Open { commands, answers } = narrow(&stack, &agent).await;
+    let deaf = agent.clone();
+    let sending = tokio::spawn(async move {
+        for correlation_id in 0..COMMANDS {
+            let command = Some(append(&deaf, "c", vec![user("deaf")]));
+            let request = proto::AppendStreamRequest { correlation_id, command };
+            commands.send(request).await.expect("an open stream");
+        }
+    });
+    let stuck = AtomicU64::new(0);
+    eventually("a stream that is stuck", || async {
+        let version = agent.version("c").await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let is_stuck = version > 1 && agent.version("c").await == version;
+        stuck.store(version, Ordering::Relaxed);
+        is_stuck.then_some(())
+    })
+    .await;
+    assert!(stuck.into_inner() < COMMANDS && !sending.is_finished());
+    for _ in 0..20 {
+        within("another's turn", agent.append("c", vec![user("heard")])).await;
+    }
+    let answered = within("the rest", answers.count()).await;
+    within("the end of sending", sending).await.expect("everything sent");
+    assert_eq!(u64::try_from(answered).unwrap(), COMMANDS);
+    assert_eq!(agent.version("c").await, COMMANDS + 21);
+}

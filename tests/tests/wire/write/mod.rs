@@ -1,0 +1,65 @@
+//! `hansard.write.v1.WriteService`.
+
+mod append_stream;
+mod bad_events;
+mod bad_fields;
+mod bounds;
+mod idempotency;
+mod lifecycle;
+mod payload;
+mod retries;
+mod state;
+mod update_conversation;
+
+use std::fmt;
+
+use tests::agent::{Agent, Outcome};
+use wire::proto::write::v1 as proto;
+
+/// A command of any rpc.
+#[derive(Debug, Clone)]
+enum Ask {
+    Create(proto::CreateConversationRequest),
+    Append(proto::AppendEventsRequest),
+    Update(proto::UpdateConversationRequest),
+    Archive(proto::CommandTarget),
+    Restore(proto::CommandTarget),
+    Erase(proto::CommandTarget),
+}
+
+impl Ask {
+    /// Sends it by the rpc of its own.
+    async fn send(self, agent: &Agent) -> Outcome {
+        match self {
+            Self::Create(request) => agent.try_create(request).await,
+            Self::Append(request) => agent.try_append(request).await,
+            Self::Update(request) => agent.try_update(request).await,
+            Self::Archive(target) => agent.try_archive(target).await,
+            Self::Restore(target) => agent.try_restore(target).await,
+            Self::Erase(target) => agent.try_erase(target).await,
+        }
+    }
+
+    /// The same command as one of a stream, where streams take it.
+    fn in_stream(&self) -> Option<proto::append_stream_request::Command> {
+        use proto::append_stream_request::Command;
+        match self {
+            Self::Create(request) => Some(Command::CreateConversation(request.clone())),
+            Self::Append(request) => Some(Command::AppendEvents(request.clone())),
+            Self::Update(_) | Self::Archive(_) | Self::Restore(_) | Self::Erase(_) => None,
+        }
+    }
+}
+
+/// Changes a request in place, in one expression.
+pub(crate) fn with<T>(mut value: T, change: impl FnOnce(&mut T)) -> T {
+    change(&mut value);
+    value
+}
+
+/// Checks that an answer repeats an earlier one, and says so.
+#[track_caller]
+fn check_replayed(case: impl fmt::Display, again: &proto::CommitResult, first: &proto::CommitResult) {
+    let expected = proto::CommitResult { replayed: true, ..first.clone() };
+    assert_eq!(*again, expected, "{case}");
+}

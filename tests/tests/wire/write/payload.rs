@@ -1,0 +1,52 @@
+//! A commit at the payload limit of the server that keeps the record, and past it.
+
+use rand::RngExt as _;
+use tests::errors::{Failure, check_failure};
+use tests::events::user;
+use tests::stack::Setup;
+use tonic::Code::InvalidArgument;
+
+/// Small, so that the test is.
+const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
+/// How close to the limit a commit must come that is taken.
+const STEP: usize = 64;
+
+/// What the error says: the commit's size, and the limit.
+fn told(failure: &Failure) -> (usize, usize) {
+    let numbers = failure.message.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty());
+    let numbers: Vec<usize> = numbers.map(|number| number.parse().unwrap()).collect();
+    (numbers[0], numbers[1])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_at_the_limit_and_past_it() {
+    let extra = format!("max_payload: {PAYLOAD_BYTES_MAX}");
+    let stack = Setup::tasks().with_nats_lines(&extra).start().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    // Random, so that it does not compress to nothing.
+    let rng = rand::rng();
+    let letters: String =
+        rng.sample_iter(rand::distr::Alphanumeric).take(2 * PAYLOAD_BYTES_MAX).map(char::from).collect();
+    let (mut taken, mut refused) = (0, letters.len());
+    let mut nearest = None;
+    while refused - taken > STEP {
+        let length = taken.midpoint(refused);
+        let before = agent.version("c").await;
+        match agent.try_append(agent.append_request("c", vec![user(&letters[..length])])).await {
+            Ok(result) => {
+                assert_eq!(result.version, before + 1);
+                taken = length;
+            }
+            status => {
+                let expected = (InvalidArgument, "COMMIT_TOO_LARGE", "events");
+                nearest = Some(told(&check_failure("a large commit", status, expected)));
+                assert_eq!(agent.version("c").await, before);
+                refused = length;
+            }
+        }
+    }
+    let (size, limit) = nearest.expect("a refused commit");
+    assert!(size > limit && size - limit <= STEP, "{size} {limit}");
+    assert!(limit <= PAYLOAD_BYTES_MAX && limit > PAYLOAD_BYTES_MAX / 2, "{limit}");
+}
