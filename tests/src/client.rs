@@ -71,20 +71,29 @@ impl Caller {
     pub fn with_header(&self, name: &'static str, value: &str) -> Self {
         let mut caller = self.clone();
         caller.bearer.headers.retain(|(known, _)| *known != name);
-        caller.bearer.headers.push((name, value.parse().expect("a header's value")));
+        caller
+            .bearer
+            .headers
+            .push((name, value.parse().expect("a header's value")));
         caller
     }
 
     /// The same caller at another writer.
     #[must_use]
     pub fn with_writer(&self, writer_url: &str) -> Self {
-        Self { writer: channel(writer_url), ..self.clone() }
+        Self {
+            writer: channel(writer_url),
+            ..self.clone()
+        }
     }
 
     /// The same connections, without a token.
     #[must_use]
     pub fn without_token(&self) -> Self {
-        Self { bearer: Bearer::default(), ..self.clone() }
+        Self {
+            bearer: Bearer::default(),
+            ..self.clone()
+        }
     }
 
     /// The write service.
@@ -130,5 +139,8 @@ pub fn health(url: &str) -> HealthClient<Channel> {
 /// When it is no URL.
 #[must_use]
 pub fn channel(url: &str) -> Channel {
-    Endpoint::from_shared(url.to_owned()).expect("a URL").tcp_nodelay(true).connect_lazy()
+    Endpoint::from_shared(url.to_owned())
+        .expect("a URL")
+        .tcp_nodelay(true)
+        .connect_lazy()
 }

@@ -40,10 +40,16 @@ impl Collector {
         let service = TraceServiceServer::new(spans.clone());
         let serving = tokio::spawn(async move {
             let incoming = TcpListenerStream::new(listener);
-            let served = Server::builder().add_service(service).serve_with_incoming(incoming);
+            let served = Server::builder()
+                .add_service(service)
+                .serve_with_incoming(incoming);
             served.await.expect("a collector that serves");
         });
-        Self { endpoint, spans, serving }
+        Self {
+            endpoint,
+            spans,
+            serving,
+        }
     }
 
     /// Where processes send their spans.
@@ -90,7 +96,11 @@ impl TraceService for Spans {
         &self,
         request: Request<ExportTraceServiceRequest>,
     ) -> Result<Response<ExportTraceServiceResponse>, Status> {
-        let scopes = request.into_inner().resource_spans.into_iter().flat_map(|of| of.scope_spans);
+        let scopes = request
+            .into_inner()
+            .resource_spans
+            .into_iter()
+            .flat_map(|of| of.scope_spans);
         self.lock().extend(scopes.flat_map(|scope| scope.spans));
         Ok(Response::new(ExportTraceServiceResponse::default()))
     }

@@ -36,7 +36,11 @@ impl From<Status> for Failure {
             metadata.clone_from(&info.metadata);
         }
         let mut field = String::new();
-        for violation in details.bad_request().iter().flat_map(|bad| &bad.field_violations) {
+        for violation in details
+            .bad_request()
+            .iter()
+            .flat_map(|bad| &bad.field_violations)
+        {
             assert_eq!(violation.reason, reason, "{status:?}");
             assert!(!violation.description.is_empty(), "{status:?}");
             field.clone_from(&violation.field);
@@ -83,7 +87,11 @@ pub fn check_failure<T: std::fmt::Debug, E: Into<Failure>>(
         Ok(answer) => panic!("{case}: expected {expected:?}, got {answer:?}"),
         Err(failure) => failure.into(),
     };
-    let seen = (failure.code, failure.reason.as_str(), failure.field.as_str());
+    let seen = (
+        failure.code,
+        failure.reason.as_str(),
+        failure.field.as_str(),
+    );
     assert_eq!(seen, expected, "{case}: {failure:?}");
     assert!(!failure.message.is_empty(), "{case}: {failure:?}");
     failure

@@ -7,7 +7,10 @@ use wire::proto::read::v1::RecordedEvent;
 /// An event with this fact, and nothing else.
 #[must_use]
 pub fn event(fact: Fact) -> proto::Event {
-    proto::Event { fact: Some(fact), ..proto::Event::default() }
+    proto::Event {
+        fact: Some(fact),
+        ..proto::Event::default()
+    }
 }
 
 /// A message of one text.
@@ -48,7 +51,9 @@ pub fn call(call_id: &str, input_json: &str) -> proto::Event {
 pub fn result(call_id: &str, output_json: &str) -> proto::Event {
     event(Fact::ToolReturned(proto::ToolReturned {
         call_id: call_id.to_owned(),
-        output: Some(proto::tool_returned::Output::OutputJson(output_json.to_owned())),
+        output: Some(proto::tool_returned::Output::OutputJson(
+            output_json.to_owned(),
+        )),
         ..proto::ToolReturned::default()
     }))
 }
@@ -74,19 +79,25 @@ pub fn error(message: &str) -> proto::Event {
 /// A part that is a text.
 #[must_use]
 pub fn text_part(text: impl Into<String>) -> proto::Part {
-    proto::Part { kind: Some(proto::part::Kind::Text(text.into())) }
+    proto::Part {
+        kind: Some(proto::part::Kind::Text(text.into())),
+    }
 }
 
 /// An anonymous session as an owner.
 #[must_use]
 pub fn session(id: &str) -> proto::Owner {
-    proto::Owner { kind: Some(proto::owner::Kind::SessionId(id.to_owned())) }
+    proto::Owner {
+        kind: Some(proto::owner::Kind::SessionId(id.to_owned())),
+    }
 }
 
 /// A user as an owner.
 #[must_use]
 pub fn user_owner(id: &str) -> proto::Owner {
-    proto::Owner { kind: Some(proto::owner::Kind::UserId(id.to_owned())) }
+    proto::Owner {
+        kind: Some(proto::owner::Kind::UserId(id.to_owned())),
+    }
 }
 
 /// The fact of a recorded event.
@@ -95,14 +106,19 @@ pub fn user_owner(id: &str) -> proto::Owner {
 /// When it has none.
 #[must_use]
 pub fn fact(recorded: &RecordedEvent) -> &Fact {
-    let fact = recorded.event.as_ref().and_then(|event| event.fact.as_ref());
+    let fact = recorded
+        .event
+        .as_ref()
+        .and_then(|event| event.fact.as_ref());
     fact.expect("an event with a fact")
 }
 
 /// The texts of a recorded message, one after the other; `None` for any other event.
 #[must_use]
 pub fn text_of(recorded: &RecordedEvent) -> Option<String> {
-    let Fact::MessageAppended(message) = fact(recorded) else { return None };
+    let Fact::MessageAppended(message) = fact(recorded) else {
+        return None;
+    };
     Some(text_of_parts(&message.parts))
 }
 

@@ -17,7 +17,9 @@ const PARENT: &str = "/tmp";
 /// When there is none to be had.
 #[must_use]
 pub fn enterable() -> TempDir {
-    let folder = tempfile::Builder::new().prefix("hansard-").tempdir_in(Path::new(PARENT));
+    let folder = tempfile::Builder::new()
+        .prefix("hansard-")
+        .tempdir_in(Path::new(PARENT));
     let folder = folder.expect("a folder");
     fs::set_permissions(folder.path(), Permissions::from_mode(MODE)).expect("a mode");
     folder

@@ -39,7 +39,12 @@ impl Node {
     /// A role that does not run yet.
     #[must_use]
     pub fn new(role: Role, home: Home, settings: Settings) -> Self {
-        Self { role, home, settings, life: None }
+        Self {
+            role,
+            home,
+            settings,
+            life: None,
+        }
     }
 
     /// The URL of its gRPC port; the same in every life.
@@ -80,7 +85,11 @@ impl Node {
     /// # Panics
     /// When it runs already, or does not start as a task.
     pub async fn launch(&mut self) {
-        assert!(self.life.is_none(), "a {} that is not stopped", self.role.command());
+        assert!(
+            self.life.is_none(),
+            "a {} that is not stopped",
+            self.role.command()
+        );
         self.life = Some(match &self.home {
             Home::Tasks => Life::Tasks(start_tasks(self.role, self.settings.clone()).await),
             Home::Processes(program) => {
@@ -164,13 +173,19 @@ async fn start_tasks(role: Role, settings: Settings) -> Shutdown {
     let shutdown = Shutdown::new();
     match role {
         Role::Writer => {
-            writer::start(settings.writer, &shutdown).await.expect("a writer");
+            writer::start(settings.writer, &shutdown)
+                .await
+                .expect("a writer");
         }
         Role::Projector => {
-            projector::start(settings.projector, &shutdown).await.expect("a projector");
+            projector::start(settings.projector, &shutdown)
+                .await
+                .expect("a projector");
         }
         Role::Gateway => {
-            gateway::start(settings.gateway, &shutdown).await.expect("a gateway");
+            gateway::start(settings.gateway, &shutdown)
+                .await
+                .expect("a gateway");
         }
     }
     shutdown

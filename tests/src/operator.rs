@@ -20,7 +20,9 @@ pub struct Operator {
 
 /// The first token of all, with every scope, straight into the registry: no service could make it.
 pub(crate) async fn bootstrap(servers: &Servers) -> String {
-    let record = Record::create(settings::record(servers)).await.expect("a record");
+    let record = Record::create(settings::record(servers))
+        .await
+        .expect("a record");
     let registry = Registry::open(&record).await.expect("a registry");
     let token = NewServiceToken {
         display_name: Label::parse("operator").expect("a label"),
@@ -28,7 +30,10 @@ pub(crate) async fn bootstrap(servers: &Servers) -> String {
         tenant: None,
     };
     let now = Timestamp(Clock::System.now_nanos());
-    let (_, secret) = registry.create_service_token(token, now).await.expect("a token");
+    let (_, secret) = registry
+        .create_service_token(token, now)
+        .await
+        .expect("a token");
     secret.reveal().to_owned()
 }
 
@@ -56,8 +61,10 @@ impl Operator {
     /// # Panics
     /// When the registry refuses.
     pub async fn tenant(&self, tenant: &str) {
-        let request =
-            proto::CreateTenantRequest { tenant_id: tenant.to_owned(), ..Default::default() };
+        let request = proto::CreateTenantRequest {
+            tenant_id: tenant.to_owned(),
+            ..Default::default()
+        };
         match self.registry().create_tenant(request).await {
             Ok(_) => {}
             Err(status) => assert_eq!(status.code(), Code::AlreadyExists, "{status:?}"),
@@ -76,8 +83,13 @@ impl Operator {
             agent_id: agent.to_owned(),
             ..Default::default()
         };
-        self.registry().create_agent(request).await.expect("a new agent");
-        let token = self.token(&[proto::Scope::Append, proto::Scope::Read], tenant).await;
+        self.registry()
+            .create_agent(request)
+            .await
+            .expect("a new agent");
+        let token = self
+            .token(&[proto::Scope::Append, proto::Scope::Read], tenant)
+            .await;
         Agent::new(self.caller.with_token(&token.secret), agent)
     }
 
@@ -91,7 +103,11 @@ impl Operator {
             scopes: scopes.iter().map(|scope| (*scope).into()).collect(),
             tenant_id: tenant.to_owned(),
         };
-        let made = self.registry().create_service_token(request).await.expect("a token");
+        let made = self
+            .registry()
+            .create_service_token(request)
+            .await
+            .expect("a token");
         let made = made.into_inner();
         Token {
             id: made.service_token.expect("a token").service_token_id,
@@ -104,9 +120,13 @@ impl Operator {
     /// # Panics
     /// When the registry refuses.
     pub async fn revoke(&self, token: &Token) {
-        let request =
-            proto::RevokeServiceTokenRequest { service_token_id: token.id.clone() };
-        self.registry().revoke_service_token(request).await.expect("a revoked token");
+        let request = proto::RevokeServiceTokenRequest {
+            service_token_id: token.id.clone(),
+        };
+        self.registry()
+            .revoke_service_token(request)
+            .await
+            .expect("a revoked token");
     }
 }
 

@@ -35,7 +35,10 @@ impl Process {
         let log = File::create(folder.path().join("log")).expect("a log");
         let mut watchdog = Watchdog::start();
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", GATE]).arg(program.path()).args(arguments);
+        command
+            .args(["-c", GATE])
+            .arg(program.path())
+            .args(arguments);
         for name in inherited() {
             command.env_remove(name);
         }
@@ -49,7 +52,12 @@ impl Process {
         watchdog.watch(child.id());
         let mut gate = child.stdin.take().expect("a gate");
         std::io::Write::write_all(&mut gate, b"\n").expect("an open gate");
-        Self { name: arguments.join(" "), child, watchdog: Some(watchdog), folder }
+        Self {
+            name: arguments.join(" "),
+            child,
+            watchdog: Some(watchdog),
+            folder,
+        }
     }
 
     /// Its process id.

@@ -66,7 +66,9 @@ impl Program {
             .stdin(Stdio::null())
             .kill_on_drop(true);
         let output = timeout(COMMAND_PATIENCE, command.output()).await;
-        let output = output.expect("the end of a command").expect("a command that can be run");
+        let output = output
+            .expect("the end of a command")
+            .expect("a command that can be run");
         Ended {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -78,6 +80,7 @@ impl Program {
 /// The settings in the test's own environment, which are nobody's here; the cache of programs is one of the machine's.
 pub(crate) fn inherited() -> impl Iterator<Item = OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| {
-        name.to_str().is_some_and(|name| name.starts_with("HANSARD_") && name != "HANSARD_CACHE_DIR")
+        name.to_str()
+            .is_some_and(|name| name.starts_with("HANSARD_") && name != "HANSARD_CACHE_DIR")
     })
 }

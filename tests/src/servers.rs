@@ -27,7 +27,11 @@ impl Servers {
     pub async fn start(choice: PostgresChoice, nats_lines: &str) -> Self {
         let nats = devstack::test::nats_with(|config| config.extra = nats_lines.to_owned());
         let (nats, (postgres, database_url)) = tokio::join!(nats, start_postgres(choice));
-        Self { nats, postgres, database_url }
+        Self {
+            nats,
+            postgres,
+            database_url,
+        }
     }
 
     /// The nats-server.
@@ -52,7 +56,9 @@ impl Servers {
     /// # Panics
     /// When the test asked for [`PostgresChoice::Shared`].
     pub fn postgres_mut(&mut self) -> &mut PostgresServer {
-        self.postgres.as_mut().expect("a Postgres of the test's own")
+        self.postgres
+            .as_mut()
+            .expect("a Postgres of the test's own")
     }
 }
 

@@ -23,25 +23,38 @@ impl Setup {
     /// Roles as tasks of the test; a database in the shared Postgres.
     #[must_use]
     pub fn tasks() -> Self {
-        Self { home: Home::Tasks, postgres: PostgresChoice::Shared, nats_lines: String::new() }
+        Self {
+            home: Home::Tasks,
+            postgres: PostgresChoice::Shared,
+            nats_lines: String::new(),
+        }
     }
 
     /// Roles as processes of the binary; a database in the shared Postgres.
     #[must_use]
     pub fn processes(program: Program) -> Self {
-        Self { home: Home::Processes(program), ..Self::tasks() }
+        Self {
+            home: Home::Processes(program),
+            ..Self::tasks()
+        }
     }
 
     /// With a Postgres of the test's own, to kill and freeze.
     #[must_use]
     pub fn with_own_postgres(self) -> Self {
-        Self { postgres: PostgresChoice::Own, ..self }
+        Self {
+            postgres: PostgresChoice::Own,
+            ..self
+        }
     }
 
     /// With further lines of the nats-server's configuration.
     #[must_use]
     pub fn with_nats_lines(self, lines: &str) -> Self {
-        Self { nats_lines: lines.to_owned(), ..self }
+        Self {
+            nats_lines: lines.to_owned(),
+            ..self
+        }
     }
 
     /// Starts the servers, and none of the roles.

@@ -59,6 +59,12 @@ impl Record {
     /// # Errors
     /// [`Unavailable`] when the outcome cannot be known within the request timeout: the commit may be in the record, or
     /// may still come. The same append, with the same id, may be made again.
+    #[tracing::instrument(
+        name = "log.commit.append",
+        level = "debug",
+        skip_all,
+        fields(tenant.id = %key.tenant, conversation.id = %key.conversation)
+    )]
     pub async fn append(
         &self,
         key: &ConversationKey,

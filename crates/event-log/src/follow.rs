@@ -26,7 +26,8 @@ pub struct FollowedMessage {
 impl Record {
     /// A partition's messages after a sequence, each once, in order, for ever. Sequences have holes.
     ///
-    /// An error says that the stream was lost; it goes on by itself after the last message, once the server is back.
+    /// An error says that the stream was lost, or that an attempt to find it again has failed, at most every quarter of a
+    /// second; it goes on by itself after the last message, once the server is back.
     /// It never ends. Dropping it is how to stop.
     pub fn follow(
         &self,

@@ -86,7 +86,7 @@ impl Record {
         if let Ok(Ack::Stored(sequence)) = answer {
             return Ok(Finding::Settled(AppendOutcome::Committed { sequence }));
         }
-        counter!(RETRIES, "cause" => cause(&answer)).increment(1);
+        note(&answer);
         for attempt in 0..READS_MAX {
             let found = match answer {
                 Ok(Ack::Duplicate(of)) => self.find_duplicate(place, append, of, deadline).await,
@@ -203,16 +203,21 @@ fn superseded(last: Option<crate::message::StoredMessage>) -> Finding {
     Finding::Settled(AppendOutcome::Superseded { last })
 }
 
-fn cause(answer: &Result<Ack, Unavailable>) -> &'static str {
-    match answer {
+/// Counts why an append needs more than one publish; a refusal that is nobody's race is for an operator to look at.
+fn note(answer: &Result<Ack, Unavailable>) {
+    let cause = match answer {
         Ok(Ack::Stored(_)) => "stored",
         Ok(Ack::Duplicate(_)) => "duplicate",
         Ok(Ack::Refused { code }) => match *code {
             WRONG_LAST_SEQUENCE => "wrong_last_sequence",
             WRONG_LAST_SEQUENCE_IN_FLIGHT => "wrong_last_sequence_in_flight",
             DUPLICATE_IN_FLIGHT => "duplicate_in_flight",
-            _ => "refused",
+            code => {
+                tracing::warn!(code, "the stream refused a commit");
+                "refused"
+            }
         },
         Err(_) => "unanswered",
-    }
+    };
+    counter!(RETRIES, "cause" => cause).increment(1);
 }

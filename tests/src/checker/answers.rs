@@ -178,10 +178,7 @@ impl Judged<'_> {
             .map(|answer| (answer.first_version, answer.version))
             .collect();
         answers.sort_unstable();
-        let is_known = !self
-            .calls
-            .iter()
-            .any(|call| call.outcome == Outcome::Unknown);
+        let is_known = self.calls.iter().all(|call| self.is_settled(call));
         let mut before = Version::ZERO;
         for (first, last) in answers {
             if first <= before {
@@ -196,6 +193,15 @@ impl Judged<'_> {
                 );
             }
             before = before.max(last);
+        }
+    }
+
+    /// Whether it is known if the command made a commit: an erasure takes the answer of a lost one with it.
+    fn is_settled(&self, call: &Call) -> bool {
+        match call.outcome {
+            Outcome::Committed(_) | Outcome::Unchanged => true,
+            Outcome::Refused(_) => call.tries == 1 || tombstone(self.commits).is_none(),
+            Outcome::Unknown => false,
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use event_log::Record;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, join_all};
 use tests::agent::Agent;
 use tests::checker::{self, Row};
 use tests::client::Caller;
@@ -14,6 +16,9 @@ use wire::token::RecordId;
 
 pub(crate) const TENANT: &str = "acme";
 pub(crate) const AGENT: &str = "support";
+
+/// How long a projector's lease holds: short, so that tests of its loss are.
+const LEASE_TTL_MS: u64 = 1_500;
 
 /// One test at a time: each wants the whole machine, and their limits of time are for that.
 static MACHINE: Mutex<()> = Mutex::const_new(());
@@ -52,14 +57,21 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// Starts everything; all of it is ready then.
-    pub(crate) async fn start() -> Self {
+    /// Starts everything; all of it is ready then. Boxed, for it is large.
+    pub(crate) fn start() -> BoxFuture<'static, Self> {
+        Self::start_all().boxed()
+    }
+
+    async fn start_all() -> Self {
         let turn = MACHINE.lock().await;
         let setup = Setup::processes(tests::program!()).with_own_postgres();
-        let stack = setup.start().await;
+        let mut stack = setup.prepare().await;
+        stack.projector.settings.projector.lease_ttl_ms = LEASE_TTL_MS;
+        stack.start().await;
         let mut second_writer = stack.another(Role::Writer);
         let mut second_projector = stack.another(Role::Projector);
-        tokio::join!(second_writer.start(), second_projector.start());
+        second_projector.settings.projector.lease_ttl_ms = LEASE_TTL_MS;
+        join_all([&mut second_writer, &mut second_projector].map(started)).await;
         let agent = stack.agent(TENANT, AGENT).await;
         let record = Record::open(settings::record(&stack.servers))
             .await
@@ -137,44 +149,36 @@ impl Ground {
 
     /// Starts again what was killed; returns when it is ready.
     pub(crate) async fn revive(&mut self, victim: Victim) {
-        let Stack {
-            writer,
-            projector,
-            gateway,
-            servers,
-            ..
-        } = &mut self.stack;
-        match victim {
-            Victim::Writer => writer.start().await,
-            Victim::Projector => projector.start().await,
-            Victim::Gateway => gateway.start().await,
-            Victim::Nats => servers.nats_mut().restart().await.expect("NATS again"),
-            Victim::Postgres => servers
+        let servers = &mut self.stack.servers;
+        if matches!(victim, Victim::Nats | Victim::Everything) {
+            servers.nats_mut().restart().await.expect("NATS again");
+        }
+        if matches!(victim, Victim::Postgres | Victim::Everything) {
+            servers
                 .postgres_mut()
                 .restart()
                 .await
-                .expect("Postgres again"),
-            Victim::Writers => {
-                tokio::join!(writer.start(), self.second_writer.start());
-            }
-            Victim::Projectors => {
-                tokio::join!(projector.start(), self.second_projector.start());
-            }
-            Victim::Everything => {
-                servers.nats_mut().restart().await.expect("NATS again");
-                servers
-                    .postgres_mut()
-                    .restart()
-                    .await
-                    .expect("Postgres again");
-                tokio::join!(
-                    writer.start(),
-                    self.second_writer.start(),
-                    projector.start(),
-                    self.second_projector.start(),
-                    gateway.start(),
-                );
-            }
+                .expect("Postgres again");
         }
+        // Only what was killed is not started; servers are first, for a role ends without them.
+        let roles = [
+            &mut self.stack.writer,
+            &mut self.second_writer,
+            &mut self.stack.projector,
+            &mut self.second_projector,
+            &mut self.stack.gateway,
+        ];
+        join_all(
+            roles
+                .into_iter()
+                .filter(|role| !role.is_started())
+                .map(started),
+        )
+        .await;
     }
+}
+
+/// Starts a role. Boxed, for it is large.
+fn started(role: &mut Node) -> BoxFuture<'_, ()> {
+    role.start().boxed()
 }

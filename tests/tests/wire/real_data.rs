@@ -23,7 +23,12 @@ const DATASET: &str = "chitchat";
 type Expected = BTreeMap<String, Transcript>;
 
 async fn import(stack: &Stack, agent: &Agent, limit: usize) -> serde_json::Value {
-    let token = stack.operator().await.token(&[Scope::Append], "").await.secret;
+    let token = stack
+        .operator()
+        .await
+        .token(&[Scope::Append], "")
+        .await
+        .secret;
     let variables = [
         ("HANSARD_TOKEN".to_owned(), token),
         ("HANSARD_WRITER_URL".to_owned(), stack.writer.grpc_url()),
@@ -37,14 +42,21 @@ async fn import(stack: &Stack, agent: &Agent, limit: usize) -> serde_json::Value
 
 /// The conversations that were imported, told by the tail of the record alone.
 async fn imported(agent: &Agent, sources: BTreeMap<String, Transcript>) -> Expected {
-    let destination = Destination { agent: agent.id().to_owned(), dataset: DATASET.to_owned() };
-    let by_id = sources.into_iter().map(|(key, transcript)| {
-        (conversation_id(&destination, &key).to_string(), transcript)
-    });
+    let destination = Destination {
+        agent: agent.id().to_owned(),
+        dataset: DATASET.to_owned(),
+    };
+    let by_id = sources
+        .into_iter()
+        .map(|(key, transcript)| (conversation_id(&destination, &key).to_string(), transcript));
     let there = stream::iter(by_id).map(|(id, transcript)| async move {
         (agent.version(&id).await > 0).then_some((id, transcript))
     });
-    there.buffer_unordered(READERS).filter_map(std::future::ready).collect().await
+    there
+        .buffer_unordered(READERS)
+        .filter_map(std::future::ready)
+        .collect()
+        .await
 }
 
 async fn check_transcripts(agent: &Agent, expected: &Expected) {
@@ -52,7 +64,11 @@ async fn check_transcripts(agent: &Agent, expected: &Expected) {
         let events = agent.events(agent.list_request(id)).await;
         assert_eq!(transcript_of(&events), *transcript, "{id}");
         let context = agent.context(id, 1_000).await;
-        assert_eq!(context.messages.len(), transcript.messages.min(1_000), "{id}");
+        assert_eq!(
+            context.messages.len(),
+            transcript.messages.min(1_000),
+            "{id}"
+        );
     });
     checks.buffer_unordered(READERS).collect::<()>().await;
 }
@@ -65,12 +81,17 @@ async fn check(limit: usize) {
     let summary = import(&stack, &agent, limit).await;
     let expected = imported(&agent, sources).await;
     assert_eq!(expected.len(), limit);
-    let messages: usize = expected.values().map(|transcript| transcript.messages).sum();
+    let messages: usize = expected
+        .values()
+        .map(|transcript| transcript.messages)
+        .sum();
     assert_eq!(summary["messages"], serde_json::json!(messages));
     check_transcripts(&agent, &expected).await;
     stack.projector.start().await;
     for (id, transcript) in &expected {
-        agent.projected(id, u64::try_from(transcript.messages).unwrap() + 1).await;
+        agent
+            .projected(id, u64::try_from(transcript.messages).unwrap() + 1)
+            .await;
     }
     check_transcripts(&agent, &expected).await;
     let again = import(&stack, &agent, limit).await;

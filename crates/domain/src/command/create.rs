@@ -2,14 +2,16 @@
 
 use super::{Command, Decision, Expectation, Rejection, lifecycle_event};
 use crate::conversation::Status;
-use crate::event::{ConversationCreated, Fact};
+use crate::event::{ConversationCreated, Event, Fact};
 use crate::head::Head;
 use crate::position::Version;
+use crate::time::Timestamp;
 
 pub(super) fn decide(
     head: Option<&Head>,
     command: &Command,
     created: &ConversationCreated,
+    occurred_at: Option<Timestamp>,
 ) -> Result<Decision, Rejection> {
     if let Some(head) = head {
         return Err(match head.status {
@@ -18,12 +20,10 @@ pub(super) fn decide(
         });
     }
     match command.expectation {
-        Expectation::Any | Expectation::Exact(Version::ZERO) => {
-            Ok(Decision::Commit(vec![lifecycle_event(
-                command.commit,
-                Fact::ConversationCreated(created.clone()),
-            )]))
-        }
+        Expectation::Any | Expectation::Exact(Version::ZERO) => Ok(Decision::Commit(vec![Event {
+            occurred_at,
+            ..lifecycle_event(command.commit, Fact::ConversationCreated(created.clone()))
+        }])),
         Expectation::Exact(expected) => Err(Rejection::VersionConflict {
             expected,
             current: Version::ZERO,

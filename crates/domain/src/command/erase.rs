@@ -12,7 +12,7 @@ pub(super) fn decide(commit: CommitId) -> Decision {
 pub(super) fn decide_erased(action: &Action) -> Result<Decision, Rejection> {
     match action {
         Action::Erase => Ok(Decision::Unchanged),
-        Action::Create(_)
+        Action::Create { .. }
         | Action::Append(_)
         | Action::Update(_)
         | Action::Archive

@@ -16,6 +16,7 @@ use crate::event::{ConversationCreated, ConversationUpdated, Event};
 use crate::head::Head;
 use crate::id::{AgentId, CallId, CommitId};
 use crate::position::Version;
+use crate::time::Timestamp;
 
 /// Something that a caller wants to happen to a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +44,12 @@ pub enum Expectation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Begin the conversation.
-    Create(Box<ConversationCreated>),
+    Create {
+        /// What it begins with.
+        created: Box<ConversationCreated>,
+        /// When it began, where the caller knows.
+        occurred_at: Option<Timestamp>,
+    },
     /// Append events.
     Append(Vec<NewEvent>),
     /// Change title, metadata or provider ids.
@@ -129,8 +135,12 @@ pub enum Rejection {
 /// # Errors
 /// A [`Rejection`]: the same command on the same head is rejected again.
 pub fn decide(head: Option<&Head>, command: &Command) -> Result<Decision, Rejection> {
-    if let Action::Create(created) = &command.action {
-        return create::decide(head, command, created);
+    if let Action::Create {
+        created,
+        occurred_at,
+    } = &command.action
+    {
+        return create::decide(head, command, created, *occurred_at);
     }
     let head = head
         .filter(|head| head.agent == command.agent)
@@ -147,7 +157,7 @@ pub fn decide(head: Option<&Head>, command: &Command) -> Result<Decision, Reject
         });
     }
     match &command.action {
-        Action::Create(_) => Err(Rejection::AlreadyExists),
+        Action::Create { .. } => Err(Rejection::AlreadyExists),
         Action::Append(events) => append_events::decide(head, command.commit, events),
         Action::Update(updated) => update::decide(head, command.commit, updated),
         Action::Archive => Ok(archive::decide(head, command.commit)),

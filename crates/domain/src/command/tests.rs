@@ -19,14 +19,17 @@ fn agent(id: &str) -> AgentId {
 }
 
 fn created() -> Action {
-    Action::Create(Box::new(ConversationCreated {
-        agent: agent("helper"),
-        owner: Owner::Session(SessionId::parse("s1").unwrap()),
-        title: None,
-        metadata: None,
-        client_context: ClientContext::default(),
-        provider_conversation_id: None,
-    }))
+    Action::Create {
+        occurred_at: None,
+        created: Box::new(ConversationCreated {
+            agent: agent("helper"),
+            owner: Owner::Session(SessionId::parse("s1").unwrap()),
+            title: None,
+            metadata: None,
+            client_context: ClientContext::default(),
+            provider_conversation_id: None,
+        }),
+    }
 }
 
 fn append(facts: impl IntoIterator<Item = Fact>) -> Action {

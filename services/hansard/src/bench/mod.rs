@@ -11,6 +11,7 @@ pub mod own_stack;
 pub mod pace;
 pub mod print;
 pub mod report;
+pub mod role_process;
 mod rounds;
 mod setup;
 mod suites;

@@ -7,7 +7,7 @@ use std::fs::{self, Permissions};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -17,13 +17,13 @@ use event_log::registry::{NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
 use runtime::clock::Clock;
 use tempfile::TempDir;
-use tokio::process::{Child, Command};
-use tokio::time::timeout;
+use tokio::sync::Mutex;
 use wire::proto::read::v1::ListConversationsRequest;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
 use super::pace::until;
 use super::report::Memory;
+use super::role_process::RoleProcess;
 use super::target::{Addresses, Servers};
 use crate::client::Service;
 
@@ -35,23 +35,17 @@ const FOLDER_MODE: u32 = 0o755;
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// How long a role may take to serve.
 const START_PATIENCE: Duration = Duration::from_secs(30);
-/// How long a role may take to end.
-const END_PATIENCE: Duration = Duration::from_secs(20);
 
 /// A stack that runs. End it by [`OwnStack::stop`]; dropped, it ends too, but less gently.
 #[derive(Debug)]
 pub struct OwnStack {
-    roles: Vec<Role>,
+    writer: RoleProcess,
+    gateway: RoleProcess,
+    projector: Arc<Mutex<RoleProcess>>,
     stack: Stack,
     addresses: Addresses,
     // Last, so that it goes when nothing writes into it any more.
     _folder: TempDir,
-}
-
-#[derive(Debug)]
-struct Role {
-    name: &'static str,
-    process: Child,
 }
 
 impl OwnStack {
@@ -79,13 +73,12 @@ impl OwnStack {
             agent: NAME.to_owned(),
             servers: Some(servers.clone()),
         };
-        let roles = vec![
-            Role::start(&program, "writer", Some(writer), &servers)?,
-            Role::start(&program, "projector", None, &servers)?,
-            Role::start(&program, "gateway", Some(gateway), &servers)?,
-        ];
+        let start =
+            |name, grpc| RoleProcess::start(program.clone(), name, settings(&servers, grpc)?);
         let mut own = Self {
-            roles,
+            writer: start("writer", Some(writer))?,
+            projector: Arc::new(Mutex::new(start("projector", None)?)),
+            gateway: start("gateway", Some(gateway))?,
             stack,
             addresses,
             _folder: folder,
@@ -100,28 +93,26 @@ impl OwnStack {
         &self.addresses
     }
 
-    /// Most memory that each role's process held; empty where the system does not tell.
+    /// The projector, to be stopped and started.
     #[must_use]
-    pub fn memory(&self) -> Vec<Memory> {
-        let of = |role: &Role| {
-            let status = fs::read_to_string(format!("/proc/{}/status", role.process.id()?)).ok()?;
-            Some(Memory {
-                role: role.name,
-                peak_bytes: peak_bytes(&status)?,
-            })
-        };
-        self.roles.iter().filter_map(of).collect()
+    pub fn projector(&self) -> Arc<Mutex<RoleProcess>> {
+        Arc::clone(&self.projector)
+    }
+
+    /// Most memory that each role's process held; empty where the system does not tell.
+    pub async fn memory(&self) -> Vec<Memory> {
+        let projector = self.projector.lock().await;
+        [&self.writer, &projector, &self.gateway]
+            .into_iter()
+            .filter_map(RoleProcess::memory)
+            .collect()
     }
 
     /// Ends the roles, then the servers.
-    pub async fn stop(self) {
-        for mut role in self.roles {
-            // Closed: the sign to end.
-            drop(role.process.stdin.take());
-            if timeout(END_PATIENCE, role.process.wait()).await.is_err() {
-                tracing::warn!(role = role.name, "a role did not end and is killed");
-            }
-        }
+    pub async fn stop(mut self) {
+        self.gateway.stop().await;
+        self.writer.stop().await;
+        self.projector.lock().await.stop().await;
         self.stack.stop().await;
     }
 
@@ -132,11 +123,9 @@ impl OwnStack {
             "the roles do not serve",
             (LOOK_INTERVAL, START_PATIENCE),
             async || {
-                for role in &mut self.roles {
-                    if let Some(status) = role.process.try_wait()? {
-                        anyhow::bail!("the {} ended: {status}", role.name);
-                    }
-                }
+                self.writer.check_runs()?;
+                self.gateway.check_runs()?;
+                self.projector.lock().await.check_runs()?;
                 let everything = ListConversationsRequest {
                     agent_id: NAME.to_owned(),
                     filter: Some(Filter::WholeAgent(wire::proto::read::v1::WholeAgent {})),
@@ -155,40 +144,6 @@ impl OwnStack {
         )
         .await?;
         Ok(())
-    }
-}
-
-impl Role {
-    fn start(
-        program: &PathBuf,
-        name: &'static str,
-        grpc: Option<SocketAddr>,
-        servers: &Servers,
-    ) -> anyhow::Result<Self> {
-        let mut command = Command::new(program);
-        // Settings of the caller's environment are those of another stack.
-        command
-            .arg(name)
-            .arg("--end-with-stdin")
-            .env_clear()
-            .kill_on_drop(true);
-        command.stdin(Stdio::piped()).stdout(Stdio::null());
-        let monitor_url = servers.record.monitor_url.clone().unwrap_or_default();
-        let mut settings = vec![
-            ("telemetry.log_filter", "warn".to_owned()),
-            ("admin_addr", free_address()?.to_string()),
-            ("record.nats_url", servers.record.nats_url.clone()),
-            ("record.monitor_url", monitor_url),
-            ("read_model.database_url", servers.database_url.clone()),
-        ];
-        settings.extend(grpc.map(|address| ("grpc.addr", address.to_string())));
-        for (key, value) in settings {
-            command.arg("--set").arg(format!("{key}={value}"));
-        }
-        let process = command
-            .spawn()
-            .with_context(|| format!("cannot run the {name}"))?;
-        Ok(Self { name, process })
     }
 }
 
@@ -224,25 +179,15 @@ fn free_address() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
-fn peak_bytes(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
-    kibibytes.checked_mul(1_024)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn peaks_are_read_from_linux() {
-        let check = |status, expected| assert_eq!(peak_bytes(status), expected);
-        check(
-            "Name:\tx\nVmHWM:\t   2048 kB\nVmRSS:\t 1 kB\n",
-            Some(2_097_152),
-        );
-        check("Name:\tx\n", None);
-    }
+fn settings(servers: &Servers, grpc: Option<SocketAddr>) -> anyhow::Result<Vec<String>> {
+    let monitor_url = servers.record.monitor_url.clone().unwrap_or_default();
+    let mut settings = vec![
+        "telemetry.log_filter=error".to_owned(),
+        format!("admin_addr={}", free_address()?),
+        format!("record.nats_url={}", servers.record.nats_url),
+        format!("record.monitor_url={monitor_url}"),
+        format!("read_model.database_url={}", servers.database_url),
+    ];
+    settings.extend(grpc.map(|address| format!("grpc.addr={address}")));
+    Ok(settings)
 }

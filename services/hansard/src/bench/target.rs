@@ -1,9 +1,13 @@
 //! What is measured: where its services are, and the servers below them where they can be reached.
 
+use std::sync::Arc;
+
 use event_log::{Record, RecordConfig};
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::floor::Floors;
+use super::role_process::RoleProcess;
 use crate::client::Service;
 
 /// A running stack.
@@ -17,6 +21,8 @@ pub struct Target {
     pub agent: String,
     /// NATS and Postgres themselves; without them there is nothing to compare with, and no lag to see.
     pub floors: Option<Floors>,
+    /// The projector, where it may be stopped and started.
+    pub projector: Option<Arc<Mutex<RoleProcess>>>,
     /// Part of every id, so that runs do not meet.
     pub run: String,
 }
@@ -70,6 +76,7 @@ impl Target {
             gateway: Service::at(&addresses.gateway_url, &addresses.token)?,
             agent: addresses.agent.clone(),
             floors,
+            projector: None,
             run: Uuid::now_v7().simple().to_string(),
         })
     }

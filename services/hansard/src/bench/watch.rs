@@ -20,24 +20,41 @@ const PATIENCE: Duration = Duration::from_mins(5);
 /// Acknowledged commits that wait to be looked for.
 const WAITING_MAX: usize = 1_000_000;
 
-/// Commits of the record that the rows do not hold yet.
-pub(super) async fn commits_behind(floors: &Floors) -> anyhow::Result<u64> {
-    let checkpoints: HashMap<u16, u64> = floors.rows.checkpoints().await?.into_iter().collect();
-    let mut behind = 0;
+/// The last sequence of each partition.
+#[derive(Debug)]
+pub(super) struct Ends(HashMap<u16, u64>);
+
+/// Where the record ends now.
+pub(super) async fn ends(floors: &Floors) -> anyhow::Result<Ends> {
+    let mut ends = HashMap::new();
     for partition in 0..floors.record.partitions() {
         let last = floors.record.bounds_of(Partition(partition)).await?.last.0;
-        let projected = checkpoints.get(&partition).copied().unwrap_or(0);
-        behind += last.saturating_sub(projected);
+        ends.insert(partition, last);
     }
-    Ok(behind)
+    Ok(Ends(ends))
 }
 
-/// Waits until the rows hold everything, and says how long it took.
+/// Commits up to `ends` that the rows do not hold yet.
+pub(super) async fn commits_behind(floors: &Floors, ends: &Ends) -> anyhow::Result<u64> {
+    let checkpoints: HashMap<u16, u64> = floors.rows.checkpoints().await?.into_iter().collect();
+    let behind = |(partition, last): (&u16, &u64)| {
+        last.saturating_sub(checkpoints.get(partition).copied().unwrap_or(0))
+    };
+    Ok(ends.0.iter().map(behind).sum())
+}
+
+/// Waits until the rows hold everything that the record holds now, and says how long it took.
 pub(super) async fn caught_up(floors: &Floors) -> anyhow::Result<Duration> {
+    let ends = ends(floors).await?;
+    caught_up_to(floors, &ends).await
+}
+
+/// Waits until the rows hold everything up to `ends`, and says how long it took.
+pub(super) async fn caught_up_to(floors: &Floors, ends: &Ends) -> anyhow::Result<Duration> {
     until(
         "the projector did not catch up",
         (LOOK_INTERVAL, PATIENCE),
-        async || Ok(commits_behind(floors).await? == 0),
+        async || Ok(commits_behind(floors, ends).await? == 0),
     )
     .await
 }

@@ -16,7 +16,7 @@ use crate::bench::{self, Plan, Suite};
 use crate::console;
 use crate::exit::{Exit, UsageError};
 
-/// Measure a running stack over gRPC, next to what NATS and Postgres can do by themselves.
+/// Measure a running stack next to what NATS and Postgres can do by themselves.
 ///
 /// Both sides of a comparison take turns in the same run; figures are medians of the turns' ratios, and stand next
 /// to the thresholds that they must keep. Everything is made anew in the agent's tenant and stays there; the streams
@@ -160,9 +160,10 @@ async fn measure(args: &Args, plan: &Plan) -> anyhow::Result<Report> {
         None => devstack::default_data_dir()?,
     };
     let own = OwnStack::start(std::env::current_exe()?, parent).await?;
-    let target = Target::connect(own.addresses(), plan.writers, plan.readers).await?;
+    let mut target = Target::connect(own.addresses(), plan.writers, plan.readers).await?;
+    target.projector = Some(own.projector());
     let outcome = bench::run(plan, &target).await;
-    let memory = own.memory();
+    let memory = own.memory().await;
     drop(target);
     own.stop().await;
     let mut report = outcome?;

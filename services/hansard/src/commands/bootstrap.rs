@@ -13,9 +13,9 @@ use super::registry::{AsJson, print_secret};
 use crate::console;
 use crate::exit::{Exit, UsageError};
 
-/// Make the first service token of a new record, with the scope `operate`.
+/// Make the first service token of a new record.
 ///
-/// Creates the record where there is none. The secret goes to standard output, and is never shown again.
+/// The token has the scope `operate`. Creates the record where there is none. The secret goes to standard output, and is never shown again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -14,7 +14,9 @@ use crate::view::{context, json};
 
 const MESSAGE: &str = "hansard.read.v1.AssembleContextResponse";
 
-/// Print what a model should read next of a conversation. Needs a service token with the scope `read`.
+/// Print what a model should read next of a conversation.
+///
+/// Needs a service token with the scope `read`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -21,7 +21,9 @@ const STANDARD_INPUT: &str = "-";
 /// Commands on their way at once, unless asked otherwise.
 const WINDOW_DEFAULT: u16 = 256;
 
-/// Import conversations; importing twice changes nothing. Needs a service token with the scope `append`.
+/// Import conversations; importing twice changes nothing.
+///
+/// Needs a service token with the scope `append`.
 ///
 /// Reads JSON Lines as OpenAI writes them, one `{"messages": [...]}` a line, with optional `id`, `user` or
 /// `session`, `title`, `metadata` and `created_at`, or the chitchat data set. Ids follow from agent, data set

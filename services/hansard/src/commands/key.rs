@@ -13,7 +13,9 @@ use crate::{console, table};
 
 const MESSAGE: &str = "hansard.operate.v1.ApiKey";
 
-/// Make, list and revoke API keys of agents. Needs a service token with the scope `operate`.
+/// Make, list and revoke API keys of agents.
+///
+/// Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The secret of a new key goes to standard output, and is never shown again.

@@ -13,9 +13,9 @@ use crate::console;
 use crate::exit::{Exit, UsageError};
 use crate::view::json as view;
 
-/// Print commits of the record as JSON Lines: place, envelope and events of each, oldest first.
+/// Print commits of the record as JSON Lines, oldest first.
 ///
-/// Prints what one partition or conversation holds, or all partitions at once, in which case the order is that of
+/// Each line has a commit's place, envelope and events. Prints what one partition or conversation holds, or all partitions at once, in which case the order is that of
 /// each partition. Message contents are shown: mind who reads along.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -11,7 +11,9 @@ use crate::{console, table};
 
 const MESSAGE: &str = "hansard.operate.v1.Tenant";
 
-/// Make and list tenants. Needs a service token with the scope `operate`.
+/// Make and list tenants.
+///
+/// Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -14,7 +14,9 @@ use crate::{console, table};
 
 const MESSAGE: &str = "hansard.operate.v1.ServiceToken";
 
-/// Make, list and revoke service tokens. Needs a service token with the scope `operate`.
+/// Make, list and revoke service tokens.
+///
+/// Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The secret of a new token goes to standard output, and is never shown again. \

@@ -1,7 +1,7 @@
 //! A conversation as write requests. Every id follows from agent, data set, key and place, so that importing again sends
 //! the same requests under the same idempotency keys.
 //!
-//! What goes into one commit is part of that identity: a change of the bounds below needs a new [`SCHEME`].
+//! What goes into one commit is part of that identity: a change of the bounds below needs a new scheme.
 
 use prost::Message as _;
 use uuid::Uuid;
@@ -66,8 +66,8 @@ pub fn plan(dialogue: Dialogue, destination: &Destination) -> Plan {
         }),
         title: dialogue.title,
         metadata_json: dialogue.metadata_json,
-        client_context: None,
-        provider_conversation_id: String::new(),
+        occurred_at: dialogue.events.first().and_then(|first| first.event.occurred_at),
+        ..CreateConversationRequest::default()
     };
     let events = dialogue.events.into_iter().map(|placed| placed.event);
     let appends = commits(events)

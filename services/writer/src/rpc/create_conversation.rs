@@ -42,6 +42,8 @@ pub(super) async fn intent_of(
             .map_err(|violation| violation.within("conversation_id"))?,
         id => conversation_id(id)?,
     };
+    let occurred_at = request.occurred_at.map(wire::time::from_proto).transpose();
+    let occurred_at = occurred_at.map_err(|violation| violation.within("occurred_at"))?;
     let created = created(request, agent.clone())?;
     let access = caller.authorize(writer, &agent).await?;
     Ok(Intent {
@@ -56,7 +58,10 @@ pub(super) async fn intent_of(
             commit,
             agent,
             expectation: Expectation::Any,
-            action: Action::Create(Box::new(created)),
+            action: Action::Create {
+                created: Box::new(created),
+                occurred_at,
+            },
         },
     })
 }

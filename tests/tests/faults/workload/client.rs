@@ -40,19 +40,16 @@ pub(crate) struct Doors {
 pub(crate) struct Client {
     pub(crate) doors: Doors,
     pub(crate) rng: StdRng,
-    /// The writer that it calls now: another after each try that came to nothing.
-    at: usize,
     /// How many commands it may still begin.
     left: usize,
 }
 
 impl Client {
-    /// A caller that begins at most `commands_max` commands, the first at writer `at`.
-    pub(crate) fn new(doors: Doors, rng: StdRng, at: usize, commands_max: usize) -> Self {
+    /// A caller that begins at most `commands_max` commands.
+    pub(crate) fn new(doors: Doors, rng: StdRng, commands_max: usize) -> Self {
         Self {
             doors,
             rng,
-            at,
             left: commands_max,
         }
     }
@@ -62,14 +59,10 @@ impl Client {
         self.left > 0 && !self.doors.journal.is_stopped()
     }
 
-    /// Who calls, at the writer of the moment.
-    pub(crate) fn caller(&self) -> &Caller {
-        &self.doors.writers[self.at % self.doors.writers.len()]
-    }
-
-    /// Turns to the next writer.
-    pub(crate) fn turn(&mut self) {
-        self.at += 1;
+    /// Who calls: at any of the writers, whichever it was before.
+    pub(crate) fn caller(&mut self) -> Caller {
+        let writer = self.rng.random_range(0..self.doors.writers.len());
+        self.doors.writers[writer].clone()
     }
 
     pub(crate) fn key_of(&self, conversation: &str) -> ConversationKey {
@@ -131,7 +124,6 @@ impl Client {
             if Instant::now() > deadline {
                 break Outcome::Unknown;
             }
-            self.turn();
             sleep(PAUSE_MAX.mul_f64(self.rng.random())).await;
         };
         self.doors.journal.settle(pending, outcome.clone());
@@ -139,7 +131,7 @@ impl Client {
     }
 
     /// Sends a command once.
-    pub(crate) async fn send(&self, pending: &Pending) -> Reply {
+    pub(crate) async fn send(&mut self, pending: &Pending) -> Reply {
         let request = Request::of(pending, &self.doors.agent);
         let answer = request.send(self.caller().write()).await;
         reply(pending.key, answer.map_err(Into::into), self.doors.record)

@@ -31,7 +31,6 @@ pub(crate) async fn lane(mut client: Client, conversations: Vec<String>) {
             open: Vec::new(),
         };
         let open = stream.carry(&mut client, &conversations).await;
-        client.turn();
         for pending in open {
             client.settle(pending).await;
         }

@@ -68,7 +68,6 @@ impl Workload {
         Client::new(
             self.doors.clone(),
             StdRng::seed_from_u64(seed),
-            self.begun,
             COMMANDS_MAX,
         )
     }

@@ -135,6 +135,7 @@ fn create(fact: &Fact, target: write::CommandTarget) -> write::CreateConversatio
             &created.client_context,
         )),
         provider_conversation_id: label(created.provider_conversation_id.as_ref()),
+        occurred_at: None,
     }
 }
 

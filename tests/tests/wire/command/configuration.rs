@@ -4,8 +4,10 @@ use tests::program;
 
 /// Runs a role with these arguments and variables; gives its exit code and what it says.
 async fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
-    let variables: Vec<(String, String)> =
-        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let variables: Vec<(String, String)> = variables
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
     let ended = program!().run(arguments, &variables).await;
     assert_eq!(ended.stdout, "");
     (ended.code, ended.stderr)
@@ -17,7 +19,13 @@ async fn every_mistake_of_file_variables_and_flags_is_told_at_once() {
     let file = folder.path().join("writer.toml");
     std::fs::write(&file, "heads_cached_max = 0\n[grpc]\ncalls_maximum = 7\n").unwrap();
     let (code, said) = run(
-        &["writer", "--config", file.to_str().unwrap(), "--set", "record.partitions=0"],
+        &[
+            "writer",
+            "--config",
+            file.to_str().unwrap(),
+            "--set",
+            "record.partitions=0",
+        ],
         &[
             ("HANSARD_GRPC__DRAIN_MS", "soon"),
             ("HANSARD_TELEMETRY__LOG_FILTER", "a=b=c"),
@@ -39,13 +47,19 @@ async fn every_mistake_of_file_variables_and_flags_is_told_at_once() {
     ] {
         assert!(said.contains(part), "no {part} in {said}");
     }
-    assert!(!said.contains("soon"), "a value of the wrong type is shown: {said}");
+    assert!(
+        !said.contains("soon"),
+        "a value of the wrong type is shown: {said}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_can_be_checked_without_a_start() {
     for role in ["writer", "projector", "gateway"] {
-        let url = ("HANSARD_READ_MODEL__DATABASE_URL", "postgres://hansard@127.0.0.1:1/none");
+        let url = (
+            "HANSARD_READ_MODEL__DATABASE_URL",
+            "postgres://hansard@127.0.0.1:1/none",
+        );
         let (code, said) = run(&[role, "--check"], &[url]).await;
         assert_eq!(code, Some(0), "{role}: {said}");
         let (code, said) = run(&[role, "--check", "--set", "nonsense=1"], &[url]).await;
@@ -65,7 +79,10 @@ async fn a_missing_file_and_a_missing_server_are_told_in_a_line() {
         ("HANSARD_RECORD__REQUEST_TIMEOUT_MS", "500"),
         ("HANSARD_GRPC__ADDR", "127.0.0.1:0"),
         ("HANSARD_ADMIN_ADDR", "127.0.0.1:0"),
-        ("HANSARD_READ_MODEL__DATABASE_URL", "postgres://hansard@127.0.0.1:1/none"),
+        (
+            "HANSARD_READ_MODEL__DATABASE_URL",
+            "postgres://hansard@127.0.0.1:1/none",
+        ),
         ("HANSARD_TELEMETRY__LOG_FILTER", "off"),
     ];
     let (code, said) = run(&["writer"], &variables).await;
@@ -75,9 +92,17 @@ async fn a_missing_file_and_a_missing_server_are_told_in_a_line() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_arguments_say_how_they_should_be() {
-    for arguments in [&["nonsense"] as &[&str], &["import"], &["writer", "--set", "x"], &[]] {
+    for arguments in [
+        &["nonsense"] as &[&str],
+        &["import"],
+        &["writer", "--set", "x"],
+        &[],
+    ] {
         let (code, said) = run(arguments, &[]).await;
         assert_eq!(code, Some(2), "{arguments:?}: {said}");
-        assert!(said.contains("Usage:") || said.contains("--help"), "{arguments:?}: {said}");
+        assert!(
+            said.contains("Usage:") || said.contains("--help"),
+            "{arguments:?}: {said}"
+        );
     }
 }

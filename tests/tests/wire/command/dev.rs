@@ -33,7 +33,9 @@ fn arguments(folder: &Path, base: u16) -> Vec<String> {
 
 /// The word after `name` on the line that begins with it; `None` until it is there.
 fn told<'a>(log: &'a str, name: &str) -> Option<&'a str> {
-    let line = log.lines().find_map(|line| line.trim_start().strip_prefix(name))?;
+    let line = log
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(name))?;
     line.split_whitespace().next()
 }
 
@@ -47,11 +49,16 @@ async fn once_then_again_then_for_good() {
     let home = tests::folder::enterable();
     let data = home.path().join("data");
     let base = tests::port::free().port();
-    let once: Vec<String> =
-        arguments(&data, base).into_iter().chain(["--once".to_owned()]).collect();
+    let once: Vec<String> = arguments(&data, base)
+        .into_iter()
+        .chain(["--once".to_owned()])
+        .collect();
     let first = program!().run(&once, &[]).await;
     assert_eq!(first.code, Some(0), "{first:?}");
-    assert!(first.stdout.contains("What a model would read"), "{first:?}");
+    assert!(
+        first.stdout.contains("What a model would read"),
+        "{first:?}"
+    );
     let started = Instant::now();
     let again = program!().run(&once, &[]).await;
     assert_eq!(again.code, Some(0), "{again:?}");
@@ -68,7 +75,11 @@ async fn once_then_again_then_for_good() {
     .await;
     let (writer, gateway) = (told(&log, "writer"), told(&log, "gateway"));
     let token = variable(&log, "HANSARD_TOKEN").expect("a token");
-    let caller = Caller::new(writer.expect("a writer"), gateway.expect("a gateway"), token);
+    let caller = Caller::new(
+        writer.expect("a writer"),
+        gateway.expect("a gateway"),
+        token,
+    );
     check_transcripts(&Agent::new(caller, "demo")).await;
     process.signal(Signal::INT);
     assert_eq!(process.ended().await.code(), Some(0));
@@ -88,7 +99,9 @@ async fn check_transcripts(demo: &Agent) {
     .await;
     let sources: Vec<_> = chitchat::transcripts().await.into_values().collect();
     for conversation in listed {
-        let events = demo.events(demo.list_request(&conversation.conversation_id)).await;
+        let events = demo
+            .events(demo.list_request(&conversation.conversation_id))
+            .await;
         assert!(sources.contains(&chitchat::transcript_of(&events)));
     }
 }

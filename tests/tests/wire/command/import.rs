@@ -23,13 +23,20 @@ const LINES: &str = r#"{"id":"one","user":"ada","title":"First","messages":[{"ro
 "#;
 
 async fn import(stack: &Stack, agent: &Agent, file: &Path) -> Ended {
-    let token = stack.operator().await.token(&[Scope::Append], "").await.secret;
+    let token = stack
+        .operator()
+        .await
+        .token(&[Scope::Append], "")
+        .await
+        .secret;
     let variables = [
         ("HANSARD_TOKEN".to_owned(), token),
         ("HANSARD_WRITER_URL".to_owned(), stack.writer.grpc_url()),
         ("HANSARD_AGENT".to_owned(), agent.id().to_owned()),
     ];
-    program!().run([Path::new("import"), file, Path::new("--json")], &variables).await
+    program!()
+        .run([Path::new("import"), file, Path::new("--json")], &variables)
+        .await
 }
 
 async fn conversations(agent: &Agent, count: usize) -> Vec<proto::Conversation> {
@@ -61,30 +68,56 @@ async fn bad_lines_are_told_and_the_others_kept_once() {
     let first = import(&stack, &agent, &file).await;
     assert_eq!(first.code, Some(3), "{first:?}");
     for line in ["2", "5", "6"] {
-        assert!(first.stderr.contains(&format!("line {line}")), "no line {line} in {}", first.stderr);
+        assert!(
+            first.stderr.contains(&format!("line {line}")),
+            "no line {line} in {}",
+            first.stderr
+        );
     }
     for line in ["1", "3", "4", "7"] {
-        assert!(!first.stderr.contains(&format!("line {line}:")), "{}", first.stderr);
+        assert!(
+            !first.stderr.contains(&format!("line {line}:")),
+            "{}",
+            first.stderr
+        );
     }
     let told = summary(&first);
-    assert_eq!((&told["conversations"], &told["refused"]), (&3.into(), &3.into()));
-    assert_eq!((&told["messages"], &told["already_there"]), (&8.into(), &0.into()));
+    assert_eq!(
+        (&told["conversations"], &told["refused"]),
+        (&3.into(), &3.into())
+    );
+    assert_eq!(
+        (&told["messages"], &told["already_there"]),
+        (&8.into(), &0.into())
+    );
     // The fifth line has one message, the first three, the second four.
     let found = conversations(&agent, 3).await;
-    let versions: Vec<u64> = found.iter().map(|conversation| conversation.version).collect();
+    let versions: Vec<u64> = found
+        .iter()
+        .map(|conversation| conversation.version)
+        .collect();
     assert_eq!(versions, [2, 4, 5]);
     assert_eq!(found[1].title, "First");
-    let events = agent.events(agent.list_request(&found[1].conversation_id)).await;
+    let events = agent
+        .events(agent.list_request(&found[1].conversation_id))
+        .await;
     let texts: Vec<String> = events.iter().filter_map(text_of).collect();
     assert_eq!(texts, ["Be brief.", "Hi \0 é", "Hello"]);
-    let events = agent.events(agent.list_request(&found[2].conversation_id)).await;
-    let Fact::ToolCalled(call) = fact(&events[2]) else { panic!("{events:?}") };
+    let events = agent
+        .events(agent.list_request(&found[2].conversation_id))
+        .await;
+    let Fact::ToolCalled(call) = fact(&events[2]) else {
+        panic!("{events:?}")
+    };
     assert_eq!(call.input_json, r#"{"city": "Oslo",  "n":1.10}"#);
 
     let again = import(&stack, &agent, &file).await;
     assert_eq!(again.code, Some(3), "{again:?}");
     let told = summary(&again);
-    assert_eq!((&told["already_there"], &told["commits"]), (&3.into(), &0.into()));
+    assert_eq!(
+        (&told["already_there"], &told["commits"]),
+        (&3.into(), &0.into())
+    );
     assert_eq!(conversations(&agent, 3).await, found);
 }
 

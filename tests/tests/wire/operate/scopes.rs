@@ -19,13 +19,21 @@ async fn outcomes(agent: &Agent) -> [(Scope, Vec<Result<(), Status>>); 3] {
     };
     let list = read::ListConversationsRequest {
         agent_id: agent.id().to_owned(),
-        filter: Some(read::list_conversations_request::Filter::SessionId("s".to_owned())),
+        filter: Some(read::list_conversations_request::Filter::SessionId(
+            "s".to_owned(),
+        )),
         ..Default::default()
     };
     let append = vec![
         agent.try_create(agent.create_request("")).await.map(drop),
-        agent.try_append(agent.append_request("c", vec![user("x")])).await.map(drop),
-        agent.try_update(agent.update_request("c", &["title"])).await.map(drop),
+        agent
+            .try_append(agent.append_request("c", vec![user("x")]))
+            .await
+            .map(drop),
+        agent
+            .try_update(agent.update_request("c", &["title"]))
+            .await
+            .map(drop),
         agent.try_archive(agent.target("c")).await.map(drop),
         agent.try_restore(agent.target("c")).await.map(drop),
     ];
@@ -33,18 +41,37 @@ async fn outcomes(agent: &Agent) -> [(Scope, Vec<Result<(), Status>>); 3] {
         agent.try_get(agent.read_target("c")).await.map(drop),
         agent.try_events(agent.list_request("c")).await.map(drop),
         agent.try_context(agent.read_target("c"), 5).await.map(drop),
-        agent.caller().read().watch_conversation(watch).await.map(drop),
+        agent
+            .caller()
+            .read()
+            .watch_conversation(watch)
+            .await
+            .map(drop),
         agent.try_conversations(list).await.map(drop),
     ];
-    let agents = proto::ListAgentsRequest { tenant_id: "acme".to_owned() };
-    let keys = proto::ListApiKeysRequest { agent_id: agent.id().to_owned() };
+    let agents = proto::ListAgentsRequest {
+        tenant_id: "acme".to_owned(),
+    };
+    let keys = proto::ListApiKeysRequest {
+        agent_id: agent.id().to_owned(),
+    };
     let operate = vec![
-        registry.list_tenants(proto::ListTenantsRequest {}).await.map(drop),
+        registry
+            .list_tenants(proto::ListTenantsRequest {})
+            .await
+            .map(drop),
         registry.list_agents(agents).await.map(drop),
         registry.list_api_keys(keys).await.map(drop),
-        registry.list_service_tokens(proto::ListServiceTokensRequest {}).await.map(drop),
+        registry
+            .list_service_tokens(proto::ListServiceTokensRequest {})
+            .await
+            .map(drop),
     ];
-    [(Scope::Append, append), (Scope::Read, read), (Scope::Operate, operate)]
+    [
+        (Scope::Append, append),
+        (Scope::Read, read),
+        (Scope::Operate, operate),
+    ]
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -91,22 +118,36 @@ async fn without_a_valid_token_nothing_opens() {
         ("no token", caller.without_token()),
         ("an empty token", caller.with_token("")),
         ("an unknown token", caller.with_token("hs_unknown")),
-        ("another scheme", caller.with_header("authorization", "Basic YTpi")),
+        (
+            "another scheme",
+            caller.with_header("authorization", "Basic YTpi"),
+        ),
         ("a token alone", caller.with_header("authorization", "x")),
     ];
     for (case, nobody) in nobodies {
         let agent = Agent::new(nobody, owner.id());
         for (_, outcomes) in outcomes(&agent).await {
             for outcome in outcomes {
-                check_failure(case, outcome, (Code::Unauthenticated, "UNAUTHENTICATED", ""));
+                check_failure(
+                    case,
+                    outcome,
+                    (Code::Unauthenticated, "UNAUTHENTICATED", ""),
+                );
             }
         }
     }
     assert_eq!(owner.version("c").await, 1);
     // Fields come first: a caller learns of a bad one without a token, and of nothing that is kept.
     let agent = Agent::new(caller.without_token(), owner.id());
-    let failure: Failure = agent.try_get(agent.read_target("")).await.expect_err("a refusal").into();
-    assert!([Code::InvalidArgument, Code::Unauthenticated].contains(&failure.code), "{failure:?}");
+    let failure: Failure = agent
+        .try_get(agent.read_target(""))
+        .await
+        .expect_err("a refusal")
+        .into();
+    assert!(
+        [Code::InvalidArgument, Code::Unauthenticated].contains(&failure.code),
+        "{failure:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,9 +156,16 @@ async fn the_scheme_of_a_bearer_is_read_in_any_case() {
     let operator = stack.operator().await;
     let owner = operator.agent("acme", "support").await;
     let token = operator.token(&[Scope::Append], "").await.secret;
-    for header in [format!("bearer {token}"), format!("BEARER {token}"), format!("Bearer  {token}")] {
+    for header in [
+        format!("bearer {token}"),
+        format!("BEARER {token}"),
+        format!("Bearer  {token}"),
+    ] {
         let caller = owner.caller().with_header("authorization", &header);
         let agent = Agent::new(caller, owner.id());
-        agent.try_create(agent.create_request("")).await.expect("a conversation");
+        agent
+            .try_create(agent.create_request(""))
+            .await
+            .expect("a conversation");
     }
 }

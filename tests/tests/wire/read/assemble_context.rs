@@ -9,15 +9,26 @@ use wire::proto::read::v1::context_message::Kind;
 
 /// A context in few words: `user:text`, `assistant:text+call+call`, `call=output`.
 fn sketch(context: &proto::AssembleContextResponse) -> Vec<String> {
-    context.messages.iter().map(|message| sketch_of(message.kind.as_ref())).collect()
+    context
+        .messages
+        .iter()
+        .map(|message| sketch_of(message.kind.as_ref()))
+        .collect()
 }
 
 fn sketch_of(kind: Option<&Kind>) -> String {
     match kind {
         Some(Kind::Turn(turn)) => {
-            let role = turn.role().as_str_name().trim_start_matches("ROLE_").to_lowercase();
-            let calls: String =
-                turn.tool_calls.iter().map(|call| format!("+{}", call.call_id)).collect();
+            let role = turn
+                .role()
+                .as_str_name()
+                .trim_start_matches("ROLE_")
+                .to_lowercase();
+            let calls: String = turn
+                .tool_calls
+                .iter()
+                .map(|call| format!("+{}", call.call_id))
+                .collect();
             format!("{role}:{}{calls}", text_of_parts(&turn.parts))
         }
         Some(Kind::ToolResult(result)) => match &result.output {
@@ -35,7 +46,12 @@ fn conversation() -> Vec<Vec<Event>> {
     vec![
         vec![message(Role::System, "be brief"), user("hi")],
         vec![note("unseen"), assistant("hello"), error("unseen")],
-        vec![user("find"), assistant("both"), call("a", "{}"), call("b", "{}")],
+        vec![
+            user("find"),
+            assistant("both"),
+            call("a", "{}"),
+            call("b", "{}"),
+        ],
         vec![result("b", "2"), note("unseen")],
         vec![result("a", "1")],
         vec![assistant("found"), user("more"), call("c", "{}")],
@@ -47,36 +63,77 @@ const EXPECTED: [(u32, &[&str], bool); 10] = [
     (1, &["assistant:+c"], true),
     (2, &["user:more", "assistant:+c"], true),
     (3, &["assistant:found", "user:more", "assistant:+c"], true),
-    // The turn with two calls and their results is four messages with what stands before the rest, or none.
+    // The turn with two calls is three messages with its results, which come with it or not at all.
     (4, &["assistant:found", "user:more", "assistant:+c"], true),
     (5, &["assistant:found", "user:more", "assistant:+c"], true),
-    (6, &["assistant:both+a+b", "a=1", "b=2", "assistant:found", "user:more", "assistant:+c"], true),
+    (
+        6,
+        &[
+            "assistant:both+a+b",
+            "a=1",
+            "b=2",
+            "assistant:found",
+            "user:more",
+            "assistant:+c",
+        ],
+        true,
+    ),
     (
         7,
-        &["user:find", "assistant:both+a+b", "a=1", "b=2", "assistant:found", "user:more", "assistant:+c"],
+        &[
+            "user:find",
+            "assistant:both+a+b",
+            "a=1",
+            "b=2",
+            "assistant:found",
+            "user:more",
+            "assistant:+c",
+        ],
         true,
     ),
     (
         8,
         &[
-            "assistant:hello", "user:find", "assistant:both+a+b", "a=1", "b=2", "assistant:found",
-            "user:more", "assistant:+c",
+            "assistant:hello",
+            "user:find",
+            "assistant:both+a+b",
+            "a=1",
+            "b=2",
+            "assistant:found",
+            "user:more",
+            "assistant:+c",
         ],
         true,
     ),
     (
         10,
         &[
-            "system:be brief", "user:hi", "assistant:hello", "user:find", "assistant:both+a+b", "a=1",
-            "b=2", "assistant:found", "user:more", "assistant:+c",
+            "system:be brief",
+            "user:hi",
+            "assistant:hello",
+            "user:find",
+            "assistant:both+a+b",
+            "a=1",
+            "b=2",
+            "assistant:found",
+            "user:more",
+            "assistant:+c",
         ],
         false,
     ),
     (
         1_000,
         &[
-            "system:be brief", "user:hi", "assistant:hello", "user:find", "assistant:both+a+b", "a=1",
-            "b=2", "assistant:found", "user:more", "assistant:+c",
+            "system:be brief",
+            "user:hi",
+            "assistant:hello",
+            "user:find",
+            "assistant:both+a+b",
+            "a=1",
+            "b=2",
+            "assistant:found",
+            "user:more",
+            "assistant:+c",
         ],
         false,
     ),
@@ -89,17 +146,19 @@ async fn check_all(agent: &Agent) {
         let report = context.report.expect("a report");
         assert_eq!(report.truncated, truncated, "{messages_max}");
         assert_eq!(report.pending_call_ids, ["c"], "{messages_max}");
-        assert_eq!(report.first_version, context.messages[0].version, "{messages_max}");
-        assert!(context.messages.is_sorted_by_key(turn_version), "{messages_max}");
+        assert_eq!(
+            report.first_version, context.messages[0].version,
+            "{messages_max}"
+        );
+        let mut turns = context.messages.iter().filter(|message| is_turn(message));
+        let sorted = turns.is_sorted_by_key(|turn| turn.version);
+        assert!(sorted, "{messages_max}");
     }
 }
 
-/// Turns are in the order of their versions; a result stands behind its turn, in the order of the calls.
-fn turn_version(message: &proto::ContextMessage) -> u64 {
-    match message.kind {
-        Some(Kind::Turn(_)) => message.version,
-        _ => 0,
-    }
+/// Turns are in the order of their versions; results stand behind their turn, in the order of the calls.
+fn is_turn(message: &proto::ContextMessage) -> bool {
+    matches!(message.kind, Some(Kind::Turn(_)))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,7 +203,9 @@ async fn counts_over_a_long_conversation() {
         let context = agent.context("c", asked).await;
         assert_eq!(context.messages.len(), got);
         let first = 1_200 - got;
-        let expected: Vec<String> = (first..1_200).map(|number| format!("user:{number}")).collect();
+        let expected: Vec<String> = (first..1_200)
+            .map(|number| format!("user:{number}"))
+            .collect();
         assert_eq!(sketch(&context), expected);
         assert!(context.report.expect("a report").truncated);
     }

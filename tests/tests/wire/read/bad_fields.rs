@@ -21,11 +21,15 @@ impl Ask {
     async fn send(self, agent: &Agent) -> Result<(), Status> {
         let mut reader = agent.caller().read();
         match self {
-            Self::Get(target) => {
-                reader.get_conversation(proto::GetConversationRequest { target }).await.map(drop)
-            }
+            Self::Get(target) => reader
+                .get_conversation(proto::GetConversationRequest { target })
+                .await
+                .map(drop),
             Self::Context(target, messages_max) => {
-                let request = proto::AssembleContextRequest { target, messages_max };
+                let request = proto::AssembleContextRequest {
+                    target,
+                    messages_max,
+                };
                 reader.assemble_context(request).await.map(drop)
             }
             Self::Events(request) => reader.list_events(request).await.map(drop),
@@ -59,12 +63,29 @@ async fn of_targets() {
         change(&mut target);
         Some(target)
     };
-    let events = |target| Ask::Events(proto::ListEventsRequest { target, ..Default::default() });
+    let events = |target| {
+        Ask::Events(proto::ListEventsRequest {
+            target,
+            ..Default::default()
+        })
+    };
     let missing = Some((Code::NotFound, "CONVERSATION_NOT_FOUND", ""));
     let cases: [Case; 11] = [
-        ("no target", Ask::Get(None), invalid("FIELD_MISSING", "target")),
-        ("no target of a context", Ask::Context(None, 1), invalid("FIELD_MISSING", "target")),
-        ("no target of events", events(None), invalid("FIELD_MISSING", "target")),
+        (
+            "no target",
+            Ask::Get(None),
+            invalid("FIELD_MISSING", "target"),
+        ),
+        (
+            "no target of a context",
+            Ask::Context(None, 1),
+            invalid("FIELD_MISSING", "target"),
+        ),
+        (
+            "no target of events",
+            events(None),
+            invalid("FIELD_MISSING", "target"),
+        ),
         (
             "no agent",
             Ask::Get(target(|target| target.agent_id.clear())),
@@ -138,26 +159,58 @@ async fn of_pages_and_ranges() {
     let no_agent = Ask::Watch(proto::WatchConversationRequest::default());
     let cases: [Case; 13] = [
         ("1,000 messages", context(1_000), None),
-        ("1,001 messages", context(1_001), invalid("FIELD_OUT_OF_RANGE", "messages_max")),
+        (
+            "1,001 messages",
+            context(1_001),
+            invalid("FIELD_OUT_OF_RANGE", "messages_max"),
+        ),
         ("1,000 events", list(|r| r.page_size = 1_000), None),
-        ("1,001 events", list(|r| r.page_size = 1_001), invalid("FIELD_OUT_OF_RANGE", "page_size")),
+        (
+            "1,001 events",
+            list(|r| r.page_size = 1_001),
+            invalid("FIELD_OUT_OF_RANGE", "page_size"),
+        ),
         (
             "a range that ends before it begins",
             list(|r| (r.from_version, r.to_version) = (3, 2)),
             invalid("FIELD_OUT_OF_RANGE", "to_version"),
         ),
-        ("a range past the end", list(|r| (r.from_version, r.to_version) = (3, 9)), None),
+        (
+            "a range past the end",
+            list(|r| (r.from_version, r.to_version) = (3, 9)),
+            None,
+        ),
         (
             "an unknown direction",
             list(|r| r.direction = 9),
             invalid("FIELD_OUT_OF_RANGE", "direction"),
         ),
-        ("an unknown kind", list(|r| r.kinds = vec![1, 11]), invalid("FIELD_OUT_OF_RANGE", "kinds[1]")),
-        ("no kind", list(|r| r.kinds = vec![0]), invalid("FIELD_MISSING", "kinds[0]")),
-        ("a watch of nobody's", no_agent, invalid("FIELD_MISSING", "agent_id")),
+        (
+            "an unknown kind",
+            list(|r| r.kinds = vec![1, 11]),
+            invalid("FIELD_OUT_OF_RANGE", "kinds[1]"),
+        ),
+        (
+            "no kind",
+            list(|r| r.kinds = vec![0]),
+            invalid("FIELD_MISSING", "kinds[0]"),
+        ),
+        (
+            "a watch of nobody's",
+            no_agent,
+            invalid("FIELD_MISSING", "agent_id"),
+        ),
         ("a watch from what comes next", watch(2), None),
-        ("a watch from after that", watch(3), invalid("FIELD_OUT_OF_RANGE", "from_version")),
-        ("a page token of nobody's", list(|r| r.page_token = "x".to_owned()), invalid("PAGE_TOKEN_INVALID", "page_token")),
+        (
+            "a watch from after that",
+            watch(3),
+            invalid("FIELD_OUT_OF_RANGE", "from_version"),
+        ),
+        (
+            "a page token of nobody's",
+            list(|r| r.page_token = "x".to_owned()),
+            invalid("PAGE_TOKEN_INVALID", "page_token"),
+        ),
     ];
     for case in cases {
         check(&agent, case).await;
@@ -180,9 +233,21 @@ async fn of_listings() {
     let long = || "u".repeat(257);
     let cases: [Case; 9] = [
         ("200 of a page", list(|r| r.page_size = 200), None),
-        ("201 of a page", list(|r| r.page_size = 201), invalid("FIELD_OUT_OF_RANGE", "page_size")),
-        ("no agent", list(|r| r.agent_id.clear()), invalid("FIELD_MISSING", "agent_id")),
-        ("no filter", list(|r| r.filter = None), invalid("FIELD_MISSING", "filter")),
+        (
+            "201 of a page",
+            list(|r| r.page_size = 201),
+            invalid("FIELD_OUT_OF_RANGE", "page_size"),
+        ),
+        (
+            "no agent",
+            list(|r| r.agent_id.clear()),
+            invalid("FIELD_MISSING", "agent_id"),
+        ),
+        (
+            "no filter",
+            list(|r| r.filter = None),
+            invalid("FIELD_MISSING", "filter"),
+        ),
         (
             "an empty session",
             list(|r| r.filter = Some(Filter::SessionId(String::new()))),
@@ -193,7 +258,11 @@ async fn of_listings() {
             list(|r| r.filter = Some(Filter::SessionId("\0".to_owned()))),
             invalid("FIELD_MALFORMED", "session_id"),
         ),
-        ("an unknown status", list(|r| r.status = 7), invalid("FIELD_OUT_OF_RANGE", "status")),
+        (
+            "an unknown status",
+            list(|r| r.status = 7),
+            invalid("FIELD_OUT_OF_RANGE", "status"),
+        ),
         (
             "a page token of nobody's",
             list(|r| r.page_token = "%".to_owned()),
@@ -212,5 +281,9 @@ async fn of_listings() {
         })
     };
     let too_long = invalid("FIELD_TOO_LONG", "user_id");
-    check(&agent, ("a long user", request(Filter::UserId(long())), too_long)).await;
+    check(
+        &agent,
+        ("a long user", request(Filter::UserId(long())), too_long),
+    )
+    .await;
 }

@@ -10,7 +10,10 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
 fn fenced(agent: &Agent, conversation: &str, token: &str) -> proto::ReadTarget {
-    proto::ReadTarget { position_token: token.to_owned(), ..agent.read_target(conversation) }
+    proto::ReadTarget {
+        position_token: token.to_owned(),
+        ..agent.read_target(conversation)
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -24,7 +27,10 @@ async fn a_read_has_reached_the_position_that_it_names() {
         let target = fenced(&agent, "c", &written.position_token);
         let read = agent.try_get(target.clone()).await.expect("a conversation");
         assert_eq!(read.position_token, written.position_token);
-        assert_eq!(read.conversation.expect("a conversation").version, written.version);
+        assert_eq!(
+            read.conversation.expect("a conversation").version,
+            written.version
+        );
         let context = agent.try_context(target, 1).await.expect("a context");
         assert_eq!(context.version, written.version);
         assert_eq!(context.position_token, written.position_token);
@@ -41,14 +47,20 @@ async fn an_eventual_read_waits_for_the_rows_or_says_that_they_are_late() {
         consistency: proto::Consistency::Eventual.into(),
         ..fenced(&agent, "c", token)
     };
-    agent.try_get(eventual(&made.position_token)).await.expect("a position that is reached");
+    agent
+        .try_get(eventual(&made.position_token))
+        .await
+        .expect("a position that is reached");
     stack.projector.stop().await;
     let written = agent.append("c", vec![user("x")]).await;
     let target = eventual(&written.position_token);
     let late: Expected = (Unavailable, "POSITION_NOT_REACHED", "");
     let failure = check_failure("late rows", agent.try_get(target.clone()).await, late);
     assert!(failure.retry_after.is_some());
-    let unfenced = agent.try_get(agent.eventual_target("c")).await.expect("what the rows hold");
+    let unfenced = agent
+        .try_get(agent.eventual_target("c"))
+        .await
+        .expect("what the rows hold");
     assert_eq!(unfenced.conversation.expect("a conversation").version, 1);
     let (read, ()) = tokio::join!(
         tests::eventually::eventually("a position in the rows", || async {
@@ -75,23 +87,42 @@ async fn positions_that_cannot_be_taken() {
         let target = fenced(&agent, "c", token);
         check_failure(case, agent.try_get(target.clone()).await, expected);
         check_failure(case, agent.try_context(target.clone(), 1).await, expected);
-        let request = proto::ListEventsRequest { target: Some(target), ..Default::default() };
+        let request = proto::ListEventsRequest {
+            target: Some(target),
+            ..Default::default()
+        };
         check_failure(case, agent.try_events(request).await, expected);
     };
     check("no token", "x", "POSITION_TOKEN_MALFORMED").await;
     check("no base64", "!", "POSITION_TOKEN_MALFORMED").await;
-    check("cut short", &foreign[..foreign.len() - 2], "POSITION_TOKEN_MALFORMED").await;
-    check("of another record", &foreign, "POSITION_TOKEN_OF_OTHER_RECORD").await;
+    check(
+        "cut short",
+        &foreign[..foreign.len() - 2],
+        "POSITION_TOKEN_MALFORMED",
+    )
+    .await;
+    check(
+        "of another record",
+        &foreign,
+        "POSITION_TOKEN_OF_OTHER_RECORD",
+    )
+    .await;
     let own = agent.append("c", vec![user("x")]).await.position_token;
     let mut refused = 0;
     for token in &elsewhere {
         if let Err(status) = agent.try_get(fenced(&agent, "c", token)).await {
-            assert_eq!(tests::errors::Failure::from(status).reason, "POSITION_TOKEN_MALFORMED");
+            assert_eq!(
+                tests::errors::Failure::from(status).reason,
+                "POSITION_TOKEN_MALFORMED"
+            );
             refused += 1;
         }
     }
     assert!(refused > 0);
-    agent.try_get(fenced(&agent, "c", &own)).await.expect("a position of its own");
+    agent
+        .try_get(fenced(&agent, "c", &own))
+        .await
+        .expect("a position of its own");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,22 +131,40 @@ async fn page_tokens_of_another_query() {
     let agent = stack.any_agent().await;
     for id in ["c", "d"] {
         agent.create(id).await;
-        agent.append(id, vec![user("1"), user("2"), user("3")]).await;
+        agent
+            .append(id, vec![user("1"), user("2"), user("3")])
+            .await;
         agent.projected(id, 4).await;
     }
     let other: Expected = (InvalidArgument, "PAGE_TOKEN_OF_OTHER_QUERY", "page_token");
-    let events = proto::ListEventsRequest { page_size: 2, ..agent.list_request("c") };
-    let events_token = agent.try_events(events.clone()).await.expect("a page").next_page_token;
+    let events = proto::ListEventsRequest {
+        page_size: 2,
+        ..agent.list_request("c")
+    };
+    let events_token = agent
+        .try_events(events.clone())
+        .await
+        .expect("a page")
+        .next_page_token;
     assert!(!events_token.is_empty());
     let event_queries: [(&str, fn(&Agent, &mut proto::ListEventsRequest)); 5] = [
-        ("another conversation", |agent, r| r.target = Some(agent.read_target("d"))),
+        ("another conversation", |agent, r| {
+            r.target = Some(agent.read_target("d"))
+        }),
         ("another first version", |_, r| r.from_version = 2),
         ("another last version", |_, r| r.to_version = 3),
-        ("another direction", |_, r| r.direction = proto::Direction::Backward.into()),
-        ("other kinds", |_, r| r.kinds = vec![proto::EventKind::MessageAppended.into()]),
+        ("another direction", |_, r| {
+            r.direction = proto::Direction::Backward.into()
+        }),
+        ("other kinds", |_, r| {
+            r.kinds = vec![proto::EventKind::MessageAppended.into()]
+        }),
     ];
     for (case, change) in event_queries {
-        let mut request = proto::ListEventsRequest { page_token: events_token.clone(), ..events.clone() };
+        let mut request = proto::ListEventsRequest {
+            page_token: events_token.clone(),
+            ..events.clone()
+        };
         change(&agent, &mut request);
         check_failure(case, agent.try_events(request).await, other);
     }
@@ -125,20 +174,47 @@ async fn page_tokens_of_another_query() {
         page_size: 1,
         ..Default::default()
     };
-    let list_token = agent.try_conversations(list.clone()).await.expect("a page").next_page_token;
+    let list_token = agent
+        .try_conversations(list.clone())
+        .await
+        .expect("a page")
+        .next_page_token;
     assert!(!list_token.is_empty());
     let list_queries: [(&str, fn(&mut proto::ListConversationsRequest)); 3] = [
-        ("another filter", |r| r.filter = Some(Filter::WholeTenant(proto::WholeTenant {}))),
-        ("a session", |r| r.filter = Some(Filter::SessionId("s".to_owned()))),
-        ("another status", |r| r.status = ConversationStatus::Archived.into()),
+        ("another filter", |r| {
+            r.filter = Some(Filter::WholeTenant(proto::WholeTenant {}))
+        }),
+        ("a session", |r| {
+            r.filter = Some(Filter::SessionId("s".to_owned()))
+        }),
+        ("another status", |r| {
+            r.status = ConversationStatus::Archived.into()
+        }),
     ];
     for (case, change) in list_queries {
-        let mut request = proto::ListConversationsRequest { page_token: list_token.clone(), ..list.clone() };
+        let mut request = proto::ListConversationsRequest {
+            page_token: list_token.clone(),
+            ..list.clone()
+        };
         change(&mut request);
         check_failure(case, agent.try_conversations(request).await, other);
     }
-    let crossed = proto::ListConversationsRequest { page_token: events_token, ..list };
-    check_failure("a token of events", agent.try_conversations(crossed).await, other);
-    let resized = proto::ListEventsRequest { page_size: 1, page_token: String::new(), ..events };
-    agent.try_events(resized).await.expect("another size is the same query");
+    let crossed = proto::ListConversationsRequest {
+        page_token: events_token,
+        ..list
+    };
+    check_failure(
+        "a token of events",
+        agent.try_conversations(crossed).await,
+        other,
+    );
+    let resized = proto::ListEventsRequest {
+        page_size: 1,
+        page_token: String::new(),
+        ..events
+    };
+    agent
+        .try_events(resized)
+        .await
+        .expect("another size is the same query");
 }

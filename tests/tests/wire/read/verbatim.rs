@@ -54,8 +54,14 @@ fn parts() -> Vec<proto::Part> {
             text: "hm\0".to_owned(),
             signature: Some("c2ln+/==".to_owned()),
         })),
-        part(Kind::Thinking(proto::Thinking { text: String::new(), signature: Some(String::new()) })),
-        part(Kind::Thinking(proto::Thinking { text: "no signature".to_owned(), signature: None })),
+        part(Kind::Thinking(proto::Thinking {
+            text: String::new(),
+            signature: Some(String::new()),
+        })),
+        part(Kind::Thinking(proto::Thinking {
+            text: "no signature".to_owned(),
+            signature: None,
+        })),
         part(Kind::RedactedThinking("ZW5j".to_owned())),
         part(Kind::Refusal("no\0".to_owned())),
         part(Kind::ProviderItem(proto::ProviderItem {
@@ -103,7 +109,9 @@ fn events() -> Vec<proto::Event> {
     events.push(event(Fact::ToolReturned(proto::ToolReturned {
         call_id: "parts".to_owned(),
         tool_name: "search".to_owned(),
-        output: Some(proto::tool_returned::Output::OutputParts(proto::Parts { parts: parts() })),
+        output: Some(proto::tool_returned::Output::OutputParts(proto::Parts {
+            parts: parts(),
+        })),
         outcome: proto::ToolOutcome::Succeeded.into(),
     })));
     events.push(note("note\0"));
@@ -122,12 +130,15 @@ async fn check(agent: &Agent, sent: &[proto::Event]) {
         assert_eq!(event, *sent);
     }
     let context = agent.context("c", 1_000).await;
-    let outputs = context.messages.iter().filter_map(|message| match &message.kind {
-        Some(wire::proto::read::v1::context_message::Kind::ToolResult(result)) => {
-            result.output.clone()
-        }
-        _ => None,
-    });
+    let outputs = context
+        .messages
+        .iter()
+        .filter_map(|message| match &message.kind {
+            Some(wire::proto::read::v1::context_message::Kind::ToolResult(result)) => {
+                result.output.clone()
+            }
+            _ => None,
+        });
     let sent_outputs = sent.iter().filter_map(|event| match &event.fact {
         Some(Fact::ToolReturned(result)) => result.output.clone(),
         _ => None,

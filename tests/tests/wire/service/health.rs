@@ -11,7 +11,9 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 
 async fn status(url: &str, service: &str) -> Result<ServingStatus, Status> {
-    let request = HealthCheckRequest { service: service.to_owned() };
+    let request = HealthCheckRequest {
+        service: service.to_owned(),
+    };
     Ok(health(url).check(request).await?.into_inner().status())
 }
 
@@ -24,7 +26,10 @@ async fn becomes(node: &Node, expected: ServingStatus) {
     })
     .await;
     let is_ready = expected == ServingStatus::Serving;
-    eventually("/readyz", || async { (admin::is_ready(addr).await == is_ready).then_some(()) }).await;
+    eventually("/readyz", || async {
+        (admin::is_ready(addr).await == is_ready).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,12 +43,20 @@ async fn every_service_is_named_and_no_other() {
         (&gateway, ""),
         (&gateway, "hansard.read.v1.ReadService"),
     ] {
-        assert_eq!(status(url, service).await.expect(service), ServingStatus::Serving, "{service}");
+        assert_eq!(
+            status(url, service).await.expect(service),
+            ServingStatus::Serving,
+            "{service}"
+        );
     }
-    for (url, service) in
-        [(&writer, "hansard.read.v1.ReadService"), (&gateway, "hansard.write.v1.WriteService")]
-    {
-        assert_eq!(status(url, service).await.expect_err(service).code(), Code::NotFound);
+    for (url, service) in [
+        (&writer, "hansard.read.v1.ReadService"),
+        (&gateway, "hansard.write.v1.WriteService"),
+    ] {
+        assert_eq!(
+            status(url, service).await.expect_err(service).code(),
+            Code::NotFound
+        );
     }
 }
 
@@ -54,15 +67,28 @@ async fn nats_goes_away_and_returns() {
     for node in [&stack.writer, &stack.gateway] {
         becomes(node, ServingStatus::NotServing).await;
     }
-    let page = admin::get(stack.writer.admin_addr(), "/readyz").await.expect("a page");
+    let page = admin::get(stack.writer.admin_addr(), "/readyz")
+        .await
+        .expect("a page");
     assert!(page.body.contains("nats"), "{}", page.body);
     let projector = stack.projector.admin_addr();
     eventually("a projector that is not ready", || async {
         (!admin::is_ready(projector).await).then_some(())
     })
     .await;
-    assert_eq!(admin::get(projector, "/livez").await.expect("a page").status, 200);
-    stack.servers.nats_mut().restart().await.expect("nats-server");
+    assert_eq!(
+        admin::get(projector, "/livez")
+            .await
+            .expect("a page")
+            .status,
+        200
+    );
+    stack
+        .servers
+        .nats_mut()
+        .restart()
+        .await
+        .expect("nats-server");
     for node in [&stack.writer, &stack.gateway] {
         becomes(node, ServingStatus::Serving).await;
     }
@@ -75,13 +101,21 @@ async fn postgres_goes_away_and_returns() {
     stack.servers.postgres_mut().kill();
     becomes(&stack.gateway, ServingStatus::NotServing).await;
     // Appending needs no Postgres, so the writer stays.
-    assert_eq!(status(&stack.writer.grpc_url(), "").await.expect("health"), ServingStatus::Serving);
+    assert_eq!(
+        status(&stack.writer.grpc_url(), "").await.expect("health"),
+        ServingStatus::Serving
+    );
     let projector = stack.projector.admin_addr();
     eventually("a projector that is not ready", || async {
         (!admin::is_ready(projector).await).then_some(())
     })
     .await;
-    stack.servers.postgres_mut().restart().await.expect("Postgres");
+    stack
+        .servers
+        .postgres_mut()
+        .restart()
+        .await
+        .expect("Postgres");
     becomes(&stack.gateway, ServingStatus::Serving).await;
     stack.projector.ready().await;
 }
@@ -90,11 +124,15 @@ async fn postgres_goes_away_and_returns() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_is_told_of_loss_and_return() {
     let mut stack = Setup::tasks().start().await;
-    let request = HealthCheckRequest { service: "hansard.read.v1.ReadService".to_owned() };
+    let request = HealthCheckRequest {
+        service: "hansard.read.v1.ReadService".to_owned(),
+    };
     let watch = health(&stack.gateway.grpc_url()).watch(request).await;
     let mut watch = watch.expect("a watch").into_inner();
     let mut next = async || {
-        let told = within("a change of the health", watch.next()).await.expect("no end");
+        let told = within("a change of the health", watch.next())
+            .await
+            .expect("no end");
         told.expect("no failure").status()
     };
     assert_eq!(next().await, ServingStatus::Serving);

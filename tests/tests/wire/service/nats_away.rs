@@ -43,7 +43,10 @@ async fn check_away(agent: &Agent, request: &AppendEventsRequest) {
     let events = timed(agent.try_events(agent.list_request("c"))).await;
     check_unavailable("events", events, "RECORD_UNAVAILABLE");
     // The rows need no record.
-    let eventual = agent.try_get(agent.eventual_target("c")).await.expect("the rows");
+    let eventual = agent
+        .try_get(agent.eventual_target("c"))
+        .await
+        .expect("the rows");
     assert_eq!(eventual.conversation.expect("a conversation").version, 2);
 }
 
@@ -80,7 +83,12 @@ async fn killed_and_started_again() {
     let request = keyed(&agent);
     stack.servers.nats_mut().kill();
     check_away(&agent, &request).await;
-    stack.servers.nats_mut().restart().await.expect("nats-server");
+    stack
+        .servers
+        .nats_mut()
+        .restart()
+        .await
+        .expect("nats-server");
     check_recovers(&agent, &request).await;
 }
 
@@ -117,5 +125,8 @@ async fn a_deadline_that_passes() {
     in_time(started);
     check_unavailable("get", outcome, "RECORD_UNAVAILABLE");
     stack.servers.nats_mut().resume();
-    eventually("a read in time", || async { agent.try_get(agent.read_target("c")).await.ok() }).await;
+    eventually("a read in time", || async {
+        agent.try_get(agent.read_target("c")).await.ok()
+    })
+    .await;
 }

@@ -42,7 +42,14 @@ async fn check_away(agent: &Agent) {
     if let Some(target) = &mut new.target {
         target.idempotency_key = Uuid::now_v7().to_string();
     }
-    assert_eq!(agent.try_append(new).await.expect("a new key needs no rows").version, 12);
+    assert_eq!(
+        agent
+            .try_append(new)
+            .await
+            .expect("a new key needs no rows")
+            .version,
+        12
+    );
 }
 
 async fn check_recovers(agent: &Agent) {
@@ -69,7 +76,12 @@ async fn killed_and_started_again() {
     let (mut stack, agent) = prepared().await;
     stack.servers.postgres_mut().kill();
     check_away(&agent).await;
-    stack.servers.postgres_mut().restart().await.expect("Postgres");
+    stack
+        .servers
+        .postgres_mut()
+        .restart()
+        .await
+        .expect("Postgres");
     check_recovers(&agent).await;
 }
 

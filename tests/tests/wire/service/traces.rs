@@ -28,12 +28,16 @@ async fn from_the_caller_to_the_projectors_transaction() {
     let mut stack = Setup::processes(program!()).prepare().await;
     for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
         let endpoint = collector.endpoint().to_owned();
-        node.settings.variables.push(("HANSARD_TELEMETRY__OTLP_ENDPOINT".to_owned(), endpoint));
+        node.settings
+            .variables
+            .push(("HANSARD_TELEMETRY__OTLP_ENDPOINT".to_owned(), endpoint));
     }
     stack.start().await;
     let agent = stack.agent("acme", "support").await;
     agent.create("c").await;
-    let traced = agent.caller().with_header("traceparent", &format!("00-{TRACE}-{PARENT}-01"));
+    let traced = agent
+        .caller()
+        .with_header("traceparent", &format!("00-{TRACE}-{PARENT}-01"));
     let traced = Agent::new(traced, agent.id());
     traced.append("c", vec![user("x")]).await;
     agent.projected("c", 2).await;
@@ -44,12 +48,18 @@ async fn from_the_caller_to_the_projectors_transaction() {
         })
         .await;
     assert_eq!(hex(&call.parent_span_id), PARENT);
-    let record = Record::open(settings::record(&stack.servers)).await.expect("the record");
+    let record = Record::open(settings::record(&stack.servers))
+        .await
+        .expect("the record");
     let key = ConversationKey {
         tenant: TenantId::parse("acme").unwrap(),
         conversation: ConversationId::parse("c").unwrap(),
     };
-    let stored = record.last(&key).await.expect("the record").expect("a commit");
+    let stored = record
+        .last(&key)
+        .await
+        .expect("the record")
+        .expect("a commit");
     let header = stored.trace.traceparent.expect("a header");
     assert!(header.contains(TRACE), "{header}");
     let applied = collector

@@ -31,17 +31,31 @@ struct Open {
 impl Open {
     async fn of(agent: &Agent) -> Self {
         let (commands, receiver) = mpsc::channel(16);
-        let answers = agent.caller().write().append_stream(ReceiverStream::new(receiver)).await;
-        Self { commands, answers: answers.expect("a stream").into_inner() }
+        let answers = agent
+            .caller()
+            .write()
+            .append_stream(ReceiverStream::new(receiver))
+            .await;
+        Self {
+            commands,
+            answers: answers.expect("a stream").into_inner(),
+        }
     }
 
     async fn send(&self, correlation_id: u64, command: Command) {
-        let request = proto::AppendStreamRequest { correlation_id, command: Some(command) };
-        within("room in the stream", self.commands.send(request)).await.expect("an open stream");
+        let request = proto::AppendStreamRequest {
+            correlation_id,
+            command: Some(command),
+        };
+        within("room in the stream", self.commands.send(request))
+            .await
+            .expect("an open stream");
     }
 
     async fn answer(&mut self) -> (u64, Result<proto::CommitResult, Failure>) {
-        let answer = within("an answer", self.answers.next()).await.expect("an open stream");
+        let answer = within("an answer", self.answers.next())
+            .await
+            .expect("an open stream");
         let answer = answer.expect("no failure of the stream");
         match answer.outcome.expect("an outcome") {
             Outcome::Result(result) => (answer.correlation_id, Ok(result)),
@@ -71,26 +85,42 @@ async fn ten_thousand_commands_keep_their_order_in_each_conversation() {
             true => create(&sender, &id),
             false => append(&sender, &id, vec![user(number.to_string())]),
         };
-        proto::AppendStreamRequest { correlation_id: number, command: Some(command) }
+        proto::AppendStreamRequest {
+            correlation_id: number,
+            command: Some(command),
+        }
     });
-    let answers = agent.caller().write().append_stream(tokio_stream::iter(commands)).await;
+    let answers = agent
+        .caller()
+        .write()
+        .append_stream(tokio_stream::iter(commands))
+        .await;
     let mut answers = answers.expect("a stream").into_inner();
     let mut seen: HashMap<u64, proto::CommitResult> = HashMap::new();
     while let Some(answer) = within("an answer", answers.next()).await {
         let answer = answer.expect("no failure of the stream");
-        let Some(Outcome::Result(result)) = answer.outcome else { panic!("{answer:?}") };
+        let Some(Outcome::Result(result)) = answer.outcome else {
+            panic!("{answer:?}")
+        };
         let again = seen.insert(answer.correlation_id, result);
         assert!(again.is_none(), "two answers to {}", answer.correlation_id);
     }
     assert_eq!(seen.len(), usize::try_from(COMMANDS).unwrap());
     for (number, result) in &seen {
         assert_eq!(result.version, number / CONVERSATIONS + 1, "{number}");
-        assert_eq!(result.conversation_id, format!("c{}", number % CONVERSATIONS));
+        assert_eq!(
+            result.conversation_id,
+            format!("c{}", number % CONVERSATIONS)
+        );
     }
     for conversation in 0..CONVERSATIONS {
-        let events = agent.events(agent.list_request(&format!("c{conversation}"))).await;
-        let said: Vec<u64> =
-            events.iter().filter_map(|event| text_of(event)?.parse().ok()).collect();
+        let events = agent
+            .events(agent.list_request(&format!("c{conversation}")))
+            .await;
+        let said: Vec<u64> = events
+            .iter()
+            .filter_map(|event| text_of(event)?.parse().ok())
+            .collect();
         let sent: Vec<u64> = (1..COMMANDS / CONVERSATIONS)
             .map(|round| round * CONVERSATIONS + conversation)
             .collect();
@@ -107,8 +137,16 @@ async fn a_failed_command_ends_nothing_but_itself() {
         (append(&agent, "c", Vec::new()), "NO_EVENTS", 0),
         (append(&agent, "c", vec![call("1", "{")]), "INVALID_JSON", 0),
         (append(&agent, "c", vec![call("1", "{}")]), "", 2),
-        (append(&agent, "none", vec![user("x")]), "CONVERSATION_NOT_FOUND", 0),
-        (append(&agent, "c", vec![result("1", "1"), result("1", "2")]), "TOOL_CALL_NOT_OPEN", 0),
+        (
+            append(&agent, "none", vec![user("x")]),
+            "CONVERSATION_NOT_FOUND",
+            0,
+        ),
+        (
+            append(&agent, "c", vec![result("1", "1"), result("1", "2")]),
+            "TOOL_CALL_NOT_OPEN",
+            0,
+        ),
         (create(&agent, "c"), "CONVERSATION_EXISTS", 0),
         (append(&agent, "c", vec![result("1", "1")]), "", 3),
     ];
@@ -122,11 +160,17 @@ async fn a_failed_command_ends_nothing_but_itself() {
             Err(failure) => assert_eq!(failure.reason, reason, "{number}: {failure:?}"),
         }
     }
-    let empty = proto::AppendStreamRequest { correlation_id: 99, command: None };
+    let empty = proto::AppendStreamRequest {
+        correlation_id: 99,
+        command: None,
+    };
     stream.commands.send(empty).await.expect("an open stream");
     let (correlation_id, outcome) = stream.answer().await;
     let failure = outcome.expect_err("no command");
-    assert_eq!((correlation_id, failure.reason.as_str()), (99, "FIELD_MISSING"));
+    assert_eq!(
+        (correlation_id, failure.reason.as_str()),
+        (99, "FIELD_MISSING")
+    );
     assert_eq!(failure.field, "command");
     assert_eq!(agent.version("c").await, 3);
 }
@@ -159,11 +203,16 @@ async fn what_follows_a_failure_is_carried_out_in_order() {
 /// A stream whose answers have little room on their way, so that few that are not read fill it.
 async fn narrow(stack: &Stack, agent: &Agent) -> Open {
     let endpoint = Endpoint::from_shared(stack.writer.grpc_url()).expect("a URL");
-    let channel = endpoint.initial_stream_window_size(ANSWER_WINDOW_BYTES).connect_lazy();
+    let channel = endpoint
+        .initial_stream_window_size(ANSWER_WINDOW_BYTES)
+        .connect_lazy();
     let (commands, receiver) = mpsc::channel(16);
     let mut client = agent.caller().write_over(&channel);
     let answers = client.append_stream(ReceiverStream::new(receiver)).await;
-    Open { commands, answers: answers.expect("a stream").into_inner() }
+    Open {
+        commands,
+        answers: answers.expect("a stream").into_inner(),
+    }
 }
 
 /// Thousands of commands without a look at the answers; meanwhile others write to the same conversation.
@@ -178,7 +227,10 @@ async fn a_client_that_reads_no_answers_holds_nobody_else_up() {
     let sending = tokio::spawn(async move {
         for correlation_id in 0..COMMANDS {
             let command = Some(append(&deaf, "c", vec![user("deaf")]));
-            let request = proto::AppendStreamRequest { correlation_id, command };
+            let request = proto::AppendStreamRequest {
+                correlation_id,
+                command,
+            };
             commands.send(request).await.expect("an open stream");
         }
     });
@@ -196,7 +248,9 @@ async fn a_client_that_reads_no_answers_holds_nobody_else_up() {
         within("another's turn", agent.append("c", vec![user("heard")])).await;
     }
     let answered = within("the rest", answers.count()).await;
-    within("the end of sending", sending).await.expect("everything sent");
+    within("the end of sending", sending)
+        .await
+        .expect("everything sent");
     assert_eq!(u64::try_from(answered).unwrap(), COMMANDS);
     assert_eq!(agent.version("c").await, COMMANDS + 21);
 }

@@ -22,7 +22,11 @@ async fn bad_events_are_told_by_their_path() {
         check(&agent, (case, ask, (InvalidArgument, reason, field))).await;
     }
     let none = Ask::Append(agent.append_request(CONVERSATION, Vec::new()));
-    check(&agent, ("no events", none, (InvalidArgument, "NO_EVENTS", "events"))).await;
+    check(
+        &agent,
+        ("no events", none, (InvalidArgument, "NO_EVENTS", "events")),
+    )
+    .await;
 }
 
 /// Name, event, reason, field; the event is the second of two.
@@ -41,14 +45,21 @@ fn bad_events() -> Vec<BadEvent> {
             provider: provider.to_owned(),
             item_json: item_json.to_owned(),
         };
-        event_proto::Part { kind: Some(event_proto::part::Kind::ProviderItem(item)) }
+        event_proto::Part {
+            kind: Some(event_proto::part::Kind::ProviderItem(item)),
+        }
     };
     let image = event_proto::Part {
         kind: Some(event_proto::part::Kind::Image(event_proto::Image::default())),
     };
     let no_kind = event_proto::Part::default();
     vec![
-        ("no fact", event_proto::Event::default(), "FIELD_MISSING", "events[1].fact"),
+        (
+            "no fact",
+            event_proto::Event::default(),
+            "FIELD_MISSING",
+            "events[1].fact",
+        ),
         (
             "an id that is no UUID",
             with(user("x"), |event| event.event_id = "7".to_owned()),
@@ -57,31 +68,47 @@ fn bad_events() -> Vec<BadEvent> {
         ),
         (
             "a time in the year 1",
-            with(user("x"), |event| event.occurred_at = Some(Timestamp { seconds: -62_135_596_800, nanos: 0 })),
+            with(user("x"), |event| {
+                event.occurred_at = Some(Timestamp {
+                    seconds: -62_135_596_800,
+                    nanos: 0,
+                })
+            }),
             "FIELD_OUT_OF_RANGE",
             "events[1].occurred_at",
         ),
         (
             "a time with too many nanoseconds",
-            with(user("x"), |event| event.occurred_at = Some(Timestamp { seconds: 0, nanos: 1_000_000_000 })),
+            with(user("x"), |event| {
+                event.occurred_at = Some(Timestamp {
+                    seconds: 0,
+                    nanos: 1_000_000_000,
+                })
+            }),
             "FIELD_OUT_OF_RANGE",
             "events[1].occurred_at",
         ),
         (
             "metadata that is no JSON",
-            with(user("x"), |event| event.metadata_json = "{'a':1}".to_owned()),
+            with(user("x"), |event| {
+                event.metadata_json = "{'a':1}".to_owned()
+            }),
             "INVALID_JSON",
             "events[1].metadata_json",
         ),
         (
             "metadata with U+0000",
-            with(user("x"), |event| event.metadata_json = r#"{"a":"\u0000"}"#.to_owned()),
+            with(user("x"), |event| {
+                event.metadata_json = r#"{"a":"\u0000"}"#.to_owned()
+            }),
             "NUL_CHARACTER",
             "events[1].metadata_json",
         ),
         (
             "no role",
-            event(Fact::MessageAppended(event_proto::MessageAppended::default())),
+            event(Fact::MessageAppended(
+                event_proto::MessageAppended::default(),
+            )),
             "FIELD_MISSING",
             "events[1].message_appended.role",
         ),
@@ -109,8 +136,18 @@ fn bad_events() -> Vec<BadEvent> {
             "FIELD_MISSING",
             "events[1].message_appended.parts[0].provider_item.provider",
         ),
-        ("a call with no id", call("", "{}"), "FIELD_MISSING", "events[1].tool_called.call_id"),
-        ("a call with no input", call("1", ""), "FIELD_MISSING", "events[1].tool_called.input_json"),
+        (
+            "a call with no id",
+            call("", "{}"),
+            "FIELD_MISSING",
+            "events[1].tool_called.call_id",
+        ),
+        (
+            "a call with no input",
+            call("1", ""),
+            "FIELD_MISSING",
+            "events[1].tool_called.input_json",
+        ),
         (
             "a call whose input is no JSON",
             call("1", r#"{"a":01}"#),
@@ -140,7 +177,9 @@ fn bad_events() -> Vec<BadEvent> {
         ),
         (
             "a lifecycle event",
-            event(Fact::ConversationArchived(event_proto::ConversationArchived {})),
+            event(Fact::ConversationArchived(
+                event_proto::ConversationArchived {},
+            )),
             "FIELD_MALFORMED",
             "events[1].fact",
         ),

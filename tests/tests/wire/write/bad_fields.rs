@@ -25,12 +25,23 @@ pub(super) async fn check(agent: &Agent, (case, ask, expected): Case) {
     if let Some(command) = in_stream {
         assert_eq!(streamed(agent, command).await, unary, "{case}: in a stream");
     }
-    assert_eq!(agent.version(CONVERSATION).await, 1, "{case}: something was appended");
+    assert_eq!(
+        agent.version(CONVERSATION).await,
+        1,
+        "{case}: something was appended"
+    );
 }
 
 async fn streamed(agent: &Agent, command: proto::append_stream_request::Command) -> Failure {
-    let request = proto::AppendStreamRequest { correlation_id: 7, command: Some(command) };
-    let answers = agent.caller().write().append_stream(tokio_stream::iter([request])).await;
+    let request = proto::AppendStreamRequest {
+        correlation_id: 7,
+        command: Some(command),
+    };
+    let answers = agent
+        .caller()
+        .write()
+        .append_stream(tokio_stream::iter([request]))
+        .await;
     let mut answers = answers.expect("a stream").into_inner();
     let answer = answers.next().await.expect("an answer").expect("no end");
     assert_eq!(answer.correlation_id, 7);
@@ -48,15 +59,27 @@ async fn of_targets() {
     let target = |change: fn(&mut proto::CommandTarget)| with(agent.target(CONVERSATION), change);
     let append = |change| {
         let request = agent.append_request(CONVERSATION, vec![user("x")]);
-        Ask::Append(with(request, |request| request.target = Some(target(change))))
+        Ask::Append(with(request, |request| {
+            request.target = Some(target(change))
+        }))
     };
     let missing = |field| (InvalidArgument, "FIELD_MISSING", field);
     let malformed = |field| (InvalidArgument, "FIELD_MALFORMED", field);
-    let no_target = with(agent.append_request("", vec![user("x")]), |request| request.target = None);
+    let no_target = with(agent.append_request("", vec![user("x")]), |request| {
+        request.target = None
+    });
     let cases: [Case; 8] = [
         ("no target", Ask::Append(no_target), missing("target")),
-        ("no agent", append(|target| target.agent_id.clear()), missing("target.agent_id")),
-        ("an agent with a dot", append(|target| target.agent_id.push('.')), malformed("target.agent_id")),
+        (
+            "no agent",
+            append(|target| target.agent_id.clear()),
+            missing("target.agent_id"),
+        ),
+        (
+            "an agent with a dot",
+            append(|target| target.agent_id.push('.')),
+            malformed("target.agent_id"),
+        ),
         (
             "no conversation",
             append(|target| target.conversation_id.clear()),
@@ -99,10 +122,16 @@ async fn of_creations() {
     let context = |change: fn(&mut event_proto::ClientContext)| {
         let context = with(event_proto::ClientContext::default(), change);
         let request = agent.create_request("new");
-        Ask::Create(with(request, |request| request.client_context = Some(context)))
+        Ask::Create(with(request, |request| {
+            request.client_context = Some(context)
+        }))
     };
     let cases: [Case; 16] = [
-        ("no agent", create(|r| r.agent_id.clear()), (InvalidArgument, "FIELD_MISSING", "agent_id")),
+        (
+            "no agent",
+            create(|r| r.agent_id.clear()),
+            (InvalidArgument, "FIELD_MISSING", "agent_id"),
+        ),
         (
             "a conversation with a slash",
             create(|r| r.conversation_id = "a/b".to_owned()),
@@ -113,7 +142,11 @@ async fn of_creations() {
             create(|r| r.idempotency_key = "x".to_owned()),
             (InvalidArgument, "FIELD_MALFORMED", "idempotency_key"),
         ),
-        ("no owner", create(|r| r.owner = None), (InvalidArgument, "FIELD_MISSING", "owner")),
+        (
+            "no owner",
+            create(|r| r.owner = None),
+            (InvalidArgument, "FIELD_MISSING", "owner"),
+        ),
         (
             "an owner of no kind",
             create(|r| r.owner = Some(event_proto::Owner::default())),
@@ -157,7 +190,11 @@ async fn of_creations() {
         (
             "a provider's id with a control character",
             create(|r| r.provider_conversation_id = "a\u{7f}".to_owned()),
-            (InvalidArgument, "FIELD_MALFORMED", "provider_conversation_id"),
+            (
+                InvalidArgument,
+                "FIELD_MALFORMED",
+                "provider_conversation_id",
+            ),
         ),
         (
             "a page with U+0000",
@@ -172,7 +209,11 @@ async fn of_creations() {
         (
             "custom metadata that is no JSON",
             context(|c| c.custom_metadata_json = "nul".to_owned()),
-            (InvalidArgument, "INVALID_JSON", "client_context.custom_metadata_json"),
+            (
+                InvalidArgument,
+                "INVALID_JSON",
+                "client_context.custom_metadata_json",
+            ),
         ),
     ];
     for case in cases {

@@ -24,12 +24,25 @@ struct Edge {
 }
 
 async fn check(agent: &Agent, edge: Edge) {
-    let Edge { case, bound, reason, field, ask } = edge;
-    ask(bound).send(agent).await.unwrap_or_else(|status| panic!("{case}: {status:?}"));
+    let Edge {
+        case,
+        bound,
+        reason,
+        field,
+        ask,
+    } = edge;
+    ask(bound)
+        .send(agent)
+        .await
+        .unwrap_or_else(|status| panic!("{case}: {status:?}"));
     let outcome = ask(bound + 1).send(agent).await;
     let failure = check_failure(case, outcome, (InvalidArgument, reason, field));
     for number in [bound, bound + 1] {
-        assert!(failure.message.contains(&number.to_string()), "{case}: {}", failure.message);
+        assert!(
+            failure.message.contains(&number.to_string()),
+            "{case}: {}",
+            failure.message
+        );
     }
 }
 
@@ -57,40 +70,82 @@ async fn creations() {
             let request = agent.create_request(&Uuid::now_v7().to_string());
             Ask::Create(with(request, |request| change(request, size)))
         };
-        Edge { case, bound, reason: "FIELD_TOO_LONG", field, ask: Box::new(ask) }
+        Edge {
+            case,
+            bound,
+            reason: "FIELD_TOO_LONG",
+            field,
+            ask: Box::new(ask),
+        }
     };
-    let context = |page_url: String| event_proto::ClientContext { page_url, ..Default::default() };
+    let context = |page_url: String| event_proto::ClientContext {
+        page_url,
+        ..Default::default()
+    };
     let edges = [
-        edge("title", bounds::TITLE_BYTES_MAX, "title", |r, n| r.title = text(n)),
+        edge("title", bounds::TITLE_BYTES_MAX, "title", |r, n| {
+            r.title = text(n)
+        }),
         edge("title of é", bounds::TITLE_BYTES_MAX, "title", |r, n| {
             r.title = "é".repeat(n / 2) + &text(n % 2);
         }),
-        edge("metadata", bounds::METADATA_BYTES_MAX, "metadata_json", |r, n| {
-            r.metadata_json = object(n);
-        }),
-        edge("conversation", bounds::CONVERSATION_ID_CHARS_MAX, "conversation_id", |r, n| {
-            r.conversation_id = text(n);
-        }),
+        edge(
+            "metadata",
+            bounds::METADATA_BYTES_MAX,
+            "metadata_json",
+            |r, n| {
+                r.metadata_json = object(n);
+            },
+        ),
+        edge(
+            "conversation",
+            bounds::CONVERSATION_ID_CHARS_MAX,
+            "conversation_id",
+            |r, n| {
+                r.conversation_id = text(n);
+            },
+        ),
         edge("user", bounds::LABEL_BYTES_MAX, "owner.user_id", |r, n| {
             r.owner = Some(user_owner(&text(n)));
         }),
-        edge("session", bounds::LABEL_BYTES_MAX, "owner.session_id", |r, n| {
-            r.owner = Some(session(&text(n)));
-        }),
-        edge("provider's id", bounds::LABEL_BYTES_MAX, "provider_conversation_id", |r, n| {
-            r.provider_conversation_id = text(n);
-        }),
+        edge(
+            "session",
+            bounds::LABEL_BYTES_MAX,
+            "owner.session_id",
+            |r, n| {
+                r.owner = Some(session(&text(n)));
+            },
+        ),
+        edge(
+            "provider's id",
+            bounds::LABEL_BYTES_MAX,
+            "provider_conversation_id",
+            |r, n| {
+                r.provider_conversation_id = text(n);
+            },
+        ),
     ];
     for edge in edges {
         check(&agent, edge).await;
     }
     let request = |bytes| {
         let request = agent.create_request(&Uuid::now_v7().to_string());
-        with(request, |request| request.client_context = Some(context(text(bytes))))
+        with(request, |request| {
+            request.client_context = Some(context(text(bytes)))
+        })
     };
-    agent.try_create(request(bounds::CLIENT_TEXT_BYTES_MAX)).await.expect("a page at its bound");
-    let past = agent.try_create(request(bounds::CLIENT_TEXT_BYTES_MAX + 1)).await;
-    check_failure("page", past, (InvalidArgument, "FIELD_TOO_LONG", "client_context.page_url"));
+    agent
+        .try_create(request(bounds::CLIENT_TEXT_BYTES_MAX))
+        .await
+        .expect("a page at its bound");
+    let past = agent
+        .try_create(request(bounds::CLIENT_TEXT_BYTES_MAX + 1))
+        .await;
+    check_failure(
+        "page",
+        past,
+        (InvalidArgument, "FIELD_TOO_LONG", "client_context.page_url"),
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,15 +156,27 @@ async fn events() {
     let edge = |case, bound, (reason, field), events: fn(usize) -> Vec<event_proto::Event>| {
         let agent = agent.clone();
         let ask = move |size: usize| Ask::Append(agent.append_request("c", events(size)));
-        Edge { case, bound, reason, field, ask: Box::new(ask) }
+        Edge {
+            case,
+            bound,
+            reason,
+            field,
+            ask: Box::new(ask),
+        }
     };
     let edges = [
-        edge("events", bounds::EVENTS_PER_COMMIT_MAX, ("TOO_MANY_EVENTS", "events"), |n| {
-            vec![user("x"); n]
-        }),
-        edge("an event", bounds::EVENT_BYTES_MAX, ("EVENT_TOO_LARGE", "events[1]"), |n| {
-            vec![user("x"), sized(n)]
-        }),
+        edge(
+            "events",
+            bounds::EVENTS_PER_COMMIT_MAX,
+            ("TOO_MANY_EVENTS", "events"),
+            |n| vec![user("x"); n],
+        ),
+        edge(
+            "an event",
+            bounds::EVENT_BYTES_MAX,
+            ("EVENT_TOO_LARGE", "events[1]"),
+            |n| vec![user("x"), sized(n)],
+        ),
         edge(
             "metadata",
             bounds::METADATA_BYTES_MAX,
@@ -143,7 +210,9 @@ async fn events() {
 /// A message of so many bytes, as the record encodes it.
 fn sized(bytes: usize) -> event_proto::Event {
     let named = |text: String| {
-        with(user(text), |event| event.event_id = Uuid::now_v7().to_string())
+        with(user(text), |event| {
+            event.event_id = Uuid::now_v7().to_string()
+        })
     };
     let overhead = bytes - named(text(bytes - 100)).encoded_len();
     let event = named(text(bytes - 100 + overhead));
@@ -169,7 +238,9 @@ async fn metadata_nested_at_its_bound_and_one_past() {
         with(user("x"), |event| event.metadata_json = json)
     };
     let append = |depth| agent.try_append(agent.append_request("c", vec![metadata(depth)]));
-    append(bounds::JSON_DEPTH_MAX).await.expect("metadata at its bound");
+    append(bounds::JSON_DEPTH_MAX)
+        .await
+        .expect("metadata at its bound");
     let past = append(bounds::JSON_DEPTH_MAX + 1).await;
     let expected = (InvalidArgument, "INVALID_JSON", "events[0].metadata_json");
     check_failure("metadata", past, expected);

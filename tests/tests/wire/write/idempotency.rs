@@ -21,7 +21,10 @@ fn old_keys() -> [(&'static str, String); 3] {
     [
         ("UUIDv7 of long ago", month_old.to_string()),
         ("UUIDv4", Uuid::new_v4().to_string()),
-        ("UUIDv5", Uuid::new_v5(&Uuid::NAMESPACE_OID, Uuid::new_v4().as_bytes()).to_string()),
+        (
+            "UUIDv5",
+            Uuid::new_v5(&Uuid::NAMESPACE_OID, Uuid::new_v4().as_bytes()).to_string(),
+        ),
     ]
 }
 
@@ -33,22 +36,40 @@ struct Retried {
 
 async fn append_under(agent: &Agent, case: &str, key: String, event: Event) -> Retried {
     let target = with(agent.target("c"), |target| target.idempotency_key = key);
-    let request = proto::AppendEventsRequest { target: Some(target), events: vec![event] };
+    let request = proto::AppendEventsRequest {
+        target: Some(target),
+        events: vec![event],
+    };
     let first = agent.try_append(request.clone()).await.expect("a commit");
-    Retried { case: case.to_owned(), request, first }
+    Retried {
+        case: case.to_owned(),
+        request,
+        first,
+    }
 }
 
 /// Tries each again, as it was and with another text.
 async fn check(agent: &Agent, phase: &str, retried: &[Retried]) {
     let version = agent.version("c").await;
-    for Retried { case, request, first } in retried {
+    for Retried {
+        case,
+        request,
+        first,
+    } in retried
+    {
         let case = format!("{case}, {phase}");
         let again = agent.try_append(request.clone()).await;
         let again = again.unwrap_or_else(|status| panic!("{case}: {status:?}"));
         check_replayed(&case, &again, first);
-        let other = with(request.clone(), |request| request.events = vec![user("other")]);
+        let other = with(request.clone(), |request| {
+            request.events = vec![user("other")]
+        });
         let outcome = agent.try_append(other).await;
-        let reused = (FailedPrecondition, "IDEMPOTENCY_KEY_REUSED", "target.idempotency_key");
+        let reused = (
+            FailedPrecondition,
+            "IDEMPOTENCY_KEY_REUSED",
+            "target.idempotency_key",
+        );
         check_failure(&case, outcome, reused);
     }
     assert_eq!(agent.version("c").await, version, "{phase}");
@@ -67,7 +88,9 @@ async fn old_keys_are_found_in_rows_and_tail() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    agent.append("c", vec![call("1", "{}"), call("2", "{}")]).await;
+    agent
+        .append("c", vec![call("1", "{}"), call("2", "{}")])
+        .await;
     let mut retried = Vec::new();
     for (case, key) in old_keys() {
         retried.push(append_under(&agent, case, key, user(case)).await);
@@ -104,7 +127,9 @@ async fn an_old_key_that_nobody_used_is_a_new_command() {
     push_out(&agent).await;
     for (case, key) in old_keys() {
         let before = agent.version("c").await;
-        let new = append_under(&agent, case, key.clone(), user("x")).await.first;
+        let new = append_under(&agent, case, key.clone(), user("x"))
+            .await
+            .first;
         assert_eq!((new.version, new.replayed), (before + 1, false), "{case}");
         assert_eq!(new.commit_id, key, "{case}");
     }
@@ -115,9 +140,17 @@ async fn a_creation_under_an_old_key() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     for (case, key) in old_keys() {
-        let request = with(agent.create_request(""), |request| request.idempotency_key = key);
-        let first = agent.try_create(request.clone()).await.expect("a conversation");
-        let again = agent.try_create(request.clone()).await.expect("the first answer");
+        let request = with(agent.create_request(""), |request| {
+            request.idempotency_key = key
+        });
+        let first = agent
+            .try_create(request.clone())
+            .await
+            .expect("a conversation");
+        let again = agent
+            .try_create(request.clone())
+            .await
+            .expect("the first answer");
         check_replayed(case, &again, &first);
         let id = &first.conversation_id;
         for _ in 0..MANY {
@@ -137,7 +170,9 @@ async fn a_commit_is_named_by_the_key_in_its_usual_form() {
     agent.create("c").await;
     let key = Uuid::new_v4();
     let braced = key.braced().to_string().to_uppercase();
-    let first = append_under(&agent, "braced", braced, user("x")).await.first;
+    let first = append_under(&agent, "braced", braced, user("x"))
+        .await
+        .first;
     assert_eq!(first.commit_id, key.to_string());
     let events = agent.events(agent.list_request("c")).await;
     assert_eq!(events[1].commit_id, key.to_string());

@@ -59,7 +59,14 @@ pub(crate) fn with<T>(mut value: T, change: impl FnOnce(&mut T)) -> T {
 
 /// Checks that an answer repeats an earlier one, and says so.
 #[track_caller]
-fn check_replayed(case: impl fmt::Display, again: &proto::CommitResult, first: &proto::CommitResult) {
-    let expected = proto::CommitResult { replayed: true, ..first.clone() };
+fn check_replayed(
+    case: impl fmt::Display,
+    again: &proto::CommitResult,
+    first: &proto::CommitResult,
+) {
+    let expected = proto::CommitResult {
+        replayed: true,
+        ..first.clone()
+    };
     assert_eq!(*again, expected, "{case}");
 }

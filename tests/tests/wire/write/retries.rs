@@ -17,19 +17,32 @@ fn new_key() -> String {
 }
 
 fn keyed(agent: &Agent, conversation: &str, events: Vec<Event>) -> proto::AppendEventsRequest {
-    let target = with(agent.target(conversation), |target| target.idempotency_key = new_key());
-    with(agent.append_request(conversation, events), |request| request.target = Some(target))
+    let target = with(agent.target(conversation), |target| {
+        target.idempotency_key = new_key()
+    });
+    with(agent.append_request(conversation, events), |request| {
+        request.target = Some(target)
+    })
 }
 
 fn keyed_target(agent: &Agent, conversation: &str) -> proto::CommandTarget {
-    with(agent.target(conversation), |target| target.idempotency_key = new_key())
+    with(agent.target(conversation), |target| {
+        target.idempotency_key = new_key()
+    })
 }
 
 /// Sends it twice, and checks that the second answer repeats the first and adds nothing.
 async fn check(agent: &Agent, conversation: &str, case: &str, ask: Ask) {
-    let first = ask.clone().send(agent).await.unwrap_or_else(|e| panic!("{case}: {e:?}"));
+    let first = ask
+        .clone()
+        .send(agent)
+        .await
+        .unwrap_or_else(|e| panic!("{case}: {e:?}"));
     let version = agent.conversation(conversation).await.version;
-    let again = ask.send(agent).await.unwrap_or_else(|e| panic!("{case}, again: {e:?}"));
+    let again = ask
+        .send(agent)
+        .await
+        .unwrap_or_else(|e| panic!("{case}, again: {e:?}"));
     check_replayed(case, &again, &first);
     assert_eq!(agent.version(conversation).await, version, "{case}");
 }
@@ -38,16 +51,36 @@ async fn check(agent: &Agent, conversation: &str, case: &str, ask: Ask) {
 async fn every_command_can_be_tried_again() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
-    let create = with(agent.create_request("c"), |request| request.idempotency_key = new_key());
+    let create = with(agent.create_request("c"), |request| {
+        request.idempotency_key = new_key()
+    });
     check(&agent, "c", "create", Ask::Create(create)).await;
-    check(&agent, "c", "append", Ask::Append(keyed(&agent, "c", vec![user("x"), user("y")]))).await;
+    check(
+        &agent,
+        "c",
+        "append",
+        Ask::Append(keyed(&agent, "c", vec![user("x"), user("y")])),
+    )
+    .await;
     let update = with(agent.update_request("c", &["title"]), |request| {
         request.title = "t".to_owned();
         request.target = Some(keyed_target(&agent, "c"));
     });
     check(&agent, "c", "update", Ask::Update(update)).await;
-    check(&agent, "c", "archive", Ask::Archive(keyed_target(&agent, "c"))).await;
-    check(&agent, "c", "restore", Ask::Restore(keyed_target(&agent, "c"))).await;
+    check(
+        &agent,
+        "c",
+        "archive",
+        Ask::Archive(keyed_target(&agent, "c")),
+    )
+    .await;
+    check(
+        &agent,
+        "c",
+        "restore",
+        Ask::Restore(keyed_target(&agent, "c")),
+    )
+    .await;
     let erase = keyed_target(&agent, "c");
     let first = agent.try_erase(erase.clone()).await.expect("erased");
     let again = agent.try_erase(erase).await.expect("erased");
@@ -60,18 +93,34 @@ async fn a_retry_of_what_the_first_try_made_invalid() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    agent.append("c", vec![call("1", "{}"), call("2", "{}")]).await;
+    agent
+        .append("c", vec![call("1", "{}"), call("2", "{}")])
+        .await;
     let returned = Ask::Append(keyed(&agent, "c", vec![result("1", "1")]));
     check(&agent, "c", "a result", returned).await;
-    check(&agent, "c", "a call", Ask::Append(keyed(&agent, "c", vec![call("3", "{}")]))).await;
+    check(
+        &agent,
+        "c",
+        "a call",
+        Ask::Append(keyed(&agent, "c", vec![call("3", "{}")])),
+    )
+    .await;
     let exact = with(keyed(&agent, "c", vec![user("x")]), |request| {
         if let Some(target) = &mut request.target {
             target.expected_version = Some(5);
         }
     });
     check(&agent, "c", "an exact version", Ask::Append(exact)).await;
-    let target = with(keyed_target(&agent, "c"), |target| target.expected_version = Some(6));
-    check(&agent, "c", "archive an exact version", Ask::Archive(target)).await;
+    let target = with(keyed_target(&agent, "c"), |target| {
+        target.expected_version = Some(6)
+    });
+    check(
+        &agent,
+        "c",
+        "archive an exact version",
+        Ask::Archive(target),
+    )
+    .await;
 }
 
 /// Later commits push the first one out of the head's list of the latest eight.
@@ -90,7 +139,10 @@ async fn a_retry_after_many_more_commits() {
     });
     let mut firsts = Vec::new();
     for request in [plain, closing, exact] {
-        firsts.push((request.clone(), agent.try_append(request).await.expect("a commit")));
+        firsts.push((
+            request.clone(),
+            agent.try_append(request).await.expect("a commit"),
+        ));
     }
     for count in [1, 7, 12] {
         for _ in 0..count {
@@ -98,7 +150,10 @@ async fn a_retry_after_many_more_commits() {
         }
         let version = agent.version("c").await;
         for (request, first) in &firsts {
-            let again = agent.try_append(request.clone()).await.expect("the first answer");
+            let again = agent
+                .try_append(request.clone())
+                .await
+                .expect("the first answer");
             check_replayed(count, &again, first);
         }
         assert_eq!(agent.version("c").await, version);
@@ -106,7 +161,10 @@ async fn a_retry_after_many_more_commits() {
     stack.writer.stop().await;
     stack.writer.start().await;
     for (request, first) in &firsts {
-        let again = agent.try_append(request.clone()).await.expect("the first answer");
+        let again = agent
+            .try_append(request.clone())
+            .await
+            .expect("the first answer");
         check_replayed("after a restart", &again, first);
     }
 }
@@ -115,8 +173,13 @@ async fn a_retry_after_many_more_commits() {
 async fn a_key_of_another_request() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
-    let create = with(agent.create_request("c"), |request| request.idempotency_key = new_key());
-    agent.try_create(create.clone()).await.expect("a conversation");
+    let create = with(agent.create_request("c"), |request| {
+        request.idempotency_key = new_key()
+    });
+    agent
+        .try_create(create.clone())
+        .await
+        .expect("a conversation");
     let append = keyed(&agent, "c", vec![user("x")]);
     agent.try_append(append.clone()).await.expect("a commit");
     let key = append.target.clone().expect("a target").idempotency_key;
@@ -126,14 +189,31 @@ async fn a_key_of_another_request() {
         assert_eq!(agent.version("c").await, 2, "{case}");
     };
     let other_text = with(append.clone(), |request| request.events = vec![user("y")]);
-    check("another text", agent.try_append(other_text).await, "target.idempotency_key").await;
+    check(
+        "another text",
+        agent.try_append(other_text).await,
+        "target.idempotency_key",
+    )
+    .await;
     let more = with(append.clone(), |request| request.events.push(user("x")));
-    check("one event more", agent.try_append(more).await, "target.idempotency_key").await;
-    let target = with(agent.target("c"), |target| target.idempotency_key.clone_from(&key));
+    check(
+        "one event more",
+        agent.try_append(more).await,
+        "target.idempotency_key",
+    )
+    .await;
+    let target = with(agent.target("c"), |target| {
+        target.idempotency_key.clone_from(&key)
+    });
     let archive = agent.try_archive(target).await;
     check("another command", archive, "target.idempotency_key").await;
     let title = with(create, |request| request.title = "t".to_owned());
-    check("another title", agent.try_create(title).await, "idempotency_key").await;
+    check(
+        "another title",
+        agent.try_create(title).await,
+        "idempotency_key",
+    )
+    .await;
 }
 
 /// A key belongs to its conversation: another one may have the same, in whichever partition it lies.

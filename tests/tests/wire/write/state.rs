@@ -23,7 +23,11 @@ async fn check(agent: &Agent, conversation: &str, (case, ask, expected): Case) {
         _ => HashMap::new(),
     };
     assert_eq!(failure.metadata, told, "{case}");
-    assert_eq!(agent.version(conversation).await, before, "{case}: something was appended");
+    assert_eq!(
+        agent.version(conversation).await,
+        before,
+        "{case}: something was appended"
+    );
 }
 
 fn append(agent: &Agent, conversation: &str, events: Vec<wire::proto::event::v1::Event>) -> Ask {
@@ -31,7 +35,9 @@ fn append(agent: &Agent, conversation: &str, events: Vec<wire::proto::event::v1:
 }
 
 fn expecting(agent: &Agent, conversation: &str, version: u64) -> proto::CommandTarget {
-    with(agent.target(conversation), |target| target.expected_version = Some(version))
+    with(agent.target(conversation), |target| {
+        target.expected_version = Some(version)
+    })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,7 +47,10 @@ async fn missing_conversations_and_versions() {
     let missing: Expected = (NotFound, "CONVERSATION_NOT_FOUND", "");
     for (case, ask) in [
         ("append to nothing", append(&agent, "none", vec![user("x")])),
-        ("update nothing", Ask::Update(agent.update_request("none", &["title"]))),
+        (
+            "update nothing",
+            Ask::Update(agent.update_request("none", &["title"])),
+        ),
         ("archive nothing", Ask::Archive(agent.target("none"))),
         ("restore nothing", Ask::Restore(agent.target("none"))),
         ("erase nothing", Ask::Erase(agent.target("none"))),
@@ -51,21 +60,47 @@ async fn missing_conversations_and_versions() {
     agent.create("c").await;
     agent.append("c", vec![user("1"), user("2")]).await;
     let taken = Ask::Create(agent.create_request("c"));
-    check(&agent, "c", ("a taken id", taken, (AlreadyExists, "CONVERSATION_EXISTS", ""))).await;
+    check(
+        &agent,
+        "c",
+        (
+            "a taken id",
+            taken,
+            (AlreadyExists, "CONVERSATION_EXISTS", ""),
+        ),
+    )
+    .await;
     let conflict: Expected = (Aborted, "VERSION_CONFLICT", "");
     for version in [0, 1, 2, 4, u64::MAX] {
         let target = expecting(&agent, "c", version);
         let request = agent.append_request("c", vec![user("x")]);
         let appending = Ask::Append(with(request, |r| r.target = Some(target.clone())));
-        check(&agent, "c", ("append to another version", appending, conflict)).await;
+        check(
+            &agent,
+            "c",
+            ("append to another version", appending, conflict),
+        )
+        .await;
         let archiving = Ask::Archive(target.clone());
-        check(&agent, "c", ("archive another version", archiving, conflict)).await;
+        check(
+            &agent,
+            "c",
+            ("archive another version", archiving, conflict),
+        )
+        .await;
         let erasing = Ask::Erase(target);
         check(&agent, "c", ("erase another version", erasing, conflict)).await;
     }
     let request = agent.append_request("c", vec![user("x")]);
     let exact = with(request, |r| r.target = Some(expecting(&agent, "c", 3)));
-    assert_eq!(agent.try_append(exact).await.expect("the right version").version, 4);
+    assert_eq!(
+        agent
+            .try_append(exact)
+            .await
+            .expect("the right version")
+            .version,
+        4
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,7 +108,12 @@ async fn tool_calls_and_results() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    agent.append("c", vec![call("open", "{}"), call("done", "{}"), result("done", "1")]).await;
+    agent
+        .append(
+            "c",
+            vec![call("open", "{}"), call("done", "{}"), result("done", "1")],
+        )
+        .await;
     let of_another_tool = with(result("open", "1"), |event| {
         if let Some(Fact::ToolReturned(result)) = &mut event.fact {
             result.tool_name = "other".to_owned();
@@ -104,20 +144,33 @@ async fn tool_calls_and_results() {
         (
             "a call under the id of one that waits",
             append(&agent, "c", vec![call("open", "{}")]),
-            (FailedPrecondition, "TOOL_CALL_ALREADY_OPEN", "events[0].tool_called.call_id"),
+            (
+                FailedPrecondition,
+                "TOOL_CALL_ALREADY_OPEN",
+                "events[0].tool_called.call_id",
+            ),
         ),
         (
             "a result that names another tool",
             append(&agent, "c", vec![of_another_tool]),
-            (FailedPrecondition, "TOOL_MISMATCH", "events[0].tool_returned.call_id"),
+            (
+                FailedPrecondition,
+                "TOOL_MISMATCH",
+                "events[0].tool_returned.call_id",
+            ),
         ),
     ];
     for case in cases {
         check(&agent, "c", case).await;
     }
-    agent.append("c", vec![result("open", "1"), call("open", "{}")]).await;
+    agent
+        .append("c", vec![result("open", "1"), call("open", "{}")])
+        .await;
     let open = agent.conversation("c").await.open_calls;
-    assert_eq!(open.iter().map(|call| call.version).collect::<Vec<_>>(), [6]);
+    assert_eq!(
+        open.iter().map(|call| call.version).collect::<Vec<_>>(),
+        [6]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -125,20 +178,43 @@ async fn archived_and_erased_conversations() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("archived").await;
-    agent.try_archive(agent.target("archived")).await.expect("archived");
+    agent
+        .try_archive(agent.target("archived"))
+        .await
+        .expect("archived");
     let archived: Expected = (FailedPrecondition, "CONVERSATION_ARCHIVED", "");
     let update = Ask::Update(agent.update_request("archived", &["title"]));
-    check(&agent, "archived", ("append", append(&agent, "archived", vec![user("x")]), archived)).await;
+    check(
+        &agent,
+        "archived",
+        (
+            "append",
+            append(&agent, "archived", vec![user("x")]),
+            archived,
+        ),
+    )
+    .await;
     check(&agent, "archived", ("update", update, archived)).await;
     let create = Ask::Create(agent.create_request("archived"));
-    check(&agent, "archived", ("create", create, (AlreadyExists, "CONVERSATION_EXISTS", ""))).await;
+    check(
+        &agent,
+        "archived",
+        ("create", create, (AlreadyExists, "CONVERSATION_EXISTS", "")),
+    )
+    .await;
 
     agent.create("erased").await;
-    agent.try_erase(agent.target("erased")).await.expect("erased");
+    agent
+        .try_erase(agent.target("erased"))
+        .await
+        .expect("erased");
     let erased: Expected = (FailedPrecondition, "CONVERSATION_ERASED", "");
     for (case, ask) in [
         ("append", append(&agent, "erased", vec![user("x")])),
-        ("update", Ask::Update(agent.update_request("erased", &["title"]))),
+        (
+            "update",
+            Ask::Update(agent.update_request("erased", &["title"])),
+        ),
         ("archive", Ask::Archive(agent.target("erased"))),
         ("restore", Ask::Restore(agent.target("erased"))),
         ("create", Ask::Create(agent.create_request("erased"))),
@@ -155,8 +231,14 @@ async fn open_calls_at_their_bound_and_one_past() {
     let calls: Vec<_> = (0..128).map(|id| call(&id.to_string(), "{}")).collect();
     agent.append("c", calls).await;
     let one_more = append(&agent, "c", vec![call("128", "{}")]);
-    let expected = (FailedPrecondition, "TOO_MANY_OPEN_CALLS", "events[0].tool_called.call_id");
+    let expected = (
+        FailedPrecondition,
+        "TOO_MANY_OPEN_CALLS",
+        "events[0].tool_called.call_id",
+    );
     check(&agent, "c", ("one call more", one_more, expected)).await;
     assert_eq!(agent.conversation("c").await.open_calls.len(), 128);
-    agent.append("c", vec![result("7", "1"), call("128", "{}")]).await;
+    agent
+        .append("c", vec![result("7", "1"), call("128", "{}")])
+        .await;
 }

@@ -11,19 +11,39 @@ use wire::proto::write::v1::UpdateConversationRequest;
 
 use super::with;
 
-const PATHS: [&str; 4] = ["title", "metadata_json", "provider_conversation_id", "last_response_id"];
+const PATHS: [&str; 4] = [
+    "title",
+    "metadata_json",
+    "provider_conversation_id",
+    "last_response_id",
+];
 
 /// The fields of [`PATHS`], in that order.
 type Fields = [String; 4];
 
 fn fields(conversation: Conversation) -> Fields {
-    let Conversation { title, metadata_json, provider_conversation_id, last_response_id, .. } =
-        conversation;
-    [title, metadata_json, provider_conversation_id, last_response_id]
+    let Conversation {
+        title,
+        metadata_json,
+        provider_conversation_id,
+        last_response_id,
+        ..
+    } = conversation;
+    [
+        title,
+        metadata_json,
+        provider_conversation_id,
+        last_response_id,
+    ]
 }
 
 fn request(agent: &Agent, paths: &[&str], values: [&str; 4]) -> UpdateConversationRequest {
-    let [title, metadata_json, provider_conversation_id, last_response_id] = values.map(str::to_owned);
+    let [
+        title,
+        metadata_json,
+        provider_conversation_id,
+        last_response_id,
+    ] = values.map(str::to_owned);
     UpdateConversationRequest {
         title,
         metadata_json,
@@ -41,13 +61,21 @@ async fn every_mask_sets_and_clears_its_own_fields() {
     agent.create("c").await;
     stack.projector.stop().await;
     let mut expected: Fields = Default::default();
-    for (round, values) in
-        [["a", r#"{"b": 1.10}"#, "p1", "r1"], ["ä", "{}", "p2", "r2"], ["", "", "", ""]].iter().enumerate()
+    for (round, values) in [
+        ["a", r#"{"b": 1.10}"#, "p1", "r1"],
+        ["ä", "{}", "p2", "r2"],
+        ["", "", "", ""],
+    ]
+    .iter()
+    .enumerate()
     {
         for mask in 1..16_usize {
             let chosen = |index: &usize| mask & (1 << index) != 0;
             let paths: Vec<&str> = (0..4).filter(chosen).map(|index| PATHS[index]).collect();
-            agent.try_update(request(&agent, &paths, *values)).await.expect("an update");
+            agent
+                .try_update(request(&agent, &paths, *values))
+                .await
+                .expect("an update");
             for index in (0..4).filter(chosen) {
                 expected[index] = values[index].to_owned();
             }
@@ -55,7 +83,9 @@ async fn every_mask_sets_and_clears_its_own_fields() {
             assert_eq!(seen, expected, "round {round}, {paths:?}");
         }
     }
-    let last = agent.try_update(request(&agent, &PATHS, ["end", "{}", "p", "r"])).await;
+    let last = agent
+        .try_update(request(&agent, &PATHS, ["end", "{}", "p", "r"]))
+        .await;
     stack.projector.start().await;
     agent.projected("c", last.expect("an update").version).await;
     let seen = fields(agent.conversation("c").await);
@@ -67,13 +97,25 @@ async fn only_the_named_fields_are_in_the_event() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let update = request(&agent, &["title", "last_response_id"], ["t", "not json", "\0", ""]);
-    agent.try_update(update).await.expect("fields that are not named are not looked at");
+    let update = request(
+        &agent,
+        &["title", "last_response_id"],
+        ["t", "not json", "\0", ""],
+    );
+    agent
+        .try_update(update)
+        .await
+        .expect("fields that are not named are not looked at");
     let events = agent.events(agent.list_request("c")).await;
-    let Fact::ConversationUpdated(updated) = tests::events::fact(&events[1]) else { panic!() };
+    let Fact::ConversationUpdated(updated) = tests::events::fact(&events[1]) else {
+        panic!()
+    };
     assert_eq!(updated.title.as_deref(), Some("t"));
     assert_eq!(updated.last_response_id.as_deref(), Some(""));
-    assert_eq!((&updated.metadata_json, &updated.provider_conversation_id), (&None, &None));
+    assert_eq!(
+        (&updated.metadata_json, &updated.provider_conversation_id),
+        (&None, &None)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,24 +142,68 @@ async fn masks_and_values_that_break_a_rule() {
         check_failure(case, outcome, (InvalidArgument, reason, field));
         assert_eq!(agent.version("c").await, 1, "{case}");
     };
-    let no_mask = with(agent.update_request("c", &[]), |request| request.update_mask = None);
+    let no_mask = with(agent.update_request("c", &[]), |request| {
+        request.update_mask = None
+    });
     check("no mask", no_mask, ("FIELD_MISSING", "update_mask")).await;
-    check("an empty mask", agent.update_request("c", &[]), ("FIELD_MISSING", "update_mask")).await;
+    check(
+        "an empty mask",
+        agent.update_request("c", &[]),
+        ("FIELD_MISSING", "update_mask"),
+    )
+    .await;
     let unknown = agent.update_request("c", &["title", "status"]);
-    check("an unknown path", unknown, ("FIELD_MALFORMED", "update_mask.paths[1]")).await;
+    check(
+        "an unknown path",
+        unknown,
+        ("FIELD_MALFORMED", "update_mask.paths[1]"),
+    )
+    .await;
     let deep = agent.update_request("c", &["metadata_json.a"]);
-    check("a path into a field", deep, ("FIELD_MALFORMED", "update_mask.paths[0]")).await;
-    let no_target = with(agent.update_request("c", &["title"]), |request| request.target = None);
+    check(
+        "a path into a field",
+        deep,
+        ("FIELD_MALFORMED", "update_mask.paths[0]"),
+    )
+    .await;
+    let no_target = with(agent.update_request("c", &["title"]), |request| {
+        request.target = None
+    });
     check("no target", no_target, ("FIELD_MISSING", "target")).await;
     let value = |path: &'static str, value: &str| request(&agent, &[path], [value; 4]);
     let long = "x".repeat(1_025);
-    check("a long title", value("title", &long), ("FIELD_TOO_LONG", "title")).await;
-    check("U+0000 in a title", value("title", "\0"), ("NUL_CHARACTER", "title")).await;
-    check("no JSON", value("metadata_json", "x"), ("INVALID_JSON", "metadata_json")).await;
+    check(
+        "a long title",
+        value("title", &long),
+        ("FIELD_TOO_LONG", "title"),
+    )
+    .await;
+    check(
+        "U+0000 in a title",
+        value("title", "\0"),
+        ("NUL_CHARACTER", "title"),
+    )
+    .await;
+    check(
+        "no JSON",
+        value("metadata_json", "x"),
+        ("INVALID_JSON", "metadata_json"),
+    )
+    .await;
     let nul = value("metadata_json", r#"{"a":"\u0000"}"#);
-    check("U+0000 in metadata", nul, ("NUL_CHARACTER", "metadata_json")).await;
+    check(
+        "U+0000 in metadata",
+        nul,
+        ("NUL_CHARACTER", "metadata_json"),
+    )
+    .await;
     for path in ["provider_conversation_id", "last_response_id"] {
         check("a long id", value(path, &long), ("FIELD_TOO_LONG", path)).await;
-        check("a line break in an id", value(path, "a\n"), ("FIELD_MALFORMED", path)).await;
+        check(
+            "a line break in an id",
+            value(path, "a\n"),
+            ("FIELD_MALFORMED", path),
+        )
+        .await;
     }
 }

@@ -1,6 +1,7 @@
 //! How fast rows follow a backlog, against a bare insert of the same rows.
 //!
-//! A backlog is made faster than it can be projected; what is left of it when the load ends is projected alone.
+//! The projector is stopped while the backlog is made, where it may be; elsewhere the backlog is made faster than it can
+//! be projected, and what is left of it when the load ends is projected alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ use crate::bench::report::{Comparison, Threshold, Verdict};
 use crate::bench::rounds::{alternate, median_ratio};
 use crate::bench::setup::{self, Fill};
 use crate::bench::target::Target;
-use crate::bench::watch::{caught_up, commits_behind};
+use crate::bench::watch::{caught_up, caught_up_to, commits_behind, ends};
 use crate::client::{AppendStream, retrying};
 use crate::progress::grouped;
 
@@ -27,7 +28,7 @@ const THROUGHPUT: Threshold = Threshold::AtLeast(0.6);
 /// Events of a commit of the backlog.
 const EVENTS_PER_COMMIT: usize = 100;
 /// Conversations of the backlog, each with one commit on its way.
-const CONVERSATIONS: usize = 512;
+const CONVERSATIONS: usize = 256;
 /// How often the backlog's size is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// How long the backlog may take to grow.
@@ -77,29 +78,56 @@ async fn drain(
     floors: &Floors,
     conversations: Arc<[String]>,
 ) -> anyhow::Result<Measure> {
-    let enough = u64::try_from(plan.backlog_events / EVENTS_PER_COMMIT)?.max(1);
-    let over = AtomicBool::new(false);
-    let (grown, loaded) = tokio::join!(
-        async {
-            let grown = until(
-                "the backlog did not grow: the projector is faster than the load",
-                (LOOK_INTERVAL, PATIENCE),
-                async || Ok(commits_behind(floors).await? >= enough),
-            )
-            .await;
-            over.store(true, Ordering::Relaxed);
-            grown
-        },
-        load(plan, target, &conversations, &over),
-    );
-    grown?;
-    loaded?;
-    let events = commits_behind(floors).await? * u64::try_from(EVENTS_PER_COMMIT)?;
-    let took = caught_up(floors).await?;
+    if let Some(projector) = &target.projector {
+        projector.lock().await.stop().await;
+    }
+    grow(plan, target, floors, &conversations).await?;
+    let ends = ends(floors).await?;
+    let mut commits = commits_behind(floors, &ends).await?;
+    if let Some(projector) = &target.projector {
+        projector.lock().await.start_again()?;
+        // Its start is not its speed.
+        let all = commits;
+        until(
+            "the projector did not begin",
+            (LOOK_INTERVAL, PATIENCE),
+            async || {
+                commits = commits_behind(floors, &ends).await?;
+                Ok(commits < all)
+            },
+        )
+        .await?;
+    }
+    let took = caught_up_to(floors, &ends).await?;
+    let events = commits * u64::try_from(EVENTS_PER_COMMIT)?;
     Ok(Measure {
         per_second: real(events) / took.as_secs_f64(),
         latency: Latency::default(),
     })
+}
+
+/// Loads until the backlog is as large as planned.
+async fn grow(
+    plan: &Plan,
+    target: &Target,
+    floors: &Floors,
+    conversations: &[String],
+) -> anyhow::Result<()> {
+    let enough = u64::try_from(plan.backlog_events / EVENTS_PER_COMMIT)?.max(1);
+    let over = AtomicBool::new(false);
+    let watch = async {
+        let grown = until(
+            "the backlog did not grow, the projector being as fast as the load,",
+            (LOOK_INTERVAL, PATIENCE),
+            async || Ok(commits_behind(floors, &ends(floors).await?).await? >= enough),
+        )
+        .await;
+        over.store(true, Ordering::Relaxed);
+        grown
+    };
+    let (grown, loaded) = tokio::join!(watch, load(plan, target, conversations, &over));
+    grown?;
+    loaded
 }
 
 async fn load(

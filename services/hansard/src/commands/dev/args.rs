@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::ports::PortBase;
 
-/// Start everything on this machine: NATS, Postgres, writer, projector and gateway.
+/// Start everything on this machine, with a demo tenant and real conversations.
 ///
-/// The first run makes a demo tenant with an agent, an API key and a service token, and imports a first part of
-/// the chitchat data set; later runs find them there. NATS and Postgres are found on the PATH, or fetched, or
-/// given by URL. Prints one assembled context and how to go on, and stays up until Ctrl-C.
+/// Runs NATS, Postgres, writer, projector and gateway. The first run makes a demo tenant with an agent, an API key
+/// and a service token, and imports a first part of the chitchat data set; later runs find them there. NATS and
+/// Postgres are found on the PATH, or fetched, or given by URL. Prints one assembled context and how to go on, and
+/// stays up until Ctrl-C.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -74,3 +74,26 @@ fn a_process_is_named_after_its_role() {
     let process = Process::<gateway::GatewayConfig>::default();
     assert_eq!(process.telemetry.service_name, "hansard-gateway");
 }
+
+fn check_deployed<T>(file: &str)
+where
+    T: Default + Named + Validate + Serialize + serde::de::DeserializeOwned,
+{
+    let deploy = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+    let settings = Settings {
+        config: Some(deploy.join(file)),
+        set: Vec::new(),
+        check: true,
+        end_with_stdin: false,
+    };
+    if let Err(errors) = load::<T>(&settings, Sources::new()) {
+        panic!("{errors}");
+    }
+}
+
+#[test]
+fn the_deployed_files_are_valid() {
+    check_deployed::<writer::WriterConfig>("writer.toml");
+    check_deployed::<projector::ProjectorConfig>("projector.toml");
+    check_deployed::<gateway::GatewayConfig>("gateway.toml");
+}

@@ -1,0 +1,99 @@
+//! The commands of an agent's caller.
+
+use tonic::Status;
+use wire::proto::event::v1 as event;
+use wire::proto::write::v1 as write;
+
+use super::Agent;
+
+/// What became of a command.
+pub type Outcome = Result<write::CommitResult, Status>;
+
+impl Agent {
+    /// Begins a conversation.
+    ///
+    /// # Errors
+    /// What the service answers.
+    pub async fn try_create(&self, request: write::CreateConversationRequest) -> Outcome {
+        let answer = self.caller.write().create_conversation(request).await?;
+        Ok(answer.into_inner().result.expect("a result"))
+    }
+
+    /// Appends.
+    ///
+    /// # Errors
+    /// What the service answers.
+    pub async fn try_append(&self, request: write::AppendEventsRequest) -> Outcome {
+        let answer = self.caller.write().append_events(request).await?;
+        Ok(answer.into_inner().result.expect("a result"))
+    }
+
+    /// Changes title, metadata or provider ids.
+    ///
+    /// # Errors
+    /// What the service answers.
+    pub async fn try_update(&self, request: write::UpdateConversationRequest) -> Outcome {
+        let answer = self.caller.write().update_conversation(request).await?;
+        Ok(answer.into_inner().result.expect("a result"))
+    }
+
+    /// Archives.
+    ///
+    /// # Errors
+    /// What the service answers.
+    pub async fn try_archive(&self, target: write::CommandTarget) -> Outcome {
+        let request = write::ArchiveConversationRequest {
+            target: Some(target),
+        };
+        let answer = self.caller.write().archive_conversation(request).await?;
+        Ok(answer.into_inner().result.expect("a result"))
+    }
+
+    /// Restores.
+    ///
+    /// # Errors
+    /// What the service answers.
+    pub async fn try_restore(&self, target: write::CommandTarget) -> Outcome {
+        let request = write::RestoreConversationRequest {
+            target: Some(target),
+        };
+        let answer = self.caller.write().restore_conversation(request).await?;
+        Ok(answer.into_inner().result.expect("a result"))
+    }
+
+    /// Erases.
+    ///
+    /// # Errors
+    /// What the service answers.
+    pub async fn try_erase(&self, target: write::CommandTarget) -> Outcome {
+        let request = write::EraseConversationRequest {
+            target: Some(target),
+        };
+        let answer = self.caller.write().erase_conversation(request).await?;
+        Ok(answer.into_inner().result.expect("a result"))
+    }
+
+    /// Begins a conversation of the session `s`.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub async fn create(&self, conversation: &str) -> write::CommitResult {
+        self.try_create(self.create_request(conversation))
+            .await
+            .expect("a new conversation")
+    }
+
+    /// Appends events.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub async fn append(
+        &self,
+        conversation: &str,
+        events: Vec<event::Event>,
+    ) -> write::CommitResult {
+        self.try_append(self.append_request(conversation, events))
+            .await
+            .expect("a commit")
+    }
+}
