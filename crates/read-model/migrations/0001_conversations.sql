@@ -34,7 +34,8 @@ CREATE TABLE conversations_v1.conversation (
 -- Every event changes its conversation's row: it is vacuumed by how much changed, not only by how much there is.
 WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
--- The listings, each read backwards from a key. Measured: a listing table of its own costs more than these do here.
+-- The listings, each read backwards from a key. A narrow listing table of its own was measured beside them, with 250
+-- conversations a batch: 4 to 11% more of the processor and 13% less log for the whole batch, and a join in every listing.
 CREATE INDEX conversation_by_session ON conversations_v1.conversation
     (tenant_id, agent_id, session_id, status, last_event_at, conversation_id)
     WHERE session_id IS NOT NULL;
@@ -83,7 +84,7 @@ EXCEPTION WHEN feature_not_supported THEN
 END
 $$;
 
--- Durable idempotency. Measured: half of what a table of commits costs.
+-- Durable idempotency. Measured beside a table of commits: it adds half of the log and 55 to 70% of the processor time.
 CREATE UNIQUE INDEX event_by_commit ON conversations_v1.event
     (tenant_id, conversation_id, commit_id)
     WHERE commit_index = 0;

@@ -51,8 +51,10 @@ impl ReadModelConfig {
             mistakes.push(("database_url", mend));
         }
         if !(1..=CONNECTIONS_MAX).contains(&self.connections_max) {
-            let bound =
-                format!("is {}, but must be 1 to {CONNECTIONS_MAX} connections", self.connections_max);
+            let bound = format!(
+                "is {}, but must be 1 to {CONNECTIONS_MAX} connections",
+                self.connections_max
+            );
             mistakes.push(("connections_max", bound));
         }
         let timeouts = [
@@ -61,7 +63,10 @@ impl ReadModelConfig {
         ];
         for (key, value) in timeouts {
             if !(1..=TIMEOUT_MS_MAX).contains(&value) {
-                mistakes.push((key, format!("is {value}, but must be 1 to {TIMEOUT_MS_MAX} ms")));
+                mistakes.push((
+                    key,
+                    format!("is {value}, but must be 1 to {TIMEOUT_MS_MAX} ms"),
+                ));
             }
         }
         mistakes

@@ -63,7 +63,11 @@ impl Connections {
             Some(connection) => connection,
             None => self.0.options.connect().await?,
         };
-        Ok(Lent { connection, shared: Arc::clone(&self.0), permit })
+        Ok(Lent {
+            connection,
+            shared: Arc::clone(&self.0),
+            permit,
+        })
     }
 
     /// Closes what is idle. One connection lost means a server that went away, and with it all of them.
@@ -81,7 +85,11 @@ impl Shared {
 impl Lent {
     /// Keeps the connection for the next. Only for one that has been read to the end of its answer.
     pub(crate) fn give_back(self) {
-        let Self { connection, shared, permit } = self;
+        let Self {
+            connection,
+            shared,
+            permit,
+        } = self;
         shared.idle().push(connection);
         drop(permit);
     }

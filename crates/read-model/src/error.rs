@@ -20,7 +20,9 @@ pub enum ReadModelError {
         retry_after_ms: u64,
     },
     /// The schema was made by a later program: this one must be updated.
-    #[error("the database's schema has migration {found}, this program knows up to {known}: update the program")]
+    #[error(
+        "the database's schema has migration {found}, this program knows up to {known}: update the program"
+    )]
     SchemaUnknown {
         /// The database's last migration.
         found: i64,

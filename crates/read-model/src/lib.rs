@@ -21,8 +21,8 @@ pub use config::{CONNECTIONS_MAX, ReadModelConfig, TIMEOUT_MS_MAX};
 pub use error::{RETRY_AFTER_MS, ReadModelError};
 pub use model::{CONVERSATIONS_SCHEMA, ReadModel};
 pub use queries::{
-    CONVERSATIONS_PER_READ_MAX, CommittedRow, Direction, EVENTS_PER_READ_MAX, EventQuery, ListCursor,
-    ListFilter, ListQuery, committed, conversation, conversation_with_events, events,
+    CONVERSATIONS_PER_READ_MAX, CommittedRow, Direction, EVENTS_PER_READ_MAX, EventQuery,
+    ListCursor, ListFilter, ListQuery, committed, conversation, conversation_with_events, events,
     list_conversations,
 };
 pub use row::EventRow;

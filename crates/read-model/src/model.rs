@@ -80,7 +80,9 @@ impl ReadModel {
     /// [`ReadModelError::Unavailable`], also when the schema is older than this program's, or
     /// [`ReadModelError::SchemaUnknown`].
     pub async fn check(&self) -> Result<(), ReadModelError> {
-        let rows = self.fetch(schema::LAST_MIGRATION, PgArguments::default).await?;
+        let rows = self
+            .fetch(schema::LAST_MIGRATION, PgArguments::default)
+            .await?;
         schema::check(&rows)
     }
 
@@ -120,7 +122,9 @@ impl ReadModel {
             Ok(outcome)
         };
         let late = || Err(ReadModelError::unavailable("no answer from Postgres in time").into());
-        let outcome = timeout(self.transaction_timeout, whole).await.unwrap_or_else(|_| late());
+        let outcome = timeout(self.transaction_timeout, whole)
+            .await
+            .unwrap_or_else(|_| late());
         match outcome {
             Ok(outcome) => {
                 lent.give_back();

@@ -29,8 +29,11 @@ impl Moment {
 
     /// The time that was split into this moment and `nanos`.
     pub(crate) fn plus(self, nanos: i16) -> Timestamp {
-        let micros = self.0.saturating_add(POSTGRES_EPOCH_MICROS);
-        Timestamp(micros.saturating_mul(NANOS_PER_MICRO).saturating_add(i64::from(nanos)))
+        let micros = i128::from(self.0) + i128::from(POSTGRES_EPOCH_MICROS);
+        // In wider numbers, since the first microsecond of the range begins before it.
+        let time = micros * i128::from(NANOS_PER_MICRO) + i128::from(nanos);
+        let held = time.clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+        Timestamp(i64::try_from(held).unwrap_or_default())
     }
 }
 
@@ -69,7 +72,18 @@ mod tests {
 
     #[test]
     fn a_time_is_split_and_joined_without_loss() {
-        for nanos in [0, 1, -1, 999, -999, 1_000, -1_001, i64::MAX, i64::MIN, 1_700_000_000_123_456_789] {
+        for nanos in [
+            0,
+            1,
+            -1,
+            999,
+            -999,
+            1_000,
+            -1_001,
+            i64::MAX,
+            i64::MIN,
+            1_700_000_000_123_456_789,
+        ] {
             let time = Timestamp(nanos);
             assert_eq!(Moment::of(time).plus(nanos_of(time)), time);
         }

@@ -43,7 +43,12 @@ impl<'r> Columns<'r> {
     /// The columns of a row that is about `conversation`.
     pub(crate) fn of(row: &'r PgRow, tenant: &'r TenantId, conversation: &'r str) -> Self {
         let table = "event";
-        Self { row, table, tenant, conversation }
+        Self {
+            row,
+            table,
+            tenant,
+            conversation,
+        }
     }
 
     /// The row's event; `None` when it is the conversation's own row.
@@ -74,7 +79,9 @@ impl<'r> Columns<'r> {
             },
             created_at: self.time(1, "created_at")?,
             title: self.get(7, "title")?,
-            metadata: self.get::<Option<String>>(8, "metadata_json")?.map(JsonText::recorded),
+            metadata: self
+                .get::<Option<String>>(8, "metadata_json")?
+                .map(JsonText::recorded),
             client_context: self.client_context()?,
         })
     }
@@ -108,7 +115,9 @@ impl<'r> Columns<'r> {
     /// The partition, in the place that all statements give it.
     pub(crate) fn partition(&self) -> Result<Partition, ReadModelError> {
         let partition: i32 = self.get(6, "partition")?;
-        u16::try_from(partition).map(Partition).map_err(|_| self.corrupt("partition"))
+        u16::try_from(partition)
+            .map(Partition)
+            .map_err(|_| self.corrupt("partition"))
     }
 
     fn head(&self) -> Result<Head, ReadModelError> {

@@ -7,8 +7,11 @@ use sqlx::{Executor as _, Row as _, SqlSafeStr as _};
 use crate::error::ReadModelError;
 
 /// Every migration: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 1] =
-    [(1, "conversations", include_str!("../migrations/0001_conversations.sql"))];
+const MIGRATIONS: [(i64, &str, &str); 1] = [(
+    1,
+    "conversations",
+    include_str!("../migrations/0001_conversations.sql"),
+)];
 
 /// The version of the database's last migration.
 pub(crate) const LAST_MIGRATION: &str = "SELECT coalesce(max(version), 0) FROM hansard.migration";
@@ -21,8 +24,14 @@ pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), ReadMod
     let outcome = migrator.run_direct(None, connection, false).await;
     match outcome {
         Err(MigrateError::VersionMissing(_)) => {
-            let applied = connection.list_applied_migrations(&migrator.table_name).await;
-            let found = applied.map_err(error_of)?.iter().map(|one| one.version).max();
+            let applied = connection
+                .list_applied_migrations(&migrator.table_name)
+                .await;
+            let found = applied
+                .map_err(error_of)?
+                .iter()
+                .map(|one| one.version)
+                .max();
             Err(unknown(found.unwrap_or_default()))
         }
         outcome => outcome.map_err(error_of),
@@ -47,7 +56,13 @@ pub(crate) fn check(rows: &[PgRow]) -> Result<(), ReadModelError> {
 fn migrator() -> Migrator {
     let migrations = MIGRATIONS.map(|(version, description, sql)| {
         let sql = sql.into_sql_str();
-        Migration::new(version, description.into(), MigrationType::Simple, sql, false)
+        Migration::new(
+            version,
+            description.into(),
+            MigrationType::Simple,
+            sql,
+            false,
+        )
     });
     let mut migrator = Migrator::with_migrations(migrations.into());
     migrator.create_schema("hansard");
@@ -56,11 +71,18 @@ fn migrator() -> Migrator {
 }
 
 fn known() -> i64 {
-    MIGRATIONS.map(|(version, ..)| version).into_iter().max().unwrap_or(0)
+    MIGRATIONS
+        .map(|(version, ..)| version)
+        .into_iter()
+        .max()
+        .unwrap_or(0)
 }
 
 fn unknown(found: i64) -> ReadModelError {
-    ReadModelError::SchemaUnknown { found, known: known() }
+    ReadModelError::SchemaUnknown {
+        found,
+        known: known(),
+    }
 }
 
 fn error_of(error: MigrateError) -> ReadModelError {

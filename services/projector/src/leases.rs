@@ -11,13 +11,15 @@ use runtime::shutdown::Shutdown;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::progress::Progress;
+
 /// How many times a lease is renewed within its time to live.
 const RENEWALS_PER_TTL: u32 = 4;
 
 /// What happened to a lease.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LeaseChange {
-    /// It is ours; the partition goes on from this checkpoint.
+    /// It is ours; the partition goes on from this checkpoint, wherever it was before.
     Taken(Checkpoint),
     /// It is not ours any more.
     Lost(Lease),
@@ -31,6 +33,7 @@ pub(crate) struct Leases {
     holder: Holder,
     ttl_ms: u64,
     held: Vec<Lease>,
+    progress: Progress,
     changes: mpsc::Sender<LeaseChange>,
 }
 
@@ -43,6 +46,7 @@ impl Leases {
         model: ReadModel,
         partitions: u16,
         ttl_ms: u64,
+        progress: Progress,
     ) -> (Self, mpsc::Receiver<LeaseChange>) {
         let (changes, receiver) = mpsc::channel(CHANGES_MAX);
         let holder = Holder(uuid::Uuid::now_v7().to_string());
@@ -53,6 +57,7 @@ impl Leases {
                 holder,
                 ttl_ms,
                 held: Vec::new(),
+                progress,
                 changes,
             },
             receiver,
@@ -100,13 +105,24 @@ impl Leases {
         if self.held.is_empty() {
             return Ok(());
         }
+        let written: Vec<_> = self
+            .held
+            .iter()
+            .map(|lease| self.progress.written(lease.partition))
+            .collect();
         let kept = lease::renew(&self.model, &self.held, self.ttl_ms).await?;
-        let (held, lost): (Vec<_>, Vec<_>) =
-            self.held.iter().partition(|lease| kept.contains(lease));
-        self.held = held;
-        for lease in lost {
-            tracing::warn!(partition = %lease.partition, "partition was taken by another projector");
-            self.tell(LeaseChange::Lost(lease)).await;
+        for (lease, written) in std::mem::take(&mut self.held).into_iter().zip(written) {
+            let Some(now) = kept.iter().find(|checkpoint| checkpoint.lease == lease) else {
+                tracing::warn!(partition = %lease.partition, "partition was taken by another projector");
+                self.tell(LeaseChange::Lost(lease)).await;
+                continue;
+            };
+            self.held.push(lease);
+            // The database crashed, and took back what was written last, rows and checkpoint together.
+            if written.is_some_and(|written| now.sequence < written) {
+                tracing::warn!(partition = %lease.partition, sequence = %now.sequence, "the rows went back: reading again");
+                self.tell(LeaseChange::Taken(*now)).await;
+            }
         }
         Ok(())
     }

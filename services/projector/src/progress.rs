@@ -47,6 +47,11 @@ impl Progress {
         });
     }
 
+    /// How far a partition is written, as far as this projector knows.
+    pub(crate) fn written(&self, partition: Partition) -> Option<Sequence> {
+        self.with(|places| places.get(&partition).map(|place| place.written))
+    }
+
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<Partition, Place>) -> T) -> T {
         // Each change is whole at every unlock.
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))

@@ -106,6 +106,7 @@ impl Work {
             self.model.clone(),
             self.record.partitions(),
             self.config.lease_ttl_ms,
+            progress.clone(),
         );
         self.shutdown.spawn(leases.hold(self.shutdown.clone()));
         let projection = Projection::new(&self.config, self.record, self.model, changes, progress);

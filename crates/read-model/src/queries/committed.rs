@@ -39,8 +39,12 @@ pub async fn committed(
         let arguments = bind(PgArguments::default(), access.tenant().as_str());
         bind(bind(arguments, conversation.as_str()), commit.0)
     };
-    let rows = model.fetch(include_str!("committed.sql"), arguments).await?;
-    let columns = rows.first().map(|row| Columns::of(row, access.tenant(), conversation.as_str()));
+    let rows = model
+        .fetch(include_str!("committed.sql"), arguments)
+        .await?;
+    let columns = rows
+        .first()
+        .map(|row| Columns::of(row, access.tenant(), conversation.as_str()));
     columns.map(|columns| committed_row(&columns)).transpose()
 }
 
@@ -58,7 +62,9 @@ fn committed_row(columns: &Columns<'_>) -> Result<CommittedRow, ReadModelError> 
         },
         recorded_at: columns.time(2, "recorded_at")?,
         request_digest: RequestDigest(
-            digest.try_into().map_err(|_| columns.corrupt("request_digest"))?,
+            digest
+                .try_into()
+                .map_err(|_| columns.corrupt("request_digest"))?,
         ),
     })
 }

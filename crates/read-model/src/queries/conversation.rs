@@ -21,7 +21,11 @@ pub async fn conversation(
         let arguments = bind(PgArguments::default(), access.tenant().as_str());
         bind(arguments, id.as_str())
     };
-    let rows = model.fetch(include_str!("conversation.sql"), arguments).await?;
-    let columns = rows.first().map(|row| Columns::of(row, access.tenant(), id.as_str()));
+    let rows = model
+        .fetch(include_str!("conversation.sql"), arguments)
+        .await?;
+    let columns = rows
+        .first()
+        .map(|row| Columns::of(row, access.tenant(), id.as_str()));
     columns.map(Columns::conversation).transpose()
 }

@@ -69,7 +69,9 @@ pub async fn conversation_with_events(
     id: &ConversationId,
     query: &EventQuery,
 ) -> Result<Option<(Conversation, Vec<EventRow>)>, ReadModelError> {
-    let rows = model.fetch(statement(query), || arguments(access, id, query)).await?;
+    let rows = model
+        .fetch(statement(query), || arguments(access, id, query))
+        .await?;
     let mut conversation = None;
     let mut events = Vec::with_capacity(rows.len());
     for row in &rows {

@@ -3,7 +3,9 @@
 //! Keyset: a page begins after the last row of the page before, by the index that its filter has, so the cost of a page
 //! grows neither with the pages before it nor with the tenant.
 
-use domain::{AgentId, Conversation, ConversationId, SessionId, Status, TenantAccess, Timestamp, UserId};
+use domain::{
+    AgentId, Conversation, ConversationId, SessionId, Status, TenantAccess, Timestamp, UserId,
+};
 use sqlx::postgres::PgArguments;
 
 use super::bind;
@@ -84,8 +86,12 @@ pub async fn list_conversations(
     access: &TenantAccess,
     query: &ListQuery,
 ) -> Result<Vec<Conversation>, ReadModelError> {
-    let rows = model.fetch(statement(&query.filter), || arguments(access, query)).await?;
-    let columns = rows.iter().map(|row| Columns::of(row, access.tenant(), "?"));
+    let rows = model
+        .fetch(statement(&query.filter), || arguments(access, query))
+        .await?;
+    let columns = rows
+        .iter()
+        .map(|row| Columns::of(row, access.tenant(), "?"));
     columns.map(Columns::conversation).collect()
 }
 
@@ -109,13 +115,19 @@ fn arguments(access: &TenantAccess, query: &ListQuery) -> PgArguments {
         ListFilter::Tenant => arguments,
     };
     let (moment, conversation) = match &query.after {
-        Some(cursor) => (Moment::of(cursor.last_event_at), cursor.conversation.as_str()),
+        Some(cursor) => (
+            Moment::of(cursor.last_event_at),
+            cursor.conversation.as_str(),
+        ),
         None => (Moment::INFINITY, ""),
     };
     let arguments = bind(arguments, statuses(query.status));
     let arguments = bind(arguments, moment);
     let arguments = bind(arguments, conversation);
-    bind(arguments, i64::from(query.limit.min(CONVERSATIONS_PER_READ_MAX)))
+    bind(
+        arguments,
+        i64::from(query.limit.min(CONVERSATIONS_PER_READ_MAX)),
+    )
 }
 
 fn statuses(status: Option<Status>) -> Vec<i16> {

@@ -17,7 +17,9 @@ async fn a_zombie_writes_nothing() {
     let mut author = Author::new("c");
     old.apply(vec![author.begin(1)]).await;
     // The holder freezes: its lease runs out, and another takes it.
-    lease::renew(&old.model, &[old.checkpoint.lease], 0).await.unwrap();
+    lease::renew(&old.model, &[old.checkpoint.lease], 0)
+        .await
+        .unwrap();
     let taken = take(&old.model, 0, "b").await.unwrap();
     assert_eq!(taken.lease.epoch, Epoch(old.checkpoint.lease.epoch.0 + 1));
     assert_eq!(taken.sequence, Sequence(1));
@@ -27,9 +29,17 @@ async fn a_zombie_writes_nothing() {
     assert_eq!(refused, ApplyError::Fenced(vec![taken]));
     let row = conversation(&old.model, &access("acme"), &author.key.conversation).await;
     assert_eq!(row.unwrap().unwrap().head.version.0, 1);
-    assert!(lease::renew(&old.model, &[old.checkpoint.lease], 5_000).await.unwrap().is_empty());
+    assert!(
+        lease::renew(&old.model, &[old.checkpoint.lease], 5_000)
+            .await
+            .unwrap()
+            .is_empty()
+    );
 
-    let mut new = Projection { model: old.model.clone(), checkpoint: taken };
+    let mut new = Projection {
+        model: old.model.clone(),
+        checkpoint: taken,
+    };
     new.apply(vec![item]).await;
     let row = conversation(&old.model, &access("acme"), &author.key.conversation).await;
     assert_eq!(&row.unwrap().unwrap().head, author.head());
@@ -52,8 +62,15 @@ async fn one_fenced_partition_holds_back_the_whole_transaction() {
     let other = take(&projection.model, 1, "a").await.unwrap();
     let mut author = Author::new("c");
     let good = projection.batch(vec![author.begin(1)]);
-    let bad = Batch { lease: other.lease, previous: Sequence(5), last: Sequence(6), items: vec![] };
-    let refused = apply(&projection.model, &[bad, good.clone()]).await.unwrap_err();
+    let bad = Batch {
+        lease: other.lease,
+        previous: Sequence(5),
+        last: Sequence(6),
+        items: vec![],
+    };
+    let refused = apply(&projection.model, &[bad, good.clone()])
+        .await
+        .unwrap_err();
     assert_eq!(refused, ApplyError::Fenced(vec![other]));
     apply(&projection.model, &[good]).await.unwrap();
     let checkpoints = lease::checkpoints(&projection.model).await.unwrap();
@@ -69,15 +86,25 @@ async fn leases_are_taken_held_given_back_and_seen() {
     let roster = lease::announce(model, &holder("a"), 5_000).await.unwrap();
     assert_eq!((roster.projectors, roster.free.len()), (1, 7));
     let roster = lease::announce(model, &holder("b"), 5_000).await.unwrap();
-    assert_eq!((roster.projectors, roster.free.first()), (2, Some(&Partition(1))));
-    lease::release(model, &[projection.checkpoint.lease]).await.unwrap();
+    assert_eq!(
+        (roster.projectors, roster.free.first()),
+        (2, Some(&Partition(1)))
+    );
+    lease::release(model, &[projection.checkpoint.lease])
+        .await
+        .unwrap();
     lease::depart(model, &holder("a")).await.unwrap();
     let roster = lease::announce(model, &holder("b"), 5_000).await.unwrap();
     assert_eq!((roster.projectors, roster.free.len()), (1, 8));
     let taken = take(model, 0, "b").await.unwrap();
     // What the former holder says of its lease changes nothing.
-    lease::release(model, &[projection.checkpoint.lease]).await.unwrap();
-    assert_eq!(lease::renew(model, &[taken.lease], 5_000).await.unwrap(), [taken.lease]);
+    lease::release(model, &[projection.checkpoint.lease])
+        .await
+        .unwrap();
+    assert_eq!(
+        lease::renew(model, &[taken.lease], 5_000).await.unwrap(),
+        [taken]
+    );
     assert_eq!(take(model, 0, "c").await, None);
     lease::ensure(model, 9).await.unwrap();
     assert_eq!(lease::checkpoints(model).await.unwrap().len(), 9);

@@ -2,7 +2,9 @@
 
 use domain::{AgentId, Fact, Owner, SessionId, Status, Timestamp, UserId};
 use read_model::projections::conversations::Item;
-use read_model::{CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations};
+use read_model::{
+    CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
+};
 
 use crate::fixture::{Author, Projection, START, access};
 
@@ -31,11 +33,18 @@ fn begun(id: &str, agent_id: &str, owner: Owner, sequence: u64, nanos: i64) -> (
 }
 
 fn query(filter: ListFilter) -> ListQuery {
-    ListQuery { filter, status: None, after: None, limit: 100 }
+    ListQuery {
+        filter,
+        status: None,
+        after: None,
+        limit: 100,
+    }
 }
 
 async fn listed(projection: &Projection, tenant: &str, query: &ListQuery) -> Vec<String> {
-    let page = list_conversations(&projection.model, &access(tenant), query).await.unwrap();
+    let page = list_conversations(&projection.model, &access(tenant), query)
+        .await
+        .unwrap();
     page.iter().map(|row| row.id.as_str().to_owned()).collect()
 }
 
@@ -43,7 +52,9 @@ async fn listed(projection: &Projection, tenant: &str, query: &ListQuery) -> Vec
 async fn paged(projection: &Projection, mut query: ListQuery) -> Vec<String> {
     let mut ids = Vec::new();
     loop {
-        let page = list_conversations(&projection.model, &access("acme"), &query).await.unwrap();
+        let page = list_conversations(&projection.model, &access("acme"), &query)
+            .await
+            .unwrap();
         ids.extend(page.iter().map(|row| row.id.as_str().to_owned()));
         let Some(last) = page.last() else {
             return ids;
@@ -52,8 +63,8 @@ async fn paged(projection: &Projection, mut query: ListQuery) -> Vec<String> {
     }
 }
 
-#[tokio::test]
-async fn filters_and_statuses() {
+/// Six conversations, the later the letter the later their last event; `e` is archived, `f` erased.
+async fn six() -> Projection {
     let mut projection = Projection::new().await;
     let conversations = [
         ("a", "support", Owner::Session(session("s1"))),
@@ -72,16 +83,38 @@ async fn filters_and_statuses() {
         projection.apply(vec![item]).await;
         authors.push(author);
     }
-    for (place, fact) in [(4, Fact::ConversationArchived), (5, Fact::ConversationErased)] {
+    for (place, fact) in [
+        (4, Fact::ConversationArchived),
+        (5, Fact::ConversationErased),
+    ] {
         sequence += 1;
         let item = authors[place].commit(sequence, vec![fact]);
         projection.apply(vec![item]).await;
     }
-    let by_session = |agent_id| ListFilter::Session { agent: agent(agent_id), session: session("s1") };
-    let by_user = ListFilter::User { agent: agent("support"), user: user("s1") };
+    projection
+}
+
+#[tokio::test]
+async fn filters_and_statuses() {
+    let projection = six().await;
+    let by_session = |agent_id| ListFilter::Session {
+        agent: agent(agent_id),
+        session: session("s1"),
+    };
+    let by_user = ListFilter::User {
+        agent: agent("support"),
+        user: user("s1"),
+    };
     let check = async |filter: ListFilter, status, expected: &[&str]| {
-        let query = ListQuery { status, ..query(filter) };
-        assert_eq!(listed(&projection, "acme", &query).await, expected, "{query:?}");
+        let query = ListQuery {
+            status,
+            ..query(filter)
+        };
+        assert_eq!(
+            listed(&projection, "acme", &query).await,
+            expected,
+            "{query:?}"
+        );
         assert!(listed(&projection, "other", &query).await.is_empty());
     };
     check(by_session("support"), None, &["e", "a"]).await;
@@ -91,10 +124,20 @@ async fn filters_and_statuses() {
     check(by_session("unknown"), None, &[]).await;
     check(by_user.clone(), None, &["c"]).await;
     check(by_user, Some(Status::Erased), &[]).await;
-    check(ListFilter::Agent(agent("support")), None, &["e", "c", "b", "a"]).await;
+    check(
+        ListFilter::Agent(agent("support")),
+        None,
+        &["e", "c", "b", "a"],
+    )
+    .await;
     check(ListFilter::Agent(agent("sales")), None, &["d"]).await;
     check(ListFilter::Tenant, None, &["e", "d", "c", "b", "a"]).await;
-    check(ListFilter::Tenant, Some(Status::Active), &["d", "c", "b", "a"]).await;
+    check(
+        ListFilter::Tenant,
+        Some(Status::Active),
+        &["d", "c", "b", "a"],
+    )
+    .await;
     check(ListFilter::Tenant, Some(Status::Erased), &[]).await;
 }
 
@@ -106,9 +149,15 @@ async fn an_event_moves_its_conversation_to_the_front() {
     let (_, other) = begun("b", "support", owner, 2, 1);
     projection.apply(vec![item, other]).await;
     // Both are of one microsecond: the id decides.
-    assert_eq!(listed(&projection, "acme", &query(ListFilter::Tenant)).await, ["b", "a"]);
+    assert_eq!(
+        listed(&projection, "acme", &query(ListFilter::Tenant)).await,
+        ["b", "a"]
+    );
     projection.apply(vec![first.say(3, "x")]).await;
-    assert_eq!(listed(&projection, "acme", &query(ListFilter::Tenant)).await, ["a", "b"]);
+    assert_eq!(
+        listed(&projection, "acme", &query(ListFilter::Tenant)).await,
+        ["a", "b"]
+    );
 }
 
 #[tokio::test]
@@ -120,7 +169,9 @@ async fn pages_are_complete_under_equal_times() {
     for n in 0..30_i64 {
         let id = format!("c{:02}", (n * 7) % 30);
         let base = [0, -START.0, -START.0 - 5 * MICRO][usize::try_from(n % 3).unwrap()];
-        let nanos = base - START.0.rem_euclid(MICRO) + (n / 3) * MICRO / 3 + [0, 1, 999][usize::try_from(n % 3).unwrap()];
+        let nanos = base - START.0.rem_euclid(MICRO)
+            + (n / 3) * MICRO / 3
+            + [0, 1, 999][usize::try_from(n % 3).unwrap()];
         let owner = Owner::Session(session("s1"));
         items.push(begun(&id, "support", owner, u64::try_from(n + 1).unwrap(), nanos).1);
         expected.push(((START.0 + nanos).div_euclid(MICRO), id));
@@ -131,12 +182,22 @@ async fn pages_are_complete_under_equal_times() {
     let filters = [
         ListFilter::Tenant,
         ListFilter::Agent(agent("support")),
-        ListFilter::Session { agent: agent("support"), session: session("s1") },
+        ListFilter::Session {
+            agent: agent("support"),
+            session: session("s1"),
+        },
     ];
     for filter in filters {
         for limit in [1, 2, 7, 29, 30, 31] {
-            let query = ListQuery { limit, ..query(filter.clone()) };
-            assert_eq!(paged(&projection, query.clone()).await, expected, "{query:?}");
+            let query = ListQuery {
+                limit,
+                ..query(filter.clone())
+            };
+            assert_eq!(
+                paged(&projection, query.clone()).await,
+                expected,
+                "{query:?}"
+            );
         }
     }
 }
@@ -149,8 +210,21 @@ async fn a_page_holds_no_more_than_its_bound() {
         items.push(Author::new(&format!("c{n:05}")).begin(u64::from(n)));
     }
     projection.apply(items).await;
-    for (limit, expected) in [(0, 0), (1, 1), (1_000, 1_000), (1_001, 1_000), (u32::MAX, 1_000)] {
-        let query = ListQuery { limit, ..query(ListFilter::Tenant) };
-        assert_eq!(listed(&projection, "acme", &query).await.len(), expected, "{limit}");
+    for (limit, expected) in [
+        (0, 0),
+        (1, 1),
+        (1_000, 1_000),
+        (1_001, 1_000),
+        (u32::MAX, 1_000),
+    ] {
+        let query = ListQuery {
+            limit,
+            ..query(ListFilter::Tenant)
+        };
+        assert_eq!(
+            listed(&projection, "acme", &query).await.len(),
+            expected,
+            "{limit}"
+        );
     }
 }

@@ -29,9 +29,8 @@ async fn a_crash_is_survived() {
     let mut author = Author::new("c");
     let mut items = vec![author.begin(1)];
     let id = author.key.conversation.clone();
-    let read = async |projection: &Projection| {
-        conversation(&projection.model, &access("acme"), &id).await
-    };
+    let read =
+        async |projection: &Projection| conversation(&projection.model, &access("acme"), &id).await;
     projection.apply(items.clone()).await;
     for sequence in 2..5 {
         let item = author.say(sequence, "x");
@@ -46,11 +45,18 @@ async fn a_crash_is_survived() {
         // A crash may take the last transactions, whole: the checkpoint says from where to go on.
         projection.checkpoint = lease::checkpoints(&projection.model).await.unwrap()[0];
         let reached = projection.checkpoint.sequence;
-        let rest: Vec<Item> = items.iter().filter(|item| place(item) > reached).cloned().collect();
+        let rest: Vec<Item> = items
+            .iter()
+            .filter(|item| place(item) > reached)
+            .cloned()
+            .collect();
         if !rest.is_empty() {
             projection.apply(rest).await;
         }
-        assert_eq!(read(&projection).await.unwrap().unwrap().head, *author.head());
+        assert_eq!(
+            read(&projection).await.unwrap().unwrap().head,
+            *author.head()
+        );
     }
 }
 
@@ -64,7 +70,10 @@ async fn a_write_on_a_dead_connection_says_so_and_may_be_tried_again() {
     server.restart().await.unwrap();
     let items = vec![author.begin(1)];
     let refused = projection.try_apply(items.clone()).await.unwrap_err();
-    assert!(matches!(&refused, ApplyError::ReadModel(error) if error.is_unavailable()), "{refused}");
+    assert!(
+        matches!(&refused, ApplyError::ReadModel(error) if error.is_unavailable()),
+        "{refused}"
+    );
     projection.apply(items).await;
 }
 
@@ -82,7 +91,11 @@ async fn a_frozen_server_is_given_up_in_time() {
     server.pause();
     let started = Instant::now();
     assert!(!timeout(DEADLINE, is_up(&model)).await.unwrap());
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        started.elapsed()
+    );
     server.resume();
     let up = async {
         while !is_up(&model).await {
@@ -103,6 +116,12 @@ async fn connections_are_bounded() {
     let model = ReadModel::connect_lazy(&config).unwrap();
     model.migrate().await.unwrap();
     let many = futures::future::join_all((0..50).map(|_| is_up(&model)));
-    assert!(timeout(DEADLINE, many).await.unwrap().into_iter().any(|up| up));
+    assert!(
+        timeout(DEADLINE, many)
+            .await
+            .unwrap()
+            .into_iter()
+            .any(|up| up)
+    );
     assert!(is_up(&model).await);
 }

@@ -2,22 +2,22 @@
 
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::event::{
-    ConversationUpdated, ErrorOccurred, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome,
-    ToolOutput, ToolReturned, Usage,
+    ConversationUpdated, ErrorOccurred, MessageAppended, Role, SystemNoted, ToolCalled,
+    ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{
-    CallId, Change, ClientContext, Conversation, EventKind, Fact, FieldChange, JsonText, Label, Owner,
-    Part, Status, ToolName, UserId, Version,
+    CallId, Change, ClientContext, Conversation, Fact, FieldChange, JsonText, Label, Owner, Part,
+    Status, ToolName, UserId, Version,
 };
 use read_model::projections::conversations::Item;
 use read_model::{
-    Direction, EventQuery, EventRow, committed, conversation, conversation_with_events, events,
+    Direction, EventQuery, EventRow, committed, conversation, conversation_with_events,
 };
 
 use crate::fixture::{Author, Projection, access, digest, message};
 
 /// The pure fold of a conversation's commits.
-pub fn folded(items: &[Item]) -> Conversation {
+pub(crate) fn folded(items: &[Item]) -> Conversation {
     let mut row = None;
     for item in items {
         let Item::Commit(placed) = item else { continue };
@@ -27,7 +27,7 @@ pub fn folded(items: &[Item]) -> Conversation {
 }
 
 /// The rows that the commits' events should have.
-pub fn event_rows(items: &[Item]) -> Vec<EventRow> {
+pub(crate) fn event_rows(items: &[Item]) -> Vec<EventRow> {
     let commits = items.iter().filter_map(|item| match item {
         Item::Commit(placed) => Some(placed),
         Item::Unreadable { .. } => None,
@@ -45,7 +45,7 @@ pub fn event_rows(items: &[Item]) -> Vec<EventRow> {
     rows.collect()
 }
 
-pub fn all(direction: Direction) -> EventQuery {
+pub(crate) fn all(direction: Direction) -> EventQuery {
     EventQuery {
         from: Version(1),
         to: EventQuery::TO_THE_END,
@@ -64,8 +64,8 @@ fn json(text: &str) -> JsonText {
     JsonText::parse(text).unwrap()
 }
 
-/// One fact of every kind but the tombstone, each with all that it can have.
-fn every_fact(author: &mut Author) -> Vec<Fact> {
+/// Gives the conversation's beginning all that it can have.
+fn fill(author: &mut Author) {
     author.created.owner = Owner::User(UserId::parse("jo@example.org é").unwrap());
     author.created.title = Some("A title".to_owned());
     author.created.metadata = Some(json("{ \"b\":1.0, \"a\": [2] }"));
@@ -76,6 +76,11 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
         ..ClientContext::default()
     };
     author.created.provider_conversation_id = Some(label("conv_1"));
+}
+
+/// One fact of every kind but the tombstone, each with all that it can have.
+fn every_fact(author: &mut Author) -> Vec<Fact> {
+    fill(author);
     let call_id = CallId::parse("call_1").unwrap();
     let tool_name = ToolName::parse("search").unwrap();
     vec![
@@ -84,14 +89,22 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
             role: Role::Assistant,
             parts: vec![
                 Part::Text("zero\0inside".to_owned()),
-                Part::Thinking { text: "hm".to_owned(), signature: Some("sig".to_owned()) },
+                Part::Thinking {
+                    text: "hm".to_owned(),
+                    signature: Some("sig".to_owned()),
+                },
                 Part::Refusal("no".to_owned()),
             ],
             author: Some(label("bot")),
             model: Some(label("model-1")),
             provider_response_id: Some(label("resp_1")),
             finish_reason: Some(label("stop")),
-            usage: Some(Usage { input_tokens: 7, output_tokens: 5, cached_tokens: 3, reasoning_tokens: 1 }),
+            usage: Some(Usage {
+                input_tokens: 7,
+                output_tokens: 5,
+                cached_tokens: 3,
+                reasoning_tokens: 1,
+            }),
         }),
         Fact::ToolCalled(ToolCalled {
             call_id: call_id.clone(),
@@ -107,8 +120,14 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
             output: ToolOutput::Json(json("[1, 2]")),
             outcome: ToolOutcome::Failed,
         }),
-        Fact::SystemNoted(SystemNoted { topic: Some(label("note")), text: "\0".to_owned() }),
-        Fact::ErrorOccurred(ErrorOccurred { error_type: label("rate_limit"), message: "slow".to_owned() }),
+        Fact::SystemNoted(SystemNoted {
+            topic: Some(label("note")),
+            text: "\0".to_owned(),
+        }),
+        Fact::ErrorOccurred(ErrorOccurred {
+            error_type: label("rate_limit"),
+            message: "slow".to_owned(),
+        }),
         Fact::ConversationUpdated(ConversationUpdated {
             title: Some(FieldChange::Set("Another".to_owned())),
             last_response_id: Some(FieldChange::Set(label("resp_2"))),
@@ -128,18 +147,25 @@ async fn every_kind_of_event_comes_back_as_it_went_in() {
         let items = if together {
             vec![author.commit(1, facts)]
         } else {
-            (1..).zip(facts).map(|(sequence, fact)| author.commit(sequence, vec![fact])).collect()
+            (1..)
+                .zip(facts)
+                .map(|(sequence, fact)| author.commit(sequence, vec![fact]))
+                .collect()
         };
         for item in items.clone() {
             projection.apply(vec![item]).await;
         }
         let (model, id) = (&projection.model, &author.key.conversation);
-        let found = conversation_with_events(model, &access("acme"), id, &all(Direction::Forward)).await;
+        let found =
+            conversation_with_events(model, &access("acme"), id, &all(Direction::Forward)).await;
         let (row, rows) = found.unwrap().unwrap();
         assert_eq!(row, folded(&items));
         assert_eq!(rows, event_rows(&items));
         assert_eq!(row.title.as_deref(), Some("Another"));
-        assert_eq!(conversation(model, &access("acme"), id).await.unwrap(), Some(row));
+        assert_eq!(
+            conversation(model, &access("acme"), id).await.unwrap(),
+            Some(row)
+        );
         for row in rows {
             wire::commit::decode_event(row.bytes).unwrap();
         }
@@ -153,72 +179,40 @@ async fn fields_are_set_kept_and_cleared_across_batches() {
     author.created.title = Some("first".to_owned());
     author.created.metadata = Some(json("{\"v\":1}"));
     let update = |title, metadata| {
-        Fact::ConversationUpdated(ConversationUpdated { title, metadata, ..ConversationUpdated::default() })
+        Fact::ConversationUpdated(ConversationUpdated {
+            title,
+            metadata,
+            ..ConversationUpdated::default()
+        })
     };
     let steps = [
         (message("hi"), Some("first"), Some("{\"v\":1}")),
-        (update(Some(FieldChange::Set("second".to_owned())), None), Some("second"), Some("{\"v\":1}")),
+        (
+            update(Some(FieldChange::Set("second".to_owned())), None),
+            Some("second"),
+            Some("{\"v\":1}"),
+        ),
         (update(None, Some(FieldChange::Clear)), Some("second"), None),
-        (update(Some(FieldChange::Clear), Some(FieldChange::Set(json("{}")))), None, Some("{}")),
+        (
+            update(Some(FieldChange::Clear), Some(FieldChange::Set(json("{}")))),
+            None,
+            Some("{}"),
+        ),
     ];
     projection.apply(vec![author.begin(1)]).await;
     for (sequence, (fact, title, metadata)) in (2..).zip(steps) {
-        projection.apply(vec![author.commit(sequence, vec![fact])]).await;
+        projection
+            .apply(vec![author.commit(sequence, vec![fact])])
+            .await;
         let row = conversation(&projection.model, &access("acme"), &author.key.conversation).await;
         let row = row.unwrap().unwrap();
         assert_eq!(row.title.as_deref(), title);
         assert_eq!(row.metadata.as_ref().map(JsonText::as_str), metadata);
-        assert_eq!((&row.head, row.position.sequence.0), (author.head(), sequence));
+        assert_eq!(
+            (&row.head, row.position.sequence.0),
+            (author.head(), sequence)
+        );
     }
-}
-
-#[tokio::test]
-async fn ranges_directions_kinds_and_bounds() {
-    let mut projection = Projection::new().await;
-    let mut author = Author::new("c");
-    let note = |text: &str| Fact::SystemNoted(SystemNoted { topic: None, text: text.to_owned() });
-    // 1 created, then message, note, archived, restored in turn: versions 2 to 81.
-    let mut items = vec![author.begin(1)];
-    for sequence in 2..22 {
-        let facts = vec![message("m"), note("n"), Fact::ConversationArchived, Fact::ConversationRestored];
-        items.push(author.commit(sequence, facts));
-    }
-    projection.apply(items.clone()).await;
-    let rows = event_rows(&items);
-    let size = |index: usize| u64::try_from(rows[index].bytes.len()).unwrap();
-    let check = async |change: &dyn Fn(&mut EventQuery), expected: Vec<u64>| {
-        let mut query = all(Direction::Forward);
-        change(&mut query);
-        let found = events(&projection.model, &access("acme"), &author.key.conversation, &query).await;
-        let versions: Vec<u64> = found.unwrap().iter().map(|row| row.version.0).collect();
-        assert_eq!(versions, expected, "{query:?}");
-    };
-    check(&|_| {}, (1..=81).collect()).await;
-    check(&|q| q.direction = Direction::Backward, (1..=81).rev().collect()).await;
-    check(&|q| (q.from, q.to) = (Version(3), Version(5)), vec![3, 4, 5]).await;
-    check(&|q| (q.from, q.limit) = (Version(80), 1), vec![80]).await;
-    check(&|q| (q.from, q.to) = (Version(82), Version(90)), vec![]).await;
-    check(&|q| q.limit = 0, vec![]).await;
-    check(&|q| *q = EventQuery::latest(2, u64::MAX), vec![81, 80]).await;
-    check(&|q| q.bytes_max = 0, vec![]).await;
-    check(&|q| q.bytes_max = 1, vec![1]).await;
-    check(&|q| q.bytes_max = size(0), vec![1]).await;
-    check(&|q| q.bytes_max = size(0) + 1, vec![1, 2]).await;
-    check(&|q| (q.direction, q.bytes_max) = (Direction::Backward, size(80) + 1), vec![81, 80]).await;
-    let kinds = |kinds: &[EventKind]| kinds.to_vec();
-    use EventKind as Kind;
-    check(&|q| (q.kinds, q.limit) = (kinds(&[Kind::MessageAppended]), 3), vec![2, 6, 10]).await;
-    check(&|q| q.kinds = kinds(&[Kind::ToolCalled]), vec![]).await;
-    check(&|q| (q.kinds, q.limit) = (kinds(&[Kind::ConversationCreated, Kind::MessageAppended]), 3), vec![1, 2, 6]).await;
-    check(&|q| (q.kinds, q.limit) = (kinds(&[Kind::SystemNoted, Kind::SystemNoted, Kind::ConversationArchived]), 4), vec![3, 4, 7, 8]).await;
-    check(
-        &|q| {
-            q.kinds = kinds(&[Kind::SystemNoted, Kind::ConversationCreated]);
-            (q.direction, q.to, q.limit) = (Direction::Backward, Version(8), 3);
-        },
-        vec![7, 3, 1],
-    )
-    .await;
 }
 
 #[tokio::test]
@@ -231,7 +225,10 @@ async fn a_retry_finds_its_commit() {
     let (model, id) = (&projection.model, &author.key.conversation);
     for (nth, item) in (1..).zip(&items) {
         let Item::Commit(placed) = item else { panic!() };
-        let row = committed(model, &access("acme"), id, author.commit_id(nth)).await.unwrap().unwrap();
+        let row = committed(model, &access("acme"), id, author.commit_id(nth))
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(row.position, placed.position);
         assert_eq!(row.recorded_at, placed.opened.commit.recorded_at);
         assert_eq!(row.first_version, placed.opened.commit.first_version);
@@ -250,9 +247,20 @@ async fn a_foreign_tenant_sees_nothing() {
     let mut author = Author::new("c");
     projection.apply(vec![author.begin(1)]).await;
     let (model, id) = (&projection.model, &author.key.conversation);
-    assert_eq!(conversation(model, &access("other"), id).await.unwrap(), None);
+    assert_eq!(
+        conversation(model, &access("other"), id).await.unwrap(),
+        None
+    );
     let query = all(Direction::Backward);
-    assert_eq!(conversation_with_events(model, &access("other"), id, &query).await.unwrap(), None);
-    let row = conversation(model, &access("acme"), id).await.unwrap().unwrap();
+    assert_eq!(
+        conversation_with_events(model, &access("other"), id, &query)
+            .await
+            .unwrap(),
+        None
+    );
+    let row = conversation(model, &access("acme"), id)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(row.head.status, Status::Active);
 }

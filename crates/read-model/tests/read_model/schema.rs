@@ -22,10 +22,12 @@ async fn many_processes_migrate_at_once() {
     }
     models[0].check().await.unwrap();
     let mut connection = PgConnection::connect(&url).await.unwrap();
-    let live: String = sqlx::query_scalar("SELECT live_schema FROM hansard.projection WHERE name = 'conversations'")
-        .fetch_one(&mut connection)
-        .await
-        .unwrap();
+    let live: String = sqlx::query_scalar(
+        "SELECT live_schema FROM hansard.projection WHERE name = 'conversations'",
+    )
+    .fetch_one(&mut connection)
+    .await
+    .unwrap();
     assert_eq!(live, CONVERSATIONS_SCHEMA);
 }
 
@@ -35,7 +37,8 @@ async fn a_later_schema_is_refused_by_its_number() {
     let model = model(&url);
     model.migrate().await.unwrap();
     let mut connection = PgConnection::connect(&url).await.unwrap();
-    let later = "INSERT INTO hansard.migration (version, description, success, checksum, execution_time)
+    let later =
+        "INSERT INTO hansard.migration (version, description, success, checksum, execution_time)
                  VALUES (9001, 'later', true, '', 0)";
     connection.execute(later).await.unwrap();
     for outcome in [model.migrate().await, model.check().await] {
@@ -44,9 +47,18 @@ async fn a_later_schema_is_refused_by_its_number() {
         };
         assert!(error.to_string().contains("migration 9001"), "{error}");
     }
-    connection.execute("UPDATE hansard.migration SET checksum = 'x' WHERE version = 1").await.unwrap();
-    connection.execute("DELETE FROM hansard.migration WHERE version = 9001").await.unwrap();
-    assert_eq!(model.migrate().await, Err(ReadModelError::SchemaAltered { version: 1 }));
+    connection
+        .execute("UPDATE hansard.migration SET checksum = 'x' WHERE version = 1")
+        .await
+        .unwrap();
+    connection
+        .execute("DELETE FROM hansard.migration WHERE version = 9001")
+        .await
+        .unwrap();
+    assert_eq!(
+        model.migrate().await,
+        Err(ReadModelError::SchemaAltered { version: 1 })
+    );
 }
 
 #[tokio::test]
@@ -56,7 +68,10 @@ async fn a_damaged_row_is_named() {
     let mut author = Author::new("c");
     projection.apply(vec![author.begin(1)]).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
-    connection.execute("UPDATE conversations_v1.conversation SET head = '\\xff'").await.unwrap();
+    connection
+        .execute("UPDATE conversations_v1.conversation SET head = '\\xff'")
+        .await
+        .unwrap();
     let read = conversation(&projection.model, &access("acme"), &author.key.conversation).await;
     let expected = ReadModelError::Corrupt {
         table: "conversation",
@@ -70,7 +85,10 @@ async fn a_damaged_row_is_named() {
 fn a_url_that_cannot_be_used() {
     for url in ["", "not a url", "postgres://[/"] {
         let outcome = ReadModel::connect_lazy(&ReadModelConfig::new(url));
-        assert!(matches!(outcome, Err(ReadModelError::Misconfigured)), "{url}");
+        assert!(
+            matches!(outcome, Err(ReadModelError::Misconfigured)),
+            "{url}"
+        );
     }
     let config = ReadModelConfig::new("postgres://u:hunter2@h/d");
     assert!(!format!("{config:?}").contains("hunter2"));

@@ -25,7 +25,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// The commits of the steps, with holes between their sequences; nothing follows a tombstone.
 fn items(steps: &[Step]) -> (Vec<Author>, Vec<Item>) {
-    let mut authors: Vec<Author> = (0..CONVERSATIONS).map(|n| Author::new(&format!("c{n}"))).collect();
+    let mut authors: Vec<Author> = (0..CONVERSATIONS)
+        .map(|n| Author::new(&format!("c{n}")))
+        .collect();
     let mut begun = [false; CONVERSATIONS];
     let mut erased = [false; CONVERSATIONS];
     let mut items = Vec::new();
@@ -34,10 +36,17 @@ fn items(steps: &[Step]) -> (Vec<Author>, Vec<Item>) {
             continue;
         }
         let facts = match what {
-            _ if !begun[*whose] => vec![Fact::ConversationCreated(authors[*whose].created.clone()), message("hi")],
+            _ if !begun[*whose] => vec![
+                Fact::ConversationCreated(authors[*whose].created.clone()),
+                message("hi"),
+            ],
             0..6 => vec![message("x"); usize::from(*what) + 1],
             6..9 => vec![Fact::ConversationUpdated(ConversationUpdated {
-                title: Some(if *what == 6 { FieldChange::Clear } else { FieldChange::Set(format!("t{sequence}")) }),
+                title: Some(if *what == 6 {
+                    FieldChange::Clear
+                } else {
+                    FieldChange::Set(format!("t{sequence}"))
+                }),
                 ..ConversationUpdated::default()
             })],
             9 => vec![Fact::ConversationArchived],
@@ -58,7 +67,11 @@ async fn rows(projection: &Projection, authors: &[Author]) -> Rows {
     for author in authors {
         let query = all(Direction::Forward);
         let id = &author.key.conversation;
-        rows.push(conversation_with_events(&projection.model, &access("acme"), id, &query).await.unwrap());
+        rows.push(
+            conversation_with_events(&projection.model, &access("acme"), id, &query)
+                .await
+                .unwrap(),
+        );
     }
     rows
 }
@@ -86,9 +99,14 @@ async fn in_batches(steps: &[Step], sizes: &[usize], deaths: &[u8]) -> Rows {
             }
             // It was committed, and nobody heard of it: the same batch comes again.
             1 => {
-                apply(&projection.model, std::slice::from_ref(&batch)).await.unwrap();
+                apply(&projection.model, std::slice::from_ref(&batch))
+                    .await
+                    .unwrap();
                 replace(&mut projection).await;
-                let again = Batch { lease: projection.checkpoint.lease, ..batch };
+                let again = Batch {
+                    lease: projection.checkpoint.lease,
+                    ..batch
+                };
                 apply(&projection.model, &[again]).await.unwrap_err();
             }
             _ => {
@@ -101,19 +119,28 @@ async fn in_batches(steps: &[Step], sizes: &[usize], deaths: &[u8]) -> Rows {
 }
 
 async fn replace(projection: &mut Projection) {
-    lease::release(&projection.model, &[projection.checkpoint.lease]).await.unwrap();
+    lease::release(&projection.model, &[projection.checkpoint.lease])
+        .await
+        .unwrap();
     projection.checkpoint = take(&projection.model, 0, "next").await.unwrap();
 }
 
 #[test]
 fn batches_and_deaths_change_nothing() {
     let runtime = Runtime::new().unwrap();
-    let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config {
+        cases: CASES,
+        failure_persistence: None,
+        ..Config::default()
+    });
     let cases = (steps(), vec(1_usize..20, 1..6), vec(0_u8..4, 1..6));
     runner
         .run(&cases, |(steps, sizes, deaths)| {
             let (expected, found) = runtime.block_on(async {
-                (at_once(&steps).await, in_batches(&steps, &sizes, &deaths).await)
+                (
+                    at_once(&steps).await,
+                    in_batches(&steps, &sizes, &deaths).await,
+                )
             });
             prop_assert_eq!(found, expected);
             Ok(())

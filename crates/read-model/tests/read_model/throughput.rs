@@ -1,180 +1,220 @@
-//! How fast a batch is written, beside a bare insert of the same rows. Run with
-//! `cargo test --release -p read-model -- --ignored --nocapture throughput`.
+//! How fast commits are written, beside a bare insert of the same rows into a table of the same columns and indexes. Run
+//! with `cargo test --release -p read-model --test read_model -- --ignored --nocapture throughput`.
 
-use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use devstack::{PostgresConfig, PostgresServer, quiet};
 use read_model::projections::conversations::Item;
 use sqlx::{Connection as _, Executor as _, PgConnection};
+use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::fixture::{Author, Projection, access, message};
+use crate::fixture::{Author, DurableServer, Projection, message, take};
 
-const EVENTS_PER_BATCH: usize = 500;
 const TEXT_BYTES: usize = 200;
-const BATCHES: usize = 120;
+const EVENTS: usize = 60_000;
 const ROUNDS: usize = 3;
 
-/// A load: how many conversations take turns, and how many events a commit has.
+/// What is written, and how.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     conversations: usize,
     events_per_commit: usize,
+    /// Rows of one transaction, and of one bare insert.
+    rows: usize,
+    /// Transactions at once, each of conversations of its own.
+    lanes: usize,
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement"]
 async fn throughput() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let config = PostgresConfig::new(folder.path().join("postgres"));
-    let server = PostgresServer::start(config, &quiet).await.unwrap();
+    let server = DurableServer::start().await;
+    let load = |conversations, events_per_commit, rows, lanes| Load {
+        conversations,
+        events_per_commit,
+        rows,
+        lanes,
+    };
     for load in [
-        Load { conversations: 1_000, events_per_commit: 1 },
-        Load { conversations: 10_000, events_per_commit: 1 },
-        Load { conversations: 1_000, events_per_commit: 2 },
+        load(512, 100, 500, 1),
+        load(512, 100, 500, 2),
+        load(1_000, 5, 500, 1),
+        load(1_000, 1, 500, 1),
+        load(1_000, 1, 4_000, 1),
+        load(1_000, 1, 2_000, 2),
+        load(10_000, 1, 500, 1),
+        load(10_000, 1, 2_000, 2),
     ] {
-      for lanes in [1, 2, 3] { for size in [500, 2000, 4000] {
-            let name = format!("t{}_{}_{lanes}_{size}", load.conversations, load.events_per_commit);
-            server.create_database(&name).await.unwrap();
-            measure(&server.database_url(&name), load, lanes, size).await;
-      }}
+        for _ in 0..ROUNDS {
+            measure(&server.database().await, load).await;
+        }
     }
     server.stop().await;
 }
 
-async fn measure(url: &str, load: Load, lanes: usize, size: usize) {
-    let mut projection = Projection::at(url).await;
-    let (begun, batches) = batches(load);
-    for part in begun {
-        projection.apply(part).await;
+async fn measure(url: &str, load: Load) {
+    let mut first = Projection::at(url).await;
+    let (begun, items) = commits(load);
+    first.apply(begun).await;
+    let bare = bare_insert(url, &items, load.rows).await;
+    calm(url).await;
+    let mut projections = vec![first];
+    for partition in 1..load.lanes {
+        let model = projections[0].model.clone();
+        let checkpoint = take(&model, u16::try_from(partition).unwrap(), "a")
+            .await
+            .unwrap();
+        projections.push(Projection { model, checkpoint });
     }
-    let rows = BATCHES * EVENTS_PER_BATCH;
-    let bare = bare(url, &batches).await;
-    let mut connection = PgConnection::connect(url).await.unwrap();
-    for quiet in ["VACUUM ANALYZE", "CHECKPOINT"] {
-        connection.execute(quiet).await.unwrap();
+    let batches = by_lane(items, load);
+    let begun = Instant::now();
+    let lanes = projections
+        .into_iter()
+        .zip(batches)
+        .map(|(mut projection, batches)| {
+            tokio::spawn(async move {
+                for batch in batches {
+                    projection.apply(batch).await;
+                }
+            })
+        });
+    for lane in lanes.collect::<Vec<_>>() {
+        lane.await.unwrap();
     }
-    let mut byl: Vec<Vec<Vec<Item>>> = vec![];
-    for _ in 0..lanes { byl.push(vec![vec![]]); }
-    for item in batches.into_iter().flatten() {
-        let lane = { let Item::Commit(c) = &item else { panic!() }; let s = c.opened.commit.conversation.as_str(); let n = u32::from_str_radix(&s[s.len()-6..], 16).unwrap() as usize; n % lanes };
-        let l = &mut byl[lane];
-        if l.last().unwrap().len() * load.events_per_commit >= size { l.push(vec![]); }
-        l.last_mut().unwrap().push(item);
-    }
-    let mut ps = vec![projection];
-    for p in 1..lanes { let cp = crate::fixture::take(&ps[0].model, p as u16, "a").await.unwrap(); ps.push(Projection { model: ps[0].model.clone(), checkpoint: cp }); }
-    let started = Instant::now();
-    let tasks: Vec<_> = ps.into_iter().zip(byl).map(|(mut p, l)| tokio::spawn(async move { for items in l { p.apply(items).await; } })).collect();
-    for t in tasks { t.await.unwrap(); }
-    let applied = started.elapsed();
+    let applied = begun.elapsed();
     println!(
-        "{load:?} lanes {lanes} size {size}: bare {:.0} rows/s, apply {:.0} rows/s, ratio {:.2}",
-        rate(rows, bare),
-        rate(rows, applied),
+        "{load:?}: bare insert {:.0} rows/s, apply {:.0} rows/s, ratio {:.2}",
+        rate(bare),
+        rate(applied),
         bare.as_secs_f64() / applied.as_secs_f64()
     );
-    assert!(access("acme").tenant().as_str() == "acme");
 }
 
-fn rate(rows: usize, time: Duration) -> f64 {
-    f64::from(u32::try_from(rows).unwrap()) / time.as_secs_f64()
+fn rate(time: Duration) -> f64 {
+    f64::from(u32::try_from(EVENTS).unwrap()) / time.as_secs_f64()
 }
 
-/// The batches that begin the conversations, and those that are measured.
-fn batches(load: Load) -> (Vec<Vec<Item>>, Vec<Vec<Item>>) {
-    let text = "x".repeat(TEXT_BYTES);
-    let mut authors: Vec<Author> =
-        (0..load.conversations).map(|n| Author::new(&Uuid::from_u128(0x0190_c3b2_0000_7000_8000_0000_0000_0000 + n as u128).to_string())).collect();
-    let mut sequence = 0;
-    let mut begun = Vec::new();
-    for chunk in authors.chunks_mut(EVENTS_PER_BATCH) {
-        begun.push(chunk.iter_mut().map(|author| { sequence += 1; author.begin(sequence) }).collect());
-    }
-    let mut turn = 0;
-    let commits = EVENTS_PER_BATCH / load.events_per_commit;
-    let batch = |_| {
-        (0..commits)
-            .map(|_| {
-                turn += 1;
-                sequence += 1;
-                let facts = vec![message(&text); load.events_per_commit];
-                authors[turn % load.conversations].commit(sequence, facts)
-            })
-            .collect()
-    };
-    (begun, (0..BATCHES).map(batch).collect())
-}
-
-/// A table with the same columns and a primary key, one statement a batch.
-async fn bare(url: &str, batches: &[Vec<Item>]) -> Duration {
+/// Lets neither side pay for what the other left behind.
+async fn calm(url: &str) {
     let mut connection = PgConnection::connect(url).await.unwrap();
-    connection
-        .execute("SET search_path = conversations_v1; CREATE TABLE bare (LIKE event INCLUDING DEFAULTS, PRIMARY KEY (tenant_id, conversation_id, version))")
-        .await
-        .unwrap();
-    let started = Instant::now();
-    for items in batches {
-        insert(&mut connection, items).await;
+    for statement in ["VACUUM ANALYZE", "CHECKPOINT"] {
+        connection.execute(statement).await.unwrap();
     }
-    started.elapsed()
 }
 
-async fn insert(connection: &mut PgConnection, items: &[Item]) {
-    let mut columns = Columns::default();
-    for item in items {
-        let Item::Commit(placed) = item else { continue };
-        let commit = &placed.opened.commit;
-        for (index, body) in placed.opened.event_bytes.iter().enumerate() {
-            let at = time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(commit.recorded_at.0)).unwrap();
-            columns.version.push(i64::try_from(commit.first_version.0).unwrap() + index as i64);
-            columns.at.push(at);
-            columns.commit.push(commit.id.0);
-            columns.number.push(1);
-            columns.tenant.push(commit.tenant.as_str());
-            columns.conversation.push(commit.conversation.as_str());
-            columns.body.push(body);
+/// The commits that begin the conversations, and those that are measured: the conversations take turns.
+fn commits(load: Load) -> (Vec<Item>, Vec<Item>) {
+    let text = "x".repeat(TEXT_BYTES);
+    let author = |n| Author::new(&format!("0190c3b2-0000-7000-8000-{n:012}"));
+    let mut authors: Vec<Author> = (0..load.conversations).map(author).collect();
+    let begun = authors
+        .iter_mut()
+        .zip(1..)
+        .map(|(author, sequence)| author.begin(sequence))
+        .collect();
+    let sequences = u64::try_from(load.conversations).unwrap() + 1..;
+    let commit = |(turn, sequence): (usize, u64)| {
+        let facts = vec![message(&text); load.events_per_commit];
+        authors[turn % load.conversations].commit(sequence, facts)
+    };
+    let turns = 0..EVENTS / load.events_per_commit;
+    (begun, turns.zip(sequences).map(commit).collect())
+}
+
+fn by_lane(items: Vec<Item>, load: Load) -> Vec<Vec<Vec<Item>>> {
+    let mut lanes = vec![vec![Vec::new()]; load.lanes];
+    for (turn, item) in items.into_iter().enumerate() {
+        let lane = &mut lanes[turn % load.conversations % load.lanes];
+        if lane
+            .last()
+            .is_some_and(|batch: &Vec<Item>| batch.len() * load.events_per_commit >= load.rows)
+        {
+            lane.push(Vec::new());
         }
+        lane.last_mut().unwrap().push(item);
     }
-    let count = columns.version.len();
-    let nothing: Vec<Option<i64>> = vec![None; count];
-    let no_text: Vec<Option<&str>> = vec![None; count];
-    let no_bytes: Vec<Option<&[u8]>> = vec![None; count];
+    lanes
+}
+
+async fn bare_insert(url: &str, items: &[Item], rows: usize) -> Duration {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    let table = "SET search_path = conversations_v1; CREATE TABLE bare (LIKE event INCLUDING ALL)";
+    connection.execute(table).await.unwrap();
+    calm(url).await;
+    let events: Vec<Row<'_>> = items.iter().flat_map(rows_of).collect();
+    let begun = Instant::now();
+    for batch in events.chunks(rows) {
+        insert(&mut connection, batch).await;
+    }
+    begun.elapsed()
+}
+
+/// A row, but for the columns that are empty in this load.
+struct Row<'i> {
+    version: i64,
+    recorded_at: OffsetDateTime,
+    sequence: Option<i64>,
+    commit: Uuid,
+    index: i16,
+    count: Option<i16>,
+    tenant: &'i str,
+    conversation: &'i str,
+    digest: Option<&'i [u8]>,
+    body: &'i [u8],
+}
+
+fn rows_of(item: &Item) -> impl Iterator<Item = Row<'_>> {
+    let Item::Commit(placed) = item else { panic!() };
+    let commit = &placed.opened.commit;
+    let recorded_at = i128::from(commit.recorded_at.0);
+    let recorded_at = OffsetDateTime::from_unix_timestamp_nanos(recorded_at).unwrap();
+    placed
+        .opened
+        .event_bytes
+        .iter()
+        .enumerate()
+        .map(move |(index, body)| Row {
+            version: i64::try_from(commit.first_version.plus(index).0).unwrap(),
+            recorded_at,
+            sequence: (index == 0).then(|| i64::try_from(placed.position.sequence.0).unwrap()),
+            commit: commit.id.0,
+            index: i16::try_from(index).unwrap(),
+            count: (index == 0).then(|| i16::try_from(commit.events.len()).unwrap()),
+            tenant: commit.tenant.as_str(),
+            conversation: commit.conversation.as_str(),
+            digest: (index == 0).then_some(commit.request_digest.0.as_slice()),
+            body,
+        })
+}
+
+async fn insert(connection: &mut PgConnection, rows: &[Row<'_>]) {
+    let ones = vec![1_i16; rows.len()];
+    let (no_number, no_text) = (
+        vec![None::<i64>; rows.len()],
+        vec![None::<&str>; rows.len()],
+    );
     sqlx::query(include_str!("bare_insert.sql"))
-        .bind(&columns.version)
-        .bind(&columns.at)
-        .bind(&columns.at)
-        .bind(&nothing)
-        .bind(&nothing)
-        .bind(&nothing)
-        .bind(&columns.version)
-        .bind(&columns.commit)
-        .bind(&columns.number)
-        .bind(&columns.number)
-        .bind(&columns.number)
-        .bind(&columns.number)
-        .bind(&columns.number)
-        .bind(&columns.tenant)
-        .bind(&columns.conversation)
+        .bind(rows.iter().map(|row| row.version).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.recorded_at).collect::<Vec<_>>())
+        .bind(vec![None::<OffsetDateTime>; rows.len()])
+        .bind(&no_number)
+        .bind(&no_number)
+        .bind(&no_number)
+        .bind(rows.iter().map(|row| row.sequence).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.commit).collect::<Vec<_>>())
+        .bind(&ones)
+        .bind(rows.iter().map(|row| row.index).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.count).collect::<Vec<_>>())
+        .bind(&ones)
+        .bind(&ones)
+        .bind(rows.iter().map(|row| row.tenant).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.conversation).collect::<Vec<_>>())
         .bind(&no_text)
         .bind(&no_text)
         .bind(&no_text)
-        .bind(&no_bytes)
-        .bind(&columns.body)
+        .bind(rows.iter().map(|row| row.digest).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.body).collect::<Vec<_>>())
         .execute(connection)
         .await
         .unwrap();
-}
-
-#[derive(Default)]
-struct Columns<'b> {
-    version: Vec<i64>,
-    at: Vec<time::OffsetDateTime>,
-    commit: Vec<Uuid>,
-    number: Vec<i16>,
-    tenant: Vec<&'b str>,
-    conversation: Vec<&'b str>,
-    body: Vec<&'b [u8]>,
 }

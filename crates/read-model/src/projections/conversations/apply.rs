@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use domain::ConversationKey;
-use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::Row as _;
+use sqlx::postgres::{PgArguments, PgConnection};
 use thiserror::Error;
 
 use super::batch::{Applied, Batch};
@@ -40,7 +40,9 @@ pub async fn apply(model: &ReadModel, batches: &[Batch]) -> Result<Applied, Appl
         Err(Failure::Content) => {}
         outcome => return outcome.map_err(Failure::into_error),
     }
-    attempt(model, batches, Effort::Isolated).await.map_err(Failure::into_error)
+    attempt(model, batches, Effort::Isolated)
+        .await
+        .map_err(Failure::into_error)
 }
 
 /// How to write.
@@ -61,18 +63,21 @@ enum Failure {
 
 async fn attempt(model: &ReadModel, batches: &[Batch], effort: Effort) -> Result<Applied, Failure> {
     model
-        .transaction(Durability::Repeatable, async |connection: &mut PgConnection| {
-            let parked = fence(connection, batches).await?;
-            let mut groups = group(batches, &parked);
-            match effort {
-                Effort::Together => write(connection, &groups, Gaps::Refused).await?,
-                Effort::Isolated => {
-                    write_isolated(connection, &mut groups, Gaps::Refused).await?;
+        .transaction(
+            Durability::Repeatable,
+            async |connection: &mut PgConnection| {
+                let parked = fence(connection, batches).await?;
+                let mut groups = group(batches, &parked);
+                match effort {
+                    Effort::Together => write(connection, &groups, Gaps::Refused).await?,
+                    Effort::Isolated => {
+                        write_isolated(connection, &mut groups, Gaps::Refused).await?;
+                    }
                 }
-            }
-            parking::park(connection, &groups).await?;
-            Ok(applied(&groups))
-        })
+                parking::park(connection, &groups).await?;
+                Ok(applied(&groups))
+            },
+        )
         .await
 }
 
@@ -82,17 +87,25 @@ async fn fence(
     batches: &[Batch],
 ) -> Result<HashSet<ConversationKey>, Failure> {
     let sql = include_str!("fence.sql");
-    let moved = sqlx::query_with(sql, fence_arguments(batches)).fetch_all(&mut *connection).await?;
+    let moved = sqlx::query_with(sql, fence_arguments(batches))
+        .fetch_all(&mut *connection)
+        .await?;
     let mut held = HashSet::new();
     let mut some_parked = false;
     for row in &moved {
         held.insert(row.try_get::<i32, _>(0)?);
         some_parked |= row.try_get::<bool, _>(1)?;
     }
-    let wanted = batches.iter().map(|batch| i32::from(batch.lease.partition.0));
-    let fenced: Vec<i32> = wanted.filter(|partition| !held.contains(partition)).collect();
+    let wanted = batches
+        .iter()
+        .map(|batch| i32::from(batch.lease.partition.0));
+    let fenced: Vec<i32> = wanted
+        .filter(|partition| !held.contains(partition))
+        .collect();
     if !fenced.is_empty() {
-        return Err(Failure::Final(ApplyError::Fenced(present(connection, fenced).await?)));
+        return Err(Failure::Final(ApplyError::Fenced(
+            present(connection, fenced).await?,
+        )));
     }
     if !some_parked {
         return Ok(HashSet::new());
@@ -107,8 +120,10 @@ fn fence_arguments(batches: &[Batch]) -> PgArguments {
     let column = |value: fn(&Batch) -> u64| -> Vec<i64> {
         batches.iter().map(|batch| signed(value(batch))).collect()
     };
-    let partitions: Vec<i32> =
-        batches.iter().map(|batch| i32::from(batch.lease.partition.0)).collect();
+    let partitions: Vec<i32> = batches
+        .iter()
+        .map(|batch| i32::from(batch.lease.partition.0))
+        .collect();
     let arguments = bind(PgArguments::default(), partitions);
     let arguments = bind(arguments, column(|batch| batch.lease.epoch.0));
     let arguments = bind(arguments, column(|batch| batch.previous.0));
@@ -132,10 +147,18 @@ async fn present(
 fn applied(groups: &[Group<'_>]) -> Applied {
     let written = |group: &&Group<'_>| !group.commits.is_empty();
     let events_of = |group: &Group<'_>| -> usize {
-        group.commits.iter().map(|commit| commit.opened.commit.events.len()).sum()
+        group
+            .commits
+            .iter()
+            .map(|commit| commit.opened.commit.events.len())
+            .sum()
     };
     Applied {
-        events: groups.iter().filter(|group| !group.is_erased()).map(events_of).sum(),
+        events: groups
+            .iter()
+            .filter(|group| !group.is_erased())
+            .map(events_of)
+            .sum(),
         conversations: groups.iter().filter(written).count(),
         queued: groups.iter().map(|group| group.queue.len()).sum(),
         parked: groups.iter().filter_map(Group::parked).collect(),
@@ -147,7 +170,10 @@ impl Failure {
         match self {
             Self::Final(error) => error,
             // Isolated writes take care of content themselves; only the bookkeeping of parking is left to refuse.
-            Self::Content => ReadModelError::Refused { sqlstate: "22000".to_owned() }.into(),
+            Self::Content => ReadModelError::Refused {
+                sqlstate: "22000".to_owned(),
+            }
+            .into(),
         }
     }
 }

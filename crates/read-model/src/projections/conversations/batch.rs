@@ -88,9 +88,9 @@ impl fmt::Display for ParkReason {
         match self {
             Self::Unreadable(reason) => f.write_str(reason),
             Self::Refused(sqlstate) => write!(f, "Postgres refused its rows: SQLSTATE {sqlstate}"),
-            Self::OutOfPlace => {
-                f.write_str("the conversation's row is missing or not of the version that the commit extends")
-            }
+            Self::OutOfPlace => f.write_str(
+                "the conversation's row is missing or not of the version that the commit extends",
+            ),
         }
     }
 }

@@ -111,9 +111,11 @@ impl<'b> Common<'b> {
         self.conversation_id.push(group.conversation.as_str());
         self.version.push(signed(change.head.version.0));
         self.sequence.push(signed(change.position.sequence.0));
-        self.last_event_at.push(Moment::of(change.head.last_event_at));
+        self.last_event_at
+            .push(Moment::of(change.head.last_event_at));
         self.status.push(status_code(change.head.status));
-        self.head.push(wire::head::to_proto(&change.head).encode_to_vec());
+        self.head
+            .push(wire::head::to_proto(&change.head).encode_to_vec());
     }
 }
 
@@ -144,7 +146,8 @@ fn bind_fresh(common: Common<'_>, fresh: Fresh) -> PgArguments {
 impl<'b> Begun<'b> {
     fn add(&mut self, group: &Group<'b>, change: Change, beginning: &Beginning) {
         self.common.add(group, &change);
-        self.fresh.add(&change, group.partition, beginning.created_at);
+        self.fresh
+            .add(&change, group.partition, beginning.created_at);
         let (user, session) = match change.head.owner {
             Some(Owner::User(user)) => (Some(user.as_str().to_owned()), None),
             Some(Owner::Session(session)) => (None, Some(session.as_str().to_owned())),
@@ -152,7 +155,8 @@ impl<'b> Begun<'b> {
         };
         self.user_id.push(user);
         self.session_id.push(session);
-        self.title.push(change.title.and_then(FieldChange::into_value));
+        self.title
+            .push(change.title.and_then(FieldChange::into_value));
         self.metadata_json.push(json_text(change.metadata));
         let context = &beginning.client_context;
         let told = *context != ClientContext::default();
@@ -180,7 +184,8 @@ impl<'b> Continued<'b> {
         self.common.add(group, &change);
         self.first_version.push(signed(change.first_version.0));
         self.changes_title.push(change.title.is_some());
-        self.title.push(change.title.and_then(FieldChange::into_value));
+        self.title
+            .push(change.title.and_then(FieldChange::into_value));
         self.changes_metadata.push(change.metadata.is_some());
         self.metadata_json.push(json_text(change.metadata));
     }

@@ -46,16 +46,19 @@ impl<'b> EventRows<'b> {
         let bodies = placed.opened.event_bytes.iter();
         for (index, (event, body)) in commit.events.iter().zip(bodies).enumerate() {
             let first = index == 0;
-            self.version.push(signed(commit.first_version.plus(index).0));
+            self.version
+                .push(signed(commit.first_version.plus(index).0));
             self.recorded_at.push(Moment::of(commit.recorded_at));
             self.recorded_nanos.push(nanos_of(commit.recorded_at));
             self.commit_id.push(commit.id.0);
             self.commit_index.push(small(index));
             self.tenant_id.push(commit.tenant.as_str());
             self.conversation_id.push(commit.conversation.as_str());
-            self.sequence.push(first.then(|| signed(placed.position.sequence.0)));
+            self.sequence
+                .push(first.then(|| signed(placed.position.sequence.0)));
             self.event_count.push(first.then_some(count));
-            self.request_digest.push(first.then_some(commit.request_digest.0.as_slice()));
+            self.request_digest
+                .push(first.then_some(commit.request_digest.0.as_slice()));
             self.body.push(body);
             self.add_details(event);
         }

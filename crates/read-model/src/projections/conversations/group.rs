@@ -2,9 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use domain::{
-    ConversationId, ConversationKey, Partition, Position, Sequence, Status, TenantId,
-};
+use domain::{ConversationId, ConversationKey, Partition, Position, Sequence, Status, TenantId};
 
 use super::batch::{Batch, Item, ParkReason, Parked, PlacedCommit};
 
@@ -55,7 +53,9 @@ impl<'b> Group<'b> {
 
     /// Whether its commits end with a tombstone: nothing of them is written but that.
     pub(super) fn is_erased(&self) -> bool {
-        self.commits.last().is_some_and(|commit| is_tombstone(commit))
+        self.commits
+            .last()
+            .is_some_and(|commit| is_tombstone(commit))
     }
 
     pub(super) fn is_parked(&self) -> bool {
@@ -93,7 +93,9 @@ impl<'b> Group<'b> {
             }
             item if self.is_parked() => self.queue.push(item.sequence()),
             Item::Commit(commit) => self.commits.push(commit),
-            Item::Unreadable { sequence, reason, .. } => {
+            Item::Unreadable {
+                sequence, reason, ..
+            } => {
                 self.queue.push(*sequence);
                 self.newly_parked = Some(ParkReason::Unreadable(reason.clone()));
             }
@@ -112,7 +114,10 @@ pub(super) fn group<'b>(batches: &'b [Batch], parked: &HashSet<ConversationKey>)
             if place == groups.len() {
                 let was_parked = is_among(parked, tenant, conversation);
                 let partition = batch.lease.partition;
-                groups.push(Group { was_parked, ..Group::new(tenant, conversation, partition) });
+                groups.push(Group {
+                    was_parked,
+                    ..Group::new(tenant, conversation, partition)
+                });
             }
             if let Some(group) = groups.get_mut(place) {
                 group.take(item);
@@ -125,7 +130,10 @@ pub(super) fn group<'b>(batches: &'b [Batch], parked: &HashSet<ConversationKey>)
 /// Waiting items of one conversation, to be tried again.
 pub(super) fn group_of<'b>(key: &'b ConversationKey, items: &'b [Item]) -> Group<'b> {
     // Its partition is known to its row, if it has one; a begun conversation's is that of its commit.
-    let partition = items.iter().find_map(Item::partition).unwrap_or(Partition(0));
+    let partition = items
+        .iter()
+        .find_map(Item::partition)
+        .unwrap_or(Partition(0));
     let mut group = Group::new(&key.tenant, &key.conversation, partition);
     for item in items {
         group.take(item);
@@ -133,7 +141,11 @@ pub(super) fn group_of<'b>(key: &'b ConversationKey, items: &'b [Item]) -> Group
     group
 }
 
-fn is_among(parked: &HashSet<ConversationKey>, tenant: &TenantId, conversation: &ConversationId) -> bool {
+fn is_among(
+    parked: &HashSet<ConversationKey>,
+    tenant: &TenantId,
+    conversation: &ConversationId,
+) -> bool {
     // Nearly always there is none, and no key to make.
     !parked.is_empty()
         && parked.contains(&ConversationKey {

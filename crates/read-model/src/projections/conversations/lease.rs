@@ -68,9 +68,17 @@ pub async fn announce(
     holder: &Holder,
     ttl_ms: u64,
 ) -> Result<Roster, ReadModelError> {
-    let arguments = || bind(bind(PgArguments::default(), holder.0.as_str()), signed(ttl_ms));
+    let arguments = || {
+        bind(
+            bind(PgArguments::default(), holder.0.as_str()),
+            signed(ttl_ms),
+        )
+    };
     let rows = model.fetch(include_str!("announce.sql"), arguments).await?;
-    let mut roster = Roster { projectors: 1, free: Vec::new() };
+    let mut roster = Roster {
+        projectors: 1,
+        free: Vec::new(),
+    };
     if let Some(row) = rows.first() {
         roster.projectors = usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(1);
         let free: Vec<i32> = row.try_get(1)?;
@@ -97,7 +105,8 @@ pub async fn take(
     rows.first().map(checkpoint_of).transpose()
 }
 
-/// Holds leases for `ttl_ms` more; those that are still held. The others have been taken away.
+/// Holds leases for `ttl_ms` more; those that are still held, and how far each is projected. The others have been taken
+/// away.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
@@ -105,10 +114,10 @@ pub async fn renew(
     model: &ReadModel,
     leases: &[Lease],
     ttl_ms: u64,
-) -> Result<Vec<Lease>, ReadModelError> {
+) -> Result<Vec<Checkpoint>, ReadModelError> {
     let arguments = || bind(bind_leases(leases), signed(ttl_ms));
     let rows = model.fetch(include_str!("renew.sql"), arguments).await?;
-    rows.iter().map(|row| Ok(checkpoint_of(row)?.lease)).collect()
+    rows.iter().map(checkpoint_of).collect()
 }
 
 /// Gives leases back, for others to take at once.
@@ -136,7 +145,9 @@ pub async fn depart(model: &ReadModel, holder: &Holder) -> Result<(), ReadModelE
 /// [`ReadModelError::Unavailable`].
 pub async fn checkpoints(model: &ReadModel) -> Result<Vec<Checkpoint>, ReadModelError> {
     let arguments = || bind(PgArguments::default(), None::<Vec<i32>>);
-    let rows = model.fetch(include_str!("checkpoints.sql"), arguments).await?;
+    let rows = model
+        .fetch(include_str!("checkpoints.sql"), arguments)
+        .await?;
     rows.iter().map(checkpoint_of).collect()
 }
 
@@ -161,7 +172,10 @@ fn bind_leases(leases: &[Lease]) -> PgArguments {
     // In one order everywhere, so that two who want the same rows do not wait for each other.
     let mut leases = leases.to_vec();
     leases.sort_unstable_by_key(|lease| lease.partition);
-    let partitions: Vec<i32> = leases.iter().map(|lease| i32::from(lease.partition.0)).collect();
+    let partitions: Vec<i32> = leases
+        .iter()
+        .map(|lease| i32::from(lease.partition.0))
+        .collect();
     let epochs: Vec<i64> = leases.iter().map(|lease| signed(lease.epoch.0)).collect();
     bind(bind(PgArguments::default(), partitions), epochs)
 }

@@ -34,12 +34,21 @@ pub(super) async fn write(
             group.commits.iter().for_each(|commit| events.add(commit));
         }
     }
-    let ConversationRows { begun, continued, erased } = conversations;
+    let ConversationRows {
+        begun,
+        continued,
+        erased,
+    } = conversations;
     if !events.is_empty() {
         run(connection, include_str!("insert_events.sql"), events.bind()).await?;
     }
     if !begun.is_empty() {
-        run(connection, include_str!("begin_conversations.sql"), begun.bind()).await?;
+        run(
+            connection,
+            include_str!("begin_conversations.sql"),
+            begun.bind(),
+        )
+        .await?;
     }
     if continued.len() > 0 {
         let expected = u64::try_from(continued.len()).unwrap_or(u64::MAX);
@@ -49,9 +58,24 @@ pub(super) async fn write(
         }
     }
     if !erased.is_empty() {
-        run(connection, include_str!("erase_events.sql"), erased.bind_keys()).await?;
-        run(connection, include_str!("erase_parked.sql"), erased.bind_keys()).await?;
-        run(connection, include_str!("erase_conversations.sql"), erased.bind()).await?;
+        run(
+            connection,
+            include_str!("erase_events.sql"),
+            erased.bind_keys(),
+        )
+        .await?;
+        run(
+            connection,
+            include_str!("erase_parked.sql"),
+            erased.bind_keys(),
+        )
+        .await?;
+        run(
+            connection,
+            include_str!("erase_conversations.sql"),
+            erased.bind(),
+        )
+        .await?;
     }
     Ok(())
 }
@@ -63,14 +87,18 @@ pub(super) async fn run(
     arguments: PgArguments,
 ) -> Result<u64, WriteFailure> {
     let done = sqlx::query_with(sql, arguments).execute(connection).await;
-    done.map(|done| done.rows_affected()).map_err(WriteFailure::of)
+    done.map(|done| done.rows_affected())
+        .map_err(WriteFailure::of)
 }
 
 impl WriteFailure {
     /// SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits) are about what is written.
     fn of(error: sqlx::Error) -> Self {
         let sqlstate = sqlstate_of(&error).unwrap_or_default();
-        if ["22", "23", "54"].iter().any(|class| sqlstate.starts_with(class)) {
+        if ["22", "23", "54"]
+            .iter()
+            .any(|class| sqlstate.starts_with(class))
+        {
             return Self::Content(ParkReason::Refused(sqlstate));
         }
         Self::Other(error.into())

@@ -20,15 +20,20 @@ pub async fn drop_commit(
     key: &ConversationKey,
     sequence: Sequence,
 ) -> Result<bool, ReadModelError> {
-    model.transaction(Durability::Durable, async |connection: &mut PgConnection| {
-        lock_partition(connection, key).await?;
-        let arguments = bind(bind_key(key), vec![signed(sequence.0)]);
-        let query = sqlx::query_with(include_str!("unpark_commits.sql"), arguments);
-        let dropped = query.execute(&mut *connection).await?.rows_affected() > 0;
-        if dropped {
-            let query = sqlx::query_with(include_str!("accept_gaps.sql"), bind_key(key));
-            query.execute(connection).await?;
-        }
-        Ok(dropped)
-    }).await
+    model
+        .transaction(
+            Durability::Durable,
+            async |connection: &mut PgConnection| {
+                lock_partition(connection, key).await?;
+                let arguments = bind(bind_key(key), vec![signed(sequence.0)]);
+                let query = sqlx::query_with(include_str!("unpark_commits.sql"), arguments);
+                let dropped = query.execute(&mut *connection).await?.rows_affected() > 0;
+                if dropped {
+                    let query = sqlx::query_with(include_str!("accept_gaps.sql"), bind_key(key));
+                    query.execute(connection).await?;
+                }
+                Ok(dropped)
+            },
+        )
+        .await
 }

@@ -43,7 +43,9 @@ pub async fn list(
         let arguments = bind(arguments, after.map_or("", |key| key.conversation.as_str()));
         bind(arguments, i64::from(limit))
     };
-    let rows = model.fetch(include_str!("parked_conversations.sql"), arguments).await?;
+    let rows = model
+        .fetch(include_str!("parked_conversations.sql"), arguments)
+        .await?;
     rows.iter().map(parked_conversation).collect()
 }
 
@@ -57,8 +59,12 @@ pub async fn waiting(
     limit: u32,
 ) -> Result<Vec<Sequence>, ReadModelError> {
     let arguments = || bind(bind_key(key), i64::from(limit));
-    let rows = model.fetch(include_str!("parked_commits.sql"), arguments).await?;
-    rows.iter().map(|row| Ok(sequence_of(row.try_get(0)?))).collect()
+    let rows = model
+        .fetch(include_str!("parked_commits.sql"), arguments)
+        .await?;
+    rows.iter()
+        .map(|row| Ok(sequence_of(row.try_get(0)?)))
+        .collect()
 }
 
 /// How many conversations are parked.

@@ -31,6 +31,8 @@ async fn lock_partition(
     key: &ConversationKey,
 ) -> Result<(), ReadModelError> {
     let sql = include_str!("lock_partition.sql");
-    sqlx::query_with(sql, bind_key(key)).execute(connection).await?;
+    sqlx::query_with(sql, bind_key(key))
+        .execute(connection)
+        .await?;
     Ok(())
 }

@@ -18,7 +18,9 @@ pub(in super::super) async fn parked_among(
 ) -> Result<HashSet<ConversationKey>, ReadModelError> {
     let items = || batches.iter().flat_map(|batch| &batch.items).map(Item::key);
     let tenants: Vec<&str> = items().map(|(tenant, _)| tenant.as_str()).collect();
-    let conversations: Vec<&str> = items().map(|(_, conversation)| conversation.as_str()).collect();
+    let conversations: Vec<&str> = items()
+        .map(|(_, conversation)| conversation.as_str())
+        .collect();
     let arguments = bind(bind(PgArguments::default(), tenants), conversations);
     let query = sqlx::query_with(include_str!("parked_among.sql"), arguments);
     let rows = query.fetch_all(connection).await?;
@@ -32,7 +34,10 @@ pub(in super::super) async fn park(
     connection: &mut PgConnection,
     groups: &[Group<'_>],
 ) -> Result<(), ReadModelError> {
-    let waiting: Vec<&Group<'_>> = groups.iter().filter(|group| !group.queue.is_empty()).collect();
+    let waiting: Vec<&Group<'_>> = groups
+        .iter()
+        .filter(|group| !group.queue.is_empty())
+        .collect();
     if waiting.is_empty() {
         return Ok(());
     }
@@ -57,12 +62,19 @@ async fn park_conversations(
     waiting: &[&Group<'_>],
 ) -> Result<(), ReadModelError> {
     let parked: Vec<_> = waiting.iter().filter_map(|group| group.parked()).collect();
-    let sequences: Vec<i64> = parked.iter().map(|one| signed(one.position.sequence.0)).collect();
-    let partitions: Vec<i32> =
-        parked.iter().map(|one| i32::from(one.position.partition.0)).collect();
+    let sequences: Vec<i64> = parked
+        .iter()
+        .map(|one| signed(one.position.sequence.0))
+        .collect();
+    let partitions: Vec<i32> = parked
+        .iter()
+        .map(|one| i32::from(one.position.partition.0))
+        .collect();
     let tenants: Vec<&str> = parked.iter().map(|one| one.key.tenant.as_str()).collect();
-    let conversations: Vec<&str> =
-        parked.iter().map(|one| one.key.conversation.as_str()).collect();
+    let conversations: Vec<&str> = parked
+        .iter()
+        .map(|one| one.key.conversation.as_str())
+        .collect();
     let reasons: Vec<String> = parked.iter().map(|one| one.reason.to_string()).collect();
     let arguments = bind(bind(PgArguments::default(), sequences), partitions);
     let arguments = bind(bind(bind(arguments, tenants), conversations), reasons);

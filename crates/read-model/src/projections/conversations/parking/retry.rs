@@ -37,15 +37,18 @@ pub async fn retry(
     items: &[Item],
 ) -> Result<Retried, ReadModelError> {
     model
-        .transaction(Durability::Durable, async |connection: &mut PgConnection| {
-            lock_partition(connection, key).await?;
-            match gaps_of(connection, key).await? {
-                Some(gaps) if waits_first(connection, key, items).await? => {
-                    write_waiting(connection, key, items, gaps).await
+        .transaction(
+            Durability::Durable,
+            async |connection: &mut PgConnection| {
+                lock_partition(connection, key).await?;
+                match gaps_of(connection, key).await? {
+                    Some(gaps) if waits_first(connection, key, items).await? => {
+                        write_waiting(connection, key, items, gaps).await
+                    }
+                    _ => Ok(Retried::Changed),
                 }
-                _ => Ok(Retried::Changed),
-            }
-        })
+            },
+        )
         .await
 }
 
@@ -58,9 +61,15 @@ async fn write_waiting(
     let mut groups = [group_of(key, items)];
     write_isolated(connection, &mut groups, gaps).await?;
     let [group] = groups;
-    let written: Vec<i64> =
-        group.commits.iter().map(|commit| signed(commit.position.sequence.0)).collect();
-    let query = sqlx::query_with(include_str!("unpark_commits.sql"), bind(bind_key(key), written));
+    let written: Vec<i64> = group
+        .commits
+        .iter()
+        .map(|commit| signed(commit.position.sequence.0))
+        .collect();
+    let query = sqlx::query_with(
+        include_str!("unpark_commits.sql"),
+        bind(bind_key(key), written),
+    );
     query.execute(&mut *connection).await?;
     if let Some(reason) = group.newly_parked {
         let failed = group.queue.first().map_or(0, |sequence| signed(sequence.0));
@@ -71,7 +80,11 @@ async fn write_waiting(
     }
     let query = sqlx::query_with(include_str!("unpark_conversation.sql"), bind_key(key));
     let freed = query.execute(connection).await?.rows_affected() > 0;
-    Ok(if freed { Retried::Freed } else { Retried::MoreWaits })
+    Ok(if freed {
+        Retried::Freed
+    } else {
+        Retried::MoreWaits
+    })
 }
 
 /// Whether versions may be missing; `None` when the conversation is not parked.
@@ -84,7 +97,11 @@ async fn gaps_of(
         return Ok(None);
     };
     let accepted: bool = row.try_get(0)?;
-    Ok(Some(if accepted { Gaps::Accepted } else { Gaps::Refused }))
+    Ok(Some(if accepted {
+        Gaps::Accepted
+    } else {
+        Gaps::Refused
+    }))
 }
 
 /// Whether these are the commits that wait first.
@@ -94,9 +111,14 @@ async fn waits_first(
     items: &[Item],
 ) -> Result<bool, ReadModelError> {
     let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
-    let query = sqlx::query_with(include_str!("parked_commits.sql"), bind(bind_key(key), count));
+    let query = sqlx::query_with(
+        include_str!("parked_commits.sql"),
+        bind(bind_key(key), count),
+    );
     let rows = query.fetch_all(connection).await?;
-    let waiting: Vec<Sequence> =
-        rows.iter().map(|row| Ok(sequence_of(row.try_get(0)?))).collect::<Result<_, ReadModelError>>()?;
+    let waiting: Vec<Sequence> = rows
+        .iter()
+        .map(|row| Ok(sequence_of(row.try_get(0)?)))
+        .collect::<Result<_, ReadModelError>>()?;
     Ok(!items.is_empty() && items.iter().map(Item::sequence).eq(waiting))
 }
