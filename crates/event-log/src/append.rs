@@ -25,12 +25,13 @@ pub struct Append {
 /// What became of an append. Each is final.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AppendOutcome {
-    /// It is in the record, once.
+    /// It is in the record, once, byte for byte.
     Committed {
         /// Where.
         sequence: Sequence,
     },
-    /// It was in the record already: the stream knew its id.
+    /// A commit with its id was in the conversation already: an earlier try, or another request under the same id. Read
+    /// what stands there; it may have been erased since.
     Duplicate {
         /// Where.
         sequence: Sequence,

@@ -4,6 +4,8 @@
 //! a commit is in the record, or never will be:
 //! - The first commit of the conversation after the expected one is the only place where ours can stand. If another
 //!   stands there, ours never will. The last commit's head names the latest commits, so one read mostly tells.
+//! - A commit of our id need not be ours: another writer may have sealed the same request, or another one under the same
+//!   id. Only our own bytes are `Committed`; the caller must read what else stands there.
 //! - `duplicate` is said of an id in the whole stream. The same id in another conversation of the partition is another
 //!   commit: then ours goes in under an id that names its conversation, too.
 
@@ -117,8 +119,8 @@ impl Record {
                 Some(_) => superseded(None),
             });
         };
-        if let Some(sequence) = committed_by(&last, append) {
-            return Ok(committed(sequence));
+        if let Some(sequence) = named_by(&last, append) {
+            return self.settle_at(place, append, sequence, deadline).await;
         }
         let last = stored(place.partition, last);
         if append.expected == Some(last.position.sequence) {
@@ -139,8 +141,27 @@ impl Record {
             next_by_subj: &place.subject,
         };
         let next = connection.get_from_leader(&place.stream, &after, deadline);
-        let sequence = next.await?.and_then(|next| committed_by(&next, append));
-        Ok(sequence.map_or_else(|| superseded(Some(last)), committed))
+        match next.await?.and_then(|next| named_by(&next, append)) {
+            Some(sequence) => self.settle_at(place, append, sequence, deadline).await,
+            None => Ok(superseded(Some(last))),
+        }
+    }
+
+    /// Looks at a commit of our id.
+    async fn settle_at(
+        &self,
+        place: &Place,
+        append: &Append,
+        sequence: Sequence,
+        deadline: Instant,
+    ) -> Result<Finding, Unavailable> {
+        let at = Which::At(sequence.0);
+        let connection = self.connection();
+        let there = connection.get_from_leader(&place.stream, &at, deadline);
+        Ok(Finding::Settled(match there.await? {
+            Some(message) => outcome_of(&message, append),
+            None => AppendOutcome::Duplicate { sequence },
+        }))
     }
 
     /// Looks at what the stream knows under the append's id.
@@ -157,7 +178,7 @@ impl Record {
             .get_from_leader(&place.stream, &at, deadline);
         match known.await? {
             Some(message) if message.subject == place.subject => {
-                Ok(Finding::Settled(AppendOutcome::Duplicate { sequence }))
+                Ok(Finding::Settled(outcome_of(&message, append)))
             }
             Some(_) => Ok(Finding::IdTaken),
             // It was erased since. If it was ours, so was all that we were expected to follow.
@@ -180,8 +201,17 @@ async fn wait(attempt: u32, deadline: Instant) -> Result<(), Unavailable> {
     Ok(())
 }
 
-/// The place of an append, by a commit that is or names it.
-fn committed_by(message: &RawMessage, append: &Append) -> Option<Sequence> {
+/// What became of an append, by the commit that stands under its id.
+fn outcome_of(message: &RawMessage, append: &Append) -> AppendOutcome {
+    let sequence = message.sequence;
+    if message.payload == append.message {
+        return AppendOutcome::Committed { sequence };
+    }
+    AppendOutcome::Duplicate { sequence }
+}
+
+/// The place of the commit with an append's id, by a commit that is or names it.
+fn named_by(message: &RawMessage, append: &Append) -> Option<Sequence> {
     let head = wire::commit::open_head(message.payload.clone()).ok()?;
     let commit = head.recent_commit(append.commit)?;
     Some(commit.sequence.unwrap_or(message.sequence))
@@ -193,10 +223,6 @@ fn reaches(head: &Head, expected: Option<Sequence>) -> bool {
         None => head.names_every_commit(),
         expected => head.recent.iter().any(|commit| commit.sequence == expected),
     }
-}
-
-fn committed(sequence: Sequence) -> Finding {
-    Finding::Settled(AppendOutcome::Committed { sequence })
 }
 
 fn superseded(last: Option<crate::message::StoredMessage>) -> Finding {

@@ -64,7 +64,8 @@ impl Base {
             Freshness::Eventual => Self::of(rows.await?, None)?,
             Freshness::Fresh => {
                 let last = patience.record(gateway.record.last(&target.key));
-                let (rows, last) = tokio::try_join!(rows, last)?;
+                // The record first: its answer takes more hand-overs between tasks.
+                let (last, rows) = tokio::try_join!(last, rows)?;
                 Self::of(rows, last)?
             }
         };

@@ -12,7 +12,7 @@ use wire::status::Problem;
 use crate::problem;
 
 /// Kept back from the deadline for the answer itself.
-pub const ANSWER_MARGIN: Duration = Duration::from_millis(20);
+pub const ANSWER_MARGIN: Duration = Duration::from_millis(50);
 /// The patience of a call without a deadline.
 pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(10);
 

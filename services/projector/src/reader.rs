@@ -12,8 +12,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// The unit of the read-ahead: permits count KiB, since a semaphore has room for 32 bits of them.
 const KIB: usize = 1_024;
-/// What a message costs beside its bytes: the opened commit holds them about twice.
-const COST_FACTOR: usize = 2;
+/// What a message costs for each of its bytes: the opened commit holds them again.
+const BYTE_COST: usize = 2;
+/// What an opened event costs beside its bytes, in bytes: about the size of its parts in memory.
+const EVENT_COST: usize = 1_024;
 
 /// A message that was read, and what is needed once it is projected.
 #[derive(Debug)]
@@ -61,9 +63,9 @@ impl Outlet {
         )
     }
 
-    /// Waits for room for a message of this many bytes; one larger than all room takes all of it.
-    async fn room(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let kib = (bytes * COST_FACTOR).div_ceil(KIB).clamp(1, self.share_max);
+    /// Waits for room for something that costs this many bytes; what is larger than all room takes all of it.
+    async fn room(&self, cost: usize) -> Option<OwnedSemaphorePermit> {
+        let kib = cost.div_ceil(KIB).clamp(1, self.share_max);
         let kib = u32::try_from(kib).unwrap_or(u32::MAX);
         Arc::clone(&self.share).acquire_many_owned(kib).await.ok()
     }
@@ -81,14 +83,15 @@ pub(crate) async fn read(record: Record, from: Checkpoint, reader: ReaderId, out
                 continue;
             }
         };
-        let Some(share) = outlet.room(message.message.message.len()).await else {
+        let item = item_of(&message);
+        let Some(share) = outlet.room(cost_of(&message, item.as_ref())).await else {
             return;
         };
         let read = Read {
             reader,
             sequence: message.message.position.sequence,
             stored_at: message.stored_at,
-            item: item_of(&message),
+            item,
             trace: message.message.trace,
             _share: share,
         };
@@ -96,6 +99,14 @@ pub(crate) async fn read(record: Record, from: Checkpoint, reader: ReaderId, out
             return;
         }
     }
+}
+
+fn cost_of(message: &FollowedMessage, item: Option<&Item>) -> usize {
+    let events = match item {
+        Some(Item::Commit(commit)) => commit.opened.commit.events.len(),
+        Some(Item::Unreadable { .. }) | None => 0,
+    };
+    message.message.message.len() * BYTE_COST + events * EVENT_COST
 }
 
 fn item_of(message: &FollowedMessage) -> Option<Item> {

@@ -42,11 +42,42 @@ async fn a_commit_is_there_once_whatever_is_retried() {
     let mut forgotten = retries[1].0.clone();
     forgotten.expected = Some(last);
     let outcome = record.append(&writer.key, forgotten).await.unwrap();
-    let expected = AppendOutcome::Duplicate {
+    let expected = AppendOutcome::Committed {
         sequence: retries[1].1,
     };
     assert_eq!(outcome, expected);
     assert_eq!(all_messages(&server.url()).await.len(), 13);
+}
+
+#[tokio::test]
+async fn another_commit_under_the_same_id_is_told_apart() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let mut writer = Writer::of("c");
+    writer.append(&record, "first").await;
+    let id = CommitId(Uuid::now_v7());
+    let (ours, theirs) = (writer.draw_as(id, "ours"), writer.draw_as(id, "theirs"));
+    let outcome = record.append(&writer.key, theirs.append.clone()).await;
+    let sequence = writer.took(theirs, outcome);
+    // The head names it, then it is too far back, and then only the stream's window knows it.
+    for later in 0..10 {
+        let outcome = record.append(&writer.key, ours.append.clone()).await;
+        assert_eq!(
+            outcome,
+            Ok(AppendOutcome::Duplicate { sequence }),
+            "{later}"
+        );
+        let last = writer.append(&record, &later.to_string()).await;
+        let mut forgotten = ours.append.clone();
+        forgotten.expected = Some(last);
+        let outcome = record.append(&writer.key, forgotten).await;
+        assert_eq!(
+            outcome,
+            Ok(AppendOutcome::Duplicate { sequence }),
+            "{later}"
+        );
+    }
+    assert_eq!(all_messages(&server.url()).await.len(), 12);
 }
 
 #[tokio::test]
@@ -143,7 +174,7 @@ async fn one_id_in_two_conversations_is_two_commits() {
     let again = record.append(&other.key, forgotten).await.unwrap();
     assert_eq!(
         again,
-        AppendOutcome::Duplicate {
+        AppendOutcome::Committed {
             sequence: domain::Sequence(2)
         }
     );

