@@ -8,6 +8,7 @@ mod reads;
 use prost_types::FieldMask;
 use wire::proto::event::v1 as event;
 use wire::proto::read::v1 as read;
+use wire::proto::read::v1::list_conversations_request::Filter;
 use wire::proto::write::v1 as write;
 
 use crate::client::Caller;
@@ -118,6 +119,30 @@ impl Agent {
         read::ListEventsRequest {
             target: Some(self.read_target(conversation)),
             ..read::ListEventsRequest::default()
+        }
+    }
+
+    /// A request to follow a conversation from a version on.
+    #[must_use]
+    pub fn watch_request(
+        &self,
+        conversation: &str,
+        from_version: u64,
+    ) -> read::WatchConversationRequest {
+        read::WatchConversationRequest {
+            agent_id: self.id.clone(),
+            conversation_id: conversation.to_owned(),
+            from_version,
+        }
+    }
+
+    /// A request for the first page of conversations, of the default size.
+    #[must_use]
+    pub fn conversations_request(&self, filter: Filter) -> read::ListConversationsRequest {
+        read::ListConversationsRequest {
+            agent_id: self.id.clone(),
+            filter: Some(filter),
+            ..read::ListConversationsRequest::default()
         }
     }
 }

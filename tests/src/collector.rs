@@ -71,10 +71,8 @@ impl Collector {
         };
         let find = || self.spans.lock().iter().find(|span| fits(span)).cloned();
         let waiting = eventually(what, || std::future::ready(find()));
-        match tokio::time::timeout(PATIENCE / 2, waiting).await {
-            Ok(span) => span,
-            Err(_) => panic!("{what} is not among {:?}", names()),
-        }
+        let found = tokio::time::timeout(PATIENCE / 2, waiting).await.ok();
+        found.unwrap_or_else(|| panic!("{what} is not among {:?}", names()))
     }
 }
 

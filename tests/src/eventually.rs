@@ -40,8 +40,6 @@ pub async fn eventually_true(what: &str, mut probe: impl FnMut() -> bool) {
 /// # Panics
 /// When [`PATIENCE`] is over; `what` names the thing that did not come.
 pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match timeout(PATIENCE, future).await {
-        Ok(done) => done,
-        Err(_) => panic!("{what}: not within {PATIENCE:?}"),
-    }
+    let done = timeout(PATIENCE, future).await.ok();
+    done.unwrap_or_else(|| panic!("{what}: not within {PATIENCE:?}"))
 }

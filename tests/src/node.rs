@@ -171,21 +171,19 @@ impl Drop for Node {
 
 async fn start_tasks(role: Role, settings: Settings) -> Shutdown {
     let shutdown = Shutdown::new();
+    // Boxed, since each is large and a test holds it for as long as it starts.
     match role {
         Role::Writer => {
-            writer::start(settings.writer, &shutdown)
-                .await
-                .expect("a writer");
+            let starting = Box::pin(writer::start(settings.writer, &shutdown));
+            starting.await.expect("a writer");
         }
         Role::Projector => {
-            projector::start(settings.projector, &shutdown)
-                .await
-                .expect("a projector");
+            let starting = Box::pin(projector::start(settings.projector, &shutdown));
+            starting.await.expect("a projector");
         }
         Role::Gateway => {
-            gateway::start(settings.gateway, &shutdown)
-                .await
-                .expect("a gateway");
+            let starting = Box::pin(gateway::start(settings.gateway, &shutdown));
+            starting.await.expect("a gateway");
         }
     }
     shutdown

@@ -20,16 +20,26 @@ static NEXT: LazyLock<AtomicU16> =
 /// When every port is taken.
 #[must_use]
 pub fn free() -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, block(1)))
+}
+
+/// The first of so many ports in a row that nothing listens on, given out once.
+///
+/// # Panics
+/// When there are none.
+#[must_use]
+pub fn block(ports: u16) -> u16 {
     for _ in FIRST..LAST {
-        let port = NEXT.fetch_add(1, Ordering::Relaxed);
-        if port >= LAST {
+        let first = NEXT.fetch_add(ports, Ordering::Relaxed);
+        if first >= LAST {
             NEXT.store(FIRST, Ordering::Relaxed);
-            continue;
-        }
-        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        if TcpListener::bind(addr).is_ok() {
-            return addr;
+        } else if (first..first + ports).all(is_free) {
+            return first;
         }
     }
-    panic!("no free port between {FIRST} and {LAST}");
+    panic!("no {ports} free ports between {FIRST} and {LAST}");
+}
+
+fn is_free(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }

@@ -90,6 +90,9 @@ impl Process {
     }
 
     /// Sends a signal, unless it has ended.
+    ///
+    /// # Panics
+    /// When the system refuses.
     pub fn signal(&mut self, signal: Signal) {
         if self.has_ended().is_none() {
             kill_process(Pid::from_child(&self.child), signal).expect("a signal to a child");
@@ -106,6 +109,9 @@ impl Process {
     }
 
     /// How it ended, if it has.
+    ///
+    /// # Panics
+    /// When the system refuses to say.
     pub fn has_ended(&mut self) -> Option<ExitStatus> {
         let ended = self.child.try_wait().expect("a child of ours");
         if ended.is_some() {

@@ -25,7 +25,7 @@ pub struct Servers {
 impl Servers {
     /// Starts them; both are ready then, and empty. `nats_lines` are further lines of the nats-server's configuration.
     pub async fn start(choice: PostgresChoice, nats_lines: &str) -> Self {
-        let nats = devstack::test::nats_with(|config| config.extra = nats_lines.to_owned());
+        let nats = devstack::test::nats_with(|config| nats_lines.clone_into(&mut config.extra));
         let (nats, (postgres, database_url)) = tokio::join!(nats, start_postgres(choice));
         Self {
             nats,

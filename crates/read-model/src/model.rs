@@ -181,6 +181,10 @@ impl Failure {
     }
 }
 
+/// How long a transaction may stand still, in milliseconds: a process that was frozen in one gives up its locks well before
+/// the leases of the others run out.
+const IDLE_IN_TRANSACTION_MS_MAX: &str = "2000";
+
 /// How every connection is set up.
 ///
 /// Each statement here is made for one index, whose cost does not grow with a conversation or a tenant. The settings keep
@@ -195,6 +199,10 @@ fn connect_options(config: &ReadModelConfig) -> Result<PgConnectOptions, ReadMod
         .options([
             ("search_path", CONVERSATIONS_SCHEMA),
             ("statement_timeout", statement_timeout.as_str()),
+            (
+                "idle_in_transaction_session_timeout",
+                IDLE_IN_TRANSACTION_MS_MAX,
+            ),
             ("plan_cache_mode", "force_generic_plan"),
             ("enable_seqscan", "off"),
             ("enable_bitmapscan", "off"),

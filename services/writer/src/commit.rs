@@ -69,7 +69,9 @@ async fn carry_out(writer: &Writer, intent: &Intent) -> Result<proto::CommitResu
         let events = match decide(loaded.head(), &intent.command) {
             Ok(Decision::Commit(events)) => events,
             Ok(Decision::Unchanged) if loaded.is_certain => {
-                return finish(writer, intent, unchanged(writer, intent, &loaded)).await;
+                let earlier = search.before_rejection(writer, intent, &loaded).await?;
+                let result = earlier.unwrap_or_else(|| unchanged(writer, intent, &loaded));
+                return finish(writer, intent, result).await;
             }
             Err(rejection) if loaded.is_certain => {
                 let earlier = search.before_rejection(writer, intent, &loaded).await?;

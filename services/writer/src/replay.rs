@@ -62,7 +62,8 @@ impl Search {
         from_read_model(writer, intent).await
     }
 
-    /// The first answer, for a young key whose command is about to be rejected: its first try may be why.
+    /// The first answer, for a young key whose command is about to be rejected, or to change nothing: its first try may be
+    /// why.
     ///
     /// # Errors
     /// As [`Search::before_decision`].

@@ -9,6 +9,11 @@ use super::Agent;
 /// What became of a command.
 pub type Outcome = Result<write::CommitResult, Status>;
 
+/// Every answer has a result.
+fn of(result: Option<write::CommitResult>) -> write::CommitResult {
+    result.expect("a result")
+}
+
 impl Agent {
     /// Begins a conversation.
     ///
@@ -16,7 +21,7 @@ impl Agent {
     /// What the service answers.
     pub async fn try_create(&self, request: write::CreateConversationRequest) -> Outcome {
         let answer = self.caller.write().create_conversation(request).await?;
-        Ok(answer.into_inner().result.expect("a result"))
+        Ok(of(answer.into_inner().result))
     }
 
     /// Appends.
@@ -25,7 +30,7 @@ impl Agent {
     /// What the service answers.
     pub async fn try_append(&self, request: write::AppendEventsRequest) -> Outcome {
         let answer = self.caller.write().append_events(request).await?;
-        Ok(answer.into_inner().result.expect("a result"))
+        Ok(of(answer.into_inner().result))
     }
 
     /// Changes title, metadata or provider ids.
@@ -34,7 +39,7 @@ impl Agent {
     /// What the service answers.
     pub async fn try_update(&self, request: write::UpdateConversationRequest) -> Outcome {
         let answer = self.caller.write().update_conversation(request).await?;
-        Ok(answer.into_inner().result.expect("a result"))
+        Ok(of(answer.into_inner().result))
     }
 
     /// Archives.
@@ -46,7 +51,7 @@ impl Agent {
             target: Some(target),
         };
         let answer = self.caller.write().archive_conversation(request).await?;
-        Ok(answer.into_inner().result.expect("a result"))
+        Ok(of(answer.into_inner().result))
     }
 
     /// Restores.
@@ -58,7 +63,7 @@ impl Agent {
             target: Some(target),
         };
         let answer = self.caller.write().restore_conversation(request).await?;
-        Ok(answer.into_inner().result.expect("a result"))
+        Ok(of(answer.into_inner().result))
     }
 
     /// Erases.
@@ -70,7 +75,7 @@ impl Agent {
             target: Some(target),
         };
         let answer = self.caller.write().erase_conversation(request).await?;
-        Ok(answer.into_inner().result.expect("a result"))
+        Ok(of(answer.into_inner().result))
     }
 
     /// Begins a conversation of the session `s`.

@@ -65,16 +65,16 @@ impl Recorded {
             else {
                 bail!("partition {partition} ended");
             };
-            let message = followed?.message;
-            let stored = message.open()?;
+            let followed = followed?;
+            let stored = followed.message.open()?;
+            let key = followed
+                .key
+                .context("a subject that names no conversation")?;
             let commit = RecordedCommit {
                 position: stored.position,
                 opened: stored.opened,
             };
-            self.conversations
-                .entry(message.key)
-                .or_default()
-                .push(commit);
+            self.conversations.entry(key).or_default().push(commit);
             // The last sequence is never a hole: an erasure keeps the last commit of its conversation.
             if stored.position.sequence >= bounds.last {
                 return Ok(());

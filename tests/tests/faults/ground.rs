@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use event_log::Record;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
+use rustix::process::Signal;
 use tests::agent::Agent;
 use tests::checker::{self, Row};
 use tests::client::Caller;
@@ -42,6 +43,31 @@ pub(crate) enum Victim {
     Postgres,
     /// Every process at once.
     Everything,
+}
+
+impl Victim {
+    fn has_nats(self) -> bool {
+        matches!(self, Self::Nats | Self::Everything)
+    }
+
+    fn has_postgres(self) -> bool {
+        matches!(self, Self::Postgres | Self::Everything)
+    }
+
+    /// Whether it befalls the role that `role` befalls, beside others or not.
+    fn befalls(self, role: Self) -> bool {
+        let whole = match role {
+            Self::Writer => Self::Writers,
+            Self::Projector => Self::Projectors,
+            Self::Writers
+            | Self::Projectors
+            | Self::Gateway
+            | Self::Nats
+            | Self::Postgres
+            | Self::Everything => role,
+        };
+        [role, whole, Self::Everything].contains(&self)
+    }
 }
 
 /// A system to ill-treat. Dropped, all of it ends.
@@ -117,64 +143,76 @@ impl Ground {
 
     /// Kills with -9.
     pub(crate) fn kill(&mut self, victim: Victim) {
-        let servers = &mut self.stack.servers;
-        match victim {
-            Victim::Writer => self.stack.writer.kill(),
-            Victim::Projector => self.stack.projector.kill(),
-            Victim::Gateway => self.stack.gateway.kill(),
-            Victim::Nats => servers.nats_mut().kill(),
-            Victim::Postgres => servers.postgres_mut().kill(),
-            Victim::Writers => {
-                self.stack.writer.kill();
-                self.second_writer.kill();
-            }
-            Victim::Projectors => {
-                self.stack.projector.kill();
-                self.second_projector.kill();
-            }
-            Victim::Everything => {
-                let all = [
-                    Victim::Nats,
-                    Victim::Writers,
-                    Victim::Postgres,
-                    Victim::Projectors,
-                    Victim::Gateway,
-                ];
-                for victim in all {
-                    self.kill(victim);
-                }
-            }
+        if victim.has_nats() {
+            self.stack.servers.nats_mut().kill();
         }
+        if victim.has_postgres() {
+            self.stack.servers.postgres_mut().kill();
+        }
+        self.roles_of(victim).for_each(Node::kill);
+    }
+
+    /// Freezes: connections stay open, and nothing answers.
+    pub(crate) fn freeze(&mut self, victim: Victim) {
+        if victim.has_nats() {
+            self.stack.servers.nats_mut().pause();
+        }
+        if victim.has_postgres() {
+            self.stack.servers.postgres_mut().pause();
+        }
+        self.signal(victim, Signal::STOP);
+    }
+
+    /// Undoes [`Ground::freeze`].
+    pub(crate) fn thaw(&mut self, victim: Victim) {
+        if victim.has_nats() {
+            self.stack.servers.nats_mut().resume();
+        }
+        if victim.has_postgres() {
+            self.stack.servers.postgres_mut().resume();
+        }
+        self.signal(victim, Signal::CONT);
+    }
+
+    fn signal(&mut self, victim: Victim, signal: Signal) {
+        for role in self.roles_of(victim) {
+            role.process().expect("a running process").signal(signal);
+        }
+    }
+
+    fn roles(&mut self) -> [(Victim, &mut Node); 5] {
+        [
+            (Victim::Writer, &mut self.stack.writer),
+            (Victim::Writers, &mut self.second_writer),
+            (Victim::Projector, &mut self.stack.projector),
+            (Victim::Projectors, &mut self.second_projector),
+            (Victim::Gateway, &mut self.stack.gateway),
+        ]
+    }
+
+    fn roles_of(&mut self, victim: Victim) -> impl Iterator<Item = &mut Node> {
+        let roles = self.roles().into_iter();
+        roles
+            .filter(move |(role, _)| victim.befalls(*role))
+            .map(|(_, role)| role)
     }
 
     /// Starts again what was killed; returns when it is ready.
     pub(crate) async fn revive(&mut self, victim: Victim) {
         let servers = &mut self.stack.servers;
-        if matches!(victim, Victim::Nats | Victim::Everything) {
+        if victim.has_nats() {
             servers.nats_mut().restart().await.expect("NATS again");
         }
-        if matches!(victim, Victim::Postgres | Victim::Everything) {
+        if victim.has_postgres() {
             servers
                 .postgres_mut()
                 .restart()
                 .await
                 .expect("Postgres again");
         }
-        // Only what was killed is not started; servers are first, for a role ends without them.
-        let roles = [
-            &mut self.stack.writer,
-            &mut self.second_writer,
-            &mut self.stack.projector,
-            &mut self.second_projector,
-            &mut self.stack.gateway,
-        ];
-        join_all(
-            roles
-                .into_iter()
-                .filter(|role| !role.is_started())
-                .map(started),
-        )
-        .await;
+        // Servers are first: a role that starts without them ends.
+        let killed = self.roles_of(victim).filter(|role| !role.is_started());
+        join_all(killed.map(started)).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! `kill -9` under load, of each process and of all at once.
+//! `kill -9` under load, of each process and of all at once; and processes that freeze for a while.
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -14,31 +14,39 @@ const BETWEEN: std::ops::Range<usize> = 200..600;
 /// How often a fault is felt before it is mended.
 const FELT: usize = 12;
 
-/// Strikes the victims in turn, and judges what is left.
-async fn check(title: &str, victims: &[Victim]) {
+/// What befalls whom.
+#[derive(Debug, Clone, Copy)]
+enum Strike {
+    Kill(Victim),
+    Freeze(Victim),
+}
+
+/// Strikes in turn, and judges what is left.
+async fn check(title: &str, strikes: &[Strike]) {
     let mut ground = Ground::start().await;
     let seed = seed();
     let mut rng = StdRng::seed_from_u64(seed);
     let load = Workload::start(&ground, seed).await;
-    let rounds = rounds();
-    for victim in victims.iter().cycle().take(rounds.max(victims.len())) {
+    let count = rounds().max(strikes.len());
+    for one in strikes.iter().cycle().take(count) {
         load.acknowledged(rng.random_range(BETWEEN)).await;
-        strike(&mut ground, &load, *victim).await;
+        strike(&mut ground, &load, *one).await;
     }
     load.acknowledged(BETWEEN.end).await;
     let unanswered = load.journal.unanswered();
     let unread = load.journal.unread();
     let tried = load.finish().await;
     let lines = [
-        ("strikes", rounds.max(victims.len()).to_string()),
+        ("strikes", count.to_string()),
         ("tries that came to nothing", unanswered.to_string()),
         ("fresh reads that failed", unread.to_string()),
     ];
     judge(&mut ground, title, &tried, &lines).await;
 }
 
-/// Kills, waits until that is felt, and starts again.
-async fn strike(ground: &mut Ground, load: &Workload, victim: Victim) {
+/// Strikes, waits until that is felt, and mends it.
+async fn strike(ground: &mut Ground, load: &Workload, strike: Strike) {
+    let (Strike::Kill(victim) | Strike::Freeze(victim)) = strike;
     let felt = |journal: &Journal| match victim {
         Victim::Writer | Victim::Writers | Victim::Nats | Victim::Postgres | Victim::Everything => {
             journal.unanswered()
@@ -47,42 +55,68 @@ async fn strike(ground: &mut Ground, load: &Workload, victim: Victim) {
         Victim::Projector | Victim::Projectors => journal.acknowledged(),
     };
     let enough = felt(&load.journal) + FELT;
-    ground.kill(victim);
-    let what = format!("the loss of {victim:?}");
+    match strike {
+        Strike::Kill(_) => ground.kill(victim),
+        Strike::Freeze(_) => ground.freeze(victim),
+    }
+    let what = format!("a sign of {strike:?}");
     eventually_true(&what, || felt(&load.journal) >= enough).await;
-    ground.revive(victim).await;
+    match strike {
+        Strike::Kill(_) => ground.revive(victim).await,
+        Strike::Freeze(_) => ground.thaw(victim),
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn writers() {
-    check("kill -9 of writers", &[Victim::Writer, Victim::Writers]).await;
+    let strikes = [Strike::Kill(Victim::Writer), Strike::Kill(Victim::Writers)];
+    check("kill -9 of writers", &strikes).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn projectors() {
-    check(
-        "kill -9 of projectors",
-        &[Victim::Projector, Victim::Projectors],
-    )
-    .await;
+    let strikes = [
+        Strike::Kill(Victim::Projector),
+        Strike::Kill(Victim::Projectors),
+    ];
+    check("kill -9 of projectors", &strikes).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_gateway() {
-    check("kill -9 of the gateway", &[Victim::Gateway]).await;
+    check("kill -9 of the gateway", &[Strike::Kill(Victim::Gateway)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nats() {
-    check("kill -9 of nats-server", &[Victim::Nats]).await;
+    check("kill -9 of nats-server", &[Strike::Kill(Victim::Nats)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres() {
-    check("kill -9 of Postgres", &[Victim::Postgres]).await;
+    check("kill -9 of Postgres", &[Strike::Kill(Victim::Postgres)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_at_once() {
-    check("kill -9 of everything at once", &[Victim::Everything]).await;
+    check(
+        "kill -9 of everything at once",
+        &[Strike::Kill(Victim::Everything)],
+    )
+    .await;
+}
+
+/// What was sent while nobody answered arrives late, after its retry.
+#[tokio::test(flavor = "multi_thread")]
+async fn frozen_servers_and_writers() {
+    let strikes = [
+        Strike::Freeze(Victim::Nats),
+        Strike::Freeze(Victim::Writer),
+        Strike::Freeze(Victim::Postgres),
+    ];
+    check(
+        "nats-server, a writer and Postgres frozen for a while",
+        &strikes,
+    )
+    .await;
 }

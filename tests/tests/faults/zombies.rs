@@ -3,7 +3,8 @@
 //! Each projector has a name of its own in Postgres, and a trigger notes who moves which checkpoint in which epoch: the
 //! witness knows nothing of the projectors' own checks.
 
-use rustix::process::Signal;
+use std::time::Duration;
+
 use serde_json::Value;
 use tests::checker::Row;
 use tests::eventually::PATIENCE;
@@ -16,6 +17,18 @@ use crate::strike::{rounds, seed};
 use crate::workload::Workload;
 
 const ACKNOWLEDGED: usize = 100;
+
+/// How often a state is looked for.
+const POLL: Duration = Duration::from_millis(20);
+
+/// What the sleeper is caught at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Whatever it does.
+    Any,
+    /// A transaction, which holds the locks of its checkpoints for as long as it is open.
+    InTransaction,
+}
 
 const WITNESS: &str = "
 CREATE ROLE sleeper SUPERUSER LOGIN;
@@ -54,10 +67,14 @@ async fn a_projector_that_wakes_up_too_late_writes_nothing() {
     rename(&mut ground.second_projector, "survivor");
     ground.revive(Victim::Projectors).await;
     let load = Workload::start(&ground, seed()).await;
-    for _ in 0..rounds() {
+    for state in [State::InTransaction, State::Any]
+        .into_iter()
+        .cycle()
+        .take(rounds())
+    {
         both_hold(&mut ground).await;
         load.acknowledged(ACKNOWLEDGED).await;
-        freeze_until_overtaken(&mut ground, &load).await;
+        freeze_until_overtaken(&mut ground, &load, state).await;
     }
     let tried = load.finish().await;
     let foreign = ground.query(FOREIGN_MOVES).await;
@@ -87,23 +104,34 @@ fn rename(projector: &mut Node, name: &str) {
 }
 
 /// Freezes the sleeper until the survivor holds everything and has written, wakes it, and lets the load go on.
-async fn freeze_until_overtaken(ground: &mut Ground, load: &Workload) {
-    let sleeper = |ground: &mut Ground, signal| {
-        ground
-            .stack
-            .projector
-            .process()
-            .expect("a process")
-            .signal(signal);
-    };
-    sleeper(ground, Signal::STOP);
-    holders(ground, "the survivor holds every partition", |shares| {
-        shares == ["survivor"]
-    })
-    .await;
+async fn freeze_until_overtaken(ground: &mut Ground, load: &Workload, state: State) {
+    freeze(ground, state).await;
+    let overtaken = |shares: &[String]| shares == ["survivor"];
+    holders(ground, "the survivor holds every partition", overtaken).await;
     load.acknowledged(ACKNOWLEDGED).await;
-    sleeper(ground, Signal::CONT);
+    ground.thaw(Victim::Projector);
     load.acknowledged(ACKNOWLEDGED).await;
+}
+
+/// Freezes the sleeper, if need be again and again until it is caught in the state.
+async fn freeze(ground: &mut Ground, state: State) {
+    let sql = "
+        SELECT jsonb_build_object('pid', pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
+        WHERE usename = 'sleeper' AND state = 'idle in transaction'
+          AND relation = 'conversations_v1.checkpoint'::regclass AND mode = 'RowExclusiveLock'";
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        ground.freeze(Victim::Projector);
+        if state == State::Any || !ground.query(sql).await.is_empty() {
+            return;
+        }
+        ground.thaw(Victim::Projector);
+        assert!(
+            Instant::now() < deadline,
+            "never {state:?} within {PATIENCE:?}"
+        );
+        sleep(POLL).await;
+    }
 }
 
 /// Waits until either projector holds partitions.
@@ -138,6 +166,6 @@ async fn holders(ground: &mut Ground, what: &str, is_so: impl Fn(&[String]) -> b
             Instant::now() < deadline,
             "{what}: not within {PATIENCE:?}, but {names:?}"
         );
-        sleep(std::time::Duration::from_millis(20)).await;
+        sleep(POLL).await;
     }
 }

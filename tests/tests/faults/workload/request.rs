@@ -13,7 +13,7 @@ use wire::proto::write::v1::append_stream_request::Command;
 use super::journal::Pending;
 
 /// The deadline of one try, past the record's own of 3 s, so that the writer tells what it knows.
-const TRY_TIMEOUT: Duration = Duration::from_secs(8);
+const TRY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A command as it travels.
 #[derive(Debug, Clone)]

@@ -92,12 +92,8 @@ async fn a_missing_file_and_a_missing_server_are_told_in_a_line() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_arguments_say_how_they_should_be() {
-    for arguments in [
-        &["nonsense"] as &[&str],
-        &["import"],
-        &["writer", "--set", "x"],
-        &[],
-    ] {
+    let wrong: [&[&str]; 4] = [&["nonsense"], &["import"], &["writer", "--set", "x"], &[]];
+    for arguments in wrong {
         let (code, said) = run(arguments, &[]).await;
         assert_eq!(code, Some(2), "{arguments:?}: {said}");
         assert!(

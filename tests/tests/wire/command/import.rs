@@ -40,11 +40,7 @@ async fn import(stack: &Stack, agent: &Agent, file: &Path) -> Ended {
 }
 
 async fn conversations(agent: &Agent, count: usize) -> Vec<proto::Conversation> {
-    let request = proto::ListConversationsRequest {
-        agent_id: agent.id().to_owned(),
-        filter: Some(Filter::WholeAgent(proto::WholeAgent {})),
-        ..Default::default()
-    };
+    let request = agent.conversations_request(Filter::WholeAgent(proto::WholeAgent {}));
     let mut found = tests::eventually::eventually("the imported conversations", || async {
         let found = agent.conversations(request.clone()).await;
         (found.len() == count).then_some(found)

@@ -1,8 +1,9 @@
 //! The registry: what is made is listed, ids are unique, secrets are shown once, and fields keep their rules.
 
 use tests::errors::{Expected, check_failure};
+use tests::operator::Operator;
 use tests::stack::Setup;
-use tonic::{Code, Status};
+use tonic::Code::{AlreadyExists, InvalidArgument, NotFound};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::Scope;
 
@@ -15,111 +16,134 @@ fn tenant(tenant_id: &str, display_name: &str) -> proto::CreateTenantRequest {
 }
 
 fn agent(tenant_id: &str, agent_id: &str) -> proto::CreateAgentRequest {
+    let (tenant_id, agent_id) = (tenant_id.to_owned(), agent_id.to_owned());
+    let display_name = "An agent".to_owned();
     proto::CreateAgentRequest {
-        tenant_id: tenant_id.to_owned(),
-        agent_id: agent_id.to_owned(),
-        display_name: "An agent".to_owned(),
+        tenant_id,
+        agent_id,
+        display_name,
     }
 }
 
+async fn tenants(operator: &Operator) -> Vec<(String, String)> {
+    let listed = operator
+        .registry()
+        .list_tenants(proto::ListTenantsRequest {})
+        .await;
+    let listed = listed.expect("tenants").into_inner().tenants;
+    assert!(listed.iter().all(|tenant| tenant.created_at.is_some()));
+    listed
+        .into_iter()
+        .map(|tenant| (tenant.tenant_id, tenant.display_name))
+        .collect()
+}
+
+async fn agents(operator: &Operator, tenant_id: &str) -> Vec<String> {
+    let request = proto::ListAgentsRequest {
+        tenant_id: tenant_id.to_owned(),
+    };
+    let listed = operator.registry().list_agents(request).await;
+    let listed = listed.expect("agents").into_inner().agents;
+    assert!(listed.iter().all(|agent| agent.tenant_id == tenant_id));
+    listed.into_iter().map(|agent| agent.agent_id).collect()
+}
+
+async fn keys(operator: &Operator, agent_id: &str) -> Vec<proto::ApiKey> {
+    let request = proto::ListApiKeysRequest {
+        agent_id: agent_id.to_owned(),
+    };
+    let listed = operator.registry().list_api_keys(request).await;
+    listed.expect("keys").into_inner().api_keys
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_made_is_listed_by_id_and_survives_a_restart() {
+async fn tenants_and_agents_are_listed_by_id_and_survive_a_restart() {
     let mut stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     let mut registry = operator.registry();
     for id in ["zeta", "acme"] {
-        let made = registry
+        registry
             .create_tenant(tenant(id, "A tenant"))
             .await
             .expect("a tenant");
-        let made = made.into_inner().tenant.expect("a tenant");
-        assert_eq!(
-            (made.tenant_id.as_str(), made.display_name.as_str()),
-            (id, "A tenant")
-        );
-        assert!(made.created_at.is_some());
     }
-    for id in ["b", "a"] {
+    for (tenant, id) in [("acme", "b"), ("acme", "a"), ("zeta", "c")] {
         registry
-            .create_agent(agent("acme", id))
+            .create_agent(agent(tenant, id))
             .await
             .expect("an agent");
     }
-    let key = proto::CreateApiKeyRequest {
-        agent_id: "a".to_owned(),
-        ..Default::default()
-    };
-    let key = registry
-        .create_api_key(key)
-        .await
-        .expect("a key")
-        .into_inner();
-    assert!(key.secret.len() >= 32);
-    let shown = key.api_key.expect("a key");
-    assert_eq!(
-        (shown.agent_id.as_str(), shown.tenant_id.as_str()),
-        ("a", "acme")
-    );
-    assert!(shown.key_sha256.is_empty() && shown.revoked_at.is_none());
-    stack.writer.stop().await;
-    stack.writer.start().await;
-    let tenants = registry
-        .list_tenants(proto::ListTenantsRequest {})
-        .await
-        .expect("tenants");
-    let ids: Vec<String> = tenants
-        .into_inner()
-        .tenants
-        .into_iter()
-        .map(|t| t.tenant_id)
-        .collect();
-    assert_eq!(ids, ["acme", "zeta"]);
-    let agents = proto::ListAgentsRequest {
-        tenant_id: "acme".to_owned(),
-    };
-    let agents = registry
-        .list_agents(agents)
-        .await
-        .expect("agents")
-        .into_inner()
-        .agents;
-    assert_eq!(
-        agents
-            .iter()
-            .map(|a| a.agent_id.as_str())
-            .collect::<Vec<_>>(),
-        ["a", "b"]
-    );
-    let revoke = proto::RevokeApiKeyRequest {
-        api_key_id: shown.api_key_id.clone(),
-    };
-    let revoked = registry
-        .revoke_api_key(revoke)
-        .await
-        .expect("a revoked key")
-        .into_inner();
-    assert!(revoked.api_key.expect("a key").revoked_at.is_some());
-    let keys = proto::ListApiKeysRequest {
-        agent_id: "a".to_owned(),
-    };
-    let keys = registry
-        .list_api_keys(keys)
-        .await
-        .expect("keys")
-        .into_inner()
-        .api_keys;
-    assert_eq!(keys.len(), 1);
-    assert!(keys[0].revoked_at.is_some() && keys[0].key_sha256.is_empty());
+    for restarted in [false, true] {
+        if restarted {
+            stack.writer.stop().await;
+            stack.writer.start().await;
+        }
+        let named = |id: &str| (id.to_owned(), "A tenant".to_owned());
+        assert_eq!(tenants(&operator).await, [named("acme"), named("zeta")]);
+        assert_eq!(agents(&operator, "acme").await, ["a", "b"]);
+        assert_eq!(agents(&operator, "zeta").await, ["c"]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn secrets_are_shown_once_and_differ() {
+async fn keys_are_shown_once_and_end_when_they_are_revoked() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
-    let (one, two) = (
-        operator.token(&[Scope::Read], "").await,
-        operator.token(&[Scope::Read], "").await,
+    operator.agent("acme", "support").await;
+    let request = proto::CreateApiKeyRequest {
+        agent_id: "support".to_owned(),
+        display_name: "the site".to_owned(),
+    };
+    let made = operator
+        .registry()
+        .create_api_key(request)
+        .await
+        .expect("a key")
+        .into_inner();
+    assert!(made.secret.len() >= 32);
+    let shown = made.api_key.expect("a key");
+    assert_eq!(
+        (shown.agent_id.as_str(), shown.tenant_id.as_str()),
+        ("support", "acme")
     );
+    assert_eq!(
+        (shown.api_key_id.len(), shown.display_name.as_str()),
+        (16, "the site")
+    );
+    assert!(shown.key_sha256.is_empty() && shown.revoked_at.is_none());
+    assert_eq!(
+        keys(&operator, "support").await,
+        std::slice::from_ref(&shown)
+    );
+    let api_key_id = shown.api_key_id.clone();
+    let revoke = proto::RevokeApiKeyRequest { api_key_id };
+    let revoked = operator
+        .registry()
+        .revoke_api_key(revoke)
+        .await
+        .expect("revoked")
+        .into_inner();
+    let revoked = revoked.api_key.expect("a key");
+    assert!(revoked.revoked_at.is_some());
+    assert_eq!(
+        keys(&operator, "support").await,
+        std::slice::from_ref(&revoked)
+    );
+    assert_eq!(
+        proto::ApiKey {
+            revoked_at: None,
+            ..revoked
+        },
+        shown
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_of_tokens_are_never_listed() {
+    let stack = Setup::tasks().start().await;
+    let operator = stack.operator().await;
+    let one = operator.token(&[Scope::Read], "").await;
+    let two = operator.token(&[Scope::Read], "").await;
     assert_ne!(one.secret, two.secret);
     let listed = operator
         .registry()
@@ -132,122 +156,92 @@ async fn secrets_are_shown_once_and_differ() {
     }
 }
 
-async fn check<T: std::fmt::Debug>(
-    case: &str,
-    outcome: impl Future<Output = Result<T, Status>>,
-    expected: Expected,
-) {
-    check_failure(case, outcome.await, expected);
+fn invalid(reason: &'static str, field: &'static str) -> Expected {
+    (InvalidArgument, reason, field)
 }
 
+const TENANT_TAKEN: Expected = (AlreadyExists, "REGISTRY_ENTRY_EXISTS", "tenant_id");
+const AGENT_TAKEN: Expected = (AlreadyExists, "REGISTRY_ENTRY_EXISTS", "agent_id");
+const NO_TENANT: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "tenant_id");
+const NO_AGENT: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "agent_id");
+const NO_KEY: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "api_key_id");
+const NO_TOKEN: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "service_token_id");
+
 #[tokio::test(flavor = "multi_thread")]
-async fn ids_that_are_taken_missing_or_out_of_form() {
+async fn tenants_and_agents_that_cannot_be_made() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
     operator.tenant("globex").await;
-    let registry = || operator.registry();
-    let invalid = |reason, field| (Code::InvalidArgument, reason, field);
-    let taken = |field| (Code::AlreadyExists, "REGISTRY_ENTRY_EXISTS", field);
-    let missing = |field| (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", field);
-    let tenants = [
-        ("taken", tenant("acme", ""), taken("tenant_id")),
+    let mut registry = operator.registry();
+    let long = "a".repeat(65);
+    for (request, expected) in [
+        (tenant("acme", ""), TENANT_TAKEN),
+        (tenant("", ""), invalid("FIELD_MISSING", "tenant_id")),
+        (tenant("a.b", ""), invalid("FIELD_MALFORMED", "tenant_id")),
+        (tenant(&long, ""), invalid("FIELD_TOO_LONG", "tenant_id")),
         (
-            "empty",
-            tenant("", ""),
-            invalid("FIELD_MISSING", "tenant_id"),
-        ),
-        (
-            "a dot",
-            tenant("a.b", ""),
-            invalid("FIELD_MALFORMED", "tenant_id"),
-        ),
-        (
-            "65",
-            tenant(&"a".repeat(65), ""),
-            invalid("FIELD_TOO_LONG", "tenant_id"),
-        ),
-        (
-            "a long name",
             tenant("x", &"n".repeat(257)),
             invalid("FIELD_TOO_LONG", "display_name"),
         ),
-        (
-            "U+0000",
-            tenant("x", "\0"),
-            invalid("NUL_CHARACTER", "display_name"),
-        ),
-    ];
-    for (case, request, expected) in tenants {
-        check(case, registry().create_tenant(request), expected).await;
+        (tenant("x", "\0"), invalid("NUL_CHARACTER", "display_name")),
+    ] {
+        check_failure("a tenant", registry.create_tenant(request).await, expected);
     }
-    registry()
-        .create_tenant(tenant(&"a".repeat(64), &"n".repeat(256)))
+    let at_the_bounds = tenant(&"a".repeat(64), &"n".repeat(256));
+    registry
+        .create_tenant(at_the_bounds)
         .await
-        .expect("at the bounds");
-    let agents = [
-        ("taken", agent("acme", "support"), taken("agent_id")),
-        (
-            "taken by another tenant",
-            agent("globex", "support"),
-            taken("agent_id"),
-        ),
-        ("no such tenant", agent("nobody", "x"), missing("tenant_id")),
-        (
-            "no tenant",
-            agent("", "x"),
-            invalid("FIELD_MISSING", "tenant_id"),
-        ),
-        (
-            "no agent",
-            agent("acme", ""),
-            invalid("FIELD_MISSING", "agent_id"),
-        ),
-        (
-            "65",
-            agent("acme", &"a".repeat(65)),
-            invalid("FIELD_TOO_LONG", "agent_id"),
-        ),
-        (
-            "a slash",
-            agent("acme", "a/b"),
-            invalid("FIELD_MALFORMED", "agent_id"),
-        ),
-    ];
-    for (case, request, expected) in agents {
-        check(case, registry().create_agent(request), expected).await;
+        .expect("a tenant");
+    for (request, expected) in [
+        (agent("acme", "support"), AGENT_TAKEN),
+        (agent("globex", "support"), AGENT_TAKEN),
+        (agent("nobody", "x"), NO_TENANT),
+        (agent("", "x"), invalid("FIELD_MISSING", "tenant_id")),
+        (agent("acme", ""), invalid("FIELD_MISSING", "agent_id")),
+        (agent("acme", &long), invalid("FIELD_TOO_LONG", "agent_id")),
+        (agent("acme", "a/b"), invalid("FIELD_MALFORMED", "agent_id")),
+    ] {
+        check_failure("an agent", registry.create_agent(request).await, expected);
     }
-    registry()
-        .create_agent(agent("acme", &"a".repeat(64)))
-        .await
-        .expect("at the bound");
-    let key = proto::CreateApiKeyRequest {
-        agent_id: "nobody".to_owned(),
-        ..Default::default()
+    let at_the_bound = agent("acme", &"a".repeat(64));
+    registry.create_agent(at_the_bound).await.expect("an agent");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_there() {
+    let stack = Setup::tasks().start().await;
+    let operator = stack.operator().await;
+    let mut registry = operator.registry();
+    let (tenant_id, agent_id) = ("nobody".to_owned(), "nobody".to_owned());
+    let request = proto::ListAgentsRequest { tenant_id };
+    check_failure("agents", registry.list_agents(request).await, NO_TENANT);
+    let request = proto::ListApiKeysRequest {
+        agent_id: agent_id.clone(),
     };
-    check(
-        "a key of nobody's",
-        registry().create_api_key(key),
-        missing("agent_id"),
-    )
-    .await;
-    let key = proto::RevokeApiKeyRequest {
-        api_key_id: "0".repeat(16),
+    check_failure("keys", registry.list_api_keys(request).await, NO_AGENT);
+    let request = proto::CreateApiKeyRequest {
+        agent_id,
+        display_name: String::new(),
     };
-    check(
-        "no such key",
-        registry().revoke_api_key(key),
-        missing("api_key_id"),
-    )
-    .await;
-    let token = proto::RevokeServiceTokenRequest {
-        service_token_id: String::new(),
-    };
-    let expected = missing("service_token_id");
-    check(
-        "no such token",
-        registry().revoke_service_token(token),
-        expected,
-    )
-    .await;
+    check_failure("a key", registry.create_api_key(request).await, NO_AGENT);
+    for id in [
+        "0".repeat(16),
+        String::new(),
+        "*".to_owned(),
+        "\0".to_owned(),
+    ] {
+        let request = proto::RevokeApiKeyRequest {
+            api_key_id: id.clone(),
+        };
+        check_failure("a key", registry.revoke_api_key(request).await, NO_KEY);
+        let request = proto::RevokeServiceTokenRequest {
+            service_token_id: id,
+        };
+        check_failure(
+            "a token",
+            registry.revoke_service_token(request).await,
+            NO_TOKEN,
+        );
+    }
 }

@@ -7,70 +7,59 @@ use tests::stack::Setup;
 use tonic::{Code, Status};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::Scope;
-use wire::proto::read::v1 as read;
+use wire::proto::read::v1::list_conversations_request::Filter;
 
-/// What each scope must open, one outcome an rpc.
-async fn outcomes(agent: &Agent) -> [(Scope, Vec<Result<(), Status>>); 3] {
-    let mut registry = agent.caller().registry();
-    let watch = read::WatchConversationRequest {
-        agent_id: agent.id().to_owned(),
-        conversation_id: "c".to_owned(),
-        from_version: 0,
-    };
-    let list = read::ListConversationsRequest {
-        agent_id: agent.id().to_owned(),
-        filter: Some(read::list_conversations_request::Filter::SessionId(
-            "s".to_owned(),
-        )),
-        ..Default::default()
-    };
-    let append = vec![
+type Outcomes = Vec<Result<(), Status>>;
+
+/// What comes of every rpc that needs the scope to append, but for erasures.
+async fn appending(agent: &Agent) -> Outcomes {
+    let append = agent.append_request("c", vec![user("x")]);
+    let update = agent.update_request("c", &["title"]);
+    vec![
         agent.try_create(agent.create_request("")).await.map(drop),
-        agent
-            .try_append(agent.append_request("c", vec![user("x")]))
-            .await
-            .map(drop),
-        agent
-            .try_update(agent.update_request("c", &["title"]))
-            .await
-            .map(drop),
+        agent.try_append(append).await.map(drop),
+        agent.try_update(update).await.map(drop),
         agent.try_archive(agent.target("c")).await.map(drop),
         agent.try_restore(agent.target("c")).await.map(drop),
-    ];
-    let read = vec![
+    ]
+}
+
+/// What comes of every rpc that needs the scope to read.
+async fn reading(agent: &Agent) -> Outcomes {
+    let mut reader = agent.caller().read();
+    let watch = agent.watch_request("c", 0);
+    let list = agent.conversations_request(Filter::SessionId("s".to_owned()));
+    vec![
         agent.try_get(agent.read_target("c")).await.map(drop),
         agent.try_events(agent.list_request("c")).await.map(drop),
         agent.try_context(agent.read_target("c"), 5).await.map(drop),
-        agent
-            .caller()
-            .read()
-            .watch_conversation(watch)
-            .await
-            .map(drop),
         agent.try_conversations(list).await.map(drop),
-    ];
-    let agents = proto::ListAgentsRequest {
-        tenant_id: "acme".to_owned(),
-    };
-    let keys = proto::ListApiKeysRequest {
-        agent_id: agent.id().to_owned(),
-    };
-    let operate = vec![
-        registry
-            .list_tenants(proto::ListTenantsRequest {})
-            .await
-            .map(drop),
+        reader.watch_conversation(watch).await.map(drop),
+    ]
+}
+
+/// What comes of the listings, which need the scope to operate.
+async fn operating(agent: &Agent) -> Outcomes {
+    let mut registry = agent.caller().registry();
+    let tenant_id = "acme".to_owned();
+    let agents = proto::ListAgentsRequest { tenant_id };
+    let agent_id = agent.id().to_owned();
+    let keys = proto::ListApiKeysRequest { agent_id };
+    let tokens = proto::ListServiceTokensRequest {};
+    let tenants = proto::ListTenantsRequest {};
+    vec![
+        registry.list_tenants(tenants).await.map(drop),
         registry.list_agents(agents).await.map(drop),
         registry.list_api_keys(keys).await.map(drop),
-        registry
-            .list_service_tokens(proto::ListServiceTokensRequest {})
-            .await
-            .map(drop),
-    ];
+        registry.list_service_tokens(tokens).await.map(drop),
+    ]
+}
+
+async fn outcomes(agent: &Agent) -> [(Scope, Outcomes); 3] {
     [
-        (Scope::Append, append),
-        (Scope::Read, read),
-        (Scope::Operate, operate),
+        (Scope::Append, appending(agent).await),
+        (Scope::Read, reading(agent).await),
+        (Scope::Operate, operating(agent).await),
     ]
 }
 

@@ -10,7 +10,7 @@ use wire::proto::read::v1::list_conversations_request::Filter;
 /// What callers can tell a status by.
 type Told = (Code, String, Vec<u8>);
 
-fn told(status: Status) -> Told {
+fn told(status: &Status) -> Told {
     (
         status.code(),
         status.message().to_owned(),
@@ -20,11 +20,7 @@ fn told(status: Status) -> Told {
 
 /// What every rpc tells of a conversation that is not there for the agent.
 async fn refusals(agent: &Agent, conversation: &str) -> Vec<Told> {
-    let watch = read::WatchConversationRequest {
-        agent_id: agent.id().to_owned(),
-        conversation_id: conversation.to_owned(),
-        from_version: 0,
-    };
+    let watch = agent.watch_request(conversation, 0);
     let mut reader = agent.caller().read();
     let outcomes = [
         agent
@@ -64,7 +60,7 @@ async fn refusals(agent: &Agent, conversation: &str) -> Vec<Told> {
     ];
     outcomes
         .into_iter()
-        .map(|outcome| told(outcome.expect_err("a refusal")))
+        .map(|outcome| told(&outcome.expect_err("a refusal")))
         .collect()
 }
 
@@ -86,11 +82,7 @@ async fn two_tenants_with_the_same_conversations() {
                 .iter()
                 .all(|event| text_of(event).as_deref() == Some(text))
         );
-        let request = read::ListConversationsRequest {
-            agent_id: agent.id().to_owned(),
-            filter: Some(Filter::WholeTenant(read::WholeTenant {})),
-            ..Default::default()
-        };
+        let request = agent.conversations_request(Filter::WholeTenant(read::WholeTenant {}));
         let listed = agent.conversations(request).await;
         assert_eq!(
             listed.iter().map(|c| c.version).collect::<Vec<_>>(),
@@ -147,21 +139,17 @@ async fn foreign_and_missing_agents_answer_alike() {
         made(as_missing.clone()).await,
     );
     assert_eq!(
-        told(foreign.expect_err("a refusal")),
-        told(missing.expect_err("a refusal"))
+        told(&foreign.expect_err("a refusal")),
+        told(&missing.expect_err("a refusal"))
     );
     let listed = |agent: Agent| async move {
-        let request = read::ListConversationsRequest {
-            agent_id: agent.id().to_owned(),
-            filter: Some(Filter::WholeTenant(read::WholeTenant {})),
-            ..Default::default()
-        };
+        let request = agent.conversations_request(Filter::WholeTenant(read::WholeTenant {}));
         agent.try_conversations(request).await
     };
     let (foreign, missing) = (listed(as_foreign).await, listed(as_missing).await);
     assert_eq!(
-        told(foreign.expect_err("a refusal")),
-        told(missing.expect_err("a refusal"))
+        told(&foreign.expect_err("a refusal")),
+        told(&missing.expect_err("a refusal"))
     );
     assert_eq!(owner.version("new").await, 0);
 }

@@ -1,11 +1,10 @@
-//! Service tokens: bound to a tenant, and ended at once.
+//! Service tokens: ended at once, also on a stream that is open; and what cannot be made.
 
 use futures::StreamExt as _;
 use tests::agent::Agent;
-use tests::errors::{Failure, check_failure};
+use tests::errors::check_failure;
 use tests::events::user;
 use tests::eventually::{eventually, within};
-use tests::operator::Operator;
 use tests::stack::Setup;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -14,93 +13,6 @@ use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::Scope;
 use wire::proto::write::v1 as write;
 use wire::proto::write::v1::append_stream_response::Outcome;
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_token_of_a_tenant_sees_and_changes_that_tenant_alone() {
-    let stack = Setup::tasks().start().await;
-    let operator = stack.operator().await;
-    operator.agent("acme", "support").await;
-    operator.agent("globex", "globex-support").await;
-    let token = operator.token(&[Scope::Operate], "acme").await;
-    let bound = Operator::new(operator.caller().with_token(&token.secret));
-    let mut registry = bound.registry();
-    let tenants = registry
-        .list_tenants(proto::ListTenantsRequest {})
-        .await
-        .expect("tenants");
-    let ids: Vec<String> = tenants
-        .into_inner()
-        .tenants
-        .into_iter()
-        .map(|tenant| tenant.tenant_id)
-        .collect();
-    assert_eq!(ids, ["acme"]);
-    let new = proto::CreateTenantRequest {
-        tenant_id: "new".to_owned(),
-        ..Default::default()
-    };
-    let refused = (Code::PermissionDenied, "MISSING_SCOPE", "");
-    check_failure("a new tenant", registry.create_tenant(new).await, refused);
-    let missing = |field| (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", field);
-    for tenant in ["globex", "nobody"] {
-        let agents = proto::ListAgentsRequest {
-            tenant_id: tenant.to_owned(),
-        };
-        check_failure(
-            tenant,
-            registry.list_agents(agents).await,
-            missing("tenant_id"),
-        );
-        let agent = proto::CreateAgentRequest {
-            tenant_id: tenant.to_owned(),
-            agent_id: "mine".to_owned(),
-            ..Default::default()
-        };
-        check_failure(
-            tenant,
-            registry.create_agent(agent).await,
-            missing("tenant_id"),
-        );
-        let token = proto::CreateServiceTokenRequest {
-            display_name: "x".to_owned(),
-            scopes: vec![Scope::Read.into()],
-            tenant_id: tenant.to_owned(),
-        };
-        check_failure(
-            tenant,
-            registry.create_service_token(token).await,
-            missing("tenant_id"),
-        );
-    }
-    for agent in ["globex-support", "nobody"] {
-        let keys = proto::ListApiKeysRequest {
-            agent_id: agent.to_owned(),
-        };
-        check_failure(
-            agent,
-            registry.list_api_keys(keys).await,
-            missing("agent_id"),
-        );
-    }
-    // What it makes is bound as it is, and it sees no others.
-    let made = bound.token(&[Scope::Append], "").await;
-    let listed = registry
-        .list_service_tokens(proto::ListServiceTokensRequest {})
-        .await;
-    let listed = listed.expect("tokens").into_inner().service_tokens;
-    assert!(
-        listed.iter().all(|token| token.tenant_id == "acme"),
-        "{listed:?}"
-    );
-    assert!(listed.iter().any(|token| token.service_token_id == made.id));
-    let stranger = Agent::new(operator.caller().with_token(&made.secret), "globex-support");
-    let refused = stranger.try_create(stranger.create_request("c")).await;
-    let failure: Failure = refused.expect_err("a foreign agent").into();
-    assert_eq!(
-        (failure.code, failure.reason.as_str()),
-        (Code::NotFound, "AGENT_NOT_FOUND")
-    );
-}
 
 /// A token that is ended ends at once: at the writer that ended it with the answer, elsewhere as soon as the news come.
 #[tokio::test(flavor = "multi_thread")]

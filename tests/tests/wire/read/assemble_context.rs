@@ -3,6 +3,7 @@
 use tests::agent::Agent;
 use tests::events::{assistant, call, error, message, note, result, text_of_parts, user};
 use tests::stack::Setup;
+use wire::proto::event::v1::tool_returned::Output;
 use wire::proto::event::v1::{Event, Role};
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::context_message::Kind;
@@ -19,22 +20,18 @@ fn sketch(context: &proto::AssembleContextResponse) -> Vec<String> {
 fn sketch_of(kind: Option<&Kind>) -> String {
     match kind {
         Some(Kind::Turn(turn)) => {
-            let role = turn
-                .role()
-                .as_str_name()
-                .trim_start_matches("ROLE_")
-                .to_lowercase();
-            let calls: String = turn
-                .tool_calls
-                .iter()
-                .map(|call| format!("+{}", call.call_id))
-                .collect();
-            format!("{role}:{}{calls}", text_of_parts(&turn.parts))
+            let role = turn.role().as_str_name().trim_start_matches("ROLE_");
+            let calls = turn.tool_calls.iter().map(|call| call.call_id.as_str());
+            let said = [format!(
+                "{}:{}",
+                role.to_lowercase(),
+                text_of_parts(&turn.parts)
+            )];
+            let words: Vec<&str> = said.iter().map(String::as_str).chain(calls).collect();
+            words.join("+")
         }
         Some(Kind::ToolResult(result)) => match &result.output {
-            Some(wire::proto::event::v1::tool_returned::Output::OutputJson(json)) => {
-                format!("{}={json}", result.call_id)
-            }
+            Some(Output::OutputJson(json)) => format!("{}={json}", result.call_id),
             output => panic!("{output:?}"),
         },
         None => panic!("a message of no kind"),
@@ -150,7 +147,7 @@ async fn check_all(agent: &Agent) {
             report.first_version, context.messages[0].version,
             "{messages_max}"
         );
-        let mut turns = context.messages.iter().filter(|message| is_turn(message));
+        let turns = context.messages.iter().filter(|message| is_turn(message));
         let sorted = turns.is_sorted_by_key(|turn| turn.version);
         assert!(sorted, "{messages_max}");
     }

@@ -9,11 +9,7 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
 fn request(agent: &Agent, filter: Filter) -> proto::ListConversationsRequest {
-    proto::ListConversationsRequest {
-        agent_id: agent.id().to_owned(),
-        filter: Some(filter),
-        ..Default::default()
-    }
+    agent.conversations_request(filter)
 }
 
 async fn listed(agent: &Agent, request: proto::ListConversationsRequest) -> Vec<String> {

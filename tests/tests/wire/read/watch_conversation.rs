@@ -14,11 +14,7 @@ struct Watch(Streaming<proto::WatchConversationResponse>);
 
 impl Watch {
     async fn of(agent: &Agent, conversation: &str, from_version: u64) -> Self {
-        let request = proto::WatchConversationRequest {
-            agent_id: agent.id().to_owned(),
-            conversation_id: conversation.to_owned(),
-            from_version,
-        };
+        let request = agent.watch_request(conversation, from_version);
         let watch = agent.caller().read().watch_conversation(request).await;
         Self(watch.expect("a watch").into_inner())
     }

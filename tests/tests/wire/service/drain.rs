@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use futures::StreamExt as _;
 use tests::agent::Agent;
+use tests::errors::Failure;
 use tests::events::{text_of, user};
 use tests::eventually::{eventually_true, within};
 use tests::program;
 use tests::stack::Setup;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Code, Status};
+use tonic::{Code, Status, Streaming};
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::append_stream_request::Command;
 use wire::proto::write::v1::append_stream_response::Outcome;
@@ -90,6 +91,32 @@ async fn a_writer_process_loses_nothing_that_it_acknowledged() {
     }
 }
 
+/// Sends for as long as anybody takes it.
+async fn send_on(agent: Agent, commands: mpsc::Sender<proto::AppendStreamRequest>) {
+    for correlation_id in 0.. {
+        let request = agent.append_request("c", vec![user("x")]);
+        let command = Some(Command::AppendEvents(request));
+        let request = proto::AppendStreamRequest {
+            correlation_id,
+            command,
+        };
+        if commands.send(request).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The version that the next answer tells, or how the stream ends.
+async fn next(answers: &mut Streaming<proto::AppendStreamResponse>) -> Result<u64, Failure> {
+    let answer = within("an answer", answers.next())
+        .await
+        .expect("a word on the end")?;
+    match answer.outcome {
+        Some(Outcome::Result(result)) => Ok(result.version),
+        outcome => panic!("{outcome:?}"),
+    }
+}
+
 /// Whatever a stream has taken is answered; then it ends, and says why.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_stream_is_answered_to_its_end() {
@@ -103,61 +130,26 @@ async fn an_open_stream_is_answered_to_its_end() {
         .append_stream(ReceiverStream::new(receiver))
         .await;
     let mut answers = answers.expect("a stream").into_inner();
-    let sender = agent.clone();
-    let sending = tokio::spawn(async move {
-        for correlation_id in 0.. {
-            let request = sender.append_request("c", vec![user("x")]);
-            let command = Some(Command::AppendEvents(request));
-            let request = proto::AppendStreamRequest {
-                correlation_id,
-                command,
-            };
-            if commands.send(request).await.is_err() {
-                break;
+    let sending = tokio::spawn(send_on(agent.clone(), commands));
+    let mut version = 1;
+    for _ in 0..50 {
+        version = next(&mut answers).await.expect("an answer");
+    }
+    let to_the_end = async {
+        loop {
+            match next(&mut answers).await {
+                Ok(later) => version = later,
+                Err(end) => return end,
             }
         }
-    });
-    let mut version = 1;
-    let next = async |answers: &mut tonic::Streaming<proto::AppendStreamResponse>| {
-        within("an answer", answers.next())
-            .await
-            .expect("a word on the end")
     };
-    for _ in 0..50 {
-        let answer = next(&mut answers).await.expect("an answer");
-        let Some(Outcome::Result(result)) = answer.outcome else {
-            panic!("{answer:?}")
-        };
-        version = result.version;
-    }
-    let (end, _) = tokio::join!(
-        async {
-            loop {
-                match next(&mut answers).await {
-                    Ok(answer) => {
-                        let Some(Outcome::Result(result)) = answer.outcome else {
-                            panic!()
-                        };
-                        version = result.version;
-                    }
-                    Err(status) => break tests::errors::Failure::from(status),
-                }
-            }
-        },
-        stack.writer.stop()
-    );
-    assert_eq!(
-        (end.code, end.reason.as_str()),
-        (Code::Unavailable, "DRAINING"),
-        "{end:?}"
-    );
+    let (end, _) = tokio::join!(to_the_end, stack.writer.stop());
+    let told = (end.code, end.reason.as_str());
+    assert_eq!(told, (Code::Unavailable, "DRAINING"), "{end:?}");
     assert!(end.retry_after.is_some(), "{end:?}");
     within("the end of sending", sending)
         .await
         .expect("a sender");
-    assert_eq!(
-        agent.version("c").await,
-        version,
-        "a command that was taken was not answered"
-    );
+    let kept = agent.version("c").await;
+    assert_eq!(kept, version, "a command that was taken was not answered");
 }

@@ -2,6 +2,7 @@
 
 mod drain;
 mod health;
+mod limits;
 mod metrics;
 mod nats_away;
 mod postgres_away;

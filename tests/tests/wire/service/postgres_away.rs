@@ -11,11 +11,7 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
 fn listing(agent: &Agent) -> proto::ListConversationsRequest {
-    proto::ListConversationsRequest {
-        agent_id: agent.id().to_owned(),
-        filter: Some(Filter::WholeAgent(proto::WholeAgent {})),
-        ..Default::default()
-    }
+    agent.conversations_request(Filter::WholeAgent(proto::WholeAgent {}))
 }
 
 async fn check_away(agent: &Agent) {

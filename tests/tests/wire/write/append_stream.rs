@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use futures::StreamExt as _;
 use tests::agent::Agent;
@@ -81,9 +80,10 @@ async fn ten_thousand_commands_keep_their_order_in_each_conversation() {
     let sender = agent.clone();
     let commands = (0..COMMANDS).map(move |number| {
         let id = format!("c{}", number % CONVERSATIONS);
-        let command = match number < CONVERSATIONS {
-            true => create(&sender, &id),
-            false => append(&sender, &id, vec![user(number.to_string())]),
+        let command = if number < CONVERSATIONS {
+            create(&sender, &id)
+        } else {
+            append(&sender, &id, vec![user(number.to_string())])
         };
         proto::AppendStreamRequest {
             correlation_id: number,
@@ -215,6 +215,21 @@ async fn narrow(stack: &Stack, agent: &Agent) -> Open {
     }
 }
 
+/// The version at which the conversation stays for many looks in a row.
+async fn stuck_at(agent: &Agent) -> u64 {
+    let (last, looks) = (AtomicU64::new(0), AtomicU64::new(0));
+    eventually("a stream that is stuck", || async {
+        let version = agent.version("c").await;
+        if version > 1 && last.swap(version, Ordering::Relaxed) == version {
+            looks.fetch_add(1, Ordering::Relaxed)
+        } else {
+            looks.swap(0, Ordering::Relaxed)
+        };
+        (looks.load(Ordering::Relaxed) >= 20).then_some(version)
+    })
+    .await
+}
+
 /// Thousands of commands without a look at the answers; meanwhile others write to the same conversation.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_reads_no_answers_holds_nobody_else_up() {
@@ -234,16 +249,8 @@ async fn a_client_that_reads_no_answers_holds_nobody_else_up() {
             commands.send(request).await.expect("an open stream");
         }
     });
-    let stuck = AtomicU64::new(0);
-    eventually("a stream that is stuck", || async {
-        let version = agent.version("c").await;
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        let is_stuck = version > 1 && agent.version("c").await == version;
-        stuck.store(version, Ordering::Relaxed);
-        is_stuck.then_some(())
-    })
-    .await;
-    assert!(stuck.into_inner() < COMMANDS && !sending.is_finished());
+    let version = stuck_at(&agent).await;
+    assert!(version < COMMANDS, "nothing is stuck at {version}");
     for _ in 0..20 {
         within("another's turn", agent.append("c", vec![user("heard")])).await;
     }

@@ -2,34 +2,34 @@
 //! nothing is appended.
 
 use tests::agent::Agent;
-use tests::errors::{Expected, Failure, check_failure};
+use tests::errors::{Failure, check_failure};
 use tests::events::{session, user, user_owner};
 use tests::stack::Setup;
 use tokio_stream::StreamExt as _;
 use tonic::Code::InvalidArgument;
-use wire::proto::event::v1 as event_proto;
+use wire::proto::event::v1::{ClientContext, Owner};
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::append_stream_response::Outcome;
 
 use super::{Ask, with};
 
-pub(super) type Case = (&'static str, Ask, Expected);
-
-/// The conversation that the cases are about.
+/// The conversation that the cases are about; at version 1.
 pub(super) const CONVERSATION: &str = "c";
 
-pub(super) async fn check(agent: &Agent, (case, ask, expected): Case) {
+/// A case's name, the command, and the reason and field that it must be refused by.
+pub(super) type Case = (&'static str, Ask, &'static str, &'static str);
+
+pub(super) async fn check(agent: &Agent, (case, ask, reason, field): Case) {
     let in_stream = ask.in_stream();
+    let expected = (InvalidArgument, reason, field);
     let unary = check_failure(case, ask.send(agent).await, expected);
     assert_eq!(unary.retry_after, None, "{case}: {unary:?}");
     if let Some(command) = in_stream {
-        assert_eq!(streamed(agent, command).await, unary, "{case}: in a stream");
+        let streamed = streamed(agent, command).await;
+        assert_eq!(streamed, unary, "{case}: in a stream");
     }
-    assert_eq!(
-        agent.version(CONVERSATION).await,
-        1,
-        "{case}: something was appended"
-    );
+    let version = agent.version(CONVERSATION).await;
+    assert_eq!(version, 1, "{case}: something was appended");
 }
 
 async fn streamed(agent: &Agent, command: proto::append_stream_request::Command) -> Failure {
@@ -51,173 +51,110 @@ async fn streamed(agent: &Agent, command: proto::append_stream_request::Command)
     }
 }
 
+/// Name, reason, field, and what is changed in the target of an append.
+type Target = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&mut proto::CommandTarget),
+);
+
+#[rustfmt::skip]
+const TARGETS: [Target; 10] = [
+    ("no agent", "FIELD_MISSING", "target.agent_id", |t| t.agent_id.clear()),
+    ("an agent with a dot", "FIELD_MALFORMED", "target.agent_id", |t| t.agent_id.push('.')),
+    ("an agent of 65", "FIELD_TOO_LONG", "target.agent_id", |t| t.agent_id = "a".repeat(65)),
+    ("no conversation", "FIELD_MISSING", "target.conversation_id", |t| t.conversation_id.clear()),
+    ("a wildcard", "FIELD_MALFORMED", "target.conversation_id", |t| t.conversation_id = ">".to_owned()),
+    ("two tokens", "FIELD_MALFORMED", "target.conversation_id", |t| t.conversation_id.push_str(".a")),
+    ("a space", "FIELD_MALFORMED", "target.conversation_id", |t| t.conversation_id.push(' ')),
+    ("U+0000", "FIELD_MALFORMED", "target.conversation_id", |t| t.conversation_id.push('\0')),
+    ("129", "FIELD_TOO_LONG", "target.conversation_id", |t| t.conversation_id = "c".repeat(129)),
+    ("a key that is no UUID", "FIELD_MALFORMED", "target.idempotency_key", |t| t.idempotency_key.push('1')),
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn of_targets() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create(CONVERSATION).await;
-    let target = |change: fn(&mut proto::CommandTarget)| with(agent.target(CONVERSATION), change);
-    let append = |change| {
-        let request = agent.append_request(CONVERSATION, vec![user("x")]);
-        Ask::Append(with(request, |request| {
-            request.target = Some(target(change))
-        }))
-    };
-    let missing = |field| (InvalidArgument, "FIELD_MISSING", field);
-    let malformed = |field| (InvalidArgument, "FIELD_MALFORMED", field);
-    let no_target = with(agent.append_request("", vec![user("x")]), |request| {
-        request.target = None
-    });
-    let cases: [Case; 8] = [
-        ("no target", Ask::Append(no_target), missing("target")),
-        (
-            "no agent",
-            append(|target| target.agent_id.clear()),
-            missing("target.agent_id"),
-        ),
-        (
-            "an agent with a dot",
-            append(|target| target.agent_id.push('.')),
-            malformed("target.agent_id"),
-        ),
-        (
-            "no conversation",
-            append(|target| target.conversation_id.clear()),
-            missing("target.conversation_id"),
-        ),
-        (
-            "a conversation that is a wildcard",
-            append(|target| target.conversation_id = ">".to_owned()),
-            malformed("target.conversation_id"),
-        ),
-        (
-            "a key that is no UUID",
-            append(|target| target.idempotency_key = "1".to_owned()),
-            malformed("target.idempotency_key"),
-        ),
-        (
-            "archive: a conversation with a space",
-            Ask::Archive(target(|target| target.conversation_id = "a b".to_owned())),
-            malformed("target.conversation_id"),
-        ),
-        (
-            "erase: a conversation with U+0000",
-            Ask::Erase(target(|target| target.conversation_id = "a\0".to_owned())),
-            malformed("target.conversation_id"),
-        ),
-    ];
-    for case in cases {
-        check(&agent, case).await;
+    for (name, reason, field, change) in TARGETS {
+        let target = Some(with(agent.target(CONVERSATION), change));
+        let events = vec![user("x")];
+        let ask = Ask::Append(proto::AppendEventsRequest { target, events });
+        check(&agent, (name, ask, reason, field)).await;
+    }
+    let (target, events) = (None, vec![user("x")]);
+    let ask = Ask::Append(proto::AppendEventsRequest { target, events });
+    check(&agent, ("no target", ask, "FIELD_MISSING", "target")).await;
+    let bad = || agent.target("a/b");
+    for ask in [Ask::Archive(bad()), Ask::Restore(bad()), Ask::Erase(bad())] {
+        check(
+            &agent,
+            ("a slash", ask, "FIELD_MALFORMED", "target.conversation_id"),
+        )
+        .await;
     }
 }
+
+/// Name, reason, field, and what is changed in a creation.
+type Creation = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&mut proto::CreateConversationRequest),
+);
+
+#[rustfmt::skip]
+const CREATIONS: [Creation; 15] = [
+    ("no agent", "FIELD_MISSING", "agent_id", |r| r.agent_id.clear()),
+    ("a slash", "FIELD_MALFORMED", "conversation_id", |r| r.conversation_id.push('/')),
+    ("a key that is no UUID", "FIELD_MALFORMED", "idempotency_key", |r| r.idempotency_key.push('x')),
+    ("no owner", "FIELD_MISSING", "owner", |r| r.owner = None),
+    ("an owner of no kind", "FIELD_MISSING", "owner", |r| r.owner = Some(Owner::default())),
+    ("an empty user", "FIELD_MISSING", "owner.user_id", |r| r.owner = Some(user_owner(""))),
+    ("U+0000 in a session", "FIELD_MALFORMED", "owner.session_id", |r| r.owner = Some(session("a\0"))),
+    ("U+0000 in a title", "NUL_CHARACTER", "title", |r| r.title.push('\0')),
+    ("no JSON", "INVALID_JSON", "metadata_json", |r| r.metadata_json = "{".to_owned()),
+    ("a list", "INVALID_JSON", "metadata_json", |r| r.metadata_json = "[]".to_owned()),
+    ("a number", "INVALID_JSON", "metadata_json", |r| r.metadata_json = "1".to_owned()),
+    ("raw U+0000", "INVALID_JSON", "metadata_json", |r| r.metadata_json = "{\"a\":\"\0\"}".to_owned()),
+    ("U+0000, deep", "NUL_CHARACTER", "metadata_json", |r| r.metadata_json = r#"{"a":{"b":["\u0000"]}}"#.to_owned()),
+    ("U+0000 in a name", "NUL_CHARACTER", "metadata_json", |r| r.metadata_json = r#"{"\u0000":1}"#.to_owned()),
+    ("a provider's id", "FIELD_MALFORMED", "provider_conversation_id", |r| r.provider_conversation_id.push('\n')),
+];
+
+/// Name, reason, field, and what is changed in a creation's client context.
+type Context = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&mut ClientContext),
+);
+
+#[rustfmt::skip]
+const CONTEXTS: [Context; 6] = [
+    ("a page", "NUL_CHARACTER", "client_context.page_url", |c| c.page_url.push('\0')),
+    ("a referrer", "NUL_CHARACTER", "client_context.referrer", |c| c.referrer.push('\0')),
+    ("a user agent", "NUL_CHARACTER", "client_context.user_agent", |c| c.user_agent.push('\0')),
+    ("a locale", "NUL_CHARACTER", "client_context.locale", |c| c.locale.push('\0')),
+    ("a timezone", "NUL_CHARACTER", "client_context.timezone", |c| c.timezone.push('\0')),
+    ("no JSON", "INVALID_JSON", "client_context.custom_metadata_json", |c| c.custom_metadata_json.push('x')),
+];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_creations() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create(CONVERSATION).await;
-    let create = |change: fn(&mut proto::CreateConversationRequest)| {
-        Ask::Create(with(agent.create_request("new"), change))
-    };
-    let context = |change: fn(&mut event_proto::ClientContext)| {
-        let context = with(event_proto::ClientContext::default(), change);
-        let request = agent.create_request("new");
-        Ask::Create(with(request, |request| {
-            request.client_context = Some(context)
-        }))
-    };
-    let cases: [Case; 16] = [
-        (
-            "no agent",
-            create(|r| r.agent_id.clear()),
-            (InvalidArgument, "FIELD_MISSING", "agent_id"),
-        ),
-        (
-            "a conversation with a slash",
-            create(|r| r.conversation_id = "a/b".to_owned()),
-            (InvalidArgument, "FIELD_MALFORMED", "conversation_id"),
-        ),
-        (
-            "a key that is no UUID",
-            create(|r| r.idempotency_key = "x".to_owned()),
-            (InvalidArgument, "FIELD_MALFORMED", "idempotency_key"),
-        ),
-        (
-            "no owner",
-            create(|r| r.owner = None),
-            (InvalidArgument, "FIELD_MISSING", "owner"),
-        ),
-        (
-            "an owner of no kind",
-            create(|r| r.owner = Some(event_proto::Owner::default())),
-            (InvalidArgument, "FIELD_MISSING", "owner"),
-        ),
-        (
-            "an empty user",
-            create(|r| r.owner = Some(user_owner(""))),
-            (InvalidArgument, "FIELD_MISSING", "owner.user_id"),
-        ),
-        (
-            "a session with a line break",
-            create(|r| r.owner = Some(session("a\n"))),
-            (InvalidArgument, "FIELD_MALFORMED", "owner.session_id"),
-        ),
-        (
-            "a title with U+0000",
-            create(|r| r.title = "a\0b".to_owned()),
-            (InvalidArgument, "NUL_CHARACTER", "title"),
-        ),
-        (
-            "metadata that is no JSON",
-            create(|r| r.metadata_json = "{".to_owned()),
-            (InvalidArgument, "INVALID_JSON", "metadata_json"),
-        ),
-        (
-            "metadata that is a list",
-            create(|r| r.metadata_json = "[]".to_owned()),
-            (InvalidArgument, "INVALID_JSON", "metadata_json"),
-        ),
-        (
-            "metadata with U+0000, escaped",
-            create(|r| r.metadata_json = r#"{"a":{"b":["\u0000"]}}"#.to_owned()),
-            (InvalidArgument, "NUL_CHARACTER", "metadata_json"),
-        ),
-        (
-            "metadata with U+0000 in a name",
-            create(|r| r.metadata_json = r#"{"\u0000":1}"#.to_owned()),
-            (InvalidArgument, "NUL_CHARACTER", "metadata_json"),
-        ),
-        (
-            "a provider's id with a control character",
-            create(|r| r.provider_conversation_id = "a\u{7f}".to_owned()),
-            (
-                InvalidArgument,
-                "FIELD_MALFORMED",
-                "provider_conversation_id",
-            ),
-        ),
-        (
-            "a page with U+0000",
-            context(|c| c.page_url = "https://example.org/\0".to_owned()),
-            (InvalidArgument, "NUL_CHARACTER", "client_context.page_url"),
-        ),
-        (
-            "a timezone with U+0000",
-            context(|c| c.timezone = "\0".to_owned()),
-            (InvalidArgument, "NUL_CHARACTER", "client_context.timezone"),
-        ),
-        (
-            "custom metadata that is no JSON",
-            context(|c| c.custom_metadata_json = "nul".to_owned()),
-            (
-                InvalidArgument,
-                "INVALID_JSON",
-                "client_context.custom_metadata_json",
-            ),
-        ),
-    ];
-    for case in cases {
-        check(&agent, case).await;
+    for (name, reason, field, change) in CREATIONS {
+        let ask = Ask::Create(with(agent.create_request("new"), change));
+        check(&agent, (name, ask, reason, field)).await;
+    }
+    for (name, reason, field, change) in CONTEXTS {
+        let mut request = agent.create_request("new");
+        request.client_context = Some(with(ClientContext::default(), change));
+        check(&agent, (name, Ask::Create(request), reason, field)).await;
     }
     assert_eq!(agent.version("new").await, 0);
 }

@@ -1,6 +1,5 @@
 //! Every bound of what is written, at its edge and one past it; what is past is told with bound and value.
 
-use domain::bounds;
 use prost::Message as _;
 use tests::agent::Agent;
 use tests::errors::check_failure;
@@ -9,40 +8,24 @@ use tests::stack::Setup;
 use tonic::Code::InvalidArgument;
 use uuid::Uuid;
 use wire::proto::event::v1 as event_proto;
+use wire::proto::event::v1::ClientContext;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
 
 use super::{Ask, with};
 
-/// A bound, and a command that goes up to it or past it.
-struct Edge {
-    case: &'static str,
-    bound: usize,
-    reason: &'static str,
-    field: &'static str,
-    ask: Box<dyn Fn(usize) -> Ask>,
-}
+/// Name, bound, reason, field.
+type Edge = (&'static str, usize, &'static str, &'static str);
 
-async fn check(agent: &Agent, edge: Edge) {
-    let Edge {
-        case,
-        bound,
-        reason,
-        field,
-        ask,
-    } = edge;
-    ask(bound)
-        .send(agent)
-        .await
-        .unwrap_or_else(|status| panic!("{case}: {status:?}"));
-    let outcome = ask(bound + 1).send(agent).await;
-    let failure = check_failure(case, outcome, (InvalidArgument, reason, field));
+/// Sends what is at the bound, which is taken, and what is one past it, which is refused and told.
+async fn check(agent: &Agent, (case, bound, reason, field): Edge, ask: impl Fn(usize) -> Ask) {
+    let at_the_bound = ask(bound).send(agent).await;
+    at_the_bound.unwrap_or_else(|status| panic!("{case}: {status:?}"));
+    let past = ask(bound + 1).send(agent).await;
+    let failure = check_failure(case, past, (InvalidArgument, reason, field));
     for number in [bound, bound + 1] {
-        assert!(
-            failure.message.contains(&number.to_string()),
-            "{case}: {}",
-            failure.message
-        );
+        let told = failure.message.contains(&number.to_string());
+        assert!(told, "{case}: {}", failure.message);
     }
 }
 
@@ -60,150 +43,72 @@ fn nested(depth: usize) -> String {
     format!("{}{}", "[".repeat(depth), "]".repeat(depth))
 }
 
+/// A JSON object nested so deep.
+fn nested_object(depth: usize) -> String {
+    format!(r#"{{"a":{}}}"#, nested(depth - 1))
+}
+
+type Creation = (Edge, fn(&mut proto::CreateConversationRequest, usize));
+
+#[rustfmt::skip]
+const CREATIONS: [Creation; 7] = [
+    (("a title", 1_024, "FIELD_TOO_LONG", "title"), |r, n| r.title = text(n)),
+    (("a title of é", 1_024, "FIELD_TOO_LONG", "title"), |r, n| r.title = "é".repeat(n / 2) + &text(n % 2)),
+    (("metadata", 65_536, "FIELD_TOO_LONG", "metadata_json"), |r, n| r.metadata_json = object(n)),
+    (("a conversation", 128, "FIELD_TOO_LONG", "conversation_id"), |r, n| r.conversation_id = text(n)),
+    (("a user", 256, "FIELD_TOO_LONG", "owner.user_id"), |r, n| r.owner = Some(user_owner(&text(n)))),
+    (("a session", 256, "FIELD_TOO_LONG", "owner.session_id"), |r, n| r.owner = Some(session(&text(n)))),
+    (("a provider's id", 256, "FIELD_TOO_LONG", "provider_conversation_id"), |r, n| r.provider_conversation_id = text(n)),
+];
+
+type Context = (Edge, fn(&mut ClientContext, usize));
+
+#[rustfmt::skip]
+const CONTEXTS: [Context; 3] = [
+    (("a page", 4_096, "FIELD_TOO_LONG", "client_context.page_url"), |c, n| c.page_url = text(n)),
+    (("a user agent", 4_096, "FIELD_TOO_LONG", "client_context.user_agent"), |c, n| c.user_agent = text(n)),
+    (("metadata", 65_536, "FIELD_TOO_LONG", "client_context.custom_metadata_json"), |c, n| c.custom_metadata_json = object(n)),
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn creations() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
-    let edge = |case, bound, field, change: fn(&mut proto::CreateConversationRequest, usize)| {
-        let agent = agent.clone();
-        let ask = move |size: usize| {
-            let request = agent.create_request(&Uuid::now_v7().to_string());
-            Ask::Create(with(request, |request| change(request, size)))
-        };
-        Edge {
-            case,
-            bound,
-            reason: "FIELD_TOO_LONG",
-            field,
-            ask: Box::new(ask),
-        }
-    };
-    let context = |page_url: String| event_proto::ClientContext {
-        page_url,
-        ..Default::default()
-    };
-    let edges = [
-        edge("title", bounds::TITLE_BYTES_MAX, "title", |r, n| {
-            r.title = text(n)
-        }),
-        edge("title of é", bounds::TITLE_BYTES_MAX, "title", |r, n| {
-            r.title = "é".repeat(n / 2) + &text(n % 2);
-        }),
-        edge(
-            "metadata",
-            bounds::METADATA_BYTES_MAX,
-            "metadata_json",
-            |r, n| {
-                r.metadata_json = object(n);
-            },
-        ),
-        edge(
-            "conversation",
-            bounds::CONVERSATION_ID_CHARS_MAX,
-            "conversation_id",
-            |r, n| {
-                r.conversation_id = text(n);
-            },
-        ),
-        edge("user", bounds::LABEL_BYTES_MAX, "owner.user_id", |r, n| {
-            r.owner = Some(user_owner(&text(n)));
-        }),
-        edge(
-            "session",
-            bounds::LABEL_BYTES_MAX,
-            "owner.session_id",
-            |r, n| {
-                r.owner = Some(session(&text(n)));
-            },
-        ),
-        edge(
-            "provider's id",
-            bounds::LABEL_BYTES_MAX,
-            "provider_conversation_id",
-            |r, n| {
-                r.provider_conversation_id = text(n);
-            },
-        ),
-    ];
-    for edge in edges {
-        check(&agent, edge).await;
+    let new = || agent.create_request(&Uuid::now_v7().to_string());
+    for (edge, change) in CREATIONS {
+        let ask = |size| Ask::Create(with(new(), |request| change(request, size)));
+        check(&agent, edge, ask).await;
     }
-    let request = |bytes| {
-        let request = agent.create_request(&Uuid::now_v7().to_string());
-        with(request, |request| {
-            request.client_context = Some(context(text(bytes)))
-        })
-    };
-    agent
-        .try_create(request(bounds::CLIENT_TEXT_BYTES_MAX))
-        .await
-        .expect("a page at its bound");
-    let past = agent
-        .try_create(request(bounds::CLIENT_TEXT_BYTES_MAX + 1))
-        .await;
-    check_failure(
-        "page",
-        past,
-        (InvalidArgument, "FIELD_TOO_LONG", "client_context.page_url"),
-    );
+    for (edge, change) in CONTEXTS {
+        let context = |size| with(ClientContext::default(), |context| change(context, size));
+        let ask = |size| Ask::Create(with(new(), |r| r.client_context = Some(context(size))));
+        check(&agent, edge, ask).await;
+    }
 }
+
+type Events = (Edge, fn(usize) -> Vec<event_proto::Event>);
+
+#[rustfmt::skip]
+const EVENTS: [Events; 7] = [
+    (("events", 500, "TOO_MANY_EVENTS", "events"), |n| vec![user("x"); n]),
+    (("an event", 512 * 1_024, "EVENT_TOO_LARGE", "events[1]"), |n| vec![user("x"), sized(n)]),
+    (("metadata", 65_536, "FIELD_TOO_LONG", "events[0].metadata_json"), |n| vec![with(user("x"), |e| e.metadata_json = object(n))]),
+    (("depth of metadata", 128, "INVALID_JSON", "events[0].metadata_json"), |n| vec![with(user("x"), |e| e.metadata_json = nested_object(n))]),
+    (("a call's id", 256, "FIELD_TOO_LONG", "events[0].tool_called.call_id"), |n| vec![call(&text(n), "{}")]),
+    (("depth of an input", 128, "INVALID_JSON", "events[0].tool_called.input_json"), |n| vec![call(&Uuid::now_v7().to_string(), &nested(n))]),
+    (("parts", 1_000, "FIELD_TOO_LONG", "events[0].message_appended.parts"), |n| vec![of_parts(n)]),
+];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn events() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let edge = |case, bound, (reason, field), events: fn(usize) -> Vec<event_proto::Event>| {
-        let agent = agent.clone();
-        let ask = move |size: usize| Ask::Append(agent.append_request("c", events(size)));
-        Edge {
-            case,
-            bound,
-            reason,
-            field,
-            ask: Box::new(ask),
-        }
-    };
-    let edges = [
-        edge(
-            "events",
-            bounds::EVENTS_PER_COMMIT_MAX,
-            ("TOO_MANY_EVENTS", "events"),
-            |n| vec![user("x"); n],
-        ),
-        edge(
-            "an event",
-            bounds::EVENT_BYTES_MAX,
-            ("EVENT_TOO_LARGE", "events[1]"),
-            |n| vec![user("x"), sized(n)],
-        ),
-        edge(
-            "metadata",
-            bounds::METADATA_BYTES_MAX,
-            ("FIELD_TOO_LONG", "events[0].metadata_json"),
-            |n| vec![with(user("x"), |event| event.metadata_json = object(n))],
-        ),
-        edge(
-            "call id",
-            bounds::LABEL_BYTES_MAX,
-            ("FIELD_TOO_LONG", "events[0].tool_called.call_id"),
-            |n| vec![call(&text(n), "{}")],
-        ),
-        edge(
-            "depth of an input",
-            bounds::JSON_DEPTH_MAX,
-            ("INVALID_JSON", "events[0].tool_called.input_json"),
-            |n| vec![call(&Uuid::now_v7().to_string(), &nested(n))],
-        ),
-        edge(
-            "parts",
-            bounds::PARTS_MAX,
-            ("FIELD_TOO_LONG", "events[0].message_appended.parts"),
-            |n| vec![of_parts(n)],
-        ),
-    ];
-    for edge in edges {
-        check(&agent, edge).await;
+    for (edge, events) in EVENTS {
+        check(&agent, edge, |size| {
+            Ask::Append(agent.append_request("c", events(size)))
+        })
+        .await;
     }
 }
 
@@ -211,7 +116,7 @@ async fn events() {
 fn sized(bytes: usize) -> event_proto::Event {
     let named = |text: String| {
         with(user(text), |event| {
-            event.event_id = Uuid::now_v7().to_string()
+            event.event_id = Uuid::now_v7().to_string();
         })
     };
     let overhead = bytes - named(text(bytes - 100)).encoded_len();
@@ -226,22 +131,4 @@ fn of_parts(parts: usize) -> event_proto::Event {
         parts: vec![text_part("x"); parts],
         ..Default::default()
     }))
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn metadata_nested_at_its_bound_and_one_past() {
-    let stack = Setup::tasks().start().await;
-    let agent = stack.any_agent().await;
-    agent.create("c").await;
-    let metadata = |depth| {
-        let json = format!(r#"{{"a":{}}}"#, nested(depth - 1));
-        with(user("x"), |event| event.metadata_json = json)
-    };
-    let append = |depth| agent.try_append(agent.append_request("c", vec![metadata(depth)]));
-    append(bounds::JSON_DEPTH_MAX)
-        .await
-        .expect("metadata at its bound");
-    let past = append(bounds::JSON_DEPTH_MAX + 1).await;
-    let expected = (InvalidArgument, "INVALID_JSON", "events[0].metadata_json");
-    check_failure("metadata", past, expected);
 }

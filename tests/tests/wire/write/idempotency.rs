@@ -62,7 +62,7 @@ async fn check(agent: &Agent, phase: &str, retried: &[Retried]) {
         let again = again.unwrap_or_else(|status| panic!("{case}: {status:?}"));
         check_replayed(&case, &again, first);
         let other = with(request.clone(), |request| {
-            request.events = vec![user("other")]
+            request.events = vec![user("other")];
         });
         let outcome = agent.try_append(other).await;
         let reused = (
@@ -141,7 +141,7 @@ async fn a_creation_under_an_old_key() {
     let agent = stack.any_agent().await;
     for (case, key) in old_keys() {
         let request = with(agent.create_request(""), |request| {
-            request.idempotency_key = key
+            request.idempotency_key = key;
         });
         let first = agent
             .try_create(request.clone())

@@ -89,7 +89,7 @@ async fn without_an_id_it_gets_a_new_uuid_of_the_present() {
     assert_eq!(ids.len(), 3);
     let key = Uuid::now_v7().to_string();
     let request = with(agent.create_request(""), |request| {
-        request.idempotency_key = key
+        request.idempotency_key = key;
     });
     let first = agent
         .try_create(request.clone())
@@ -168,9 +168,10 @@ async fn archiving_and_restoring_again_changes_nothing() {
     let mut version = 1;
     for (case, archive, expected) in steps {
         let target = agent.target("c");
-        let result = match archive {
-            true => agent.try_archive(target).await,
-            false => agent.try_restore(target).await,
+        let result = if archive {
+            agent.try_archive(target).await
+        } else {
+            agent.try_restore(target).await
         };
         let result = result.unwrap_or_else(|status| panic!("{case}: {status:?}"));
         let changed = expected != version;
@@ -248,11 +249,7 @@ async fn an_erased_conversation_is_gone_for_readers_whatever_the_projector_has_d
         let filter = wire::proto::read::v1::list_conversations_request::Filter::WholeAgent(
             wire::proto::read::v1::WholeAgent {},
         );
-        let request = wire::proto::read::v1::ListConversationsRequest {
-            agent_id: agent.id().to_owned(),
-            filter: Some(filter),
-            ..Default::default()
-        };
+        let request = agent.conversations_request(filter);
         let page = agent.try_conversations(request).await.ok()?;
         page.conversations.is_empty().then_some(page)
     });

@@ -18,16 +18,16 @@ fn new_key() -> String {
 
 fn keyed(agent: &Agent, conversation: &str, events: Vec<Event>) -> proto::AppendEventsRequest {
     let target = with(agent.target(conversation), |target| {
-        target.idempotency_key = new_key()
+        target.idempotency_key = new_key();
     });
     with(agent.append_request(conversation, events), |request| {
-        request.target = Some(target)
+        request.target = Some(target);
     })
 }
 
 fn keyed_target(agent: &Agent, conversation: &str) -> proto::CommandTarget {
     with(agent.target(conversation), |target| {
-        target.idempotency_key = new_key()
+        target.idempotency_key = new_key();
     })
 }
 
@@ -52,7 +52,7 @@ async fn every_command_can_be_tried_again() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let create = with(agent.create_request("c"), |request| {
-        request.idempotency_key = new_key()
+        request.idempotency_key = new_key();
     });
     check(&agent, "c", "create", Ask::Create(create)).await;
     check(
@@ -112,7 +112,7 @@ async fn a_retry_of_what_the_first_try_made_invalid() {
     });
     check(&agent, "c", "an exact version", Ask::Append(exact)).await;
     let target = with(keyed_target(&agent, "c"), |target| {
-        target.expected_version = Some(6)
+        target.expected_version = Some(6);
     });
     check(
         &agent,
@@ -174,7 +174,7 @@ async fn a_key_of_another_request() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let create = with(agent.create_request("c"), |request| {
-        request.idempotency_key = new_key()
+        request.idempotency_key = new_key();
     });
     agent
         .try_create(create.clone())
@@ -203,7 +203,7 @@ async fn a_key_of_another_request() {
     )
     .await;
     let target = with(agent.target("c"), |target| {
-        target.idempotency_key.clone_from(&key)
+        target.idempotency_key.clone_from(&key);
     });
     let archive = agent.try_archive(target).await;
     check("another command", archive, "target.idempotency_key").await;

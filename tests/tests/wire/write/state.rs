@@ -7,6 +7,7 @@ use tests::errors::{Expected, check_failure};
 use tests::events::{call, result, user};
 use tests::stack::Setup;
 use tonic::Code::{Aborted, AlreadyExists, FailedPrecondition, NotFound};
+use wire::proto::event::v1::Event;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
 
@@ -30,13 +31,13 @@ async fn check(agent: &Agent, conversation: &str, (case, ask, expected): Case) {
     );
 }
 
-fn append(agent: &Agent, conversation: &str, events: Vec<wire::proto::event::v1::Event>) -> Ask {
+fn append(agent: &Agent, conversation: &str, events: Vec<Event>) -> Ask {
     Ask::Append(agent.append_request(conversation, events))
 }
 
 fn expecting(agent: &Agent, conversation: &str, version: u64) -> proto::CommandTarget {
     with(agent.target(conversation), |target| {
-        target.expected_version = Some(version)
+        target.expected_version = Some(version);
     })
 }
 
@@ -103,74 +104,71 @@ async fn missing_conversations_and_versions() {
     );
 }
 
+/// An agent that is not there, by the path of its field.
 #[tokio::test(flavor = "multi_thread")]
-async fn tool_calls_and_results() {
+async fn unknown_agents() {
     let stack = Setup::tasks().start().await;
-    let agent = stack.any_agent().await;
-    agent.create("c").await;
-    agent
-        .append(
-            "c",
-            vec![call("open", "{}"), call("done", "{}"), result("done", "1")],
-        )
-        .await;
+    let known = stack.any_agent().await;
+    let agent = Agent::new(known.caller().clone(), &"a".repeat(64));
+    let create = Ask::Create(agent.create_request("c"));
+    let update = Ask::Update(agent.update_request("c", &["title"]));
+    for (ask, field) in [
+        (create, "agent_id"),
+        (append(&agent, "c", vec![user("x")]), "target.agent_id"),
+        (update, "target.agent_id"),
+        (Ask::Archive(agent.target("c")), "target.agent_id"),
+        (Ask::Restore(agent.target("c")), "target.agent_id"),
+        (Ask::Erase(agent.target("c")), "target.agent_id"),
+    ] {
+        let outcome = ask.send(&agent).await;
+        check_failure(
+            "an unknown agent",
+            outcome,
+            (NotFound, "AGENT_NOT_FOUND", field),
+        );
+    }
+}
+
+const CALLED: &str = "events[0].tool_called.call_id";
+const FIRST_RETURNED: &str = "events[0].tool_returned.call_id";
+const SECOND_RETURNED: &str = "events[1].tool_returned.call_id";
+
+/// Name, events, reason, field; the call `open` waits, the call `done` has its result.
+type ToolCase = (&'static str, Vec<Event>, &'static str, &'static str);
+
+#[rustfmt::skip]
+fn tool_cases() -> Vec<ToolCase> {
     let of_another_tool = with(result("open", "1"), |event| {
         if let Some(Fact::ToolReturned(result)) = &mut event.fact {
             result.tool_name = "other".to_owned();
         }
     });
-    let not_open = |field| (FailedPrecondition, "TOOL_CALL_NOT_OPEN", field);
-    let cases: [Case; 6] = [
-        (
-            "a result without its call",
-            append(&agent, "c", vec![result("never", "1")]),
-            not_open("events[0].tool_returned.call_id"),
-        ),
-        (
-            "a second result, in a later commit",
-            append(&agent, "c", vec![user("x"), result("done", "2")]),
-            not_open("events[1].tool_returned.call_id"),
-        ),
-        (
-            "a second result, in the same commit",
-            append(&agent, "c", vec![result("open", "1"), result("open", "2")]),
-            not_open("events[1].tool_returned.call_id"),
-        ),
-        (
-            "a result before its call",
-            append(&agent, "c", vec![result("new", "1"), call("new", "{}")]),
-            not_open("events[0].tool_returned.call_id"),
-        ),
-        (
-            "a call under the id of one that waits",
-            append(&agent, "c", vec![call("open", "{}")]),
-            (
-                FailedPrecondition,
-                "TOOL_CALL_ALREADY_OPEN",
-                "events[0].tool_called.call_id",
-            ),
-        ),
-        (
-            "a result that names another tool",
-            append(&agent, "c", vec![of_another_tool]),
-            (
-                FailedPrecondition,
-                "TOOL_MISMATCH",
-                "events[0].tool_returned.call_id",
-            ),
-        ),
-    ];
-    for case in cases {
-        check(&agent, "c", case).await;
+    vec![
+        ("no call", vec![result("never", "1")], "TOOL_CALL_NOT_OPEN", FIRST_RETURNED),
+        ("a second result", vec![user("x"), result("done", "2")], "TOOL_CALL_NOT_OPEN", SECOND_RETURNED),
+        ("two results", vec![result("open", "1"), result("open", "2")], "TOOL_CALL_NOT_OPEN", SECOND_RETURNED),
+        ("a result before its call", vec![result("new", "1"), call("new", "{}")], "TOOL_CALL_NOT_OPEN", FIRST_RETURNED),
+        ("a call that waits", vec![call("open", "{}")], "TOOL_CALL_ALREADY_OPEN", CALLED),
+        ("another tool", vec![of_another_tool], "TOOL_MISMATCH", FIRST_RETURNED),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tool_calls_and_results() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    let events = vec![call("open", "{}"), call("done", "{}"), result("done", "1")];
+    agent.append("c", events).await;
+    for (case, events, reason, field) in tool_cases() {
+        let expected = (FailedPrecondition, reason, field);
+        check(&agent, "c", (case, append(&agent, "c", events), expected)).await;
     }
-    agent
-        .append("c", vec![result("open", "1"), call("open", "{}")])
-        .await;
+    let events = vec![result("open", "1"), call("open", "{}")];
+    agent.append("c", events).await;
     let open = agent.conversation("c").await.open_calls;
-    assert_eq!(
-        open.iter().map(|call| call.version).collect::<Vec<_>>(),
-        [6]
-    );
+    let versions: Vec<u64> = open.iter().map(|call| call.version).collect();
+    assert_eq!(versions, [6]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

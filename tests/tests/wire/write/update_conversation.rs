@@ -132,6 +132,30 @@ async fn the_assistants_message_names_the_last_response_too() {
     assert_eq!(agent.conversation("c").await.last_response_id, "resp_1");
 }
 
+/// Name, reason, field, mask, and the value of every field.
+type Bad = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+    &'static str,
+);
+
+#[rustfmt::skip]
+const BAD: [Bad; 11] = [
+    ("an empty mask", "FIELD_MISSING", "update_mask", &[], ""),
+    ("an unknown path", "FIELD_MALFORMED", "update_mask.paths[1]", &["title", "status"], ""),
+    ("a path into a field", "FIELD_MALFORMED", "update_mask.paths[0]", &["metadata_json.a"], ""),
+    ("an empty path", "FIELD_MALFORMED", "update_mask.paths[0]", &[""], ""),
+    ("U+0000 in a title", "NUL_CHARACTER", "title", &["title"], "\0"),
+    ("no JSON", "INVALID_JSON", "metadata_json", &["metadata_json"], "{"),
+    ("a list", "INVALID_JSON", "metadata_json", &["title", "metadata_json"], "[]"),
+    ("U+0000 in metadata", "NUL_CHARACTER", "metadata_json", &["metadata_json"], r#"{"a":"\u0000"}"#),
+    ("a line break", "FIELD_MALFORMED", "provider_conversation_id", &["provider_conversation_id"], "a\n"),
+    ("a tab", "FIELD_MALFORMED", "last_response_id", &["last_response_id"], "\t"),
+    ("a delete", "FIELD_MALFORMED", "last_response_id", &["last_response_id"], "\u{7f}"),
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn masks_and_values_that_break_a_rule() {
     let stack = Setup::tasks().start().await;
@@ -142,68 +166,16 @@ async fn masks_and_values_that_break_a_rule() {
         check_failure(case, outcome, (InvalidArgument, reason, field));
         assert_eq!(agent.version("c").await, 1, "{case}");
     };
-    let no_mask = with(agent.update_request("c", &[]), |request| {
-        request.update_mask = None
-    });
-    check("no mask", no_mask, ("FIELD_MISSING", "update_mask")).await;
-    check(
-        "an empty mask",
-        agent.update_request("c", &[]),
-        ("FIELD_MISSING", "update_mask"),
-    )
-    .await;
-    let unknown = agent.update_request("c", &["title", "status"]);
-    check(
-        "an unknown path",
-        unknown,
-        ("FIELD_MALFORMED", "update_mask.paths[1]"),
-    )
-    .await;
-    let deep = agent.update_request("c", &["metadata_json.a"]);
-    check(
-        "a path into a field",
-        deep,
-        ("FIELD_MALFORMED", "update_mask.paths[0]"),
-    )
-    .await;
-    let no_target = with(agent.update_request("c", &["title"]), |request| {
-        request.target = None
-    });
-    check("no target", no_target, ("FIELD_MISSING", "target")).await;
-    let value = |path: &'static str, value: &str| request(&agent, &[path], [value; 4]);
-    let long = "x".repeat(1_025);
-    check(
-        "a long title",
-        value("title", &long),
-        ("FIELD_TOO_LONG", "title"),
-    )
-    .await;
-    check(
-        "U+0000 in a title",
-        value("title", "\0"),
-        ("NUL_CHARACTER", "title"),
-    )
-    .await;
-    check(
-        "no JSON",
-        value("metadata_json", "x"),
-        ("INVALID_JSON", "metadata_json"),
-    )
-    .await;
-    let nul = value("metadata_json", r#"{"a":"\u0000"}"#);
-    check(
-        "U+0000 in metadata",
-        nul,
-        ("NUL_CHARACTER", "metadata_json"),
-    )
-    .await;
-    for path in ["provider_conversation_id", "last_response_id"] {
-        check("a long id", value(path, &long), ("FIELD_TOO_LONG", path)).await;
-        check(
-            "a line break in an id",
-            value(path, "a\n"),
-            ("FIELD_MALFORMED", path),
-        )
-        .await;
+    for (case, reason, field, paths, value) in BAD {
+        check(case, request(&agent, paths, [value; 4]), (reason, field)).await;
     }
+    for (field, bytes_max) in PATHS.into_iter().zip([1_024, 65_536, 256, 256]) {
+        let long = "x".repeat(bytes_max + 1);
+        let request = request(&agent, &[field], [&long; 4]);
+        check("a long value", request, ("FIELD_TOO_LONG", field)).await;
+    }
+    let no_mask = with(agent.update_request("c", &[]), |r| r.update_mask = None);
+    check("no mask", no_mask, ("FIELD_MISSING", "update_mask")).await;
+    let no_target = with(agent.update_request("c", &["title"]), |r| r.target = None);
+    check("no target", no_target, ("FIELD_MISSING", "target")).await;
 }

@@ -1,13 +1,11 @@
-//! Tokens: a position fences a read, a page belongs to its query.
+//! Position tokens fence a read: it has reached the position, or says that it has not.
 
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
 use tests::events::user;
 use tests::stack::Setup;
 use tonic::Code::{InvalidArgument, Unavailable};
-use wire::proto::event::v1::ConversationStatus;
 use wire::proto::read::v1 as proto;
-use wire::proto::read::v1::list_conversations_request::Filter;
 
 fn fenced(agent: &Agent, conversation: &str, token: &str) -> proto::ReadTarget {
     proto::ReadTarget {
@@ -123,98 +121,4 @@ async fn positions_that_cannot_be_taken() {
         .try_get(fenced(&agent, "c", &own))
         .await
         .expect("a position of its own");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn page_tokens_of_another_query() {
-    let stack = Setup::tasks().start().await;
-    let agent = stack.any_agent().await;
-    for id in ["c", "d"] {
-        agent.create(id).await;
-        agent
-            .append(id, vec![user("1"), user("2"), user("3")])
-            .await;
-        agent.projected(id, 4).await;
-    }
-    let other: Expected = (InvalidArgument, "PAGE_TOKEN_OF_OTHER_QUERY", "page_token");
-    let events = proto::ListEventsRequest {
-        page_size: 2,
-        ..agent.list_request("c")
-    };
-    let events_token = agent
-        .try_events(events.clone())
-        .await
-        .expect("a page")
-        .next_page_token;
-    assert!(!events_token.is_empty());
-    let event_queries: [(&str, fn(&Agent, &mut proto::ListEventsRequest)); 5] = [
-        ("another conversation", |agent, r| {
-            r.target = Some(agent.read_target("d"))
-        }),
-        ("another first version", |_, r| r.from_version = 2),
-        ("another last version", |_, r| r.to_version = 3),
-        ("another direction", |_, r| {
-            r.direction = proto::Direction::Backward.into()
-        }),
-        ("other kinds", |_, r| {
-            r.kinds = vec![proto::EventKind::MessageAppended.into()]
-        }),
-    ];
-    for (case, change) in event_queries {
-        let mut request = proto::ListEventsRequest {
-            page_token: events_token.clone(),
-            ..events.clone()
-        };
-        change(&agent, &mut request);
-        check_failure(case, agent.try_events(request).await, other);
-    }
-    let list = proto::ListConversationsRequest {
-        agent_id: agent.id().to_owned(),
-        filter: Some(Filter::WholeAgent(proto::WholeAgent {})),
-        page_size: 1,
-        ..Default::default()
-    };
-    let list_token = agent
-        .try_conversations(list.clone())
-        .await
-        .expect("a page")
-        .next_page_token;
-    assert!(!list_token.is_empty());
-    let list_queries: [(&str, fn(&mut proto::ListConversationsRequest)); 3] = [
-        ("another filter", |r| {
-            r.filter = Some(Filter::WholeTenant(proto::WholeTenant {}))
-        }),
-        ("a session", |r| {
-            r.filter = Some(Filter::SessionId("s".to_owned()))
-        }),
-        ("another status", |r| {
-            r.status = ConversationStatus::Archived.into()
-        }),
-    ];
-    for (case, change) in list_queries {
-        let mut request = proto::ListConversationsRequest {
-            page_token: list_token.clone(),
-            ..list.clone()
-        };
-        change(&mut request);
-        check_failure(case, agent.try_conversations(request).await, other);
-    }
-    let crossed = proto::ListConversationsRequest {
-        page_token: events_token,
-        ..list
-    };
-    check_failure(
-        "a token of events",
-        agent.try_conversations(crossed).await,
-        other,
-    );
-    let resized = proto::ListEventsRequest {
-        page_size: 1,
-        page_token: String::new(),
-        ..events
-    };
-    agent
-        .try_events(resized)
-        .await
-        .expect("another size is the same query");
 }
