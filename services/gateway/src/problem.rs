@@ -23,15 +23,16 @@ pub fn unauthenticated() -> Problem {
 
 /// The token does not reach what was asked for.
 #[must_use]
-pub fn of_access(error: &AccessError) -> Problem {
+pub fn of_access(error: &AccessError, field: &str) -> Problem {
     match error {
         AccessError::MissingScope(scope) => Problem::new(
             Reason::MissingScope,
             format!("the token lacks the scope `{scope}`: use one that has it"),
         ),
-        AccessError::UnknownAgent | AccessError::UnknownTenant => Problem::new(
+        AccessError::UnknownAgent | AccessError::UnknownTenant => Problem::of_field(
             Reason::AgentNotFound,
-            "no such agent for this token: check agent_id and the token's tenant",
+            field,
+            "is no agent of this token's: check the id and the token's tenant",
         ),
     }
 }

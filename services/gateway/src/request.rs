@@ -31,7 +31,7 @@ impl Call {
         }
     }
 
-    /// What the caller may read of an agent's.
+    /// What the caller may read of an agent's, which the request names in `field`.
     ///
     /// # Errors
     /// No valid token, an id out of form, a missing scope, or an agent that is not the caller's to use.
@@ -39,6 +39,7 @@ impl Call {
         &self,
         gateway: &Gateway,
         agent: AgentId,
+        field: &str,
     ) -> Result<AgentAccess, Problem> {
         let bearer = self
             .bearer
@@ -50,7 +51,7 @@ impl Call {
             .registry
             .authorize(&principal, Scope::Read, &agent)
             .await;
-        access.map_err(|error| problem::of_access(&error))
+        access.map_err(|error| problem::of_access(&error, field))
     }
 }
 
@@ -93,7 +94,7 @@ impl Target {
         let agent = agent_id(&target.agent_id).map_err(within)?;
         let conversation = conversation_id(&target.conversation_id).map_err(within)?;
         let freshness = freshness(target.consistency).map_err(within)?;
-        let access = call.authorize(gateway, agent).await?;
+        let access = call.authorize(gateway, agent, "target.agent_id").await?;
         let key = ConversationKey {
             tenant: access.tenant.tenant().clone(),
             conversation,

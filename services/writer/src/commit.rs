@@ -33,6 +33,8 @@ pub struct Intent {
     pub key: ConversationKey,
     /// Whether the commit's id is the caller's idempotency key, which an earlier try may have used.
     pub has_key: bool,
+    /// The path of that key in the request.
+    pub key_field: &'static str,
     /// What was asked, in short.
     pub request_digest: RequestDigest,
     /// What should happen.

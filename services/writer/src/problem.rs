@@ -22,9 +22,9 @@ pub fn unauthenticated() -> Problem {
     )
 }
 
-/// The token does not reach what was asked for.
+/// The token does not reach what was asked for in this field.
 #[must_use]
-pub fn of_access(error: &AccessError) -> Problem {
+pub fn of_access(error: &AccessError, field: &str) -> Problem {
     match error {
         AccessError::MissingScope(scope) => Problem::new(
             Reason::MissingScope,
@@ -32,7 +32,7 @@ pub fn of_access(error: &AccessError) -> Problem {
         ),
         AccessError::UnknownAgent | AccessError::UnknownTenant => Problem::of_field(
             Reason::AgentNotFound,
-            "agent_id",
+            field,
             "is no agent of this token's: check the id and the token's tenant",
         ),
     }
@@ -74,12 +74,12 @@ pub fn of_rejection(rejection: &Rejection) -> Problem {
     }
 }
 
-/// The same key came with another request.
+/// The same key, in this field, came with another request.
 #[must_use]
-pub fn key_reused() -> Problem {
+pub fn key_reused(field: &str) -> Problem {
     Problem::of_field(
         Reason::IdempotencyKeyReused,
-        "idempotency_key",
+        field,
         "was used for another request: give every request a key of its own",
     )
 }

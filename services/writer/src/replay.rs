@@ -161,7 +161,7 @@ pub async fn from_record(
         .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
     let commit = &stored.opened.commit;
     if commit.tenant != intent.key.tenant || commit.conversation != intent.key.conversation {
-        return Err(problem::key_reused());
+        return Err(problem::key_reused(intent.key_field));
     }
     Earlier::of(&stored).answer(writer, intent).map(Some)
 }
@@ -245,7 +245,7 @@ impl Earlier {
 
     fn answer(&self, writer: &Writer, intent: &Intent) -> Result<proto::CommitResult, Problem> {
         if self.request_digest != intent.request_digest {
-            return Err(problem::key_reused());
+            return Err(problem::key_reused(intent.key_field));
         }
         Ok(proto::CommitResult {
             conversation_id: intent.key.conversation.as_str().to_owned(),

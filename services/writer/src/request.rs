@@ -25,7 +25,7 @@ impl Caller {
         Self(wire::bearer::of(metadata).map(str::to_owned))
     }
 
-    /// What the caller may do for an agent.
+    /// What the caller may do for an agent, which the request names in `field`.
     ///
     /// # Errors
     /// No valid token, a missing scope, or an agent that is not the caller's to use.
@@ -33,13 +33,14 @@ impl Caller {
         &self,
         writer: &Writer,
         agent: &AgentId,
+        field: &str,
     ) -> Result<AgentAccess, Problem> {
         let principal = self.principal(writer).await?;
         let access = writer
             .registry
             .authorize(&principal, Scope::Append, agent)
             .await;
-        access.map_err(|error| problem::of_access(&error))
+        access.map_err(|error| problem::of_access(&error, field))
     }
 
     /// Whom the token names.
@@ -72,7 +73,7 @@ pub async fn intent(
     let agent = agent_id(&target.agent_id).map_err(within)?;
     let conversation = conversation_id(&target.conversation_id).map_err(within)?;
     let key = idempotency_key(&target.idempotency_key).map_err(within)?;
-    let access = caller.authorize(writer, &agent).await?;
+    let access = caller.authorize(writer, &agent, "target.agent_id").await?;
     let command = Command {
         commit: key.unwrap_or_else(Writer::new_commit_id),
         agent,
@@ -88,6 +89,7 @@ pub async fn intent(
         },
         access,
         has_key: key.is_some(),
+        key_field: "target.idempotency_key",
         request_digest: asked.digest,
         command,
     })

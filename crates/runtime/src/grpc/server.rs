@@ -30,6 +30,13 @@ use crate::health::Health;
 /// The largest header list of a call, in bytes.
 const HEADER_LIST_BYTES_MAX: u32 = 16 * 1024;
 
+/// What a caller may send on one connection before it is read, in bytes. The transport also allows small frames to wait
+/// up to half of it, by their overhead: with its own default, some 500 small calls at once would end the connection.
+const CONNECTION_WINDOW_BYTES: u32 = 16 * 1024 * 1024;
+
+/// What a caller may send on one stream before it is read, in bytes.
+const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
+
 /// The longest wait for connections to close once they are cut.
 pub const CUT_GRACE: Duration = Duration::from_secs(1);
 
@@ -252,6 +259,7 @@ fn transport(config: &GrpcConfig) -> Server {
         .http2_keepalive_interval(Some(Duration::from_millis(config.keepalive_interval_ms)))
         .http2_keepalive_timeout(Some(Duration::from_millis(config.keepalive_timeout_ms)))
         .max_concurrent_streams(config.connection_streams_max)
-        .http2_adaptive_window(Some(true))
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .http2_max_header_list_size(HEADER_LIST_BYTES_MAX)
 }

@@ -36,7 +36,7 @@ pub(super) async fn handle(
         .map_err(Problem::from)?;
     let status = status(request.status).map_err(Problem::from)?;
     let filter = filter(request.filter, agent.clone()).map_err(Problem::from)?;
-    let access = call.authorize(gateway, agent).await?;
+    let access = call.authorize(gateway, agent, "agent_id").await?;
     let hash = hash(&access, &filter, status);
     let query = ListQuery {
         filter,

@@ -56,7 +56,7 @@ async fn target(
 ) -> Result<Target, Problem> {
     let agent = agent_id(&request.agent_id)?;
     let conversation = conversation_id(&request.conversation_id)?;
-    let access = call.authorize(gateway, agent).await?;
+    let access = call.authorize(gateway, agent, "agent_id").await?;
     let key = ConversationKey {
         tenant: access.tenant.tenant().clone(),
         conversation,

@@ -45,7 +45,7 @@ pub(super) async fn intent_of(
     let occurred_at = request.occurred_at.map(wire::time::from_proto).transpose();
     let occurred_at = occurred_at.map_err(|violation| violation.within("occurred_at"))?;
     let created = created(request, agent.clone())?;
-    let access = caller.authorize(writer, &agent).await?;
+    let access = caller.authorize(writer, &agent, "agent_id").await?;
     Ok(Intent {
         key: ConversationKey {
             tenant: access.tenant.tenant().clone(),
@@ -53,6 +53,7 @@ pub(super) async fn intent_of(
         },
         access,
         has_key: key.is_some(),
+        key_field: "idempotency_key",
         request_digest,
         command: Command {
             commit,

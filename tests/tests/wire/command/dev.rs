@@ -1,4 +1,4 @@
-//! `hansard dev`: from an empty folder to the context of a real conversation, and again in no time.
+//! `hansard dev`: from an empty folder to the context of a real conversation, and again in no time, also after a crash.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use tests::client::Caller;
 use tests::eventually::eventually;
 use tests::process::Process;
 use tests::program;
+use tokio::net::TcpStream;
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
@@ -54,15 +55,37 @@ fn shown(stdout: &str) -> Vec<&str> {
         .collect()
 }
 
+/// Starts it for good, and waits for what it prints once it is ready.
+async fn start(data: &Path, base: u16) -> (Process, String) {
+    let arguments = arguments(data, base);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let process = Process::start(&program!(), &arguments, &[]);
+    let log = eventually("the addresses", || {
+        let log = process.log();
+        std::future::ready(log.contains("Ctrl-C stops everything").then_some(log))
+    })
+    .await;
+    (process, log)
+}
+
+fn demo(log: &str) -> Agent {
+    let (writer, gateway) = (told(log, "writer"), told(log, "gateway"));
+    let token = variable(log, "HANSARD_TOKEN").expect("a token");
+    let caller = Caller::new(
+        writer.expect("a writer"),
+        gateway.expect("a gateway"),
+        token,
+    );
+    Agent::new(caller, "demo")
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn once_then_again_then_for_good() {
+async fn once_then_again_then_for_good_then_after_a_crash() {
     let home = tests::folder::enterable();
     let data = home.path().join("data");
     let base = tests::port::block(PORTS);
-    let once: Vec<String> = arguments(&data, base)
-        .into_iter()
-        .chain(["--once".to_owned()])
-        .collect();
+    let mut once = arguments(&data, base);
+    once.push("--once".to_owned());
     let first = program!().run(&once, &[]).await;
     assert_eq!(first.code, Some(0), "{first:?}");
     assert!(
@@ -75,24 +98,16 @@ async fn once_then_again_then_for_good() {
     assert!(started.elapsed() < AGAIN_WITHIN, "{:?}", started.elapsed());
     assert_eq!(shown(&again.stdout), shown(&first.stdout));
 
-    let arguments = arguments(&data, base);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let mut process = Process::start(&program!(), &arguments, &[]);
-    let log = eventually("the addresses", || {
-        let log = process.log();
-        std::future::ready(log.contains("Ctrl-C stops everything").then_some(log))
-    })
-    .await;
-    let (writer, gateway) = (told(&log, "writer"), told(&log, "gateway"));
-    let token = variable(&log, "HANSARD_TOKEN").expect("a token");
-    let caller = Caller::new(
-        writer.expect("a writer"),
-        gateway.expect("a gateway"),
-        token,
-    );
-    check_transcripts(&Agent::new(caller, "demo")).await;
+    let (mut process, log) = start(&data, base).await;
+    check_transcripts(&demo(&log)).await;
+    process.kill();
+    let (mut process, log) = start(&data, base).await;
+    check_transcripts(&demo(&log)).await;
     process.signal(Signal::INT);
     assert_eq!(process.ended().await.code(), Some(0));
+    let nats = told(&log, "NATS").and_then(|url| url.strip_prefix("nats://"));
+    let left = TcpStream::connect(nats.expect("an address")).await;
+    assert!(left.is_err(), "NATS is left behind");
 }
 
 /// Two imports made each conversation once, as the data set has it.

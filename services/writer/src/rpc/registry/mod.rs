@@ -37,7 +37,7 @@ async fn operator(writer: &Writer, metadata: &MetadataMap) -> Result<Principal, 
     let principal = Caller::of(metadata).principal(writer).await?;
     principal
         .require(Scope::Operate)
-        .map_err(|error| problem::of_access(&error))?;
+        .map_err(|error| problem::of_access(&error, "agent_id"))?;
     Ok(principal)
 }
 

@@ -92,7 +92,10 @@ fn scopes(request: &proto::CreateServiceTokenRequest) -> Result<Scopes, Violatio
         ));
     }
     request
-        .scopes()
+        .scopes
+        .iter()
+        // The generated accessor leaves out what it does not know.
+        .map(|scope| proto::Scope::try_from(*scope).unwrap_or_default())
         .map(|scope| match scope {
             proto::Scope::Append => Ok(Scope::Append),
             proto::Scope::Read => Ok(Scope::Read),

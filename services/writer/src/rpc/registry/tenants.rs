@@ -16,9 +16,10 @@ pub(super) async fn create(
     let operator = operator(writer, request.metadata()).await?;
     if operator.tenant.is_some() {
         // A token that is bound to a tenant makes no tenants.
-        return Err(problem::of_access(&AccessError::MissingScope(
-            Scope::Operate,
-        )));
+        return Err(problem::of_access(
+            &AccessError::MissingScope(Scope::Operate),
+            "tenant_id",
+        ));
     }
     let request = request.into_inner();
     let id =
