@@ -66,7 +66,10 @@ pub fn plan(dialogue: Dialogue, destination: &Destination) -> Plan {
         }),
         title: dialogue.title,
         metadata_json: dialogue.metadata_json,
-        occurred_at: dialogue.events.first().and_then(|first| first.event.occurred_at),
+        occurred_at: dialogue
+            .events
+            .first()
+            .and_then(|first| first.event.occurred_at),
         ..CreateConversationRequest::default()
     };
     let events = dialogue.events.into_iter().map(|placed| placed.event);

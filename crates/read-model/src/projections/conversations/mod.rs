@@ -1,6 +1,6 @@
 //! `conversations`: conversations, their events and their listings.
 //!
-//! A batch of commits and the checkpoint behind it are written in one transaction ([`apply`]), under a [`lease`] whose
+//! A batch of commits and the checkpoint behind it are written in one transaction ([`apply()`]), under a [`lease`] whose
 //! epoch fences off everybody else. Since commits carry heads, nothing is read first. What cannot be written parks its
 //! conversation ([`parking`]); all others go on.
 

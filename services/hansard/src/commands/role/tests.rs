@@ -77,7 +77,7 @@ fn a_process_is_named_after_its_role() {
 
 fn check_deployed<T>(file: &str)
 where
-    T: Default + Named + Validate + Serialize + serde::de::DeserializeOwned,
+    T: Default + Named + Validate + Serialize + DeserializeOwned,
 {
     let deploy = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
     let settings = Settings {

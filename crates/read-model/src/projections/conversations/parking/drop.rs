@@ -10,7 +10,7 @@ use crate::queries::{bind, signed};
 
 /// Gives up a waiting commit: the read model will never hold its events. The record still does.
 ///
-/// The conversation stays parked; the next [`super::retry`] accepts that versions are missing where the commit was. Whether
+/// The conversation stays parked; the next [`super::retry()`] accepts that versions are missing where the commit was. Whether
 /// the commit was waiting.
 ///
 /// # Errors
