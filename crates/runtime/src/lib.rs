@@ -44,5 +44,6 @@ pub mod config;
 pub mod grpc;
 pub mod health;
 pub mod metrics;
+pub mod serve;
 pub mod shutdown;
 pub mod telemetry;

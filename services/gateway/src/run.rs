@@ -5,12 +5,11 @@ use std::net::SocketAddr;
 use event_log::{Record, RecordError, Registry, Unavailable};
 use read_model::{ReadModel, ReadModelError};
 use runtime::admin::{Admin, AdminError};
-use runtime::grpc::{BoundGrpcServer, GrpcError, GrpcServer};
+use runtime::grpc::{GrpcError, GrpcServer};
 use runtime::health::{Health, Probe};
 use runtime::metrics::MetricsError;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
-use tokio_util::sync::CancellationToken;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
 use crate::rpc::ReadRpc;
@@ -83,7 +82,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         grpc_addr: server.local_addr(),
         admin_addr: admin.local_addr(),
     };
-    serve(server, admin, shutdown);
+    runtime::serve::spawn("gateway", server, admin, shutdown);
     tracing::info!(grpc.addr = %running.grpc_addr, admin.addr = %running.admin_addr, "gateway serves");
     Ok(running)
 }
@@ -112,24 +111,4 @@ fn watch_health(
                 .ok_or("changes of the registry do not arrive")
         }
     }));
-}
-
-/// Serves until `shutdown`; the operators' port goes last, so that it can tell of the drain.
-fn serve(server: BoundGrpcServer, admin: Admin, shutdown: &Shutdown) {
-    let admin_end = CancellationToken::new();
-    let admin_task = shutdown.spawn(admin.serve(admin_end.clone()));
-    let (token, ending) = (shutdown.token(), shutdown.clone());
-    shutdown.spawn(async move {
-        match server.serve(token).await {
-            Ok(drained) => tracing::info!(?drained, "gateway drained"),
-            Err(error) => {
-                let error: &dyn std::error::Error = &error;
-                tracing::error!(error, "gateway stopped serving");
-                ending.begin();
-            }
-        }
-        admin_end.cancel();
-        // A panic of the operators' port is in its own log; there is nothing left to end.
-        drop(admin_task.await);
-    });
 }

@@ -11,7 +11,6 @@ use runtime::health::{Health, Probe};
 use runtime::metrics::MetricsError;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
-use tokio_util::sync::CancellationToken;
 use wire::proto::operate::v1::registry_service_server::RegistryServiceServer;
 use wire::proto::write::v1::write_service_server::WriteServiceServer;
 
@@ -90,7 +89,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         grpc_addr: server.local_addr(),
         admin_addr: admin.local_addr(),
     };
-    serve(server, admin, shutdown);
+    runtime::serve::spawn("writer", server, admin, shutdown);
     tracing::info!(grpc.addr = %running.grpc_addr, admin.addr = %running.admin_addr, "writer serves");
     Ok(running)
 }
@@ -110,23 +109,4 @@ fn watch_health(record: &Record, registry: &Registry, health: &Health, shutdown:
                 .ok_or("changes of the registry do not arrive")
         }
     }));
-}
-
-/// Serves until `shutdown`; the operators' port goes last, so that it can tell of the drain.
-fn serve(server: runtime::grpc::BoundGrpcServer, admin: Admin, shutdown: &Shutdown) {
-    let admin_end = CancellationToken::new();
-    let admin_task = shutdown.spawn(admin.serve(admin_end.clone()));
-    let (token, ending) = (shutdown.token(), shutdown.clone());
-    shutdown.spawn(async move {
-        match server.serve(token).await {
-            Ok(drained) => tracing::info!(?drained, "writer drained"),
-            Err(error) => {
-                tracing::error!(%error, "writer stopped serving");
-                ending.begin();
-            }
-        }
-        admin_end.cancel();
-        // A panic of the operators' port is in its own log; there is nothing left to end.
-        drop(admin_task.await);
-    });
 }
