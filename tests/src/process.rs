@@ -33,7 +33,7 @@ impl Process {
     pub fn start(program: &Program, arguments: &[&str], variables: &[(String, String)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let log = File::create(folder.path().join("log")).expect("a log");
-        let mut watchdog = Watchdog::start();
+        let mut watchdog = Watchdog::start(folder.path());
         let mut command = Command::new("/bin/sh");
         command
             .args(["-c", GATE])

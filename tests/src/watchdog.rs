@@ -1,12 +1,19 @@
-//! A shell beside each child that kills it when the test dies, however it dies.
+//! A shell beside each child that kills it, and removes its folder, when the test dies, however it dies.
 //!
 //! Its stdin is a pipe whose other end only the test holds: the system closes it with the test's last breath.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Reads a process id, waits for the end of the pipe, kills.
-const SCRIPT: &str = r#"read -r pid || exit 0; while read -r _; do :; done; kill -s KILL "$pid""#;
+/// Reads a process id, waits for the end of the pipe, kills, and clears up.
+const SCRIPT: &str = r#"
+if read -r pid; then
+    while read -r _; do :; done
+    kill -s KILL "$pid"
+fi
+rm -rf -- "$1"
+"#;
 
 /// The child starts only once its watchdog knows its process id, so that no moment of the test's death leaves it behind.
 pub(crate) const GATE: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
@@ -18,9 +25,11 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(crate) fn start() -> Self {
+    /// `litter` is the folder to remove.
+    pub(crate) fn start(litter: &Path) -> Self {
         let shell = Command::new("/bin/sh")
-            .args(["-c", SCRIPT])
+            .args(["-c", SCRIPT, "watchdog"])
+            .arg(litter)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

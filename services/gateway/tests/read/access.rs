@@ -37,11 +37,21 @@ fn callers_without_leave() {
 
         let foreign = stack.token(&[Scope::Read], Some(FOREIGN_TENANT)).await;
         let foreign = stack.client.with_token(&foreign).get(get()).await;
-        let not_mine = check(foreign, Code::NotFound, "AGENT_NOT_FOUND", "");
+        let not_mine = check(
+            foreign,
+            Code::NotFound,
+            "AGENT_NOT_FOUND",
+            "target.agent_id",
+        );
         let mut nobody = target(&author);
         nobody.agent_id = "nobody".to_owned();
         let missing = stack.client.get(get_request(nobody)).await;
-        let missing = check(missing, Code::NotFound, "AGENT_NOT_FOUND", "");
+        let missing = check(
+            missing,
+            Code::NotFound,
+            "AGENT_NOT_FOUND",
+            "target.agent_id",
+        );
         assert_alike(&not_mine, &missing);
     });
 }
