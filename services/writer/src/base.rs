@@ -91,7 +91,7 @@ impl Bases {
     ///
     /// # Errors
     /// The message cannot be read.
-    pub fn take(
+    fn take(
         &self,
         key: &ConversationKey,
         last: Option<StoredMessage>,

@@ -86,20 +86,21 @@ async fn carry_out(writer: &Writer, intent: &Intent) -> Result<proto::CommitResu
         };
         match append(writer, intent, &loaded, &events).await? {
             Appended::Done(result) => return finish(writer, intent, result).await,
-            Appended::Superseded(base) if rebases < REBASES_MAX => {
+            Appended::Superseded if rebases < REBASES_MAX => {
                 rebases += 1;
                 metrics::rebased();
                 wait_before_rebase(rebases).await;
-                loaded = base;
+                // Read after the wait: what was last before it may be old again.
+                loaded = writer.bases.load_certain(&intent.key).await?;
             }
-            Appended::Superseded(_) => return Err(problem::contention(REBASES_MAX)),
+            Appended::Superseded => return Err(problem::contention(REBASES_MAX)),
         }
     }
 }
 
 enum Appended {
     Done(proto::CommitResult),
-    Superseded(Loaded),
+    Superseded,
 }
 
 async fn append(
@@ -147,20 +148,10 @@ async fn append(
             match replay::from_record(writer, intent, sequence).await? {
                 Some(result) => Ok(Appended::Done(result)),
                 // Erased since: the conversation's last commit tells.
-                None => writer
-                    .bases
-                    .load_certain(&intent.key)
-                    .await
-                    .map(Appended::Superseded),
+                None => Ok(Appended::Superseded),
             }
         }
-        AppendOutcome::Superseded { last } => {
-            let base = writer.bases.take(&intent.key, last)?;
-            Ok(Appended::Superseded(Loaded {
-                base,
-                is_certain: true,
-            }))
-        }
+        AppendOutcome::Superseded { .. } => Ok(Appended::Superseded),
     }
 }
 
