@@ -42,10 +42,14 @@ CREATE INDEX conversation_by_session ON conversations_v1.conversation
 CREATE INDEX conversation_by_user ON conversations_v1.conversation
     (tenant_id, agent_id, user_id, status, last_event_at, conversation_id)
     WHERE user_id IS NOT NULL;
+-- Every row is in the next two. Their conditions are repeated by their own statements alone, so that no plan walks a whole
+-- agent or tenant for the few conversations of one session or user, whatever the statistics say.
 CREATE INDEX conversation_by_agent ON conversations_v1.conversation
-    (tenant_id, agent_id, status, last_event_at, conversation_id);
+    (tenant_id, agent_id, status, last_event_at, conversation_id)
+    WHERE partition > -1;
 CREATE INDEX conversation_by_tenant ON conversations_v1.conversation
-    (tenant_id, status, last_event_at, conversation_id);
+    (tenant_id, status, last_event_at, conversation_id)
+    WHERE partition >= 0;
 
 -- An event. `body` is the encoded hansard.event.v1.Event, verbatim. A commit's first event (`commit_index` 0) also has
 -- what answers a retry: `sequence`, `event_count`, `request_digest`.

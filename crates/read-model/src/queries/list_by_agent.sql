@@ -6,6 +6,7 @@ CROSS JOIN LATERAL (
     FROM conversation
     WHERE tenant_id = $1 AND agent_id = $2
       AND conversation.status = wanted.status
+      AND partition > -1
       AND (last_event_at, conversation_id) < ($4, $5)
     ORDER BY last_event_at DESC, conversation_id DESC
     LIMIT $6
