@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use event_log::registry::AccessError;
+pub use event_log::registry::{of_access, unauthenticated};
 use event_log::{CorruptMessage, Unavailable};
 use read_model::ReadModelError;
 use wire::status::{Problem, Reason};
@@ -11,31 +11,6 @@ use wire::token::TokenError;
 
 /// When to try again once a dependency is away, a position is not reached, or there is no place left.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
-
-/// No bearer token, or one that is unknown or revoked.
-#[must_use]
-pub fn unauthenticated() -> Problem {
-    Problem::new(
-        Reason::Unauthenticated,
-        "a valid service token is required: send it as `authorization: Bearer <token>`",
-    )
-}
-
-/// The token does not reach what was asked for.
-#[must_use]
-pub fn of_access(error: &AccessError, field: &str) -> Problem {
-    match error {
-        AccessError::MissingScope(scope) => Problem::new(
-            Reason::MissingScope,
-            format!("the token lacks the scope `{scope}`: use one that has it"),
-        ),
-        AccessError::UnknownAgent | AccessError::UnknownTenant => Problem::of_field(
-            Reason::AgentNotFound,
-            field,
-            "is no agent of this token's: check the id and the token's tenant",
-        ),
-    }
-}
 
 /// No such conversation, another agent's, or an erased one: nothing tells them apart.
 #[must_use]

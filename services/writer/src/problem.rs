@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::Rejection;
-use event_log::registry::AccessError;
+pub use event_log::registry::{of_access, unauthenticated};
 use event_log::{CorruptMessage, Unavailable};
 use read_model::ReadModelError;
 use wire::status::{Problem, Reason};
@@ -12,31 +12,6 @@ use crate::queue::QueueFull;
 
 /// When to try again once a queue is full, the record or the read model is away, or others are faster.
 pub const RETRY_AFTER: Duration = Duration::from_millis(250);
-
-/// No bearer token, or one that is unknown or revoked.
-#[must_use]
-pub fn unauthenticated() -> Problem {
-    Problem::new(
-        Reason::Unauthenticated,
-        "a valid service token is required: send it as `authorization: Bearer <token>`",
-    )
-}
-
-/// The token does not reach what was asked for in this field.
-#[must_use]
-pub fn of_access(error: &AccessError, field: &str) -> Problem {
-    match error {
-        AccessError::MissingScope(scope) => Problem::new(
-            Reason::MissingScope,
-            format!("the token lacks the scope `{scope}`: use one that has it"),
-        ),
-        AccessError::UnknownAgent | AccessError::UnknownTenant => Problem::of_field(
-            Reason::AgentNotFound,
-            field,
-            "is no agent of this token's: check the id and the token's tenant",
-        ),
-    }
-}
 
 /// A command that the conversation's state does not allow.
 #[must_use]

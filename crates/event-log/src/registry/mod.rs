@@ -11,6 +11,7 @@ mod bucket;
 mod entries;
 mod error;
 mod lookups;
+mod refusal;
 mod secret;
 mod service_tokens;
 mod tenants;
@@ -18,6 +19,7 @@ mod watch;
 
 pub use access::{AgentAccess, Principal, Scope, Scopes};
 pub use error::{AccessError, RegistryError};
+pub use refusal::{of_access, unauthenticated};
 pub use secret::Secret;
 pub use service_tokens::NewServiceToken;
 
