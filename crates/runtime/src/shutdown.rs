@@ -53,6 +53,12 @@ impl Shutdown {
         self.token.cancel();
     }
 
+    /// Whether the shutdown has begun. A child's end that came from its parent is never seen before its parent's.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.token.is_cancelled()
+    }
+
     /// Waits until the shutdown begins.
     pub async fn begun(&self) {
         self.token.cancelled().await;
@@ -142,9 +148,26 @@ mod tests {
         let parent = Shutdown::new();
         let child = parent.child();
         child.begin();
-        assert!(!parent.token().is_cancelled());
+        assert!(!parent.has_begun());
         let child = parent.child();
         parent.begin();
         tokio::time::timeout(DEADLINE, child.begun()).await.unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn whoever_sees_a_child_end_can_tell_that_its_parent_did() {
+        for _ in 0..2_000 {
+            let parent = Shutdown::new();
+            let child = parent.child();
+            let told = tokio::spawn({
+                let parent = parent.clone();
+                async move {
+                    child.begun().await;
+                    parent.has_begun()
+                }
+            });
+            parent.begin();
+            assert!(told.await.unwrap());
+        }
     }
 }

@@ -190,7 +190,7 @@ where
         () = shutdown.begun() => return Ok(Exit::Done),
     }
     role.begun().await;
-    let told = shutdown.token().is_cancelled();
+    let told = shutdown.has_begun();
     role.wait(END_DEADLINE).await?;
     anyhow::ensure!(told, "the {} stopped by itself; its log says why", T::NAME);
     Ok(Exit::Done)

@@ -45,14 +45,17 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     };
     let roles_end = shutdown.child();
     let outcome = tokio::select! {
-        biased;
         () = shutdown.begun() => Ok(()),
         outcome = live(&args, &mut stack, &roles_end, begun) => outcome,
     };
+    // Roles learn of a signal before this task may: what fails from then on is the end that was asked for.
+    let told = shutdown.has_begun();
     shutdown.begin();
     let drained = roles_end.wait(DRAIN_DEADLINE).await;
     stack.stop().await;
-    outcome?;
+    if !told {
+        outcome?;
+    }
     drained?;
     Ok(Exit::Done)
 }
