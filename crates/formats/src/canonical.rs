@@ -132,6 +132,7 @@ mod tests {
             tool_name,
             input: JsonText::parse("{}").unwrap(),
             model: None,
+            provider: None,
             provider_response_id: None,
             signature: None,
         };

@@ -69,12 +69,13 @@ fn every_part() -> Vec<Part> {
     ]
 }
 
-fn message() -> Fact {
+fn message(provider: Option<Label>) -> Fact {
     Fact::MessageAppended(MessageAppended {
         role: Role::Assistant,
         parts: every_part(),
         author: label("Ann"),
         model: label("m-1"),
+        provider,
         provider_response_id: label("resp_1"),
         finish_reason: label("stop"),
         usage: Some(Usage {
@@ -83,6 +84,18 @@ fn message() -> Fact {
             cached_tokens: 7,
             reasoning_tokens: 6,
         }),
+    })
+}
+
+fn called(provider: Option<Label>) -> Fact {
+    Fact::ToolCalled(ToolCalled {
+        call_id: CallId::parse("call_1").unwrap(),
+        tool_name: ToolName::parse("search").unwrap(),
+        input: json("{\"n\": 0.10000000000000000555}"),
+        model: label("m-1"),
+        provider,
+        provider_response_id: label("resp_1"),
+        signature: Some("c2ln".to_owned()),
     })
 }
 
@@ -107,18 +120,10 @@ fn created() -> Fact {
 /// Each kind of fact, with every field set, and the bytes that it has been kept as since it was first written.
 fn every_fact() -> Vec<(&'static str, Fact)> {
     vec![
-        ("message_appended", message()),
-        (
-            "tool_called",
-            Fact::ToolCalled(ToolCalled {
-                call_id: CallId::parse("call_1").unwrap(),
-                tool_name: ToolName::parse("search").unwrap(),
-                input: json("{\"n\": 0.10000000000000000555}"),
-                model: label("m-1"),
-                provider_response_id: label("resp_1"),
-                signature: Some("c2ln".to_owned()),
-            }),
-        ),
+        ("message_appended", message(None)),
+        ("message_appended_by_provider", message(label("openai"))),
+        ("tool_called", called(None)),
+        ("tool_called_by_provider", called(label("openai"))),
         (
             "tool_returned_json",
             Fact::ToolReturned(ToolReturned {
@@ -320,7 +325,7 @@ fn an_event_at_its_bound_and_one_past() {
     assert!(writer.seal(2, &[at_bound], Some((&first, 1))).is_ok());
     let past = writer.seal(
         2,
-        &[event(message()), noted(EVENT_BYTES_MAX - overhead + 1)],
+        &[event(message(None)), noted(EVENT_BYTES_MAX - overhead + 1)],
         Some((&first, 1)),
     );
     let violation = past.unwrap_err();
@@ -393,6 +398,7 @@ fn any_message() -> impl Strategy<Value = Event> {
                 parts,
                 author: None,
                 model: None,
+                provider: None,
                 provider_response_id: None,
                 finish_reason: None,
                 usage: None,

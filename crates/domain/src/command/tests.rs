@@ -52,6 +52,7 @@ fn said(text: &str) -> Fact {
         parts: vec![Part::Text(text.to_owned())],
         author: None,
         model: None,
+        provider: None,
         provider_response_id: None,
         finish_reason: None,
         usage: None,
@@ -64,6 +65,7 @@ fn called(id: &str) -> Fact {
         tool_name: ToolName::parse("search").unwrap(),
         input: JsonText::parse("{}").unwrap(),
         model: None,
+        provider: None,
         provider_response_id: None,
         signature: None,
     })

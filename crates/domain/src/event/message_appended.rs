@@ -14,6 +14,8 @@ pub struct MessageAppended {
     pub author: Option<Label>,
     /// The model that wrote it.
     pub model: Option<Label>,
+    /// Whose model it was, as `formats` names its providers: only they take back thoughts and signatures of their own.
+    pub provider: Option<Label>,
     /// The provider's id of the response that it came with.
     pub provider_response_id: Option<Label>,
     /// Why the model stopped, in the provider's words.

@@ -14,6 +14,8 @@ pub struct ToolCalled {
     pub input: JsonText,
     /// The model that called.
     pub model: Option<Label>,
+    /// Whose model it was, as `formats` names its providers: only they take back a signature of their own.
+    pub provider: Option<Label>,
     /// The provider's id of the response that it came with.
     pub provider_response_id: Option<Label>,
     /// The provider's signature of the call, verbatim (Gemini's thought signature, for one).

@@ -205,6 +205,7 @@ pub(crate) fn message(text: &str) -> Fact {
         parts: vec![Part::Text(text.to_owned())],
         author: None,
         model: None,
+        provider: None,
         provider_response_id: None,
         finish_reason: None,
         usage: None,

@@ -97,6 +97,7 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
             ],
             author: Some(label("bot")),
             model: Some(label("model-1")),
+            provider: Some(label("openai")),
             provider_response_id: Some(label("resp_1")),
             finish_reason: Some(label("stop")),
             usage: Some(Usage {
@@ -111,6 +112,7 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
             tool_name: tool_name.clone(),
             input: json("{\"q\":\"\\u0000\"}"),
             model: Some(label("model-1")),
+            provider: Some(label("openai")),
             provider_response_id: None,
             signature: None,
         }),

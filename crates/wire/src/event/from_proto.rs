@@ -118,6 +118,7 @@ fn message_appended(message: proto::MessageAppended) -> Result<MessageAppended, 
         parts: content::from_proto(message.parts).map_err(|violation| violation.within("parts"))?,
         author: label(message.author, "author")?,
         model: label(message.model, "model")?,
+        provider: label(message.provider, "provider")?,
         provider_response_id: label(message.provider_response_id, "provider_response_id")?,
         finish_reason: label(message.finish_reason, "finish_reason")?,
         usage: message.usage.map(usage),
@@ -140,6 +141,7 @@ fn tool_called(call: proto::ToolCalled) -> Result<ToolCalled, Violation> {
         input: JsonText::parse(call.input_json)
             .map_err(|violation| violation.within("input_json"))?,
         model: label(call.model, "model")?,
+        provider: label(call.provider, "provider")?,
         provider_response_id: label(call.provider_response_id, "provider_response_id")?,
         signature: call.signature,
     })

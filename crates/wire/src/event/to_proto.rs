@@ -55,6 +55,7 @@ fn message_appended(message: &MessageAppended) -> proto::MessageAppended {
         parts: content::to_proto(&message.parts),
         author: label_text(message.author.as_ref()),
         model: label_text(message.model.as_ref()),
+        provider: label_text(message.provider.as_ref()),
         provider_response_id: label_text(message.provider_response_id.as_ref()),
         finish_reason: label_text(message.finish_reason.as_ref()),
         usage: message.usage.as_ref().map(usage),
@@ -89,6 +90,7 @@ pub fn tool_called(call: &ToolCalled) -> proto::ToolCalled {
         tool_name: call.tool_name.as_str().to_owned(),
         input_json: call.input.as_str().to_owned(),
         model: label_text(call.model.as_ref()),
+        provider: label_text(call.provider.as_ref()),
         provider_response_id: label_text(call.provider_response_id.as_ref()),
         signature: call.signature.clone(),
     }

@@ -20,6 +20,7 @@ pub(crate) fn message(role: Role, text: &str) -> Fact {
         parts: vec![Part::Text(text.to_owned())],
         author: None,
         model: None,
+        provider: None,
         provider_response_id: None,
         finish_reason: None,
         usage: None,
@@ -32,6 +33,7 @@ pub(crate) fn call(id: &str) -> Fact {
         tool_name: ToolName::parse("search").unwrap(),
         input: JsonText::parse(r#"{"query": 1.0}"#).unwrap(),
         model: None,
+        provider: None,
         provider_response_id: None,
         signature: None,
     })

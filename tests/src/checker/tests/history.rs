@@ -175,6 +175,7 @@ pub(super) fn said(role: Role, text: &str) -> Fact {
         parts: vec![Part::Text(text.to_owned())],
         author: None,
         model: None,
+        provider: None,
         provider_response_id: (role == Role::Assistant).then(|| Label::parse("r-1").unwrap()),
         finish_reason: None,
         usage: (role == Role::Assistant).then_some(Usage {
@@ -191,6 +192,7 @@ pub(super) fn called(id: &str) -> Fact {
         tool_name: ToolName::parse("search").unwrap(),
         input: JsonText::parse("{}").unwrap(),
         model: None,
+        provider: None,
         provider_response_id: None,
         signature: None,
     })

@@ -93,6 +93,7 @@ pub(crate) fn called(call: &str) -> Fact {
         tool_name: ToolName::parse("search").unwrap(),
         input: json(r#"{ "query" : "x" }"#),
         model: Some(label("model-1")),
+        provider: Some(label("openai")),
         provider_response_id: None,
         signature: Some("sig".to_owned()),
     })
@@ -150,6 +151,7 @@ fn said(rng: &mut StdRng, role: Role) -> Fact {
         parts: vec![Part::Text(some_text(rng))],
         author: None,
         model: is_model.then(|| label("model-1")),
+        provider: is_model.then(|| label("openai")),
         provider_response_id: (is_model && rng.random_bool(0.5))
             .then(|| label(&format!("response-{}", rng.random_range(0..999)))),
         finish_reason: is_model.then(|| label("stop")),

@@ -78,6 +78,7 @@ fn events() -> Vec<proto::Event> {
         parts: parts(),
         author: "é".to_owned(),
         model: "m".to_owned(),
+        provider: "openai".to_owned(),
         provider_response_id: "resp".to_owned(),
         finish_reason: "stop".to_owned(),
         usage: Some(proto::Usage {
