@@ -3,10 +3,14 @@
 //! Events come in as the domain keeps them, newest first; [`unit::Unit`]s go out, oldest first. A format of the
 //! `formats` crate turns them into what a model is sent. One file a stage.
 
+pub mod policy;
 pub mod stages;
+pub mod transcript;
 pub mod unit;
 
+pub use policy::{Policy, PolicyDigest};
 pub use stages::select::{MessageCount, Reach, Selected, Selection, select};
+pub use transcript::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
 pub use unit::{Call, CallResult, Unit};
 
 use domain::EventKind;

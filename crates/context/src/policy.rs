@@ -1,0 +1,226 @@
+//! How a context is made: the settings of an agent, or of one request.
+//!
+//! A policy is a JSON document. What is left out has its default, and defaults are not written: the same settings have the
+//! same digest, also after settings were added to the language.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+mod check;
+
+pub use check::{Mistake, POLICY_BYTES_MAX, TEMPLATE_BYTES_MAX};
+
+/// How a context is made.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// The model that reads: a name that `models` knows brings its limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The agent's system prompt: a template over `page_url`, `referrer`, `user_agent`, `locale`, `timezone` and `metadata`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// What of the client's context the model is told.
+    #[serde(skip_serializing_if = "is_default")]
+    pub inject: Inject,
+    /// How many tokens there are.
+    #[serde(skip_serializing_if = "is_default")]
+    pub budget: Budget,
+    /// What becomes of old tool results; not given: they stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clear: Option<Clear>,
+    /// What is kept from the model.
+    #[serde(skip_serializing_if = "is_default")]
+    pub redact: Redact,
+    /// Whether a summary stands for what it covers.
+    #[serde(skip_serializing_if = "is_default")]
+    pub summary: SummaryUse,
+    /// For models without tools: calls and results are left out, and a digest of the last ones stands at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_digest: Option<ToolDigest>,
+}
+
+/// What of the client's context the model is told, after the instructions. All from the conversation's first event.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Inject {
+    /// The fields to tell, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<InjectedField>,
+    /// How to tell them: a template over the same names as the instructions'; not given: a plain list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+}
+
+/// A field of the client's context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InjectedField {
+    /// The page that the client was on.
+    PageUrl,
+    /// The page before it.
+    Referrer,
+    /// The client's user agent.
+    UserAgent,
+    /// The client's locale.
+    Locale,
+    /// The client's timezone.
+    Timezone,
+    /// Whatever else the client told.
+    CustomMetadata,
+}
+
+/// How many tokens there are, as `o200k_base` counts them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budget {
+    /// The model's whole context; not given: that of the model, else [`Budget::CONTEXT_TOKENS`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_tokens_max: Option<u32>,
+    /// What is kept free for the reply, for the tools' definitions, and for whatever else the caller adds; not given:
+    /// [`Budget::RESERVED_TOKENS`], but no more than a quarter of the context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserved_tokens: Option<u32>,
+    /// How much of the room for turns is still filled after a trim, in percent: less makes breaks of the cache rarer and
+    /// contexts shorter; 1 to 95, not given: [`Budget::LOW_WATER_PERCENT`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_water_percent: Option<u8>,
+}
+
+impl Budget {
+    /// The context of a model that is not known, tokens.
+    pub const CONTEXT_TOKENS: u32 = 128_000;
+    /// The usual reserve, tokens.
+    pub const RESERVED_TOKENS: u32 = 8_192;
+    /// The usual low-water mark, percent.
+    pub const LOW_WATER_PERCENT: u8 = 50;
+}
+
+/// What becomes of old tool results: a stub that says so stands in their place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Clear {
+    /// How much of the room for turns holds results as they are, in percent, the newest first; 1 to 99.
+    pub fresh_percent: u8,
+    /// Results of fewer tokens stay.
+    pub result_tokens_min: u32,
+    /// Results of these tools stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keep_tools: Vec<String>,
+}
+
+impl Default for Clear {
+    fn default() -> Self {
+        Self {
+            fresh_percent: 60,
+            result_tokens_min: 100,
+            keep_tools: Vec::new(),
+        }
+    }
+}
+
+/// What is kept from the model: values by the name of their key, and texts by pattern.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Redact {
+    /// Which of the built-in rules hold.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rules: RedactRules,
+    /// More keys whose values are kept back, whatever their case; at most 100.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
+    /// More patterns that are kept back: regular expressions; at most 50.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<String>,
+}
+
+/// Which of the built-in rules hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RedactRules {
+    /// All.
+    #[default]
+    All,
+    /// All but these.
+    Without(Vec<String>),
+    /// None.
+    None,
+}
+
+/// Whether a summary stands for what it covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SummaryUse {
+    /// The newest one does.
+    #[default]
+    Newest,
+    /// None does.
+    None,
+}
+
+/// A digest of the last tool results, as text, for models without tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolDigest {
+    /// Most results; 1 to 100.
+    pub results_max: u16,
+    /// Most bytes of one result; 16 to 65,536.
+    pub result_bytes_max: u32,
+    /// Most bytes of all; 64 to 262,144.
+    pub bytes_max: u32,
+}
+
+impl Default for ToolDigest {
+    fn default() -> Self {
+        Self {
+            results_max: 10,
+            result_bytes_max: 1_024,
+            bytes_max: 8_192,
+        }
+    }
+}
+
+/// The SHA-256 of a policy's JSON text as it is written: its name for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PolicyDigest(pub [u8; 32]);
+
+impl Policy {
+    /// The policy that a JSON document gives.
+    ///
+    /// # Errors
+    /// Each mistake, with its field.
+    pub fn parse(json: &str) -> Result<Self, Vec<Mistake>> {
+        check::bytes(json)?;
+        let policy: Self = serde_json::from_str(json).map_err(|error| vec![Mistake::of(&error)])?;
+        let mistakes = check::mistakes(&policy);
+        if mistakes.is_empty() {
+            Ok(policy)
+        } else {
+            Err(mistakes)
+        }
+    }
+
+    /// The policy as JSON: what differs from the defaults, in the order of the fields.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Its digest.
+    #[must_use]
+    pub fn digest(&self) -> PolicyDigest {
+        PolicyDigest(Sha256::digest(self.to_json()).into())
+    }
+}
+
+impl fmt::Display for PolicyDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

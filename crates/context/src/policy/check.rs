@@ -1,0 +1,232 @@
+//! What a policy may say.
+
+use std::ops::RangeInclusive;
+
+use super::{Budget, Clear, Policy, Redact, ToolDigest};
+
+/// Most bytes of a policy's JSON text.
+pub const POLICY_BYTES_MAX: usize = 256 * 1024;
+/// Most bytes of a template.
+pub const TEMPLATE_BYTES_MAX: usize = 128 * 1024;
+/// Tokens of a model's context.
+const CONTEXT_TOKENS: RangeInclusive<u32> = 256..=100_000_000;
+/// Most additional keys to redact.
+const REDACT_KEYS_MAX: usize = 100;
+/// Most additional patterns to redact.
+const REDACT_PATTERNS_MAX: usize = 50;
+/// Most bytes of a key, a pattern, or a tool's name.
+const NAME_BYTES_MAX: usize = 256;
+
+/// A setting that is no setting, or out of its bounds.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {rule}")]
+pub struct Mistake {
+    /// The field, as a path; empty: the document.
+    pub field: String,
+    /// The rule, its bound, and the mend.
+    pub rule: String,
+}
+
+impl Mistake {
+    fn new(field: &str, rule: impl Into<String>) -> Self {
+        Self {
+            field: field.to_owned(),
+            rule: rule.into(),
+        }
+    }
+
+    pub(super) fn of(error: &serde_json::Error) -> Self {
+        Self::new("", error.to_string())
+    }
+}
+
+pub(super) fn bytes(json: &str) -> Result<(), Vec<Mistake>> {
+    if json.len() > POLICY_BYTES_MAX {
+        let rule = format!(
+            "has {} bytes, at most {POLICY_BYTES_MAX} may be",
+            json.len()
+        );
+        return Err(vec![Mistake::new("", rule)]);
+    }
+    Ok(())
+}
+
+pub(super) fn mistakes(policy: &Policy) -> Vec<Mistake> {
+    let mut found = Vec::new();
+    let templates = [
+        ("instructions", &policy.instructions),
+        ("inject.template", &policy.inject.template),
+    ];
+    for (field, template) in templates {
+        let length = template.as_ref().map_or(0, String::len);
+        if length > TEMPLATE_BYTES_MAX {
+            let rule = format!("has {length} bytes, at most {TEMPLATE_BYTES_MAX} may be");
+            found.push(Mistake::new(field, rule));
+        }
+    }
+    budget(&policy.budget, &mut found);
+    if let Some(clear) = &policy.clear {
+        clearing(clear, &mut found);
+    }
+    redact(&policy.redact, &mut found);
+    if let Some(digest) = &policy.tool_digest {
+        tool_digest(digest, &mut found);
+    }
+    found
+}
+
+fn budget(budget: &Budget, found: &mut Vec<Mistake>) {
+    if let Some(tokens) = budget.context_tokens_max {
+        within(found, "budget.context_tokens_max", tokens, CONTEXT_TOKENS);
+    }
+    if let (Some(reserved), Some(context)) = (budget.reserved_tokens, budget.context_tokens_max)
+        && reserved >= context
+    {
+        let rule = format!("is {reserved}: give less than context_tokens_max, which is {context}");
+        found.push(Mistake::new("budget.reserved_tokens", rule));
+    }
+    if let Some(percent) = budget.low_water_percent {
+        within(found, "budget.low_water_percent", percent, 1..=95);
+    }
+}
+
+fn clearing(clear: &Clear, found: &mut Vec<Mistake>) {
+    within(found, "clear.fresh_percent", clear.fresh_percent, 1..=99);
+    names(
+        found,
+        "clear.keep_tools",
+        &clear.keep_tools,
+        REDACT_KEYS_MAX,
+    );
+}
+
+fn redact(redact: &Redact, found: &mut Vec<Mistake>) {
+    names(found, "redact.keys", &redact.keys, REDACT_KEYS_MAX);
+    names(
+        found,
+        "redact.patterns",
+        &redact.patterns,
+        REDACT_PATTERNS_MAX,
+    );
+}
+
+fn tool_digest(digest: &ToolDigest, found: &mut Vec<Mistake>) {
+    within(
+        found,
+        "tool_digest.results_max",
+        digest.results_max,
+        1..=100,
+    );
+    let field = "tool_digest.result_bytes_max";
+    within(found, field, digest.result_bytes_max, 16..=65_536);
+    within(
+        found,
+        "tool_digest.bytes_max",
+        digest.bytes_max,
+        64..=262_144,
+    );
+}
+
+fn within<T: Copy + PartialOrd + std::fmt::Display>(
+    found: &mut Vec<Mistake>,
+    field: &str,
+    value: T,
+    bounds: RangeInclusive<T>,
+) {
+    if !bounds.contains(&value) {
+        let rule = format!("is {value}: give {} to {}", bounds.start(), bounds.end());
+        found.push(Mistake::new(field, rule));
+    }
+}
+
+fn names(found: &mut Vec<Mistake>, field: &str, names: &[String], count_max: usize) {
+    if names.len() > count_max {
+        let rule = format!("has {} entries, at most {count_max} may be", names.len());
+        found.push(Mistake::new(field, rule));
+    }
+    for (index, name) in names.iter().enumerate() {
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
+            let rule = format!("has {} bytes: give 1 to {NAME_BYTES_MAX}", name.len());
+            found.push(Mistake::new(&format!("{field}[{index}]"), rule));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_bound_holds_at_its_edge() {
+        check(r#"{"budget":{"context_tokens_max":256}}"#, "");
+        check(
+            r#"{"budget":{"context_tokens_max":255}}"#,
+            "budget.context_tokens_max: is 255: give 256 to 100000000",
+        );
+        check(
+            r#"{"budget":{"context_tokens_max":1000,"reserved_tokens":999}}"#,
+            "",
+        );
+        check(
+            r#"{"budget":{"context_tokens_max":1000,"reserved_tokens":1000}}"#,
+            "budget.reserved_tokens: is 1000: give less than context_tokens_max, which is 1000",
+        );
+        check(r#"{"budget":{"low_water_percent":95}}"#, "");
+        check(
+            r#"{"budget":{"low_water_percent":96}}"#,
+            "budget.low_water_percent: is 96: give 1 to 95",
+        );
+        check(r#"{"clear":{"fresh_percent":99}}"#, "");
+        check(
+            r#"{"clear":{"fresh_percent":100}}"#,
+            "clear.fresh_percent: is 100: give 1 to 99",
+        );
+        check(r#"{"tool_digest":{"results_max":100}}"#, "");
+        check(
+            r#"{"tool_digest":{"results_max":101,"bytes_max":63}}"#,
+            "tool_digest.results_max: is 101: give 1 to 100; tool_digest.bytes_max: is 63: give 64 to 262144",
+        );
+        check(
+            r#"{"redact":{"keys":[""]}}"#,
+            "redact.keys[0]: has 0 bytes: give 1 to 256",
+        );
+    }
+
+    #[test]
+    fn what_is_no_setting_is_told() {
+        check(
+            r#"{"budgets":{}}"#,
+            ": unknown field `budgets`, expected one of `model`, `instructions`, `inject`, `budget`, `clear`, `redact`, \
+             `summary`, `tool_digest` at line 1 column 10",
+        );
+    }
+
+    #[test]
+    fn long_documents_and_templates_are_refused() {
+        let template = |bytes| format!(r#"{{"instructions":"{}"}}"#, "x".repeat(bytes));
+        check(&template(TEMPLATE_BYTES_MAX), "");
+        let rule = "instructions: has 131073 bytes, at most 131072 may be";
+        check(&template(TEMPLATE_BYTES_MAX + 1), rule);
+        let rule = ": has 262163 bytes, at most 262144 may be";
+        check(&template(POLICY_BYTES_MAX), rule);
+    }
+
+    #[test]
+    fn defaults_are_not_written() {
+        assert_eq!(Policy::default().to_json(), "{}");
+        let given = Policy::parse(r#"{"summary":"newest","clear":{}}"#).unwrap();
+        let same = Policy::parse(r#"{ "clear": {"fresh_percent": 60} }"#).unwrap();
+        assert_eq!(given.digest(), same.digest());
+    }
+
+    fn check(json: &str, expected: &str) {
+        let told = match Policy::parse(json) {
+            Ok(_) => String::new(),
+            Err(mistakes) => {
+                let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+                told.join("; ")
+            }
+        };
+        assert_eq!(told, expected);
+    }
+}
