@@ -22,7 +22,7 @@ pub use error::{RETRY_AFTER_MS, ReadModelError};
 pub use model::{CONVERSATIONS_SCHEMA, ReadModel};
 pub use queries::{
     CONVERSATIONS_PER_READ_MAX, CommittedRow, Direction, EVENTS_PER_READ_MAX, EventQuery,
-    ListCursor, ListFilter, ListQuery, committed, conversation, conversation_with_events, events,
-    list_conversations,
+    ListCursor, ListFilter, ListQuery, committed, conversation, events, list_conversations,
+    standing_with_events,
 };
-pub use row::EventRow;
+pub use row::{EventRow, Standing};

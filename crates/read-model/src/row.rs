@@ -28,9 +28,19 @@ pub struct EventRow {
     pub bytes: Bytes,
 }
 
+/// Where a conversation stands, as its row has it: what a read of its events needs of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The head after its last commit.
+    pub head: Head,
+    /// The sequence of its last commit in its partition.
+    pub sequence: Sequence,
+}
+
 /// Columns of every statement that reads conversations or events, in their order. One `UNION ALL` gives both at once, so
-/// they share the first five: `sequence|version, created_at|recorded_at, its nanos, head|body, commit_id`, then
-/// `conversation_id, partition, title, metadata_json, client_context`. A conversation has no `commit_id`.
+/// they share the first five: `sequence|version, created_at|recorded_at, its nanos, head|body, commit_id`; a whole
+/// conversation goes on with `conversation_id, partition, title, metadata_json, client_context`. Beside events, a
+/// conversation has but `sequence` and `head`. It has no `commit_id`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Columns<'r> {
     row: &'r PgRow,
@@ -62,6 +72,15 @@ impl<'r> Columns<'r> {
             recorded_at: self.time(1, "recorded_at")?,
             bytes: Bytes::copy_from_slice(self.get(3, "body")?),
         }))
+    }
+
+    /// Where the row's conversation stands.
+    pub(crate) fn standing(mut self) -> Result<Standing, ReadModelError> {
+        self.table = "conversation";
+        Ok(Standing {
+            head: self.head()?,
+            sequence: Sequence(self.unsigned(0, "sequence")?),
+        })
     }
 
     /// The row's conversation.

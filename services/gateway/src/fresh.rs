@@ -5,10 +5,10 @@
 //! The version of the read is that of the last commit, or of the row where that is ahead: a replica that answered for the
 //! record may lag. A position that the caller names is a fence, see [`crate::fence`].
 
-use domain::{AgentId, Conversation, ConversationKey, Head, Position, Sequence, Status, Version};
+use domain::{AgentId, Conversation, ConversationKey, Position, Sequence, Status, Version};
 use event_log::{StoredCommit, StoredMessage};
 use read_model::queries::{self, EventQuery};
-use read_model::{EventRow, ReadModelError};
+use read_model::{EventRow, ReadModelError, Standing};
 use wire::status::Problem;
 use wire::token::PositionToken;
 
@@ -29,15 +29,20 @@ impl Place {
     /// The place of a commit.
     #[must_use]
     pub fn of(commit: &StoredCommit) -> Self {
-        place_of(&commit.opened.commit.head, commit.position)
+        Self {
+            version: commit.opened.commit.head.version,
+            sequence: commit.position.sequence,
+        }
     }
 }
 
 /// What a read begins with: the rows, and the last commit where the rows do not hold it.
 #[derive(Debug)]
 pub struct Base {
-    /// The conversation as its row has it.
-    pub row: Option<Conversation>,
+    /// Where the row stands.
+    pub standing: Option<Standing>,
+    /// The conversation as its row has it, where no events were asked for.
+    pub conversation: Option<Conversation>,
     /// The events that were asked for, as far as the rows hold them.
     pub events: Vec<EventRow>,
     /// Where the read stands: at the last commit, or at the row where that is ahead.
@@ -45,8 +50,13 @@ pub struct Base {
     ahead: Option<StoredCommit>,
 }
 
-/// What the rows hold of a conversation.
-pub(crate) type Rows = Option<(Conversation, Vec<EventRow>)>;
+/// What the rows hold of a conversation, if they do: all of it, or where it stands and the events that were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    pub(crate) standing: Option<Standing>,
+    pub(crate) conversation: Option<Conversation>,
+    pub(crate) events: Vec<EventRow>,
+}
 
 impl Base {
     /// Reads rows and last commit, past the fence where there is one.
@@ -78,11 +88,11 @@ impl Base {
 
     /// Puts rows and the record's last commit together.
     pub(crate) fn of(rows: Rows, last: Option<StoredMessage>) -> Result<Self, Problem> {
-        let (row, events) = rows.map_or((None, Vec::new()), |(row, events)| (Some(row), events));
         let base = Self {
-            place: place_of_row(row.as_ref()),
-            row,
-            events,
+            place: place_of_row(rows.standing.as_ref()),
+            standing: rows.standing,
+            conversation: rows.conversation,
+            events: rows.events,
             ahead: None,
         };
         match last {
@@ -111,7 +121,7 @@ impl Base {
     /// Where the rows stand.
     #[must_use]
     pub fn row_place(&self) -> Place {
-        place_of_row(self.row.as_ref())
+        place_of_row(self.standing.as_ref())
     }
 
     /// What lies between the rows and the last commit; `None`: nothing.
@@ -137,7 +147,7 @@ impl Base {
     fn check_visible(&self, agent: &AgentId) -> Result<(), Problem> {
         let head = match &self.ahead {
             Some(ahead) => Some(&ahead.opened.commit.head),
-            None => self.row.as_ref().map(|row| &row.head),
+            None => self.standing.as_ref().map(|row| &row.head),
         };
         let visible =
             head.is_some_and(|head| head.status != Status::Erased && head.agent == *agent);
@@ -149,7 +159,7 @@ impl Base {
     }
 }
 
-/// Reads the row, and events where asked for, in one statement.
+/// Reads the row, or where it stands and the events that are asked for, in one statement.
 pub(crate) async fn rows(
     gateway: &Gateway,
     target: &Target,
@@ -157,10 +167,27 @@ pub(crate) async fn rows(
 ) -> Result<Rows, ReadModelError> {
     let (tenant, id) = (&target.access.tenant, &target.key.conversation);
     if let Some(query) = events {
-        return queries::conversation_with_events(&gateway.read_model, tenant, id, query).await;
+        let found = queries::standing_with_events(&gateway.read_model, tenant, id, query).await?;
+        let (standing, events) = found.unzip();
+        return Ok(Rows {
+            standing,
+            events: events.unwrap_or_default(),
+            ..Rows::default()
+        });
     }
-    let row = queries::conversation(&gateway.read_model, tenant, id).await?;
-    Ok(row.map(|row| (row, Vec::new())))
+    let conversation = queries::conversation(&gateway.read_model, tenant, id).await?;
+    Ok(Rows {
+        standing: conversation.as_ref().map(standing_of),
+        conversation,
+        ..Rows::default()
+    })
+}
+
+fn standing_of(row: &Conversation) -> Standing {
+    Standing {
+        head: row.head.clone(),
+        sequence: row.position.sequence,
+    }
 }
 
 /// The token of a place of a conversation.
@@ -177,13 +204,9 @@ pub fn position_token(gateway: &Gateway, key: &ConversationKey, place: Place) ->
     .encode()
 }
 
-fn place_of_row(row: Option<&Conversation>) -> Place {
-    row.map_or_else(Place::default, |row| place_of(&row.head, row.position))
-}
-
-fn place_of(head: &Head, position: Position) -> Place {
-    Place {
-        version: head.version,
-        sequence: position.sequence,
-    }
+fn place_of_row(row: Option<&Standing>) -> Place {
+    row.map_or_else(Place::default, |row| Place {
+        version: row.head.version,
+        sequence: row.sequence,
+    })
 }

@@ -61,7 +61,7 @@ impl Recent {
             rows_left: RowsLeft::None,
         };
         recent.take_tail(gateway, target, &mut base).await?;
-        if base.row.is_some() {
+        if base.standing.is_some() {
             recent.take_rows(base.events, limit);
         }
         Ok(recent)
@@ -85,9 +85,10 @@ impl Recent {
             .wanted
             .query(Version(oldest.0.saturating_sub(1)), limit);
         let rows = fresh::rows(gateway, target, Some(&query));
-        match target.patience.rows(rows).await? {
-            Some((row, events)) if row.head.status != Status::Erased => {
-                self.take_rows(events, limit);
+        let rows = target.patience.rows(rows).await?;
+        match rows.standing {
+            Some(row) if row.head.status != Status::Erased => {
+                self.take_rows(rows.events, limit);
             }
             Some(_) | None => return Err(problem::not_found()),
         }

@@ -2,16 +2,16 @@
 
 mod committed;
 mod conversation;
-mod conversation_with_events;
 mod list_conversations;
+mod standing_with_events;
 
 pub use committed::{CommittedRow, committed};
 pub use conversation::conversation;
-pub use conversation_with_events::{
-    Direction, EVENTS_PER_READ_MAX, EventQuery, conversation_with_events, events,
-};
 pub use list_conversations::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
+};
+pub use standing_with_events::{
+    Direction, EVENTS_PER_READ_MAX, EventQuery, events, standing_with_events,
 };
 
 use sqlx::postgres::PgArguments;

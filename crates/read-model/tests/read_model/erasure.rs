@@ -4,8 +4,8 @@ use domain::event::{ConversationUpdated, ErrorOccurred};
 use domain::{ClientContext, Fact, FieldChange, JsonText, Label, Owner, Status, UserId};
 use read_model::projections::conversations::{Item, parking};
 use read_model::{
-    Direction, ListFilter, ListQuery, committed, conversation, conversation_with_events,
-    list_conversations,
+    Direction, ListFilter, ListQuery, committed, conversation, list_conversations,
+    standing_with_events,
 };
 use sqlx::{Connection as _, PgConnection, Row as _};
 
@@ -88,7 +88,7 @@ async fn check_erased(projection: &Projection, url: &str, author: &Author) {
     assert_eq!((row.title, row.metadata), (None, None));
     assert_eq!(row.client_context, ClientContext::default());
     let query = all(Direction::Forward);
-    let found = conversation_with_events(model, &access("acme"), id, &query)
+    let found = standing_with_events(model, &access("acme"), id, &query)
         .await
         .unwrap();
     assert_eq!(found.unwrap().1, []);

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use read_model::{EventQuery, conversation_with_events};
+use read_model::{EventQuery, standing_with_events};
 use sqlx::{Connection as _, Executor as _, PgConnection, Row as _};
 
 use crate::fixture::{Author, DurableServer, Projection, access, message};
@@ -82,7 +82,7 @@ async fn read(projection: &Projection, author: &Author) -> (Duration, Duration) 
     let mut times = Vec::with_capacity(READS);
     for _ in 0..READS {
         let begun = Instant::now();
-        let found = conversation_with_events(&projection.model, &access, id, &query).await;
+        let found = standing_with_events(&projection.model, &access, id, &query).await;
         times.push(begun.elapsed());
         assert_eq!(
             found.unwrap().unwrap().1.len(),

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use read_model::projections::conversations::lease;
 use read_model::projections::conversations::{Batch, Item, apply};
-use read_model::{Direction, EventRow, conversation_with_events};
+use read_model::{Direction, EventRow, conversation, events};
 use tokio::runtime::Runtime;
 
 use crate::fixture::{Author, Projection, access, message, take};
@@ -60,18 +60,16 @@ fn items(steps: &[Step]) -> (Vec<Author>, Vec<Item>) {
     (authors, items)
 }
 
-type Rows = Vec<Option<(Conversation, Vec<EventRow>)>>;
+type Rows = Vec<(Option<Conversation>, Vec<EventRow>)>;
 
 async fn rows(projection: &Projection, authors: &[Author]) -> Rows {
     let mut rows = Vec::new();
     for author in authors {
         let query = all(Direction::Forward);
         let id = &author.key.conversation;
-        rows.push(
-            conversation_with_events(&projection.model, &access("acme"), id, &query)
-                .await
-                .unwrap(),
-        );
+        let (model, access) = (&projection.model, access("acme"));
+        let events = events(model, &access, id, &query).await.unwrap();
+        rows.push((conversation(model, &access, id).await.unwrap(), events));
     }
     rows
 }

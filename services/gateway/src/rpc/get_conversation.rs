@@ -43,8 +43,8 @@ async fn folded(
         }
     }
     let conversation = match change {
-        Some(change) => change.apply(base.row),
-        None => base.row,
+        Some(change) => change.apply(base.conversation),
+        None => base.conversation,
     };
     conversation.ok_or_else(|| {
         problem::of_contradiction(format!(
