@@ -86,7 +86,10 @@ fn rows_of(round: &Round, comparison: &Comparison) -> Vec<[String; 5]> {
         .base
         .as_ref()
         .map(|measure| row(comparison.base, measure));
+    let beside = comparison.beside.zip(round.beside.as_ref());
+    let beside = beside.map(|(name, measure)| row(name, measure));
     base.into_iter()
+        .chain(beside)
         .chain([row(comparison.system, &round.system)])
         .collect()
 }
@@ -134,9 +137,11 @@ mod tests {
                 load: "256 in flight".to_owned(),
                 unit: "commits",
                 base: "raw publishes",
+                beside: Some("postgres insert"),
                 system: "hansard",
                 rounds: vec![Round {
                     base: Some(measure(13_000.4)),
+                    beside: Some(measure(8_500.0)),
                     system: measure(9_000.0),
                 }],
                 verdicts: vec![

@@ -33,7 +33,9 @@ pub struct Comparison {
     pub unit: &'static str,
     /// What the base is.
     pub base: &'static str,
-    /// What is judged by it.
+    /// What else it is compared with, in the same turns.
+    pub beside: Option<&'static str>,
+    /// What is judged by them.
     pub system: &'static str,
     /// The turns.
     pub rounds: Vec<Round>,
@@ -48,6 +50,8 @@ pub struct Comparison {
 pub struct Round {
     /// The floor, or whatever the system is compared with; absent when it cannot be reached.
     pub base: Option<Measure>,
+    /// What else the system is compared with.
+    pub beside: Option<Measure>,
     /// The system.
     pub system: Measure,
 }

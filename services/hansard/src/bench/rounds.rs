@@ -14,6 +14,7 @@ pub(super) async fn alternate(
         let base = Some(base().await?);
         turns.push(Round {
             base,
+            beside: None,
             system: system().await?,
         });
     }
@@ -29,6 +30,7 @@ pub(super) async fn alone(
     for _ in 0..rounds {
         turns.push(Round {
             base: None,
+            beside: None,
             system: system().await?,
         });
     }

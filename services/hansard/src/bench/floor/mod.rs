@@ -3,12 +3,14 @@
 //! The one exception to the rule that only `event-log` knows NATS and only `read-model` knows Postgres: a floor that
 //! went through them would measure them.
 
+mod append;
 mod columns;
 mod nats;
 mod postgres;
 
 use event_log::Record;
 
+pub use append::{Committed, Inserts};
 pub use nats::Publisher;
 pub use postgres::{ROWS_PER_INSERT, Rows, Span};
 
@@ -23,6 +25,7 @@ pub struct Floors {
     pub publisher: Publisher,
     /// Bare statements.
     pub rows: Rows,
+    database_url: String,
 }
 
 impl Floors {
@@ -39,7 +42,16 @@ impl Floors {
             publisher: Publisher::connect(&servers.record.nats_url, record.partitions(), writers)
                 .await?,
             rows: Rows::connect(&servers.database_url, readers).await?,
+            database_url: servers.database_url.clone(),
             record,
         })
+    }
+
+    /// Commits to Postgres alone, for so many workers with so many conversations each.
+    ///
+    /// # Errors
+    /// As [`Inserts::prepare`].
+    pub async fn inserts(&self, workers: usize, per_worker: usize) -> anyhow::Result<Inserts> {
+        Inserts::prepare(&self.database_url, workers, per_worker).await
     }
 }

@@ -81,6 +81,19 @@ impl Rows {
         Ok(row.try_get(0)?)
     }
 
+    /// The newest event of a conversation, encoded.
+    ///
+    /// # Errors
+    /// It has none.
+    pub async fn newest_event(&self, conversation: &str) -> anyhow::Result<Vec<u8>> {
+        let sql = "SELECT body FROM conversations_v1.event WHERE conversation_id = $1 ORDER BY version DESC LIMIT 1";
+        let row = sqlx::query(sql)
+            .bind(conversation)
+            .fetch_one(&self.pool)
+            .await?;
+        Ok(row.try_get(0)?)
+    }
+
     /// Selects the rows of contexts, one after the other by turns.
     ///
     /// # Errors

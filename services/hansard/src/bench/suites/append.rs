@@ -9,11 +9,11 @@ use domain::{ConversationId, ConversationKey, TenantId};
 use wire::proto::write::v1::AppendEventsRequest;
 use wire::proto::write::v1::append_stream_request::Command;
 
-use crate::bench::floor::Floors;
+use crate::bench::floor::{Committed, Floors, Inserts};
 use crate::bench::latency::Measure;
 use crate::bench::pace::{Closed, closed_loop};
-use crate::bench::report::{Comparison, Threshold, Verdict};
-use crate::bench::rounds::{alone, alternate, median_ratio};
+use crate::bench::report::{Comparison, Round, Threshold, Verdict};
+use crate::bench::rounds::{alone, alternate, median, median_ratio};
 use crate::bench::setup::{self, Fill};
 use crate::bench::target::Target;
 use crate::bench::watch::caught_up;
@@ -23,6 +23,8 @@ use crate::client::{AppendStream, Failure, Service, Writer};
 pub(super) const STREAM_TITLE: &str = "acknowledged commits by streams";
 /// Of the raw publishes' throughput.
 const THROUGHPUT: Threshold = Threshold::AtLeast(0.65);
+/// Of the commits of Postgres alone.
+const OF_INSERTS: Threshold = Threshold::AtLeast(1.0);
 /// A projector that keeps up has this little left to do when the load ends.
 const KEEPS_UP_MS: Threshold = Threshold::AtMost(1_000.0);
 /// Commits that are made first, so that heads are as large as they get.
@@ -60,18 +62,26 @@ impl Door for AppendStream {
     }
 }
 
+/// What commits to Postgres alone are called in the report.
+const INSERTS: &str = "postgres insert";
+
 pub(super) async fn unary(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
-    measure::<Writer>(
-        "unary",
-        super::title(crate::bench::Suite::Unary),
-        plan,
-        target,
-    )
-    .await
+    let load = Load::<Writer>::prepare("unary", plan, target).await?;
+    let inserts = match &target.floors {
+        Some(floors) => Some(floors.inserts(plan.in_flight, load.per_worker).await?),
+        None => None,
+    };
+    let measured = measure(&load, inserts.as_ref()).await;
+    if let Some(inserts) = inserts {
+        inserts.remove_tables().await?;
+    }
+    let title = super::title(crate::bench::Suite::Unary).to_owned();
+    Ok(Comparison { title, ..measured? })
 }
 
 pub(super) async fn stream(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
-    measure::<AppendStream>("stream", STREAM_TITLE, plan, target).await
+    let load = Load::<AppendStream>::prepare("stream", plan, target).await?;
+    measure(&load, None).await
 }
 
 /// What streams reach, without a floor beside them.
@@ -81,61 +91,82 @@ pub(super) async fn stream_alone(plan: &Plan, target: &Target) -> anyhow::Result
 }
 
 async fn measure<D: Door>(
-    name: &'static str,
-    title: &str,
-    plan: &Plan,
-    target: &Target,
+    load: &Load<'_, D>,
+    inserts: Option<&Inserts>,
 ) -> anyhow::Result<Comparison> {
-    let load = Load::<D>::prepare(name, plan, target).await?;
     let mut catching_up = Duration::ZERO;
-    let rounds = match &target.floors {
-        None => alone(plan.rounds, || load.turn()).await?,
+    let rounds = match &load.target.floors {
+        None => alone(load.plan.rounds, || load.turn()).await?,
         Some(floors) => {
-            let payload = load.recorded(floors).await?;
             floors.publisher.make_streams().await?;
-            let base = || {
-                floors
-                    .publisher
-                    .publish(load.closed, load.per_worker, payload.clone())
-            };
-            let rounds = alternate(plan.rounds, base, async || {
-                let measure = load.turn().await?;
-                catching_up = catching_up.max(caught_up(floors).await?);
-                Ok(measure)
-            })
-            .await;
+            let rounds = against(load, floors, inserts, &mut catching_up).await;
             floors.publisher.remove_streams().await;
             rounds?
         }
     };
-    let ratio = median_ratio(&rounds, |measure| measure.per_second);
-    let mut verdicts = Vec::new();
-    if let Some(ratio) = ratio {
-        verdicts.push(Verdict::of("throughput, of the floor", ratio, THROUGHPUT));
-        let behind_ms = catching_up.as_secs_f64() * 1_000.0;
-        verdicts.push(Verdict::of(
+    Ok(Comparison {
+        title: STREAM_TITLE.to_owned(),
+        load: load.in_words(),
+        unit: "commits",
+        base: "raw publishes",
+        beside: inserts.map(|_| INSERTS),
+        system: "hansard",
+        verdicts: verdicts(&rounds, catching_up),
+        rounds,
+        notes: Vec::new(),
+    })
+}
+
+/// Takes turns with the floors; `catching_up` becomes the longest time that the rows took to hold a turn's commits.
+async fn against<D: Door>(
+    load: &Load<'_, D>,
+    floors: &Floors,
+    inserts: Option<&Inserts>,
+    catching_up: &mut Duration,
+) -> anyhow::Result<Vec<Round>> {
+    let payload = load.recorded(floors).await?;
+    let committed = load.committed(floors).await?;
+    let mut besides = Vec::new();
+    let base = async || {
+        if let Some(inserts) = inserts {
+            besides.push(inserts.commit(load.closed, committed.clone()).await?);
+        }
+        let publisher = &floors.publisher;
+        publisher
+            .publish(load.closed, load.per_worker, payload.clone())
+            .await
+    };
+    let mut rounds = alternate(load.plan.rounds, base, async || {
+        let measure = load.turn().await?;
+        *catching_up = caught_up(floors).await?.max(*catching_up);
+        Ok(measure)
+    })
+    .await?;
+    for (round, beside) in rounds.iter_mut().zip(besides) {
+        round.beside = Some(beside);
+    }
+    Ok(rounds)
+}
+
+fn verdicts(rounds: &[Round], catching_up: Duration) -> Vec<Verdict> {
+    let Some(ratio) = median_ratio(rounds, |measure| measure.per_second) else {
+        return Vec::new();
+    };
+    let of_inserts = rounds
+        .iter()
+        .filter_map(|round| Some(round.system.per_second / round.beside?.per_second));
+    let of_inserts = median(of_inserts.collect());
+    let behind_ms = catching_up.as_secs_f64() * 1_000.0;
+    let verdicts = [
+        Some(Verdict::of("throughput, of the floor", ratio, THROUGHPUT)),
+        of_inserts.map(|ratio| Verdict::of("throughput, of Postgres's", ratio, OF_INSERTS)),
+        Some(Verdict::of(
             "ms until the rows held it all",
             behind_ms,
             KEEPS_UP_MS,
-        ));
-    }
-    Ok(Comparison {
-        title: title.to_owned(),
-        load: format!(
-            "{} in flight over {} connections, {} events of {} bytes a commit, {} conversations",
-            plan.in_flight,
-            plan.writers,
-            plan.events_per_commit,
-            plan.event_bytes,
-            load.conversations.len(),
-        ),
-        unit: "commits",
-        base: "raw publishes",
-        system: "hansard",
-        rounds,
-        verdicts,
-        notes: Vec::new(),
-    })
+        )),
+    ];
+    verdicts.into_iter().flatten().collect()
 }
 
 /// What one kind of load needs.
@@ -181,6 +212,18 @@ impl<'a, D: Door> Load<'a, D> {
         })
     }
 
+    fn in_words(&self) -> String {
+        let plan = self.plan;
+        format!(
+            "{} in flight over {} connections, {} events of {} bytes a commit, {} conversations",
+            plan.in_flight,
+            plan.writers,
+            plan.events_per_commit,
+            plan.event_bytes,
+            self.conversations.len(),
+        )
+    }
+
     /// A worker has conversations of its own: no two appends meet.
     async fn turn(&self) -> anyhow::Result<Measure> {
         let (doors, conversations) = (Arc::clone(&self.doors), Arc::clone(&self.conversations));
@@ -202,6 +245,15 @@ impl<'a, D: Door> Load<'a, D> {
             }
         })
         .await
+    }
+
+    /// The events of a commit as Postgres alone gets them, once the rows hold what [`Load::recorded`] made.
+    async fn committed(&self, floors: &Floors) -> anyhow::Result<Committed> {
+        let conversation = self.conversations.first().context("no conversation")?;
+        Ok(Committed {
+            events: i64::try_from(self.plan.events_per_commit)?,
+            body: floors.rows.newest_event(conversation).await?,
+        })
     }
 
     /// A message of the record as this load makes it: what the floor publishes.

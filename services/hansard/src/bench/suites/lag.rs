@@ -67,6 +67,7 @@ pub(super) async fn measure(
         ),
         unit: "commits",
         base: "",
+        beside: None,
         system: "projector",
         rounds,
         verdicts: verdicts.into_iter().collect(),

@@ -77,6 +77,7 @@ fn comparison(title: &str, load: String, unit: &'static str, rounds: Vec<Round>)
         load,
         unit,
         base: "10 messages",
+        beside: None,
         system: "10,000 messages",
         rounds,
         verdicts: verdicts.into_iter().collect(),

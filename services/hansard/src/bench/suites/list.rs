@@ -53,6 +53,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
         ),
         unit: "pages",
         base: "short list",
+        beside: None,
         system: "long list",
         rounds,
         verdicts: verdicts.into_iter().collect(),

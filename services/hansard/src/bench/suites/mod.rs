@@ -34,7 +34,7 @@ pub(super) async fn run(
     let comparisons = match suite {
         Suite::Unary => vec![append::unary(plan, target).await?],
         Suite::Stream => vec![append::stream(plan, target).await?],
-        Suite::Projection => vec![projection::measure(plan, target).await?],
+        Suite::Projection => projection::measure(plan, target).await?,
         Suite::Lag => vec![lag::measure(plan, target, report).await?],
         Suite::Context => vec![context::measure(plan, target).await?],
         Suite::Length => length::measure(plan, target).await?,

@@ -25,45 +25,86 @@ use crate::progress::grouped;
 
 /// Of the bare insert's rows a second.
 const THROUGHPUT: Threshold = Threshold::AtLeast(0.6);
-/// Events of a commit of the backlog.
-const EVENTS_PER_COMMIT: usize = 100;
-/// Conversations of the backlog, each with one commit on its way.
-const CONVERSATIONS: usize = 256;
+/// Commits of a backlog that are on their way at once, each to a conversation of its own.
+const IN_FLIGHT: usize = 256;
+
+/// What a backlog is made of.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    name: &'static str,
+    title: &'static str,
+    /// Events of each commit.
+    events_per_commit: usize,
+    /// Conversations by turns: each row of one is written once for each batch that has commits of it.
+    conversations: usize,
+}
+
+/// Much in a few conversations, as an import leaves it.
+const DENSE: Shape = Shape {
+    name: "dense",
+    title: "projection of a backlog of large commits",
+    events_per_commit: 100,
+    conversations: 256,
+};
+/// A little in each of many conversations, as people leave it.
+const SPARSE: Shape = Shape {
+    name: "sparse",
+    title: "projection of a backlog of single events",
+    events_per_commit: 1,
+    conversations: 4_096,
+};
 /// How often the backlog's size is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// How long the backlog may take to grow.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
+pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>> {
+    Ok(vec![
+        measure_one(plan, target, DENSE).await?,
+        measure_one(plan, target, SPARSE).await?,
+    ])
+}
+
+async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Result<Comparison> {
     let floors = target
         .floors
         .as_ref()
         .context("to see rows, give --nats-url and --database-url")?;
     let fill = Fill {
-        name: "backlog",
-        conversations: CONVERSATIONS,
-        messages: EVENTS_PER_COMMIT,
+        name: shape.name,
+        conversations: shape.conversations,
+        messages: shape.events_per_commit,
         event_bytes: plan.event_bytes,
     };
     let conversations = setup::conversations(target, fill).await?;
     caught_up(floors).await?;
     let base = || floors.rows.insert(plan.duration);
-    let system = || drain(plan, target, floors, Arc::clone(&conversations));
+    let backlog = Backlog {
+        plan,
+        target,
+        floors,
+        shape,
+        conversations,
+    };
+    let system = || backlog.drain();
     let rounds = alternate(plan.rounds, base, system).await?;
     let ratio = median_ratio(&rounds, |measure| measure.per_second);
     let verdicts =
         ratio.map(|ratio| Verdict::of("rows a second, of the bare insert", ratio, THROUGHPUT));
     Ok(Comparison {
-        title: "projection of a backlog".to_owned(),
+        title: shape.title.to_owned(),
         load: format!(
-            "a backlog of {} events of {} bytes, {EVENTS_PER_COMMIT} a commit; the insert takes \
-             {} rows at a time in one connection",
+            "a backlog of {} events of {} bytes, {} a commit, {} conversations; the insert takes {} \
+             event rows at a time in one connection, and nothing else",
             grouped(u64::try_from(plan.backlog_events)?),
             plan.event_bytes,
+            shape.events_per_commit,
+            shape.conversations,
             crate::bench::floor::ROWS_PER_INSERT,
         ),
         unit: "rows",
         base: "bare insert",
+        beside: None,
         system: "projector",
         rounds,
         verdicts: verdicts.into_iter().collect(),
@@ -71,88 +112,88 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     })
 }
 
-/// Makes a backlog, ends the load, and waits until the rest is projected.
-async fn drain(
-    plan: &Plan,
-    target: &Target,
-    floors: &Floors,
+/// A backlog that is made and projected again and again.
+struct Backlog<'a> {
+    plan: &'a Plan,
+    target: &'a Target,
+    floors: &'a Floors,
+    shape: Shape,
     conversations: Arc<[String]>,
-) -> anyhow::Result<Measure> {
-    if let Some(projector) = &target.projector {
-        projector.lock().await.stop().await;
-    }
-    grow(plan, target, floors, &conversations).await?;
-    let ends = ends(floors).await?;
-    let mut commits = commits_behind(floors, &ends).await?;
-    if let Some(projector) = &target.projector {
-        projector.lock().await.start_again()?;
-        // Its start is not its speed.
-        let all = commits;
-        until(
-            "the projector did not begin",
-            (LOOK_INTERVAL, PATIENCE),
-            async || {
-                commits = commits_behind(floors, &ends).await?;
-                Ok(commits < all)
-            },
-        )
-        .await?;
-    }
-    let took = caught_up_to(floors, &ends).await?;
-    let events = commits * u64::try_from(EVENTS_PER_COMMIT)?;
-    Ok(Measure {
-        per_second: real(events) / took.as_secs_f64(),
-        latency: Latency::default(),
-    })
 }
 
-/// Loads until the backlog is as large as planned.
-async fn grow(
-    plan: &Plan,
-    target: &Target,
-    floors: &Floors,
-    conversations: &[String],
-) -> anyhow::Result<()> {
-    let enough = u64::try_from(plan.backlog_events / EVENTS_PER_COMMIT)?.max(1);
-    let over = AtomicBool::new(false);
-    let watch = async {
-        let grown = until(
-            "the backlog did not grow, the projector being as fast as the load,",
-            (LOOK_INTERVAL, PATIENCE),
-            async || Ok(commits_behind(floors, &ends(floors).await?).await? >= enough),
-        )
-        .await;
-        over.store(true, Ordering::Relaxed);
-        grown
-    };
-    let (grown, loaded) = tokio::join!(watch, load(plan, target, conversations, &over));
-    grown?;
-    loaded
-}
-
-async fn load(
-    plan: &Plan,
-    target: &Target,
-    conversations: &[String],
-    over: &AtomicBool,
-) -> anyhow::Result<()> {
-    let writer = target.writers.first().context("no writer")?;
-    let stream = AppendStream::to(writer, CONVERSATIONS);
-    let template = setup::append(
-        target,
-        "",
-        setup::messages(EVENTS_PER_COMMIT, plan.event_bytes),
-    );
-    let appends = conversations.iter().map(|conversation| {
-        let (stream, template) = (stream.clone(), template.clone());
-        async move {
-            while !over.load(Ordering::Relaxed) {
-                let command = Command::AppendEvents(setup::again(&template, conversation));
-                retrying(|| stream.send(command.clone())).await?;
-            }
-            anyhow::Ok(())
+impl Backlog<'_> {
+    /// Makes a backlog, ends the load, and waits until the rest is projected.
+    async fn drain(&self) -> anyhow::Result<Measure> {
+        let floors = self.floors;
+        if let Some(projector) = &self.target.projector {
+            projector.lock().await.stop().await;
         }
-    });
-    try_join_all(appends).await?;
-    Ok(())
+        self.grow().await?;
+        let ends = ends(floors).await?;
+        let mut commits = commits_behind(floors, &ends).await?;
+        if let Some(projector) = &self.target.projector {
+            projector.lock().await.start_again()?;
+            // Its start is not its speed.
+            let all = commits;
+            until(
+                "the projector did not begin",
+                (LOOK_INTERVAL, PATIENCE),
+                async || {
+                    commits = commits_behind(floors, &ends).await?;
+                    Ok(commits < all)
+                },
+            )
+            .await?;
+        }
+        let took = caught_up_to(floors, &ends).await?;
+        let events = commits * u64::try_from(self.shape.events_per_commit)?;
+        Ok(Measure {
+            per_second: real(events) / took.as_secs_f64(),
+            latency: Latency::default(),
+        })
+    }
+
+    /// Loads until the backlog is as large as planned.
+    async fn grow(&self) -> anyhow::Result<()> {
+        let floors = self.floors;
+        let enough = self.plan.backlog_events / self.shape.events_per_commit;
+        let enough = u64::try_from(enough)?.max(1);
+        let over = AtomicBool::new(false);
+        let watch = async {
+            let grown = until(
+                "the backlog did not grow, the projector being as fast as the load,",
+                (LOOK_INTERVAL, PATIENCE),
+                async || Ok(commits_behind(floors, &ends(floors).await?).await? >= enough),
+            )
+            .await;
+            over.store(true, Ordering::Relaxed);
+            grown
+        };
+        let (grown, loaded) = tokio::join!(watch, self.load(&over));
+        grown?;
+        loaded
+    }
+
+    async fn load(&self, over: &AtomicBool) -> anyhow::Result<()> {
+        let writer = self.target.writers.first().context("no writer")?;
+        let stream = AppendStream::to(writer, IN_FLIGHT);
+        let messages = setup::messages(self.shape.events_per_commit, self.plan.event_bytes);
+        let template = setup::append(self.target, "", messages);
+        let share = self.conversations.len().div_ceil(IN_FLIGHT).max(1);
+        let appends = self.conversations.chunks(share).map(|conversations| {
+            let (stream, template) = (stream.clone(), template.clone());
+            async move {
+                for conversation in conversations.iter().cycle() {
+                    if over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let command = Command::AppendEvents(setup::again(&template, conversation));
+                    retrying(|| stream.send(command.clone())).await?;
+                }
+                anyhow::Ok(())
+            }
+        });
+        try_join_all(appends).await?;
+        Ok(())
+    }
 }
