@@ -67,6 +67,16 @@ pub fn note(text: &str) -> proto::Event {
     }))
 }
 
+/// A summary of what happened up to and with a version.
+#[must_use]
+pub fn summary(through_version: u64, text: impl Into<String>) -> proto::Event {
+    event(Fact::HistorySummarised(proto::HistorySummarised {
+        through_version,
+        text: text.into(),
+        ..proto::HistorySummarised::default()
+    }))
+}
+
 /// An error.
 #[must_use]
 pub fn error(message: &str) -> proto::Event {

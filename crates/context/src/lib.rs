@@ -3,13 +3,17 @@
 //! Events come in as the domain keeps them, newest first; [`unit::Unit`]s go out, oldest first. A format of the
 //! `formats` crate turns them into what a model is sent. One file a stage.
 
+mod json_string;
+pub mod models;
+pub mod plan;
 pub mod policy;
 pub mod stages;
 pub mod transcript;
 pub mod unit;
 
+pub use plan::{Account, Assembled, Epoch, Plan, PlanError, Settings};
 pub use policy::{Policy, PolicyDigest};
-pub use stages::select::{MessageCount, Reach, Selected, Selection, select};
+pub use stages::select::{Extent, MessageCount, Reach, Selected, Selection, select};
 pub use transcript::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
 pub use unit::{Call, CallResult, Unit};
 

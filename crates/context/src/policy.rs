@@ -193,6 +193,7 @@ impl Policy {
     /// Each mistake, with its field.
     pub fn parse(json: &str) -> Result<Self, Vec<Mistake>> {
         check::bytes(json)?;
+        check::objects(json)?;
         let policy: Self = serde_json::from_str(json).map_err(|error| vec![Mistake::of(&error)])?;
         let mistakes = check::mistakes(&policy);
         if mistakes.is_empty() {
@@ -206,6 +207,17 @@ impl Policy {
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Whether a context under it may tell of the client.
+    #[must_use]
+    pub fn tells_of_client(&self) -> bool {
+        let templates = [&self.instructions, &self.inject.template];
+        let has_template = templates
+            .into_iter()
+            .flatten()
+            .any(|text| text.contains('{'));
+        has_template || !self.inject.fields.is_empty()
     }
 
     /// Its digest.

@@ -1,7 +1,7 @@
 //! Atomic units: what is kept or left out whole.
 
 use domain::event::{MessageAppended, Role, ToolCalled, ToolReturned};
-use domain::{CallId, Version};
+use domain::{CallId, EventTokens, Version};
 
 /// A turn with the results of all its calls: kept or left out whole (the head of the provider rules).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub struct Unit {
     pub version: Version,
     /// What is said. None when the assistant only calls tools.
     pub message: Option<MessageAppended>,
+    /// What the message weighs; nothing without one.
+    pub tokens: EventTokens,
     /// The calls of the turn, in order; only an assistant's turn has any.
     pub calls: Vec<Call>,
 }
@@ -21,6 +23,8 @@ pub struct Call {
     pub version: Version,
     /// The call.
     pub called: ToolCalled,
+    /// What it weighs.
+    pub tokens: EventTokens,
     /// Its result; none while it waits.
     pub result: Option<CallResult>,
 }
@@ -32,6 +36,8 @@ pub struct CallResult {
     pub version: Version,
     /// The result.
     pub returned: ToolReturned,
+    /// What it weighs.
+    pub tokens: EventTokens,
 }
 
 impl Unit {
@@ -47,6 +53,16 @@ impl Unit {
     #[must_use]
     pub fn messages(&self) -> usize {
         1 + results(&self.calls)
+    }
+
+    /// The tokens of all events before its first.
+    #[must_use]
+    pub fn begins_at(&self) -> u64 {
+        let first = match (&self.message, self.calls.first()) {
+            (None, Some(call)) => call.tokens,
+            _ => self.tokens,
+        };
+        first.before()
     }
 
     /// The calls that still wait for a result, in order.

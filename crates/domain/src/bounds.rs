@@ -14,7 +14,9 @@ pub const CLIENT_TEXT_BYTES_MAX: usize = 4_096;
 pub const METADATA_BYTES_MAX: usize = 64 * 1_024;
 /// Most events of one commit.
 pub const EVENTS_PER_COMMIT_MAX: usize = 500;
-/// Most bytes of one event, as encoded.
+/// Most bytes of a summary's text.
+pub const SUMMARY_BYTES_MAX: usize = 256 * 1_024;
+/// Most bytes of one event, as encoded without what the writer counted.
 pub const EVENT_BYTES_MAX: usize = 512 * 1_024;
 /// Most parts of one message or tool result.
 pub const PARTS_MAX: usize = 1_000;

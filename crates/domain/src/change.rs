@@ -132,7 +132,8 @@ impl Change {
                 | Fact::ErrorOccurred(_)
                 | Fact::ConversationArchived
                 | Fact::ConversationRestored
-                | Fact::ConversationErased => {}
+                | Fact::ConversationErased
+                | Fact::HistorySummarised(_) => {}
             }
         }
     }

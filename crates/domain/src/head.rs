@@ -23,6 +23,8 @@ pub struct Head {
     pub agent: AgentId,
     /// The calls that wait for a result, oldest first; at most [`crate::bounds::OPEN_CALLS_MAX`].
     pub open_calls: Vec<OpenCall>,
+    /// The latest summary; none once erased.
+    pub latest_summary: Option<SummaryPlace>,
     /// The generation under way.
     pub active_run: Option<RunId>,
     /// The provider's id of the conversation.
@@ -52,6 +54,15 @@ pub struct OpenCall {
     pub version: Version,
 }
 
+/// Where a summary stands, and how far it reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SummaryPlace {
+    /// The version of the summary.
+    pub version: Version,
+    /// The last version that it stands for.
+    pub through: Version,
+}
+
 /// Sums over a conversation's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Totals {
@@ -65,6 +76,8 @@ pub struct Totals {
     pub output_tokens: u64,
     /// Tokens that models read from a cache.
     pub cached_tokens: u64,
+    /// Tokens of its messages, calls and results, as the writer counted them: a context of them all needs no more.
+    pub context_tokens: u64,
 }
 
 /// A commit that a retry can be answered from.
@@ -160,6 +173,7 @@ impl Head {
             owner: Some(created.owner.clone()),
             agent: created.agent.clone(),
             open_calls: Vec::new(),
+            latest_summary: None,
             active_run: None,
             provider_conversation_id: created.provider_conversation_id.clone(),
             last_response_id: None,
@@ -172,21 +186,9 @@ impl Head {
     }
 
     fn apply(&mut self, event: &Event) {
+        self.totals.add(event);
         match &event.fact {
             Fact::MessageAppended(message) => {
-                self.totals.messages += 1;
-                if let Some(usage) = &message.usage {
-                    self.totals.input_tokens =
-                        self.totals.input_tokens.saturating_add(usage.input_tokens);
-                    self.totals.output_tokens = self
-                        .totals
-                        .output_tokens
-                        .saturating_add(usage.output_tokens);
-                    self.totals.cached_tokens = self
-                        .totals
-                        .cached_tokens
-                        .saturating_add(usage.cached_tokens);
-                }
                 if message.role == Role::Assistant && message.provider_response_id.is_some() {
                     self.last_response_id
                         .clone_from(&message.provider_response_id);
@@ -214,6 +216,12 @@ impl Head {
             Fact::ConversationArchived => self.status = Status::Archived,
             Fact::ConversationRestored => self.status = Status::Active,
             Fact::ConversationErased => self.erase(),
+            Fact::HistorySummarised(summary) => {
+                self.latest_summary = Some(SummaryPlace {
+                    version: self.version,
+                    through: summary.through,
+                });
+            }
             Fact::SystemNoted(_) | Fact::ErrorOccurred(_) | Fact::ConversationCreated(_) => {}
         }
     }
@@ -223,6 +231,7 @@ impl Head {
         self.status = Status::Erased;
         self.owner = None;
         self.open_calls.clear();
+        self.latest_summary = None;
         self.active_run = None;
         self.provider_conversation_id = None;
         self.last_response_id = None;
@@ -240,6 +249,20 @@ impl Head {
             sequence: None,
             recorded_at: commit.recorded_at,
         });
+    }
+}
+
+impl Totals {
+    fn add(&mut self, event: &Event) {
+        self.context_tokens = self.context_tokens.saturating_add(event.context_tokens());
+        let Fact::MessageAppended(message) = &event.fact else {
+            return;
+        };
+        self.messages += 1;
+        let usage = message.usage.unwrap_or_default();
+        self.input_tokens = self.input_tokens.saturating_add(usage.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(usage.cached_tokens);
     }
 }
 

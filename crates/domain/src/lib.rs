@@ -26,8 +26,8 @@ pub use command::{Action, Command, Decision, Expectation, NewEvent, Rejection, d
 pub use commit::{Actor, Commit, RequestDigest};
 pub use content::{MediaSource, Part};
 pub use conversation::{ClientContext, Conversation, Owner, Status};
-pub use event::{Event, EventKind, Fact, RecordedEvent};
-pub use head::{CommitFacts, Head, OpenCall, RecentCommit, Totals};
+pub use event::{Event, EventKind, EventTokens, Fact, RecordedEvent};
+pub use head::{CommitFacts, Head, OpenCall, RecentCommit, SummaryPlace, Totals};
 pub use id::{
     AgentId, CallId, CommitId, ConversationId, ConversationKey, EventId, Label, RunId, SessionId,
     TenantId, ToolName, UserId,

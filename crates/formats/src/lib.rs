@@ -4,11 +4,18 @@
 //! by the rules of its provider, and reads a provider's replies (whole and streamed) and histories back as facts. What a
 //! form cannot carry is told as a [`Loss`], never dropped in silence.
 
+pub mod anthropic;
 pub mod canonical;
+mod chat;
 pub mod format;
+pub mod gemini;
 pub mod loss;
 pub mod names;
+pub mod ollama;
+pub mod openai_chat;
+pub mod openai_responses;
 pub mod options;
+pub mod registry;
 pub mod rendered;
 pub mod reply;
 
@@ -16,5 +23,6 @@ pub use format::Format;
 pub use loss::{Became, Loss, Lost};
 pub use names::Names;
 pub use options::{InstructionsRole, RenderOptions, Thoughts};
+pub use registry::{parse_history, parse_reply, render};
 pub use rendered::Rendered;
 pub use reply::{Delta, ParseError, Reply};

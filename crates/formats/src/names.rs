@@ -82,7 +82,8 @@ impl Names {
                 | Fact::ConversationUpdated(_)
                 | Fact::ConversationArchived
                 | Fact::ConversationRestored
-                | Fact::ConversationErased => continue,
+                | Fact::ConversationErased
+                | Fact::HistorySummarised(_) => continue,
             };
             if let Some(recorded) = self.calls.get(call_id.as_str())
                 && let Ok(recorded) = domain::CallId::parse(recorded)

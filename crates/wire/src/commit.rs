@@ -17,8 +17,8 @@ use crate::{event, time};
 pub const COMPRESSED_FROM_BYTES: usize = 1_024;
 /// Zstandard's level: its default, which costs tens of microseconds for a usual commit.
 const ZSTD_LEVEL: i32 = 3;
-/// Most bytes that a body may unpack to: 500 events of 512 KiB and their framing.
-const BODY_BYTES_MAX: usize = EVENTS_PER_COMMIT_MAX * (EVENT_BYTES_MAX + 16);
+/// Most bytes that a body may unpack to: 500 events of 512 KiB, what the writer counted of each, and their framing.
+const BODY_BYTES_MAX: usize = EVENTS_PER_COMMIT_MAX * (EVENT_BYTES_MAX + 64);
 
 /// What the writer knows of a commit before it has a head.
 #[derive(Debug, Clone)]
@@ -188,12 +188,12 @@ pub fn decode_event(bytes: Bytes) -> Result<Event, CorruptCommit> {
 
 fn encode_events(events: &[Event]) -> Result<Vec<Bytes>, Violation> {
     let encode = |(index, event): (usize, &Event)| {
-        let bytes = event::to_proto(event).encode_to_vec();
-        if bytes.len() > EVENT_BYTES_MAX {
-            let description = format!(
-                "is {} bytes encoded, at most {EVENT_BYTES_MAX} are taken: split it",
-                bytes.len()
-            );
+        let event = event::to_proto(event);
+        let bytes = event.encode_to_vec();
+        let given = bytes.len() - counts_len(&event);
+        if given > EVENT_BYTES_MAX {
+            let description =
+                format!("is {given} bytes encoded, at most {EVENT_BYTES_MAX} are taken: split it");
             return Err(Violation::new(ViolationReason::EventTooLarge, description)
                 .at(index)
                 .within("events"));
@@ -201,6 +201,16 @@ fn encode_events(events: &[Event]) -> Result<Vec<Bytes>, Violation> {
         Ok(Bytes::from(bytes))
     };
     events.iter().enumerate().map(encode).collect()
+}
+
+/// How many of an event's bytes are what the writer counted: the caller cannot make them fewer.
+fn counts_len(event: &proto::Event) -> usize {
+    let counts = proto::Event {
+        tokens: event.tokens,
+        tokens_through: event.tokens_through,
+        ..proto::Event::default()
+    };
+    counts.encoded_len()
 }
 
 fn pack(body: Vec<u8>) -> (proto::Codec, Bytes) {

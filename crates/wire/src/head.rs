@@ -2,7 +2,7 @@
 
 use domain::{
     AgentId, CallId, ChainHash, CommitId, Head, OpenCall, RecentCommit, RequestDigest, RunId,
-    Sequence, ToolName, Totals, Version, Violation, ViolationReason,
+    Sequence, SummaryPlace, ToolName, Totals, Version, Violation, ViolationReason,
 };
 use uuid::Uuid;
 
@@ -31,6 +31,7 @@ pub fn to_proto(head: &Head) -> proto::Head {
         recorded_at: Some(time::to_proto(head.recorded_at)),
         last_event_at: Some(time::to_proto(head.last_event_at)),
         recent: head.recent.iter().map(recent_to_proto).collect(),
+        latest_summary: head.latest_summary.map(summary_to_proto),
     }
 }
 
@@ -53,6 +54,7 @@ pub fn from_proto(head: proto::Head) -> Result<Head, Violation> {
             .into_iter()
             .map(open_call_from_proto)
             .collect::<Result<_, _>>()?,
+        latest_summary: head.latest_summary.map(summary_from_proto),
         active_run: match head.active_run_id.as_ref() {
             [] => None,
             bytes => Some(RunId(uuid(bytes, "active_run_id")?)),
@@ -90,6 +92,7 @@ pub fn totals_to_proto(totals: &Totals) -> proto::Totals {
         input_tokens: totals.input_tokens,
         output_tokens: totals.output_tokens,
         cached_tokens: totals.cached_tokens,
+        context_tokens: totals.context_tokens,
     }
 }
 
@@ -109,6 +112,21 @@ fn totals_from_proto(totals: proto::Totals) -> Totals {
         input_tokens: totals.input_tokens,
         output_tokens: totals.output_tokens,
         cached_tokens: totals.cached_tokens,
+        context_tokens: totals.context_tokens,
+    }
+}
+
+fn summary_to_proto(place: SummaryPlace) -> proto::SummaryPlace {
+    proto::SummaryPlace {
+        version: place.version.0,
+        through_version: place.through.0,
+    }
+}
+
+fn summary_from_proto(place: proto::SummaryPlace) -> SummaryPlace {
+    SummaryPlace {
+        version: Version(place.version),
+        through: Version(place.through_version),
     }
 }
 

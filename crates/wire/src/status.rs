@@ -48,6 +48,10 @@ pub enum Reason {
     ToolMismatch,
     /// More calls than may wait at once.
     TooManyOpenCalls,
+    /// A summary of what has not happened yet.
+    SummaryBeyondHistory,
+    /// A summary that reaches no further than an earlier one.
+    SummaryStale,
     /// The key was used for another request.
     IdempotencyKeyReused,
     /// Not a page token.
@@ -68,6 +72,10 @@ pub enum Reason {
     Draining,
     /// A bound on what is served at once.
     Overloaded,
+    /// The instructions, or the newest turn, do not fit the budget.
+    BudgetTooSmall,
+    /// A template of the context policy cannot be rendered.
+    TemplateFailed,
     /// What is kept cannot be read.
     DataCorrupt,
 }
@@ -93,6 +101,8 @@ impl Reason {
             Self::ToolCallAlreadyOpen => "TOOL_CALL_ALREADY_OPEN",
             Self::ToolMismatch => "TOOL_MISMATCH",
             Self::TooManyOpenCalls => "TOO_MANY_OPEN_CALLS",
+            Self::SummaryBeyondHistory => "SUMMARY_BEYOND_HISTORY",
+            Self::SummaryStale => "SUMMARY_STALE",
             Self::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
             Self::PageTokenInvalid => "PAGE_TOKEN_INVALID",
             Self::PageTokenOfOtherQuery => "PAGE_TOKEN_OF_OTHER_QUERY",
@@ -103,6 +113,8 @@ impl Reason {
             Self::ReadModelUnavailable => "READ_MODEL_UNAVAILABLE",
             Self::Draining => "DRAINING",
             Self::Overloaded => "OVERLOADED",
+            Self::BudgetTooSmall => "BUDGET_TOO_SMALL",
+            Self::TemplateFailed => "TEMPLATE_FAILED",
             Self::DataCorrupt => "DATA_CORRUPT",
         }
     }
@@ -129,7 +141,11 @@ impl Reason {
             | Self::ToolCallAlreadyOpen
             | Self::ToolMismatch
             | Self::TooManyOpenCalls
-            | Self::IdempotencyKeyReused => Code::FailedPrecondition,
+            | Self::SummaryBeyondHistory
+            | Self::SummaryStale
+            | Self::IdempotencyKeyReused
+            | Self::BudgetTooSmall
+            | Self::TemplateFailed => Code::FailedPrecondition,
             Self::PositionNotReached
             | Self::RecordUnavailable
             | Self::ReadModelUnavailable
@@ -183,6 +199,18 @@ impl Problem {
             fields: vec![problem],
             ..Self::new(reason, format!("{field} {description}"))
         }
+    }
+
+    /// The same with more fields that are wrong.
+    #[must_use]
+    pub fn and_violations(mut self, violations: impl IntoIterator<Item = Violation>) -> Self {
+        let more = violations.into_iter().map(|violation| FieldProblem {
+            field: violation.field,
+            reason: Reason::Field(violation.reason),
+            description: violation.description,
+        });
+        self.fields.extend(more);
+        self
     }
 
     /// Adds a pair to `google.rpc.ErrorInfo.metadata`; keys are `lower_snake_case`.

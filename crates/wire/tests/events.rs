@@ -5,13 +5,14 @@
 use bytes::Bytes;
 use domain::bounds::EVENT_BYTES_MAX;
 use domain::event::{
-    ConversationCreated, ConversationUpdated, ErrorOccurred, MessageAppended, Role, SystemNoted,
-    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationCreated, ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended,
+    Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{
     Actor, AgentId, CallId, ChainHash, ClientContext, CommitId, ConversationId, Event, EventId,
-    Fact, FieldChange, JsonText, Label, MediaSource, NewEvent, Owner, Part, RequestDigest,
-    Sequence, SessionId, TenantId, Timestamp, ToolName, UserId, Version, ViolationReason,
+    EventTokens, Fact, FieldChange, JsonText, Label, MediaSource, NewEvent, Owner, Part,
+    RequestDigest, Sequence, SessionId, TenantId, Timestamp, ToolName, UserId, Version,
+    ViolationReason,
 };
 use proptest::prelude::*;
 use prost::Message as _;
@@ -35,6 +36,7 @@ fn event(fact: Fact) -> Event {
         id: EventId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001)),
         occurred_at: Some(Timestamp(1_700_000_000_123_456_789)),
         metadata: Some(json("{\"k\":1.0}")),
+        tokens: EventTokens::default(),
         fact,
     }
 }
@@ -117,6 +119,15 @@ fn created() -> Fact {
     })
 }
 
+fn summarised(previous: Option<Version>) -> Fact {
+    Fact::HistorySummarised(HistorySummarised {
+        through: Version(300),
+        text: "They spoke.".to_owned(),
+        model: label("m-1"),
+        previous,
+    })
+}
+
 /// Each kind of fact, with every field set, and the bytes that it has been kept as since it was first written.
 fn every_fact() -> Vec<(&'static str, Fact)> {
     vec![
@@ -169,6 +180,8 @@ fn every_fact() -> Vec<(&'static str, Fact)> {
         ("conversation_archived", Fact::ConversationArchived),
         ("conversation_restored", Fact::ConversationRestored),
         ("conversation_erased", Fact::ConversationErased),
+        ("first_history_summarised", summarised(None)),
+        ("history_summarised", summarised(Some(Version(7)))),
     ]
 }
 
@@ -209,10 +222,15 @@ fn lifecycle_events_are_not_taken_from_callers() {
     for (name, fact) in every_fact() {
         let proto = wire::event::to_proto(&event(fact.clone()));
         let taken: Result<NewEvent, _> = wire::event::new_event_from_proto(proto);
-        if name.starts_with("conversation_") {
-            assert_eq!(taken.unwrap_err().field, "fact", "{name}");
-        } else {
-            assert_eq!(taken.unwrap().fact, fact, "{name}");
+        match name {
+            "history_summarised" => assert_eq!(
+                taken.unwrap_err().field,
+                "history_summarised.previous_version"
+            ),
+            _ if name.starts_with("conversation_") => {
+                assert_eq!(taken.unwrap_err().field, "fact", "{name}");
+            }
+            _ => assert_eq!(taken.unwrap().fact, fact, "{name}"),
         }
     }
 }
@@ -393,6 +411,7 @@ fn any_message() -> impl Strategy<Value = Event> {
             id: EventId(Uuid::from_u128(id)),
             occurred_at: Some(Timestamp(nanos)),
             metadata: None,
+            tokens: EventTokens::default(),
             fact: Fact::MessageAppended(MessageAppended {
                 role,
                 parts,

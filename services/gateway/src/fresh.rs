@@ -5,7 +5,7 @@
 //! The version of the read is that of the last commit, or of the row where that is ahead: a replica that answered for the
 //! record may lag. A position that the caller names is a fence, see [`crate::fence`].
 
-use domain::{AgentId, Conversation, ConversationKey, Position, Sequence, Status, Version};
+use domain::{AgentId, Conversation, ConversationKey, Head, Position, Sequence, Status, Version};
 use event_log::{StoredCommit, StoredMessage};
 use read_model::queries::{self, EventQuery};
 use read_model::{EventRow, ReadModelError, Standing};
@@ -143,14 +143,20 @@ impl Base {
         Some(Tail::new(key.clone(), after, ahead))
     }
 
-    /// A missing conversation, another agent's and an erased one look alike.
-    fn check_visible(&self, agent: &AgentId) -> Result<(), Problem> {
-        let head = match &self.ahead {
+    /// The head of the place where the read stands; none once the tail was taken.
+    #[must_use]
+    pub fn head(&self) -> Option<&Head> {
+        match &self.ahead {
             Some(ahead) => Some(&ahead.opened.commit.head),
             None => self.standing.as_ref().map(|row| &row.head),
-        };
-        let visible =
-            head.is_some_and(|head| head.status != Status::Erased && head.agent == *agent);
+        }
+    }
+
+    /// A missing conversation, another agent's and an erased one look alike.
+    fn check_visible(&self, agent: &AgentId) -> Result<(), Problem> {
+        let visible = self
+            .head()
+            .is_some_and(|head| head.status != Status::Erased && head.agent == *agent);
         if visible {
             Ok(())
         } else {

@@ -5,6 +5,7 @@
 //! the record's last commit at the same time, [`tail`] fetches what lies between, and an endpoint of [`rpc`] shapes the
 //! answer.
 
+pub mod assembly;
 pub mod config;
 pub mod fence;
 pub mod fresh;
@@ -13,6 +14,7 @@ pub mod metrics;
 pub mod page;
 pub mod page_token;
 pub mod patience;
+pub mod policies;
 pub mod problem;
 pub mod recent;
 pub mod render;
@@ -29,6 +31,7 @@ use std::time::Duration;
 use event_log::{Record, Registry};
 use read_model::ReadModel;
 
+use policies::Policies;
 use watcher::WatchRules;
 
 pub use config::GatewayConfig;
@@ -45,6 +48,8 @@ pub struct Parts {
     pub record: Record,
     /// Tenants, agents and tokens.
     pub registry: Registry,
+    /// Context policies that were used lately.
+    pub policies: Policies,
     /// The rows.
     pub read_model: ReadModel,
     /// The longest wait for a position to be reached.

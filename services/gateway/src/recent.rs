@@ -1,6 +1,7 @@
 //! The newest events of a conversation, over rows and tail: as many as are likely to do, then as many as may be needed.
 
 use context::Reach;
+use domain::head::SummaryPlace;
 use domain::{EventKind, Status, Version};
 use read_model::EventRow;
 use read_model::queries::{Direction, EventQuery};
@@ -18,6 +19,8 @@ pub struct Wanted {
     pub kinds: &'static [EventKind],
     /// How many are likely to do: the rows are asked for so many at first.
     pub likely: usize,
+    /// Nothing after this version; [`EventQuery::TO_THE_END`] for all.
+    pub to: Version,
     /// The most that can be needed.
     pub bounds: WindowBounds,
 }
@@ -31,6 +34,8 @@ pub struct Recent {
     pub place: Place,
     /// Where its rows stood: what is later came from the tail.
     pub row_place: Place,
+    /// Where the latest summary stands.
+    pub latest_summary: Option<SummaryPlace>,
     wanted: Wanted,
     rows_left: RowsLeft,
 }
@@ -51,16 +56,19 @@ impl Recent {
     /// As [`Base::read`].
     pub async fn read(gateway: &Gateway, target: &Target, wanted: Wanted) -> Result<Self, Problem> {
         let limit = wanted.likely.min(wanted.bounds.events_max);
-        let query = wanted.query(EventQuery::TO_THE_END, limit);
+        let query = wanted.query(wanted.to, limit);
         let mut base = Base::read(gateway, target, Some(&query)).await?;
         let mut recent = Self {
             window: Window::new(wanted.bounds),
             place: base.place,
             row_place: base.row_place(),
+            latest_summary: base.head().and_then(|head| head.latest_summary),
             wanted,
             rows_left: RowsLeft::None,
         };
-        recent.take_tail(gateway, target, &mut base).await?;
+        if wanted.to > recent.row_place.version {
+            recent.take_tail(gateway, target, &mut base).await?;
+        }
         if base.standing.is_some() {
             recent.take_rows(base.events, limit);
         }
@@ -75,7 +83,7 @@ impl Recent {
         let oldest = self
             .window
             .oldest()
-            .unwrap_or(self.row_place.version.next());
+            .unwrap_or(self.row_place.version.min(self.wanted.to).next());
         let limit = self
             .wanted
             .bounds
@@ -123,7 +131,9 @@ impl Recent {
                 let facts = commit.opened.commit.events.iter();
                 let kinds = facts.map(|event| event.fact.kind());
                 let events = event_rows(commit).zip(kinds);
-                let wanted = events.filter(|(_, kind)| self.wanted.kinds.contains(kind));
+                let wanted = events.filter(|(event, kind)| {
+                    event.version <= self.wanted.to && self.wanted.kinds.contains(kind)
+                });
                 wanted.for_each(|(event, _)| self.window.push_newer(event));
             }
         }

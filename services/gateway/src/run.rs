@@ -12,6 +12,7 @@ use runtime::shutdown::Shutdown;
 use thiserror::Error;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
+use crate::policies::Policies;
 use crate::rpc::ReadRpc;
 use crate::watcher::WatchRules;
 use crate::{Gateway, GatewayConfig, Parts};
@@ -59,7 +60,9 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let read_model = ReadModel::connect_lazy(&config.read_model)?;
     let health = Health::new(&["nats", "postgres", "registry"]);
     watch_health(&health, shutdown, (&record, &registry, &read_model));
+    tokens::load();
     let gateway = Gateway::new(Parts {
+        policies: Policies::default(),
         record,
         registry,
         read_model,

@@ -3,9 +3,12 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use domain::Version;
+use domain::{ConversationKey, RecordedEvent, Version};
 use event_log::StoredCommit;
 use read_model::EventRow;
+use wire::status::Problem;
+
+use crate::problem;
 
 /// The newest events, up to a number and a sum of bytes.
 ///
@@ -119,6 +122,25 @@ pub fn event_rows(commit: &StoredCommit) -> impl Iterator<Item = EventRow> {
         commit: head.id,
         recorded_at: head.recorded_at,
         bytes: bytes.clone(),
+    })
+}
+
+/// An event as the domain keeps it.
+///
+/// # Errors
+/// Its bytes are not an event's.
+pub fn recorded(key: &ConversationKey, row: &EventRow) -> Result<RecordedEvent, Problem> {
+    let event = wire::commit::decode_event(row.bytes.clone()).map_err(|corrupt| {
+        problem::of_contradiction(format!(
+            "event {} of conversation {} is corrupt: {corrupt}",
+            row.version, key.conversation
+        ))
+    })?;
+    Ok(RecordedEvent {
+        version: row.version,
+        commit: row.commit,
+        recorded_at: row.recorded_at,
+        event,
     })
 }
 

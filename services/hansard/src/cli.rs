@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, bench, bootstrap, context, dev, import, key, role, tail, tenant, token,
+    agent, bench, bootstrap, context, dev, import, key, policy, role, tail, tenant, token,
+    verify_receipt,
 };
 use crate::exit::{self, Exit};
 
@@ -25,10 +26,12 @@ pub(crate) enum Command {
     Bootstrap(bootstrap::Args),
     Tenant(tenant::Args),
     Agent(agent::Args),
+    Policy(policy::Args),
     Key(key::Args),
     Token(token::Args),
     Import(import::Args),
     Context(context::Args),
+    VerifyReceipt(verify_receipt::Args),
     Tail(tail::Args),
     Bench(bench::Args),
 }
@@ -43,10 +46,12 @@ impl Command {
             Self::Bootstrap(args) => bootstrap::run(args).await,
             Self::Tenant(args) => tenant::run(args).await,
             Self::Agent(args) => agent::run(args).await,
+            Self::Policy(args) => policy::run(args).await,
             Self::Key(args) => key::run(args).await,
             Self::Token(args) => token::run(args).await,
             Self::Import(args) => import::run(args).await,
             Self::Context(args) => context::run(args).await,
+            Self::VerifyReceipt(args) => verify_receipt::run(args).await,
             Self::Tail(args) => tail::run(args).await,
             Self::Bench(args) => bench::run(args).await,
         }

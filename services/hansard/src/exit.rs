@@ -21,6 +21,8 @@ pub enum Exit {
     SomeRefused,
     /// 4: `bench --check` measured a figure past its threshold.
     PastThreshold,
+    /// 5: what was verified is not what it should be.
+    Differs,
 }
 
 impl Exit {
@@ -31,6 +33,7 @@ impl Exit {
             Self::Usage => 2,
             Self::SomeRefused => 3,
             Self::PastThreshold => 4,
+            Self::Differs => 5,
         }
     }
 }
@@ -49,6 +52,7 @@ Exit codes:
   2    wrong arguments or configuration; nothing was done
   3    import: some conversations could not be kept
   4    bench --check: a figure is past its threshold
+  5    verify-receipt: the context is not the same
   130  a second Ctrl-C ended it at once";
 
 /// The arguments do not go together.

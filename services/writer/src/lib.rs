@@ -13,6 +13,7 @@ pub mod replay;
 pub mod request;
 pub mod rpc;
 pub mod run;
+pub mod weigh;
 
 use std::sync::Arc;
 

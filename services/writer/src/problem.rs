@@ -17,13 +17,11 @@ pub const RETRY_AFTER: Duration = Duration::from_millis(250);
 #[must_use]
 pub fn of_rejection(rejection: &Rejection) -> Problem {
     let message = rejection.to_string();
-    let of_call = |reason, index: usize, field: &str| {
-        Problem::of_field(
-            reason,
-            &format!("events[{index}].{field}.call_id"),
-            message.clone(),
-        )
+    let of_event = |reason, index: usize, field: &str| {
+        Problem::of_field(reason, &format!("events[{index}].{field}"), message.clone())
     };
+    let of_call = |reason, index, fact: &str| of_event(reason, index, &format!("{fact}.call_id"));
+    let of_summary = |reason, index| of_event(reason, index, "history_summarised.through_version");
     match rejection {
         Rejection::NotFound => Problem::new(Reason::ConversationNotFound, message),
         Rejection::AlreadyExists => Problem::new(Reason::ConversationExists, message),
@@ -45,6 +43,12 @@ pub fn of_rejection(rejection: &Rejection) -> Problem {
         Rejection::TooManyOpenCalls { index, open_max } => {
             of_call(Reason::TooManyOpenCalls, *index, "tool_called")
                 .with("open_calls_max", open_max.to_string())
+        }
+        Rejection::SummaryBeyondHistory { index, last, .. } => {
+            of_summary(Reason::SummaryBeyondHistory, *index).with("last_version", last.to_string())
+        }
+        Rejection::SummaryStale { index, reached } => {
+            of_summary(Reason::SummaryStale, *index).with("summarised_through", reached.to_string())
         }
     }
 }

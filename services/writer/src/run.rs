@@ -57,6 +57,8 @@ pub struct Running {
 /// What it needs to start is missing or wrong. The read model may be away: only old idempotency keys need it.
 pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running, WriterError> {
     let metrics = runtime::metrics::install()?;
+    // Now, not in the first append.
+    tokens::load();
     let record = Record::create(config.record).await?;
     let registry = Registry::open(&record).await?;
     let health = Health::new(&["nats", "registry"]);

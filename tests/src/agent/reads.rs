@@ -49,6 +49,7 @@ impl Agent {
         let request = read::AssembleContextRequest {
             target: Some(target),
             messages_max,
+            ..read::AssembleContextRequest::default()
         };
         Ok(self
             .caller

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::event::ToolReturned;
+use domain::event::{HistorySummarised, ToolReturned};
 use domain::{CommitId, ConversationKey, EventId, Fact, Version};
 
 use super::erased::tombstone;
@@ -206,7 +206,7 @@ impl Judged<'_> {
     }
 }
 
-/// The record adds the tool's name to a result that does not give it, and nothing else.
+/// The record adds the tool's name to a result that does not give it, and to a summary the one before it; nothing else.
 fn is_as_asked(asked: &Fact, recorded: &Fact) -> bool {
     match (asked, recorded) {
         (
@@ -222,6 +222,16 @@ fn is_as_asked(asked: &Fact, recorded: &Fact) -> bool {
                 ..recorded.clone()
             } == *asked
         }
+        (Fact::HistorySummarised(asked), Fact::HistorySummarised(recorded)) => {
+            first_of_all(asked) == first_of_all(recorded)
+        }
         _ => asked == recorded,
+    }
+}
+
+fn first_of_all(summary: &HistorySummarised) -> HistorySummarised {
+    HistorySummarised {
+        previous: None,
+        ..summary.clone()
     }
 }

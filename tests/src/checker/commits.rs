@@ -103,8 +103,8 @@ impl History<'_> {
             self.check_follows(previous, commit);
             self.check_chain(previous, commit);
             self.check_head(previous, commit);
-            for fact in commit.opened.commit.events.iter().map(|event| &event.fact) {
-                if let Some(broken) = watcher.take(fact) {
+            for event in &commit.opened.commit.events {
+                if let Some(broken) = watcher.take(event) {
                     self.find(
                         Kind::RuleBroken,
                         format!("{broken}, in commit {}", commit.opened.commit.id),

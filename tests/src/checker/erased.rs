@@ -31,6 +31,7 @@ pub(super) fn check(
     let follows = head.version == commit.first_version && head.status == Status::Erased;
     let names_nobody = head.owner.is_none()
         && head.open_calls.is_empty()
+        && head.latest_summary.is_none()
         && head.provider_conversation_id.is_none()
         && head.last_response_id.is_none();
     let rules = [

@@ -131,6 +131,7 @@ fn details(event: &Event) -> Option<Row> {
         Fact::ConversationArchived => (8, None, None, None, None, None),
         Fact::ConversationRestored => (9, None, None, None, None, None),
         Fact::ConversationErased => (10, None, None, None, None, None),
+        Fact::HistorySummarised(told) => (11, None, None, None, told.model.as_ref(), None),
     };
     let tokens = |count: fn(&Usage) -> u64| usage.map(count);
     let row = json!({

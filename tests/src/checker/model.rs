@@ -6,7 +6,7 @@
 )]
 
 use domain::event::{ConversationCreated, ConversationUpdated, Role};
-use domain::head::{OpenCall, RecentCommit, Totals};
+use domain::head::{OpenCall, RecentCommit, SummaryPlace, Totals};
 use domain::{
     ChainHash, ClientContext, Event, Fact, FieldChange, Head, JsonText, Label, Status, Timestamp,
     Version,
@@ -14,6 +14,7 @@ use domain::{
 use sha2::{Digest as _, Sha256};
 
 use super::recorded::RecordedCommit;
+use super::tools::is_read_in_place;
 
 /// How many commits a head names.
 const RECENT_COMMITS: usize = 8;
@@ -48,6 +49,7 @@ pub fn head_after(history: &[RecordedCommit]) -> Option<Head> {
         } else {
             open_calls(history)
         },
+        latest_summary: latest_summary(history).filter(|_| !erased),
         active_run: None,
         provider_conversation_id: unless_erased(provider_conversation_id(history)),
         last_response_id: unless_erased(last_response_id(history)),
@@ -141,6 +143,18 @@ fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {
     calls.collect()
 }
 
+fn latest_summary(history: &[RecordedCommit]) -> Option<SummaryPlace> {
+    let places = (1..).zip(facts(history));
+    let summaries = places.filter_map(|(version, fact)| match fact {
+        Fact::HistorySummarised(summary) => Some(SummaryPlace {
+            version: Version(version),
+            through: summary.through,
+        }),
+        _ => None,
+    });
+    summaries.last()
+}
+
 fn provider_conversation_id(history: &[RecordedCommit]) -> Option<Label> {
     last_change(
         history,
@@ -165,8 +179,11 @@ fn totals(history: &[RecordedCommit]) -> Totals {
         commits: history.len().try_into().unwrap_or(u64::MAX),
         ..Totals::default()
     };
-    for fact in facts(history) {
-        let Fact::MessageAppended(message) = fact else {
+    for (_, event) in events(history) {
+        if is_read_in_place(&event.fact) {
+            totals.context_tokens += u64::from(event.tokens.own);
+        }
+        let Fact::MessageAppended(message) = &event.fact else {
             continue;
         };
         let usage = message.usage.unwrap_or_default();

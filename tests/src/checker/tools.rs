@@ -2,18 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use domain::{CallId, Fact, Status, ToolName};
+use domain::event::HistorySummarised;
+use domain::head::SummaryPlace;
+use domain::{CallId, Event, Fact, Status, ToolName, Version};
 
 /// What a watcher keeps of a conversation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Watcher {
     open: BTreeMap<CallId, ToolName>,
     status: Option<Status>,
+    version: Version,
+    summary: Option<SummaryPlace>,
+    tokens: u64,
 }
 
 impl Watcher {
-    /// Takes the next fact; what it breaks, in words.
-    pub(super) fn take(&mut self, fact: &Fact) -> Option<&'static str> {
+    /// Takes the next event; what it breaks, in words.
+    pub(super) fn take(&mut self, event: &Event) -> Option<&'static str> {
+        let broken = self.take_fact(&event.fact);
+        self.version = self.version.next();
+        broken.or_else(|| self.weigh(event))
+    }
+
+    fn weigh(&mut self, event: &Event) -> Option<&'static str> {
+        if is_read_in_place(&event.fact) {
+            self.tokens += u64::from(event.tokens.own);
+        }
+        let differs = event.tokens.through != self.tokens;
+        differs.then_some("its tokens are not the sum")
+    }
+
+    fn take_fact(&mut self, fact: &Fact) -> Option<&'static str> {
         match (self.status, fact) {
             (None, Fact::ConversationCreated(_)) => {
                 self.status = Some(Status::Active);
@@ -51,6 +70,7 @@ impl Watcher {
             Fact::ConversationArchived => self.become_of(Status::Archived),
             Fact::ConversationRestored => self.become_of(Status::Active),
             Fact::ConversationErased => self.become_of(Status::Erased),
+            Fact::HistorySummarised(summary) => self.summarise(summary),
             Fact::MessageAppended(_)
             | Fact::SystemNoted(_)
             | Fact::ErrorOccurred(_)
@@ -59,10 +79,33 @@ impl Watcher {
         }
     }
 
+    fn summarise(&mut self, summary: &HistorySummarised) -> Option<&'static str> {
+        let earlier = self.summary.replace(SummaryPlace {
+            version: self.version.next(),
+            through: summary.through,
+        });
+        if summary.through > self.version {
+            return Some("a summary reaches past what was before it");
+        }
+        if summary.through <= earlier.map_or(Version::ZERO, |earlier| earlier.through) {
+            return Some("a summary reaches no further than an earlier one");
+        }
+        let is_named = summary.previous == earlier.map(|earlier| earlier.version);
+        (!is_named).then_some("a summary names another than the one before it")
+    }
+
     fn become_of(&mut self, status: Status) -> Option<&'static str> {
         self.status = Some(status);
         None
     }
+}
+
+/// Whether contexts hold the fact as it is.
+pub(super) fn is_read_in_place(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::MessageAppended(_) | Fact::ToolCalled(_) | Fact::ToolReturned(_)
+    )
 }
 
 fn is_allowed_in_archive(fact: &Fact) -> bool {

@@ -14,13 +14,14 @@ use crate::ground::Ground;
 use crate::workload::Tried;
 
 /// The only reasons for which a command of the load may be refused for good.
-const REASONS: [&str; 6] = [
+const REASONS: [&str; 7] = [
     "VERSION_CONFLICT",
     "CONVERSATION_EXISTS",
     "CONVERSATION_ARCHIVED",
     "CONVERSATION_ERASED",
     "TOOL_CALL_NOT_OPEN",
     "TOOL_CALL_ALREADY_OPEN",
+    "SUMMARY_STALE",
 ];
 /// How many conversations are read through the gateway.
 const READ_MAX: usize = 24;

@@ -2,7 +2,11 @@
 
 use std::ops::RangeInclusive;
 
+use serde_json::Value;
+
 use super::{Budget, Clear, Policy, Redact, ToolDigest};
+use crate::stages::inject;
+use crate::stages::redact::Rules;
 
 /// Most bytes of a policy's JSON text.
 pub const POLICY_BYTES_MAX: usize = 256 * 1024;
@@ -16,6 +20,9 @@ const REDACT_KEYS_MAX: usize = 100;
 const REDACT_PATTERNS_MAX: usize = 50;
 /// Most bytes of a key, a pattern, or a tool's name.
 const NAME_BYTES_MAX: usize = 256;
+
+/// The settings that are objects.
+const SECTIONS: [&str; 5] = ["inject", "budget", "clear", "redact", "tool_digest"];
 
 /// A setting that is no setting, or out of its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +58,26 @@ pub(super) fn bytes(json: &str) -> Result<(), Vec<Mistake>> {
     Ok(())
 }
 
+/// A list would be taken for an object's values in their order, which no document should hang on.
+pub(super) fn objects(json: &str) -> Result<(), Vec<Mistake>> {
+    let document: Value = serde_json::from_str(json).map_err(|error| vec![Mistake::of(&error)])?;
+    let Value::Object(settings) = document else {
+        return Err(vec![Mistake::new("", "is no JSON object: give one")]);
+    };
+    let lists = SECTIONS.into_iter().filter(|section| {
+        let setting = settings.get(*section);
+        setting.is_some_and(Value::is_array)
+    });
+    let mistakes: Vec<Mistake> = lists
+        .map(|section| Mistake::new(section, "is a list: give an object"))
+        .collect();
+    if mistakes.is_empty() {
+        Ok(())
+    } else {
+        Err(mistakes)
+    }
+}
+
 pub(super) fn mistakes(policy: &Policy) -> Vec<Mistake> {
     let mut found = Vec::new();
     let templates = [
@@ -58,10 +85,8 @@ pub(super) fn mistakes(policy: &Policy) -> Vec<Mistake> {
         ("inject.template", &policy.inject.template),
     ];
     for (field, template) in templates {
-        let length = template.as_ref().map_or(0, String::len);
-        if length > TEMPLATE_BYTES_MAX {
-            let rule = format!("has {length} bytes, at most {TEMPLATE_BYTES_MAX} may be");
-            found.push(Mistake::new(field, rule));
+        if let Some(template) = template {
+            self::template(field, template, &mut found);
         }
     }
     budget(&policy.budget, &mut found);
@@ -73,6 +98,17 @@ pub(super) fn mistakes(policy: &Policy) -> Vec<Mistake> {
         tool_digest(digest, &mut found);
     }
     found
+}
+
+fn template(field: &str, template: &str, found: &mut Vec<Mistake>) {
+    let length = template.len();
+    if length > TEMPLATE_BYTES_MAX {
+        let rule = format!("has {length} bytes, at most {TEMPLATE_BYTES_MAX} may be");
+        found.push(Mistake::new(field, rule));
+        return;
+    }
+    let mistakes = inject::mistakes(template).into_iter();
+    found.extend(mistakes.map(|rule| Mistake::new(field, rule)));
 }
 
 fn budget(budget: &Budget, found: &mut Vec<Mistake>) {
@@ -101,6 +137,7 @@ fn clearing(clear: &Clear, found: &mut Vec<Mistake>) {
 }
 
 fn redact(redact: &Redact, found: &mut Vec<Mistake>) {
+    let before = found.len();
     names(found, "redact.keys", &redact.keys, REDACT_KEYS_MAX);
     names(
         found,
@@ -108,6 +145,10 @@ fn redact(redact: &Redact, found: &mut Vec<Mistake>) {
         &redact.patterns,
         REDACT_PATTERNS_MAX,
     );
+    // What is out of its bounds is told once.
+    if found.len() == before {
+        found.extend(Rules::compile(redact).err());
+    }
 }
 
 fn tool_digest(digest: &ToolDigest, found: &mut Vec<Mistake>) {
@@ -193,11 +234,54 @@ mod tests {
     }
 
     #[test]
+    fn what_could_not_be_used_later_is_refused_now() {
+        check(
+            r#"{"redact":{"patterns":["a+","ORD-\\d{6}"],"keys":["iban"],"rules":{"without":["pin"]}}}"#,
+            "",
+        );
+        check(
+            r#"{"redact":{"patterns":["a","(b"]}}"#,
+            "redact.patterns[1]: is no regular expression: unclosed group",
+        );
+        check(
+            r#"{"redact":{"patterns":["\\w{1000}"]}}"#,
+            "redact.patterns[0]: is too large when compiled: repeat less",
+        );
+        check(
+            r#"{"redact":{"patterns":["a*"]}}"#,
+            "redact.patterns[0]: matches where nothing is: say what must be there",
+        );
+        check(
+            r#"{"redact":{"keys":["--"]}}"#,
+            "redact.keys[0]: has no letter or digit: give a key's name",
+        );
+        check(
+            r#"{"redact":{"rules":{"without":["token","pattern"]}}}"#,
+            "redact.rules.without[1]: is no rule: use authorization, cookie, invoice, macaroon, preimage, seed, private_key, \
+             api_key, token, secret, password, pin, card",
+        );
+        check(
+            r#"{"instructions":"On {{ page_url }}, {{ metadata.plan.name }}"}"#,
+            "",
+        );
+        check(
+            r#"{"instructions":"{{ page }}","inject":{"template":"{{ local }}"}}"#,
+            "instructions: `page` is unknown: use page_url, referrer, user_agent, locale, timezone, metadata; \
+             inject.template: `local` is unknown: use page_url, referrer, user_agent, locale, timezone, metadata",
+        );
+    }
+
+    #[test]
     fn what_is_no_setting_is_told() {
         check(
             r#"{"budgets":{}}"#,
             ": unknown field `budgets`, expected one of `model`, `instructions`, `inject`, `budget`, `clear`, `redact`, \
              `summary`, `tool_digest` at line 1 column 10",
+        );
+        check("[]", ": is no JSON object: give one");
+        check(
+            r#"{"budget":[1000],"redact":[]}"#,
+            "budget: is a list: give an object; redact: is a list: give an object",
         );
     }
 

@@ -7,8 +7,9 @@ use std::ops::ControlFlow;
 
 use domain::bounds::OPEN_CALLS_MAX;
 use domain::event::{MessageAppended, Role, ToolCalled};
-use domain::{CallId, Fact, RecordedEvent, Version};
+use domain::{CallId, EventTokens, Fact, RecordedEvent, Version};
 
+use crate::stages::budget::{Admission, Allowance, Measure};
 use crate::unit::{Call, CallResult, Unit, results};
 
 /// A number of messages: an assistant's turn with its calls is one, each result is one.
@@ -53,10 +54,37 @@ pub struct Selected {
     pub units: Vec<Unit>,
     /// Whether older messages were left out.
     pub truncated: bool,
+    /// The versions of results whose call is nowhere before them, ascending: no model can read them.
+    pub orphans: Vec<Version>,
+    /// How the room was used; zeros without an allowance.
+    pub measure: Measure,
 }
 
-/// Selects the last units that hold at most `messages_max` messages together; the first one that does not fit ends the
-/// selection, and when that is the newest nothing is selected.
+/// How much of a conversation to select, from its newest event back.
+#[derive(Debug, Clone)]
+pub struct Extent<'a> {
+    /// At most so many messages.
+    pub messages_max: MessageCount,
+    /// Nothing up to and with this version: a summary stands for it. What is left out for it does not count as left out.
+    pub after: Version,
+    /// As many turns as there is room for; none: whatever they weigh.
+    pub allowance: Option<Allowance<'a>>,
+}
+
+impl Extent<'_> {
+    /// The last messages, whatever they weigh.
+    #[must_use]
+    pub fn messages(messages_max: usize) -> Self {
+        Self {
+            messages_max: MessageCount(messages_max),
+            after: Version::ZERO,
+            allowance: None,
+        }
+    }
+}
+
+/// Selects the last units within an extent; the first one that does not fit ends the selection, and when that is the newest
+/// nothing is selected.
 ///
 /// `newest_first` has strictly falling versions; events of other kinds than [`crate::CONTEXT_KINDS`] may be left out of it.
 /// A result belongs to the unit of its call, wherever it came.
@@ -65,23 +93,28 @@ pub struct Selected {
 /// The first error of the iterator. It is not polled past the event that ends the selection.
 pub fn select<E>(
     newest_first: impl IntoIterator<Item = Result<RecordedEvent, E>>,
-    messages_max: MessageCount,
+    extent: Extent<'_>,
     reach: Reach,
 ) -> Result<Selection, E> {
-    let mut scan = Scan::new(messages_max);
+    let after = extent.after;
+    let mut scan = Scan::new(extent);
+    let mut begun = false;
     for event in newest_first {
         let event = event?;
-        if scan.take(event.version, event.event.fact).is_break() {
+        if !std::mem::replace(&mut begun, true) {
+            scan.begin(event.event.tokens);
+        }
+        if event.version <= after {
+            return Ok(scan.at_the_beginning());
+        }
+        if scan.take(event).is_break() {
             return Ok(scan.selected(Truncated::Yes));
         }
     }
     Ok(match reach {
         Reach::Window => Selection::NeedsOlder,
         Reach::Limit => scan.selected(Truncated::Yes),
-        Reach::Beginning => match scan.close_turn() {
-            ControlFlow::Break(Full) => scan.selected(Truncated::Yes),
-            ControlFlow::Continue(()) => scan.selected(Truncated::No),
-        },
+        Reach::Beginning => scan.at_the_beginning(),
     })
 }
 
@@ -95,8 +128,9 @@ enum Truncated {
 }
 
 /// The state of a walk from the newest event back.
-struct Scan {
+struct Scan<'a> {
     remaining: usize,
+    allowance: Option<Allowance<'a>>,
     /// Complete units, newest first.
     units: Vec<Unit>,
     /// The calls of the turn under way, last first: its message, or more calls, may come yet.
@@ -105,29 +139,40 @@ struct Scan {
     results: Vec<CallResult>,
 }
 
-impl Scan {
-    fn new(messages_max: MessageCount) -> Self {
+impl<'a> Scan<'a> {
+    fn new(extent: Extent<'a>) -> Self {
         Self {
-            remaining: messages_max.0,
+            remaining: extent.messages_max.0,
+            allowance: extent.allowance,
             units: Vec::new(),
             calls: Vec::new(),
             results: Vec::new(),
         }
     }
 
-    fn take(&mut self, version: Version, fact: Fact) -> ControlFlow<Full> {
-        match fact {
-            Fact::MessageAppended(message) if message.role == Role::Assistant => {
-                self.close(version, Some(message))
-            }
+    fn begin(&mut self, newest: EventTokens) {
+        if let Some(allowance) = &mut self.allowance {
+            allowance.begin(newest.through);
+        }
+    }
+
+    fn take(&mut self, event: RecordedEvent) -> ControlFlow<Full> {
+        let (version, tokens) = (event.version, event.event.tokens);
+        match event.event.fact {
             Fact::MessageAppended(message) => {
-                self.close_turn()?;
-                self.close(version, Some(message))
+                if message.role != Role::Assistant {
+                    self.close_turn()?;
+                }
+                self.close(version, Some((message, tokens)))
             }
-            Fact::ToolCalled(called) => self.call(version, called),
+            Fact::ToolCalled(called) => self.call(version, called, tokens),
             Fact::ToolReturned(returned) => {
                 self.close_turn()?;
-                self.results.push(CallResult { version, returned });
+                self.results.push(CallResult {
+                    version,
+                    returned,
+                    tokens,
+                });
                 self.check_full()
             }
             Fact::SystemNoted(_)
@@ -136,16 +181,23 @@ impl Scan {
             | Fact::ConversationUpdated(_)
             | Fact::ConversationArchived
             | Fact::ConversationRestored
-            | Fact::ConversationErased => ControlFlow::Continue(()),
+            | Fact::ConversationErased
+            | Fact::HistorySummarised(_) => ControlFlow::Continue(()),
         }
     }
 
     /// Adds a call to the turn under way; ends when the turn can no longer fit, whatever else it holds.
-    fn call(&mut self, version: Version, called: ToolCalled) -> ControlFlow<Full> {
+    fn call(
+        &mut self,
+        version: Version,
+        called: ToolCalled,
+        tokens: EventTokens,
+    ) -> ControlFlow<Full> {
         let result = self.result_of(&called.call_id);
         self.calls.push(Call {
             version,
             called,
+            tokens,
             result,
         });
         if 1 + results(&self.calls) > self.remaining {
@@ -171,17 +223,27 @@ impl Scan {
         }
     }
 
-    fn close(&mut self, version: Version, message: Option<MessageAppended>) -> ControlFlow<Full> {
+    fn close(
+        &mut self,
+        version: Version,
+        message: Option<(MessageAppended, EventTokens)>,
+    ) -> ControlFlow<Full> {
         let mut calls = std::mem::take(&mut self.calls);
         calls.reverse();
+        let (message, tokens) = message.unzip();
         let unit = Unit {
             version,
             message,
+            tokens: tokens.unwrap_or_default(),
             calls,
         };
         let Some(remaining) = self.remaining.checked_sub(unit.messages()) else {
             return ControlFlow::Break(Full);
         };
+        let allowance = self.allowance.as_mut();
+        if allowance.is_some_and(|allowance| allowance.admit(&unit) == Admission::Full) {
+            return ControlFlow::Break(Full);
+        }
         self.remaining = remaining;
         self.units.push(unit);
         self.check_full()
@@ -195,11 +257,32 @@ impl Scan {
         ControlFlow::Continue(())
     }
 
+    /// Nothing older comes: what has no call by now is an orphan.
+    fn at_the_beginning(mut self) -> Selection {
+        if let ControlFlow::Break(Full) = self.close_turn() {
+            return self.selected(Truncated::Yes);
+        }
+        let mut orphans: Vec<Version> = self.results.iter().map(|result| result.version).collect();
+        orphans.sort_unstable();
+        self.results.clear();
+        match self.selected(Truncated::No) {
+            Selection::Selected(selected) => Selection::Selected(Selected {
+                orphans,
+                ..selected
+            }),
+            Selection::NeedsOlder => Selection::NeedsOlder,
+        }
+    }
+
     fn selected(mut self, truncated: Truncated) -> Selection {
         self.units.reverse();
         Selection::Selected(Selected {
             units: self.units,
             truncated: matches!(truncated, Truncated::Yes),
+            orphans: Vec::new(),
+            measure: self
+                .allowance
+                .map_or_else(Measure::default, |allowance| allowance.measure()),
         })
     }
 }

@@ -1,12 +1,14 @@
-//! Append events: a tool result answers an open call, nothing goes into an archived conversation.
+//! Append events: a tool result answers an open call, a summary reaches further than the one before it, nothing goes into
+//! an archived conversation.
 
 use super::{Decision, Rejection};
 use crate::bounds::OPEN_CALLS_MAX;
 use crate::conversation::Status;
-use crate::event::{Event, Fact, ToolCalled, ToolReturned};
-use crate::head::{Head, OpenCall};
+use crate::event::{Event, EventTokens, Fact, HistorySummarised, ToolCalled, ToolReturned};
+use crate::head::{Head, OpenCall, SummaryPlace};
 use crate::id::{CommitId, EventId};
 use crate::json::JsonText;
+use crate::position::Version;
 use crate::time::Timestamp;
 
 /// An event as its author gives it. Lifecycle facts have commands of their own and are never given here.
@@ -18,14 +20,12 @@ pub struct NewEvent {
     pub occurred_at: Option<Timestamp>,
     /// Whatever else is kept with it: a JSON object.
     pub metadata: Option<JsonText>,
+    /// What a model reads of it, in tokens: the writer counts, not the author.
+    pub tokens: u32,
     /// What happened.
     pub fact: Fact,
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "every other fact stands for itself"
-)]
 pub(super) fn decide(
     head: &Head,
     commit: CommitId,
@@ -34,66 +34,117 @@ pub(super) fn decide(
     if head.status == Status::Archived {
         return Err(Rejection::Archived);
     }
-    let mut open_calls = head.open_calls.clone();
+    let mut progress = Progress {
+        version: head.version,
+        open_calls: head.open_calls.clone(),
+        latest_summary: head.latest_summary,
+    };
     let mut decided = Vec::with_capacity(events.len());
     for (index, event) in events.iter().enumerate() {
-        let fact = match &event.fact {
-            Fact::ToolCalled(call) => Fact::ToolCalled(open(&mut open_calls, index, call)?),
-            Fact::ToolReturned(result) => {
-                Fact::ToolReturned(close(&mut open_calls, index, result)?)
-            }
-            plain => plain.clone(),
-        };
         decided.push(Event {
             id: event.id.unwrap_or_else(|| EventId::derived(commit, index)),
             occurred_at: event.occurred_at,
             metadata: event.metadata.clone(),
-            fact,
+            tokens: EventTokens {
+                own: event.tokens,
+                through: 0,
+            },
+            fact: progress.take(index, &event.fact)?,
         });
     }
     Ok(Decision::Commit(decided))
 }
 
-fn open(
-    open_calls: &mut Vec<OpenCall>,
-    index: usize,
-    call: &ToolCalled,
-) -> Result<ToolCalled, Rejection> {
-    if open_calls.iter().any(|open| open.call_id == call.call_id) {
-        return Err(Rejection::CallAlreadyOpen {
-            index,
-            call_id: call.call_id.clone(),
-        });
-    }
-    if open_calls.len() >= OPEN_CALLS_MAX {
-        return Err(Rejection::TooManyOpenCalls {
-            index,
-            open_max: OPEN_CALLS_MAX,
-        });
-    }
-    open_calls.push(OpenCall {
-        call_id: call.call_id.clone(),
-        tool_name: call.tool_name.clone(),
-        version: crate::position::Version::ZERO,
-    });
-    Ok(call.clone())
+/// The conversation as the events of the command move it on.
+struct Progress {
+    version: Version,
+    open_calls: Vec<OpenCall>,
+    latest_summary: Option<SummaryPlace>,
 }
 
-fn close(
-    open_calls: &mut Vec<OpenCall>,
-    index: usize,
-    result: &ToolReturned,
-) -> Result<ToolReturned, Rejection> {
-    let call_id = result.call_id.clone();
-    let Some(place) = open_calls.iter().position(|open| open.call_id == call_id) else {
-        return Err(Rejection::CallNotOpen { index, call_id });
-    };
-    let call = open_calls.remove(place);
-    match &result.tool_name {
-        Some(named) if *named != call.tool_name => Err(Rejection::ToolMismatch { index, call_id }),
-        _ => Ok(ToolReturned {
-            tool_name: Some(call.tool_name),
-            ..result.clone()
-        }),
+impl Progress {
+    /// The next fact as it is recorded.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "every other fact stands for itself"
+    )]
+    fn take(&mut self, index: usize, fact: &Fact) -> Result<Fact, Rejection> {
+        let taken = match fact {
+            Fact::ToolCalled(call) => Fact::ToolCalled(self.open(index, call)?),
+            Fact::ToolReturned(result) => Fact::ToolReturned(self.close(index, result)?),
+            Fact::HistorySummarised(summary) => {
+                Fact::HistorySummarised(self.summarise(index, summary)?)
+            }
+            plain => plain.clone(),
+        };
+        self.version = self.version.next();
+        Ok(taken)
+    }
+
+    fn open(&mut self, index: usize, call: &ToolCalled) -> Result<ToolCalled, Rejection> {
+        let is_open = |open: &OpenCall| open.call_id == call.call_id;
+        if self.open_calls.iter().any(is_open) {
+            return Err(Rejection::CallAlreadyOpen {
+                index,
+                call_id: call.call_id.clone(),
+            });
+        }
+        if self.open_calls.len() >= OPEN_CALLS_MAX {
+            return Err(Rejection::TooManyOpenCalls {
+                index,
+                open_max: OPEN_CALLS_MAX,
+            });
+        }
+        self.open_calls.push(OpenCall {
+            call_id: call.call_id.clone(),
+            tool_name: call.tool_name.clone(),
+            version: self.version.next(),
+        });
+        Ok(call.clone())
+    }
+
+    fn close(&mut self, index: usize, result: &ToolReturned) -> Result<ToolReturned, Rejection> {
+        let call_id = result.call_id.clone();
+        let is_answered = |open: &OpenCall| open.call_id == call_id;
+        let Some(place) = self.open_calls.iter().position(is_answered) else {
+            return Err(Rejection::CallNotOpen { index, call_id });
+        };
+        let call = self.open_calls.remove(place);
+        match &result.tool_name {
+            Some(named) if *named != call.tool_name => {
+                Err(Rejection::ToolMismatch { index, call_id })
+            }
+            _ => Ok(ToolReturned {
+                tool_name: Some(call.tool_name),
+                ..result.clone()
+            }),
+        }
+    }
+
+    fn summarise(
+        &mut self,
+        index: usize,
+        summary: &HistorySummarised,
+    ) -> Result<HistorySummarised, Rejection> {
+        if summary.through > self.version {
+            return Err(Rejection::SummaryBeyondHistory {
+                index,
+                through: summary.through,
+                last: self.version,
+            });
+        }
+        let earlier = self.latest_summary.replace(SummaryPlace {
+            version: self.version.next(),
+            through: summary.through,
+        });
+        // Without an earlier one it must reach past version 0: a summary of nothing stands for nothing.
+        let reached = earlier.map_or(Version::ZERO, |earlier| earlier.through);
+        if summary.through <= reached {
+            return Err(Rejection::SummaryStale { index, reached });
+        }
+        Ok(HistorySummarised {
+            previous: earlier.map(|earlier| earlier.version),
+            ..summary.clone()
+        })
     }
 }

@@ -12,7 +12,7 @@ use thiserror::Error;
 pub use append_events::NewEvent;
 
 use crate::conversation::Status;
-use crate::event::{ConversationCreated, ConversationUpdated, Event};
+use crate::event::{ConversationCreated, ConversationUpdated, Event, EventTokens};
 use crate::head::Head;
 use crate::id::{AgentId, CallId, CommitId};
 use crate::position::Version;
@@ -128,6 +128,24 @@ pub enum Rejection {
         /// The bound.
         open_max: usize,
     },
+    /// A summary of what has not happened yet.
+    #[error("events[{index}]: summarises through version {through}, the event before it is {last}")]
+    SummaryBeyondHistory {
+        /// The place of the event in the command.
+        index: usize,
+        /// How far it says it reaches.
+        through: Version,
+        /// The version of the event before it.
+        last: Version,
+    },
+    /// A summary that reaches no further than an earlier one.
+    #[error("events[{index}]: a summary through version {reached} is there already: reach further")]
+    SummaryStale {
+        /// The place of the event in the command.
+        index: usize,
+        /// How far the earlier one reaches.
+        reached: Version,
+    },
 }
 
 /// Decides what follows from a command in the state that `head` tells; `None` is a conversation that is not there.
@@ -135,6 +153,23 @@ pub enum Rejection {
 /// # Errors
 /// A [`Rejection`]: the same command on the same head is rejected again.
 pub fn decide(head: Option<&Head>, command: &Command) -> Result<Decision, Rejection> {
+    let mut decision = decide_facts(head, command)?;
+    if let Decision::Commit(events) = &mut decision {
+        sum_tokens(head, events);
+    }
+    Ok(decision)
+}
+
+/// Fills in the tokens through each event.
+fn sum_tokens(head: Option<&Head>, events: &mut [Event]) {
+    let mut through = head.map_or(0, |head| head.totals.context_tokens);
+    for event in events {
+        through = through.saturating_add(event.context_tokens());
+        event.tokens.through = through;
+    }
+}
+
+fn decide_facts(head: Option<&Head>, command: &Command) -> Result<Decision, Rejection> {
     if let Action::Create {
         created,
         occurred_at,
@@ -172,6 +207,7 @@ fn lifecycle_event(commit: CommitId, fact: crate::event::Fact) -> Event {
         id: crate::id::EventId::derived(commit, 0),
         occurred_at: None,
         metadata: None,
+        tokens: EventTokens::default(),
         fact,
     }
 }

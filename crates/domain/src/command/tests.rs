@@ -14,6 +14,12 @@ use crate::json::JsonText;
 use crate::position::Sequence;
 use crate::time::Timestamp;
 
+mod summaries;
+mod tokens;
+
+/// What each appended event of these tests weighs.
+const TOKENS: u32 = 7;
+
 fn agent(id: &str) -> AgentId {
     AgentId::parse(id).unwrap()
 }
@@ -40,6 +46,7 @@ fn append(facts: impl IntoIterator<Item = Fact>) -> Action {
                 id: None,
                 occurred_at: None,
                 metadata: None,
+                tokens: TOKENS,
                 fact,
             })
             .collect(),

@@ -3,16 +3,20 @@
 mod conversation_created;
 mod conversation_updated;
 mod error_occurred;
+mod history_summarised;
 mod message_appended;
 mod system_noted;
+mod tokens;
 mod tool_called;
 mod tool_returned;
 
 pub use conversation_created::ConversationCreated;
 pub use conversation_updated::ConversationUpdated;
 pub use error_occurred::ErrorOccurred;
+pub use history_summarised::HistorySummarised;
 pub use message_appended::{MessageAppended, Role, Usage};
 pub use system_noted::SystemNoted;
+pub use tokens::EventTokens;
 pub use tool_called::ToolCalled;
 pub use tool_returned::{ToolOutcome, ToolOutput, ToolReturned};
 
@@ -30,8 +34,31 @@ pub struct Event {
     pub occurred_at: Option<Timestamp>,
     /// Whatever else the caller keeps with it: a JSON object.
     pub metadata: Option<JsonText>,
+    /// What it weighs in a context, as the writer counted it.
+    pub tokens: EventTokens,
     /// What happened.
     pub fact: Fact,
+}
+
+impl Event {
+    /// What the event adds to the tokens of its conversation: messages, calls and results are what contexts are made of; a
+    /// summary stands for some of them and adds nothing.
+    #[must_use]
+    pub fn context_tokens(&self) -> u64 {
+        match self.fact {
+            Fact::MessageAppended(_) | Fact::ToolCalled(_) | Fact::ToolReturned(_) => {
+                self.tokens.own.into()
+            }
+            Fact::SystemNoted(_)
+            | Fact::ErrorOccurred(_)
+            | Fact::ConversationCreated(_)
+            | Fact::ConversationUpdated(_)
+            | Fact::ConversationArchived
+            | Fact::ConversationRestored
+            | Fact::ConversationErased
+            | Fact::HistorySummarised(_) => 0,
+        }
+    }
 }
 
 /// An event in its place.
@@ -70,6 +97,8 @@ pub enum Fact {
     ConversationRestored,
     /// It was erased: the tombstone.
     ConversationErased,
+    /// What happened so far was told in short.
+    HistorySummarised(HistorySummarised),
 }
 
 impl Fact {
@@ -87,6 +116,7 @@ impl Fact {
             Self::ConversationArchived => EventKind::ConversationArchived,
             Self::ConversationRestored => EventKind::ConversationRestored,
             Self::ConversationErased => EventKind::ConversationErased,
+            Self::HistorySummarised(_) => EventKind::HistorySummarised,
         }
     }
 }
@@ -114,11 +144,13 @@ pub enum EventKind {
     ConversationRestored,
     /// See [`Fact::ConversationErased`].
     ConversationErased,
+    /// See [`Fact::HistorySummarised`].
+    HistorySummarised,
 }
 
 impl EventKind {
     /// Every kind, in the order of their codes.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::MessageAppended,
         Self::ToolCalled,
         Self::ToolReturned,
@@ -129,6 +161,7 @@ impl EventKind {
         Self::ConversationArchived,
         Self::ConversationRestored,
         Self::ConversationErased,
+        Self::HistorySummarised,
     ];
 
     /// The code that rows keep. Stable for ever.
@@ -145,6 +178,7 @@ impl EventKind {
             Self::ConversationArchived => 8,
             Self::ConversationRestored => 9,
             Self::ConversationErased => 10,
+            Self::HistorySummarised => 11,
         }
     }
 
@@ -165,6 +199,6 @@ mod tests {
             assert_eq!(EventKind::from_code(kind.code()), Some(kind));
         }
         assert_eq!(EventKind::from_code(0), None);
-        assert_eq!(EventKind::from_code(11), None);
+        assert_eq!(EventKind::from_code(12), None);
     }
 }

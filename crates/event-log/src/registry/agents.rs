@@ -5,7 +5,7 @@ use wire::proto::operate::v1::Agent;
 use wire::time;
 
 use super::Registry;
-use super::entries::agent_key;
+use super::entries::{Held, agent_key};
 use super::error::RegistryError;
 
 impl Registry {
@@ -29,6 +29,7 @@ impl Registry {
             tenant_id: tenant.as_str().to_owned(),
             display_name: display_name.to_owned(),
             created_at: Some(time::to_proto(at)),
+            ..Agent::default()
         };
         let key = agent_key(agent);
         self.shared().create(&key, &made, "agent").await?;
@@ -48,9 +49,11 @@ impl Registry {
     /// The agent with this id.
     #[must_use]
     pub fn agent(&self, agent: &AgentId) -> Option<Agent> {
-        self.shared().read(|entries| {
-            let held = entries.agents.get(agent);
-            held.map(|held| held.value.1.clone())
-        })
+        self.held_agent(agent).map(|held| held.value.1)
+    }
+
+    pub(super) fn held_agent(&self, agent: &AgentId) -> Option<Held<(TenantId, Agent)>> {
+        self.shared()
+            .read(|entries| entries.agents.get(agent).cloned())
     }
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use domain::{Actor, AgentId, Label, Sequence, TenantId};
 use prost::Message;
-use wire::proto::operate::v1::{Agent, ApiKey, ServiceToken, Tenant};
+use wire::proto::operate::v1::{Agent, ApiKey, ContextPolicy, ServiceToken, Tenant};
 
 use super::access::{Principal, Scopes};
 
-/// SHA-256 of a secret.
-pub(super) type Digest = [u8; 32];
+/// SHA-256 of a secret, or of a policy.
+pub type Digest = [u8; 32];
 
 /// An entry and its revision: its sequence in the bucket's stream.
 #[derive(Debug, Clone)]
@@ -26,6 +26,7 @@ pub(super) struct Corrupt;
 pub(super) struct Entries {
     pub(super) tenants: BTreeMap<TenantId, Held<Tenant>>,
     pub(super) agents: BTreeMap<AgentId, Held<(TenantId, Agent)>>,
+    pub(super) context_policies: BTreeMap<(TenantId, Digest), Held<ContextPolicy>>,
     /// By their own ids.
     pub(super) api_keys: BTreeMap<String, Held<ApiKey>>,
     /// By their own ids.
@@ -42,6 +43,11 @@ pub(super) fn tenant_key(tenant: &TenantId) -> String {
 /// The key of an agent in the bucket: without its tenant, so that no other can have the id.
 pub(super) fn agent_key(agent: &AgentId) -> String {
     format!("agent.{agent}")
+}
+
+/// The key of a tenant's context policy in the bucket.
+pub(super) fn policy_key(tenant: &TenantId, digest: &Digest) -> String {
+    format!("policy.{tenant}.{}", hex::encode(digest))
 }
 
 /// The key of an API key in the bucket.
@@ -65,6 +71,7 @@ impl Entries {
         match key.split_once('.').ok_or(Corrupt)? {
             ("tenant", _) => self.apply_tenant(revision, decode(value)?),
             ("agent", _) => self.apply_agent(revision, decode(value)?),
+            ("policy", _) => self.apply_policy(revision, decode(value)?),
             ("apikey", _) => {
                 let api_key: ApiKey = decode(value)?;
                 put(
@@ -90,6 +97,18 @@ impl Entries {
         let id = AgentId::parse(agent.agent_id.as_str()).map_err(|_| Corrupt)?;
         let tenant = TenantId::parse(agent.tenant_id.as_str()).map_err(|_| Corrupt)?;
         put(&mut self.agents, id, revision, (tenant, agent));
+        Ok(())
+    }
+
+    fn apply_policy(&mut self, revision: Sequence, policy: ContextPolicy) -> Result<(), Corrupt> {
+        let tenant = TenantId::parse(policy.tenant_id.as_str()).map_err(|_| Corrupt)?;
+        let digest: Digest = policy.digest.as_ref().try_into().map_err(|_| Corrupt)?;
+        put(
+            &mut self.context_policies,
+            (tenant, digest),
+            revision,
+            policy,
+        );
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! The registry: tenants, agents, API keys and service tokens, in memory, kept fresh from a `JetStream` bucket.
+//! The registry: tenants, agents, their policies, API keys and service tokens, in memory, kept fresh from a `JetStream` bucket.
 //!
 //! Reads answer from memory. Changes go to the bucket, each conditional on what it changes, and are seen here at once
 //! and by every other process within moments. What memory does not know may be looked up in the bucket, at a bounded
@@ -11,6 +11,7 @@ mod bucket;
 mod entries;
 mod error;
 mod lookups;
+mod policies;
 mod refusal;
 mod secret;
 mod service_tokens;
@@ -18,6 +19,7 @@ mod tenants;
 mod watch;
 
 pub use access::{AgentAccess, Principal, Scope, Scopes};
+pub use entries::Digest;
 pub use error::{AccessError, RegistryError};
 pub use refusal::{of_access, unauthenticated};
 pub use secret::Secret;

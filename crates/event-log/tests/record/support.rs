@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use devstack::NatsServer;
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId, Fact,
-    Head, Label, Owner, RequestDigest, Sequence, SessionId, TenantId, Timestamp,
+    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
+    EventTokens, Fact, Head, Label, Owner, RequestDigest, Sequence, SessionId, TenantId, Timestamp,
     event::{ConversationCreated, SystemNoted},
 };
 use event_log::{Append, AppendOutcome, Record, RecordConfig, TraceHeaders, Unavailable};
@@ -76,6 +76,7 @@ impl Writer {
             id: EventId::derived(id, 0),
             occurred_at: None,
             metadata: None,
+            tokens: EventTokens::default(),
             fact: self.fact(text),
         }];
         let draft = Draft {

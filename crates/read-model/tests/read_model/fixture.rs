@@ -8,9 +8,9 @@ use devstack::test::database;
 use devstack::{PostgresConfig, PostgresServer, quiet};
 use domain::event::{ConversationCreated, MessageAppended, Role};
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId, Fact,
-    Head, Label, Owner, Part, Partition, Position, RequestDigest, Sequence, SessionId,
-    TenantAccess, TenantId, Timestamp,
+    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
+    EventTokens, Fact, Head, Label, Owner, Part, Partition, Position, RequestDigest, Sequence,
+    SessionId, TenantAccess, TenantId, Timestamp,
 };
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
 use read_model::projections::conversations::{
@@ -140,6 +140,7 @@ impl Author {
             id: EventId::derived(id, index),
             occurred_at: None,
             metadata: None,
+            tokens: EventTokens::default(),
             fact,
         };
         let events: Vec<Event> = facts.into_iter().enumerate().map(event).collect();

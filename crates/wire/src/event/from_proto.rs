@@ -1,13 +1,14 @@
 //! Events as the domain keeps them, from what callers give or the record holds.
 
-use domain::bounds::TITLE_BYTES_MAX;
+use domain::bounds::{SUMMARY_BYTES_MAX, TITLE_BYTES_MAX};
 use domain::event::{
-    ConversationCreated, ConversationUpdated, ErrorOccurred, MessageAppended, Role, SystemNoted,
-    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationCreated, ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended,
+    Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
+use domain::violation::check_length;
 use domain::{
-    AgentId, CallId, Event, EventId, Fact, FieldChange, JsonText, Label, NewEvent, ToolName,
-    Violation, ViolationReason,
+    AgentId, CallId, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label, NewEvent,
+    ToolName, Version, Violation, ViolationReason,
 };
 
 use crate::content;
@@ -21,6 +22,7 @@ use crate::time;
 /// # Errors
 /// What does not convert is corrupt, or written by a later version of Hansard.
 pub fn from_proto(event: proto::Event) -> Result<Event, Violation> {
+    let through = event.tokens_through;
     let parts = parts_of(event)?;
     let Some(id) = parts.id else {
         return Err(missing("is required").within("event_id"));
@@ -29,6 +31,10 @@ pub fn from_proto(event: proto::Event) -> Result<Event, Violation> {
         id,
         occurred_at: parts.occurred_at,
         metadata: parts.metadata,
+        tokens: EventTokens {
+            own: parts.tokens,
+            through,
+        },
         fact: parts.fact,
     })
 }
@@ -36,15 +42,23 @@ pub fn from_proto(event: proto::Event) -> Result<Event, Violation> {
 /// An event as a caller gives it.
 ///
 /// # Errors
-/// The first field that breaks a rule, by its path in the event. Lifecycle facts are refused.
+/// The first field that breaks a rule, by its path in the event. Lifecycle facts are refused, and fields that the writer
+/// alone fills in.
 pub fn new_event_from_proto(event: proto::Event) -> Result<NewEvent, Violation> {
+    refuse_written("tokens", event.tokens.into())?;
+    refuse_written("tokens_through", event.tokens_through)?;
+    if let Some(proto::event::Fact::HistorySummarised(summary)) = &event.fact {
+        refuse_written("previous_version", summary.previous_version)
+            .map_err(|violation| violation.within("history_summarised"))?;
+    }
     let event = parts_of(event)?;
     match event.fact {
         Fact::MessageAppended(_)
         | Fact::ToolCalled(_)
         | Fact::ToolReturned(_)
         | Fact::SystemNoted(_)
-        | Fact::ErrorOccurred(_) => Ok(event),
+        | Fact::ErrorOccurred(_)
+        | Fact::HistorySummarised(_) => Ok(event),
         Fact::ConversationCreated(_)
         | Fact::ConversationUpdated(_)
         | Fact::ConversationArchived
@@ -54,6 +68,18 @@ pub fn new_event_from_proto(event: proto::Event) -> Result<NewEvent, Violation> 
             "is a lifecycle event: call the rpc of its own",
         )
         .within("fact")),
+    }
+}
+
+/// A number that the writer fills in must not be the caller's.
+fn refuse_written(field: &str, given: u64) -> Result<(), Violation> {
+    match given {
+        0 => Ok(()),
+        _ => Err(Violation::new(
+            ViolationReason::Malformed,
+            "is written by the writer alone: leave it out",
+        )
+        .within(field)),
     }
 }
 
@@ -67,6 +93,7 @@ fn parts_of(event: proto::Event) -> Result<NewEvent, Violation> {
         id,
         occurred_at: occurred_at.map_err(|violation| violation.within("occurred_at"))?,
         metadata: metadata(event.metadata_json, "metadata_json")?,
+        tokens: event.tokens,
         fact: fact(event.fact)?,
     })
 }
@@ -91,6 +118,9 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
         Some(Proto::ErrorOccurred(error)) => error_occurred(error)
             .map(Fact::ErrorOccurred)
             .map_err(within("error_occurred")),
+        Some(Proto::HistorySummarised(summary)) => history_summarised(summary)
+            .map(Fact::HistorySummarised)
+            .map_err(within("history_summarised")),
         Some(Proto::ConversationCreated(created)) => conversation_created(created)
             .map(Fact::ConversationCreated)
             .map_err(within("conversation_created")),
@@ -189,6 +219,23 @@ fn error_occurred(error: proto::ErrorOccurred) -> Result<ErrorOccurred, Violatio
         error_type: Label::parse(error.error_type)
             .map_err(|violation| violation.within("error_type"))?,
         message: error.message,
+    })
+}
+
+fn history_summarised(summary: proto::HistorySummarised) -> Result<HistorySummarised, Violation> {
+    if summary.through_version == 0 {
+        return Err(missing("is required: a version, 1 or later").within("through_version"));
+    }
+    if summary.text.is_empty() {
+        return Err(missing("is required").within("text"));
+    }
+    check_length(summary.text.len(), SUMMARY_BYTES_MAX)
+        .map_err(|violation| violation.within("text"))?;
+    Ok(HistorySummarised {
+        through: Version(summary.through_version),
+        text: summary.text,
+        model: label(summary.model, "model")?,
+        previous: (summary.previous_version != 0).then_some(Version(summary.previous_version)),
     })
 }
 

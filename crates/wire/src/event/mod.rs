@@ -24,6 +24,7 @@ pub fn kind_to_proto(kind: EventKind) -> read::EventKind {
         EventKind::ConversationArchived => read::EventKind::ConversationArchived,
         EventKind::ConversationRestored => read::EventKind::ConversationRestored,
         EventKind::ConversationErased => read::EventKind::ConversationErased,
+        EventKind::HistorySummarised => read::EventKind::HistorySummarised,
     }
 }
 

@@ -19,6 +19,8 @@ pub fn to_proto(event: &Event) -> proto::Event {
         event_id: event.id.to_string(),
         occurred_at: event.occurred_at.map(time::to_proto),
         metadata_json: json_text(event.metadata.as_ref()),
+        tokens: event.tokens.own,
+        tokens_through: event.tokens.through,
         fact: Some(fact(&event.fact)),
     }
 }
@@ -46,6 +48,12 @@ fn fact(fact: &Fact) -> proto::event::Fact {
         Fact::ConversationArchived => Proto::ConversationArchived(proto::ConversationArchived {}),
         Fact::ConversationRestored => Proto::ConversationRestored(proto::ConversationRestored {}),
         Fact::ConversationErased => Proto::ConversationErased(proto::ConversationErased {}),
+        Fact::HistorySummarised(summary) => Proto::HistorySummarised(proto::HistorySummarised {
+            through_version: summary.through.0,
+            text: summary.text.clone(),
+            model: label_text(summary.model.as_ref()),
+            previous_version: summary.previous.map_or(0, |version| version.0),
+        }),
     }
 }
 

@@ -1,22 +1,23 @@
-//! What a model should read next: the last messages of a conversation, tool units whole.
+//! What a model should read next: in a form, or the last messages of a conversation as they are kept, tool units whole.
 
 use std::time::Instant;
 
-use context::{CONTEXT_KINDS, MessageCount, Selected, Selection, Unit, select};
-use domain::{RecordedEvent, Version};
+use context::{CONTEXT_KINDS, Extent, MessageCount, Selected, Selection, Unit, select};
+use domain::Version;
 use formats::canonical;
-use read_model::EventRow;
+use read_model::queries::EventQuery;
 use tonic::{Request, Response, Status};
 use tracing::{Instrument as _, Span, field};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
+use crate::assembly::{self, Order};
 use crate::fresh::position_token;
 use crate::metrics::{self, Source};
 use crate::recent::{Recent, Wanted};
 use crate::request::{Bounded, Call, Target};
-use crate::window::WindowBounds;
-use crate::{Gateway, problem, render};
+use crate::window::{WindowBounds, recorded};
+use crate::{Gateway, render};
 
 /// Messages of a context.
 pub const MESSAGES: Bounded = Bounded {
@@ -36,32 +37,66 @@ pub(super) async fn handle(
 ) -> Result<Response<proto::AssembleContextResponse>, Status> {
     let began = Instant::now();
     let call = Call::of(&request);
-    let request = request.into_inner();
+    let mut request = request.into_inner();
+    // What costs nothing to check is checked before anything is asked of the registry or the record.
     let messages_max = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
     let messages_max = MessageCount(usize::try_from(messages_max).unwrap_or(usize::MAX));
-    let target = Target::of(gateway, &call, request.target).await?;
+    let target = Target::of(gateway, &call, request.target.take()).await?;
+    let order = Order::of(gateway, &target, request).await?;
     let span = tracing::info_span!(
         "gateway.context.assemble",
         tenant.id = target.key.tenant.as_str(),
         conversation.id = target.key.conversation.as_str(),
         commit.version = field::Empty,
     );
-    let assembled = assemble(gateway, &target, messages_max).instrument(span);
-    let (response, source) = assembled.await?;
-    metrics::context_assembled(began.elapsed(), source);
+    let (response, recent) = match &order {
+        Some(order) => in_a_form(gateway, &target, order).instrument(span).await?,
+        None => {
+            as_kept(gateway, &target, messages_max)
+                .instrument(span)
+                .await?
+        }
+    };
+    metrics::context_assembled(began.elapsed(), source(&recent));
     Ok(Response::new(response))
 }
 
-async fn assemble(
+async fn in_a_form(
+    gateway: &Gateway,
+    target: &Target,
+    order: &Order,
+) -> Result<(proto::AssembleContextResponse, Recent), Problem> {
+    let made = assembly::make(gateway, target, order).await?;
+    Span::current().record("commit.version", made.receipt.version);
+    let response = proto::AssembleContextResponse {
+        version: made.receipt.version,
+        position_token: position_token(gateway, &target.key, made.recent.place),
+        body: made.body.into(),
+        receipt: Some(made.receipt),
+        ..proto::AssembleContextResponse::default()
+    };
+    Ok((response, made.recent))
+}
+
+fn source(recent: &Recent) -> Source {
+    if recent.row_place == recent.place {
+        Source::Rows
+    } else {
+        Source::Tail
+    }
+}
+
+async fn as_kept(
     gateway: &Gateway,
     target: &Target,
     messages_max: MessageCount,
-) -> Result<(proto::AssembleContextResponse, Source), Problem> {
+) -> Result<(proto::AssembleContextResponse, Recent), Problem> {
     let mut recent = Recent::read(gateway, target, wanted(messages_max)).await?;
     let selected = loop {
         let events = recent.window.newest_first();
-        let events = events.map(|event| recorded(target, event));
-        match select(events, messages_max, recent.reach())? {
+        let events = events.map(|event| recorded(&target.key, event));
+        let extent = Extent::messages(messages_max.0);
+        match select(events, extent, recent.reach())? {
             Selection::Selected(selected) => break selected,
             Selection::NeedsOlder => recent.read_older(gateway, target).await?,
         }
@@ -74,40 +109,21 @@ async fn assemble(
         version: recent.place.version.0,
         position_token: position_token(gateway, &target.key, recent.place),
         report: Some(report),
+        ..proto::AssembleContextResponse::default()
     };
-    let is_behind = recent.row_place != recent.place;
-    let source = if is_behind {
-        Source::Tail
-    } else {
-        Source::Rows
-    };
-    Ok((response, source))
+    Ok((response, recent))
 }
 
 fn wanted(messages_max: MessageCount) -> Wanted {
     Wanted {
         kinds: &CONTEXT_KINDS,
+        to: EventQuery::TO_THE_END,
         likely: messages_max.0 + messages_max.0 / 8 + EVENTS_TO_SPARE,
         bounds: WindowBounds {
             events_max: messages_max.events_max(),
             bytes_max: CONTEXT_BYTES_MAX,
         },
     }
-}
-
-fn recorded(target: &Target, event: &EventRow) -> Result<RecordedEvent, Problem> {
-    let decoded = wire::commit::decode_event(event.bytes.clone()).map_err(|corrupt| {
-        problem::of_contradiction(format!(
-            "event {} of conversation {} is corrupt: {corrupt}",
-            event.version, target.key.conversation
-        ))
-    })?;
-    Ok(RecordedEvent {
-        version: event.version,
-        commit: event.commit,
-        recorded_at: event.recorded_at,
-        event: decoded,
-    })
 }
 
 /// How the context came about; events up to `rows_end` came from the rows.

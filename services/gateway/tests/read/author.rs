@@ -2,8 +2,9 @@
 
 use domain::event::ConversationCreated;
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId, Fact,
-    Head, Label, Owner, Position, RequestDigest, Sequence, SessionId, TenantId, Timestamp,
+    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
+    EventTokens, Fact, Head, Label, Owner, Position, RequestDigest, Sequence, SessionId, TenantId,
+    Timestamp,
 };
 use event_log::{Append, AppendOutcome, StoredCommit, TraceHeaders};
 use uuid::Uuid;
@@ -135,6 +136,7 @@ impl<'s> Author<'s> {
             id: EventId::derived(commit, index),
             occurred_at: None,
             metadata: None,
+            tokens: EventTokens::default(),
             fact,
         };
         let events: Vec<Event> = facts.into_iter().enumerate().map(event).collect();

@@ -138,6 +138,7 @@ pub(crate) fn context_request(
     proto::AssembleContextRequest {
         target: Some(target),
         messages_max,
+        ..proto::AssembleContextRequest::default()
     }
 }
 

@@ -103,6 +103,7 @@ fn empty_head(agent: AgentId) -> Head {
         owner: None,
         agent,
         open_calls: Vec::new(),
+        latest_summary: None,
         active_run: None,
         provider_conversation_id: None,
         last_response_id: None,

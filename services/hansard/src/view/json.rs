@@ -4,8 +4,9 @@
 
 use std::sync::LazyLock;
 
+use anyhow::Context as _;
 use prost::Message;
-use prost_reflect::{DescriptorPool, DynamicMessage};
+use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor};
 use serde_json::Value;
 
 static POOL: LazyLock<Option<DescriptorPool>> =
@@ -16,12 +17,27 @@ static POOL: LazyLock<Option<DescriptorPool>> =
 /// # Errors
 /// The message is not of that name, or the name is not in the protocol.
 pub fn of(name: &str, message: &impl Message) -> anyhow::Result<Value> {
-    let descriptor = POOL
-        .as_ref()
-        .and_then(|pool| pool.get_message_by_name(name))
-        .ok_or_else(|| anyhow::anyhow!("{name} is not in the protocol"))?;
-    let dynamic = DynamicMessage::decode(descriptor, message.encode_to_vec().as_slice())?;
+    let bytes = message.encode_to_vec();
+    let dynamic = DynamicMessage::decode(descriptor(name)?, bytes.as_slice())?;
     Ok(serde_json::to_value(dynamic)?)
+}
+
+/// A message that [`of`] made.
+///
+/// # Errors
+/// The text is not such a message.
+pub fn read<M: Message + Default>(name: &str, text: &str) -> anyhow::Result<M> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let dynamic = DynamicMessage::deserialize(descriptor(name)?, &mut reader);
+    let dynamic = dynamic.with_context(|| format!("not a {name}"))?;
+    reader.end().with_context(|| format!("not one {name}"))?;
+    Ok(dynamic.transcode_to()?)
+}
+
+fn descriptor(name: &str) -> anyhow::Result<MessageDescriptor> {
+    POOL.as_ref()
+        .and_then(|pool| pool.get_message_by_name(name))
+        .ok_or_else(|| anyhow::anyhow!("{name} is not in the protocol"))
 }
 
 #[cfg(test)]
@@ -42,8 +58,13 @@ mod tests {
             }),
             ..ServiceToken::default()
         };
+        let name = "hansard.operate.v1.ServiceToken";
+        let printed = of(name, &token).unwrap();
+        let again: ServiceToken = read(name, &printed.to_string()).unwrap();
+        assert_eq!(again, token);
+        assert!(read::<ServiceToken>(name, r#"{"other": 1}"#).is_err());
         assert_eq!(
-            of("hansard.operate.v1.ServiceToken", &token).unwrap(),
+            printed,
             json!({
                 "serviceTokenId": "abc",
                 "scopes": ["SCOPE_APPEND", "SCOPE_READ"],

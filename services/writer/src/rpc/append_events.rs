@@ -2,6 +2,7 @@
 
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::{Action, NewEvent, Violation, ViolationReason};
+use prost::Message as _;
 use tonic::{Request, Response, Status};
 use wire::proto::write::v1::{AppendEventsRequest, AppendEventsResponse};
 use wire::status::Problem;
@@ -10,6 +11,7 @@ use super::carry_out;
 use crate::Writer;
 use crate::commit::Intent;
 use crate::request::{Asked, Caller, digest, intent};
+use crate::weigh::weigh;
 
 pub(super) async fn handle(
     writer: &Writer,
@@ -30,14 +32,14 @@ pub(super) async fn intent_of(
     request: AppendEventsRequest,
 ) -> Result<Intent, Problem> {
     let digest = digest(&request);
+    let bytes = request.encoded_len();
     let action = Action::Append(new_events(request.events)?);
-    intent(
-        writer,
-        caller,
-        request.target.as_ref(),
-        Asked { digest, action },
-    )
-    .await
+    let asked = Asked { digest, action };
+    let mut intent = intent(writer, caller, request.target.as_ref(), asked).await?;
+    if let Action::Append(events) = &mut intent.command.action {
+        *events = weigh(std::mem::take(events), bytes).await?;
+    }
+    Ok(intent)
 }
 
 fn new_events(events: Vec<wire::proto::event::v1::Event>) -> Result<Vec<NewEvent>, Violation> {

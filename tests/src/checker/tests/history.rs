@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::event::{
-    ConversationCreated, ConversationUpdated, MessageAppended, Role, ToolCalled, ToolOutcome,
-    ToolOutput, ToolReturned, Usage,
+    ConversationCreated, ConversationUpdated, HistorySummarised, MessageAppended, Role, ToolCalled,
+    ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{
     Actor, AgentId, CallId, ClientContext, CommitId, ConversationId, ConversationKey, Event,
-    EventId, Fact, FieldChange, Head, JsonText, Label, NewEvent, Owner, Part, Partition, Position,
-    RequestDigest, Sequence, SessionId, TenantId, Timestamp, ToolName, Version,
+    EventId, EventTokens, Fact, FieldChange, Head, JsonText, Label, NewEvent, Owner, Part,
+    Partition, Position, RequestDigest, Sequence, SessionId, TenantId, Timestamp, ToolName,
+    Version,
 };
 use uuid::Uuid;
 use wire::commit::{Draft, Opened, open, seal};
@@ -123,6 +124,7 @@ fn new_event((index, fact): (usize, Fact)) -> NewEvent {
         id: None,
         occurred_at: occurred_at(index),
         metadata: None,
+        tokens: 0,
         fact,
     }
 }
@@ -140,6 +142,7 @@ fn sealed(facts: &[Fact], number: u64, previous: Option<(&Head, Sequence)>) -> O
             id: EventId::derived(id, index),
             occurred_at: occurred_at(index),
             metadata: None,
+            tokens: EventTokens::default(),
             fact: fact.clone(),
         })
         .collect();
@@ -195,6 +198,15 @@ pub(super) fn called(id: &str) -> Fact {
         provider: None,
         provider_response_id: None,
         signature: None,
+    })
+}
+
+pub(super) fn summarised(through: u64, previous: Option<u64>) -> Fact {
+    Fact::HistorySummarised(HistorySummarised {
+        through: Version(through),
+        text: "They spoke.".to_owned(),
+        model: None,
+        previous: previous.map(Version),
     })
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use domain::event::Role;
 use domain::{ChainHash, Fact, Partition, Sequence, Status, Timestamp, Version};
-use history::{Made, called, moved, returned, said};
+use history::{Made, called, moved, returned, said, summarised};
 
 use super::{Kind, Outcome, Place, judge};
 
@@ -249,6 +249,19 @@ fn rules_of_a_conversation() {
         |made| made.append(vec![called("call-2")]),
         &[Kind::RuleBroken],
     );
+    let broken = |name, facts: &[Fact]| {
+        check(
+            name,
+            |made| made.append(facts.to_vec()),
+            &[Kind::RuleBroken],
+        );
+    };
+    broken("a summary of what comes", &[summarised(10, None)]);
+    broken(
+        "a summary of no more",
+        &[summarised(3, None), summarised(3, Some(10))],
+    );
+    broken("a summary after none", &[summarised(3, Some(2))]);
     check_from(
         "an erased one that was not purged",
         Made::honest(),

@@ -148,6 +148,7 @@ impl Client {
         let mut request = tonic::Request::new(read::AssembleContextRequest {
             target: Some(target),
             messages_max: 5,
+            ..read::AssembleContextRequest::default()
         });
         request.set_timeout(READ_TIMEOUT);
         let answer = self.caller().read().assemble_context(request).await;

@@ -1,12 +1,12 @@
 //! What is said: events of every kind, sizes around the bound of compression, and what is hard to keep.
 
 use domain::event::{
-    ConversationCreated, ConversationUpdated, ErrorOccurred, MessageAppended, Role, SystemNoted,
-    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationCreated, ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended,
+    Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{
     AgentId, CallId, ClientContext, CommitId, EventId, Fact, FieldChange, JsonText, Label,
-    NewEvent, Owner, Part, SessionId, Timestamp, ToolName, UserId,
+    NewEvent, Owner, Part, SessionId, Timestamp, ToolName, UserId, Version,
 };
 use rand::rngs::StdRng;
 use rand::{Rng as _, RngExt as _};
@@ -99,6 +99,16 @@ pub(crate) fn called(call: &str) -> Fact {
     })
 }
 
+/// A summary of what happened up to and with a version.
+pub(crate) fn summarised(rng: &mut StdRng, through: Version) -> Fact {
+    Fact::HistorySummarised(HistorySummarised {
+        through,
+        text: some_text(rng),
+        model: rng.random_bool(0.5).then(|| label("model-1")),
+        previous: None,
+    })
+}
+
 /// A result, which names its tool or leaves it out.
 pub(crate) fn returned(rng: &mut StdRng, call: &str) -> Fact {
     Fact::ToolReturned(ToolReturned {
@@ -140,6 +150,7 @@ fn some_event(rng: &mut StdRng) -> NewEvent {
             .random_bool(0.3)
             .then(|| Timestamp(rng.random_range(-1..4_000_000_000_000_000_000))),
         metadata: rng.random_bool(0.2).then(|| json(r#"{"seen":true}"#)),
+        tokens: 0,
         fact,
     }
 }
@@ -179,6 +190,7 @@ fn plain(fact: Fact) -> NewEvent {
         id: None,
         occurred_at: None,
         metadata: None,
+        tokens: 0,
         fact,
     }
 }

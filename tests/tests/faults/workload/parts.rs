@@ -94,7 +94,7 @@ pub(crate) async fn moody(mut client: Client, conversation: String) {
     }
 }
 
-/// Conversations of calls and results, some of which come twice, late, or with their call in one commit.
+/// Conversations of calls and results, some of which come twice, late, or with their call in one commit, and of summaries.
 pub(crate) async fn tooled(mut client: Client, conversation: String, name: String) {
     for number in 0.. {
         if !client.goes_on() {
@@ -110,7 +110,15 @@ pub(crate) async fn tooled(mut client: Client, conversation: String, name: Strin
             _ => vec![vec![called], vec![result]],
         };
         for facts in commits {
-            client.command(&conversation, content::asked(facts)).await;
+            let outcome = client.command(&conversation, content::asked(facts)).await;
+            if let Outcome::Committed(answer) = outcome
+                && client.rng.random_bool(0.2)
+            {
+                let summary = content::summarised(&mut client.rng, answer.version);
+                client
+                    .command(&conversation, content::asked([summary]))
+                    .await;
+            }
         }
     }
 }

@@ -50,7 +50,8 @@ impl Request {
             | Fact::ToolCalled(_)
             | Fact::ToolReturned(_)
             | Fact::SystemNoted(_)
-            | Fact::ErrorOccurred(_) => Self::Append(write::AppendEventsRequest {
+            | Fact::ErrorOccurred(_)
+            | Fact::HistorySummarised(_) => Self::Append(write::AppendEventsRequest {
                 target: Some(target),
                 events: asked.events.iter().map(event_of).collect(),
             }),
@@ -111,6 +112,7 @@ fn event_of(new: &NewEvent) -> event::Event {
         id: new.id.unwrap_or(domain::EventId(uuid::Uuid::nil())),
         occurred_at: new.occurred_at,
         metadata: new.metadata.clone(),
+        tokens: domain::EventTokens::default(),
         fact: new.fact.clone(),
     };
     let mut event = wire::event::to_proto(&whole);

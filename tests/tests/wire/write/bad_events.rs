@@ -43,6 +43,8 @@ fn bad_envelopes() -> Vec<BadEvent> {
         ("the year 1", time(-62_135_596_800, 0), "FIELD_OUT_OF_RANGE", "events[1].occurred_at"),
         ("a second of nanos", time(0, 1_000_000_000), "FIELD_OUT_OF_RANGE", "events[1].occurred_at"),
         ("less than no nanos", time(0, -1), "FIELD_OUT_OF_RANGE", "events[1].occurred_at"),
+        ("tokens", changed(|e| e.tokens = 2), "FIELD_MALFORMED", "events[1].tokens"),
+        ("a sum of tokens", changed(|e| e.tokens_through = 2), "FIELD_MALFORMED", "events[1].tokens_through"),
         ("no JSON", changed(|e| e.metadata_json.push('{')), "INVALID_JSON", "events[1].metadata_json"),
         ("a number", changed(|e| e.metadata_json.push('1')), "INVALID_JSON", "events[1].metadata_json"),
         ("U+0000", changed(|e| e.metadata_json = r#"{"a":"\u0000"}"#.to_owned()), "NUL_CHARACTER", "events[1].metadata_json"),

@@ -9,6 +9,8 @@ mod lifecycle;
 mod payload;
 mod retries;
 mod state;
+mod summaries;
+mod tokens;
 mod update_conversation;
 
 use std::fmt;

@@ -132,6 +132,10 @@ fn details_of(fact: &Fact) -> Details<'_> {
             call_id: Some(result.call_id.as_str()),
             ..Details::default()
         },
+        Fact::HistorySummarised(summary) => Details {
+            model: summary.model.as_ref().map(Label::as_str),
+            ..Details::default()
+        },
         Fact::SystemNoted(_)
         | Fact::ErrorOccurred(_)
         | Fact::ConversationCreated(_)

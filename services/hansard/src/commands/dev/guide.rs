@@ -42,6 +42,7 @@ impl Guide<'_> {
                 ..ReadTarget::default()
             }),
             messages_max: MESSAGES,
+            ..AssembleContextRequest::default()
         };
         let context = assemble(&gateway, &request).await?;
         writeln!(

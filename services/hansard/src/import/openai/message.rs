@@ -45,10 +45,10 @@ pub(super) fn read_message(
     } in facts
     {
         let event = proto::Event {
-            event_id: String::new(),
             occurred_at,
             metadata_json,
             fact: Some(fact),
+            ..proto::Event::default()
         };
         dialogue.events.push(PlacedEvent {
             message: place.index,

@@ -89,6 +89,7 @@ fn a_context_reads_like_a_script() {
             events_from_tail: 2,
             pending_call_ids: vec!["c2".to_owned()],
         }),
+        ..AssembleContextResponse::default()
     };
     let mut out = Vec::new();
     write(&mut out, &context).unwrap();

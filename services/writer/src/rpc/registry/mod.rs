@@ -2,6 +2,7 @@
 
 mod agents;
 mod api_keys;
+mod context_policies;
 mod service_tokens;
 mod tenants;
 
@@ -104,6 +105,24 @@ impl RegistryService for RegistryRpc {
         request: Request<proto::ListAgentsRequest>,
     ) -> Result<Response<proto::ListAgentsResponse>, Status> {
         Ok(Response::new(agents::list(&self.writer, request).await?))
+    }
+
+    async fn set_context_policy(
+        &self,
+        request: Request<proto::SetContextPolicyRequest>,
+    ) -> Result<Response<proto::SetContextPolicyResponse>, Status> {
+        Ok(Response::new(
+            context_policies::set(&self.writer, request).await?,
+        ))
+    }
+
+    async fn get_context_policy(
+        &self,
+        request: Request<proto::GetContextPolicyRequest>,
+    ) -> Result<Response<proto::GetContextPolicyResponse>, Status> {
+        Ok(Response::new(
+            context_policies::get(&self.writer, request).await?,
+        ))
     }
 
     async fn create_api_key(

@@ -1,0 +1,344 @@
+//! The stages in their order: from settings and events to a transcript, and the account of what became of each.
+//!
+//! A plan is made before the first event is read: it tells [`crate::select`] how far to go. What was selected completes it.
+//! Everything follows from the policy and the events up to one version, so the same context can be made again at any time.
+
+use std::collections::BTreeSet;
+
+use domain::{CallId, ClientContext, Version};
+
+use crate::policy::Policy;
+use crate::stages::budget::{self, Allowance, NoRoom, Room};
+use crate::stages::clear::{Cleared, clear};
+use crate::stages::inject::{InjectError, inject};
+use crate::stages::redact::{Redactions, Rules, redact, redact_client};
+use crate::stages::repair::{Repaired, repair};
+use crate::stages::select::{Extent, MessageCount, Selected};
+use crate::stages::summarise::{self, Gap, Summary};
+use crate::stages::tool_digest::tool_digest;
+use crate::transcript::Transcript;
+use crate::unit::Unit;
+
+/// Most messages of a context that is bounded by tokens.
+pub const BUDGETED_MESSAGES_MAX: usize = 2_000;
+/// What one redaction adds to a text, at most: the mark is longer than a short secret.
+const REDACTION_TOKENS: u64 = 16;
+/// What frames a section: its role and separators, tokens.
+const SECTION_TOKENS: u64 = 16;
+
+/// What a context is made of, besides the events.
+#[derive(Debug, Clone)]
+pub struct Settings<'a> {
+    /// How it is made.
+    pub policy: &'a Policy,
+    /// The policy's rules of redaction, compiled.
+    pub rules: &'a Rules,
+    /// Where the client was when the conversation began.
+    pub client: &'a ClientContext,
+    /// The newest summary at or before the version, if the policy uses one.
+    pub summary: Option<Summary>,
+}
+
+/// What is known before the first event is read.
+#[derive(Debug, Clone)]
+pub struct Plan<'a> {
+    settings: Settings<'a>,
+    instructions: Vec<String>,
+    redactions: Redactions,
+    sections: Sections,
+    room: Room,
+}
+
+/// There can be no context.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// There is no room.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
+    /// A template cannot be rendered.
+    #[error(transparent)]
+    Inject(#[from] InjectError),
+}
+
+/// Tokens by section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sections {
+    /// The instructions.
+    pub instructions: u64,
+    /// What stands for the turns that were left out.
+    pub opening: u64,
+    /// The turns.
+    pub turns: u64,
+    /// What changes from one context to the next.
+    pub closing: u64,
+}
+
+/// A context before it takes a form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assembled {
+    /// The context.
+    pub transcript: Transcript,
+    /// How it came about.
+    pub account: Account,
+}
+
+/// How a context came about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// What its beginning hangs on.
+    pub epoch: Epoch,
+    /// Tokens by section.
+    pub sections: Sections,
+    /// The tokens that there were for turns.
+    pub room: u64,
+    /// The turns that were left out for want of room.
+    pub left_out: Option<LeftOut>,
+    /// The version up to which a summary stands for the turns.
+    pub summarised: Option<Version>,
+    /// Tool results that were cleared.
+    pub cleared: Vec<Cleared>,
+    /// What was redacted.
+    pub redactions: Redactions,
+    /// The versions of messages and calls that repeat earlier ones and were left out.
+    pub repeated: Vec<Version>,
+    /// The versions of results without a call, which were left out.
+    pub orphans: Vec<Version>,
+    /// The calls that wait, in order.
+    pub pending: Vec<CallId>,
+    /// The calls that were interrupted, in order.
+    pub interrupted: Vec<CallId>,
+}
+
+/// What the beginning of a context hangs on. Contexts of one conversation and policy with equal epochs begin alike: the
+/// later one has the turns of the earlier, but for answers that its newest turn still waited for, and more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Epoch {
+    /// The version of the first turn; 0: there is none.
+    pub first: Version,
+    /// The tokens of the conversation before which tool results are cleared.
+    pub line: u64,
+    /// The version of the summary; 0: none.
+    pub summary: Version,
+    /// The newest version at which an earlier turn came to read otherwise; 0: none did.
+    pub revised: Version,
+}
+
+/// Turns that were left out, all before the first one that was not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The version before which nothing went in.
+    pub before: Version,
+    /// What they weigh, those that a summary stands for among them.
+    pub tokens: u64,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why turns were left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The budget.
+    Budget,
+    /// A bound on messages, or on what is read.
+    Bound,
+}
+
+impl<'a> Plan<'a> {
+    /// Makes the sections that do not hang on events, and what room they leave.
+    ///
+    /// # Errors
+    /// [`PlanError`].
+    pub fn new(settings: Settings<'a>) -> Result<Self, PlanError> {
+        let mut client = settings.client.clone();
+        let redactions = redact_client(&mut client, settings.rules);
+        let instructions = inject(settings.policy, &client)?;
+        // Both are reserved whether or not they are needed: the room must not change from turn to turn.
+        let opening = summarise::opening(settings.summary.as_ref(), Gap::LeftOut);
+        let closing = settings.policy.tool_digest.as_ref();
+        let closing = closing.map_or(0, |digest| u64::from(digest.bytes_max) + SECTION_TOKENS);
+        let sections = Sections {
+            instructions: instructions.iter().map(|text| weigh(text)).sum(),
+            opening: opening.as_deref().map_or(0, weigh),
+            turns: 0,
+            closing,
+        };
+        let fixed = sections.instructions + sections.opening + sections.closing;
+        let room = Room::of(settings.policy, fixed)?;
+        Ok(Self {
+            settings,
+            instructions,
+            redactions,
+            sections,
+            room,
+        })
+    }
+
+    /// What to select: at most so many messages; none given: as many as there is room for.
+    #[must_use]
+    pub fn extent(&self, messages_max: Option<MessageCount>) -> Extent<'a> {
+        let summary = self.settings.summary.as_ref();
+        Extent {
+            messages_max: messages_max.unwrap_or(MessageCount(BUDGETED_MESSAGES_MAX)),
+            after: summary.map_or(Version::ZERO, |summary| summary.through),
+            allowance: Some(Allowance::new(self.settings.policy, self.room)),
+        }
+    }
+
+    /// The room for turns.
+    #[must_use]
+    pub fn room(&self) -> Room {
+        self.room
+    }
+
+    /// Makes the context of what was selected.
+    ///
+    /// # Errors
+    /// [`NoRoom::NewestTurn`].
+    pub fn complete(self, mut selected: Selected) -> Result<Assembled, NoRoom> {
+        if let (true, Some(needed)) = (selected.units.is_empty(), selected.measure.refused) {
+            let room = self.room.turns;
+            return Err(NoRoom::NewestTurn { needed, room });
+        }
+        let line = selected.measure.line;
+        let weights = self.weights(&selected.units, line);
+        let clearing = self.settings.policy.clear.as_ref();
+        let cleared = clearing.map_or_else(Vec::new, |settings| {
+            clear(&mut selected.units, line, settings)
+        });
+        let stubs: BTreeSet<Version> = cleared.iter().map(|cleared| cleared.version).collect();
+        let mut repaired = repair(std::mem::take(&mut selected.units), &stubs);
+        let redactions = redact(&mut repaired.turns, self.settings.rules);
+        let begins = self.fit(&mut repaired, &weights, &redactions);
+        Ok(self.account(
+            selected,
+            repaired,
+            Outcome {
+                begins,
+                cleared,
+                redactions,
+            },
+        ))
+    }
+
+    fn weights(&self, units: &[Unit], line: u64) -> Vec<Weight> {
+        let weigh = |unit: &Unit| Weight {
+            version: unit.version,
+            before: unit.begins_at(),
+            tokens: budget::cost(unit, line, self.settings.policy),
+        };
+        units.iter().map(weigh).collect()
+    }
+
+    /// Leaves out the oldest turns that redaction has pushed over the budget; answers where what is left begins.
+    fn fit(&self, repaired: &mut Repaired, weights: &[Weight], redactions: &Redactions) -> Begins {
+        let mut tokens = weights.iter().map(|weight| weight.tokens).sum::<u64>();
+        tokens += redactions.total() * REDACTION_TOKENS;
+        let mut begins = weights.first();
+        let mut rest = weights.iter();
+        while tokens > self.room.turns
+            && let Some(oldest) = rest.next()
+        {
+            tokens -= oldest.tokens;
+            begins = rest.as_slice().first();
+        }
+        let first = begins.map_or(Version(u64::MAX), |weight| weight.version);
+        repaired.turns.retain(|turn| turn.version >= first);
+        Begins {
+            first: begins.map_or(Version::ZERO, |weight| weight.version),
+            before: begins.map_or(0, |weight| weight.before),
+            tokens,
+            fits_all: begins == weights.first(),
+        }
+    }
+
+    fn account(self, selected: Selected, repaired: Repaired, outcome: Outcome) -> Assembled {
+        let Outcome {
+            begins,
+            cleared,
+            mut redactions,
+        } = outcome;
+        redactions.merge(&self.redactions);
+        let summary = self.settings.summary.as_ref();
+        let is_left_out = selected.truncated || !begins.fits_all;
+        let gap = if is_left_out { Gap::LeftOut } else { Gap::None };
+        let opening = summarise::opening(summary, gap);
+        let digest = self.settings.policy.tool_digest.as_ref();
+        let (turns, closing) = match digest {
+            Some(settings) => tool_digest(repaired.turns, settings),
+            None => (repaired.turns, None),
+        };
+        let sections = Sections {
+            opening: opening.as_deref().map_or(0, weigh),
+            turns: begins.tokens,
+            closing: closing.as_deref().map_or(0, weigh),
+            ..self.sections
+        };
+        let account = Account {
+            epoch: Epoch {
+                first: begins.first,
+                line: selected.measure.line,
+                summary: summary.map_or(Version::ZERO, |summary| summary.version),
+                revised: repaired.revised.unwrap_or_default(),
+            },
+            sections,
+            room: self.room.turns,
+            left_out: is_left_out.then(|| left_out(&selected, &begins)),
+            summarised: summary.map(|summary| summary.through),
+            cleared,
+            redactions,
+            repeated: repaired.repeated,
+            orphans: selected.orphans,
+            pending: repaired.pending,
+            interrupted: repaired.interrupted,
+        };
+        let transcript = Transcript {
+            instructions: self.instructions,
+            opening,
+            turns,
+            closing,
+        };
+        Assembled {
+            transcript,
+            account,
+        }
+    }
+}
+
+fn left_out(selected: &Selected, begins: &Begins) -> LeftOut {
+    let by_budget = selected.measure.refused.is_some() || !begins.fits_all;
+    LeftOut {
+        before: begins.first,
+        tokens: begins.before,
+        reason: if by_budget {
+            Reason::Budget
+        } else {
+            Reason::Bound
+        },
+    }
+}
+
+/// What a turn weighs, and all before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Weight {
+    version: Version,
+    before: u64,
+    tokens: u64,
+}
+
+/// Where the turns of a context begin.
+struct Begins {
+    first: Version,
+    before: u64,
+    tokens: u64,
+    fits_all: bool,
+}
+
+struct Outcome {
+    begins: Begins,
+    cleared: Vec<Cleared>,
+    redactions: Redactions,
+}
+
+fn weigh(text: &str) -> u64 {
+    u64::from(tokens::count_text(text)) + SECTION_TOKENS
+}

@@ -1,0 +1,189 @@
+//! How much of a conversation a model has room for, and where the room ends.
+//!
+//! Tokens of a conversation are counted from its beginning, so the place of every event is known without reading what came
+//! before it. The room for turns has two zones: the newest events, as they are, and before the *line* the aged ones, whose
+//! tool results are cleared. The line stands still while the conversation grows, and when the newest no longer fit it moves
+//! by a whole step, down to the low-water mark: so contexts share their beginning for many turns, and one break serves all
+//! of them. The line follows from the count alone: nobody needs to remember it.
+
+use crate::models;
+use crate::policy::{Budget, Policy};
+use crate::stages::clear;
+use crate::unit::Unit;
+
+/// What stands for a result that is not there, or is cleared: at most so many tokens, its frame among them.
+pub const STUB_TOKENS: u32 = 96;
+/// The most that is reserved by default, as a part of the context: a quarter.
+const RESERVED_PART: u64 = 4;
+
+/// The room for turns, tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// All turns together.
+    pub turns: u64,
+    /// The events past the line.
+    pub fresh: u64,
+    /// By how much the line moves at a time.
+    pub step: u64,
+}
+
+/// There is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoRoom {
+    /// The instructions, and what is reserved, leave nothing for turns.
+    #[error(
+        "instructions and summary need {fixed} tokens, of {available} that the budget leaves beside its reserve: shorten \
+         them, or raise budget.context_tokens_max"
+    )]
+    Instructions {
+        /// What they need.
+        fixed: u64,
+        /// What there is.
+        available: u64,
+    },
+    /// The newest turn alone is too long.
+    #[error(
+        "the newest turn needs {needed} tokens, of {room} that the budget leaves for turns: raise budget.context_tokens_max, or clear tool results"
+    )]
+    NewestTurn {
+        /// What it needs.
+        needed: u64,
+        /// What there is.
+        room: u64,
+    },
+}
+
+impl Room {
+    /// The room that a policy leaves beside `fixed` tokens of instructions and the like.
+    ///
+    /// # Errors
+    /// [`NoRoom::Instructions`].
+    pub fn of(policy: &Policy, fixed: u64) -> Result<Self, NoRoom> {
+        let available = available(policy);
+        let turns = available
+            .checked_sub(fixed)
+            .filter(|turns| *turns > 0)
+            .ok_or(NoRoom::Instructions { fixed, available })?;
+        let fresh = policy.clear.as_ref().map_or(turns, |clear| {
+            (turns * u64::from(clear.fresh_percent) / 100).max(1)
+        });
+        let low_water = policy.budget.low_water_percent;
+        let low_water = low_water.unwrap_or(Budget::LOW_WATER_PERCENT);
+        let kept = fresh * u64::from(low_water) / 100;
+        Ok(Self {
+            turns,
+            fresh,
+            step: (fresh - kept).max(1),
+        })
+    }
+
+    /// The line for a conversation of so many tokens: the place of the first event that is not aged.
+    #[must_use]
+    pub fn line(self, total: u64) -> u64 {
+        total.saturating_sub(self.fresh).div_ceil(self.step) * self.step
+    }
+}
+
+/// The model's whole context, in its own tokens.
+#[must_use]
+pub fn context_tokens(policy: &Policy) -> u64 {
+    let known = policy.model.as_deref().and_then(models::limits);
+    let known = known.map_or(Budget::CONTEXT_TOKENS, |model| model.context_tokens_max);
+    u64::from(policy.budget.context_tokens_max.unwrap_or(known))
+}
+
+/// The tokens of a context, beside its reserve.
+fn available(policy: &Policy) -> u64 {
+    let model = policy.model.as_deref().and_then(models::limits);
+    let percent = model.map_or(100, |model| model.tokens_percent);
+    let context = context_tokens(policy);
+    let usual = u64::from(Budget::RESERVED_TOKENS).min(context / RESERVED_PART);
+    let reserved = policy.budget.reserved_tokens.map_or(usual, u64::from);
+    context.saturating_sub(reserved) * 100 / u64::from(percent.max(1))
+}
+
+/// What is left of the room while turns are taken, the newest first.
+#[derive(Debug, Clone)]
+pub struct Allowance<'a> {
+    policy: &'a Policy,
+    room: Room,
+    measure: Measure,
+    aged: u64,
+}
+
+/// How the room was used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Measure {
+    /// The tokens of the conversation up to the newest event.
+    pub total: u64,
+    /// The place of the first event that is not aged.
+    pub line: u64,
+    /// What the turns taken weigh.
+    pub spent: u64,
+    /// What the first turn weighs that there was no room for.
+    pub refused: Option<u64>,
+}
+
+/// Whether a turn has room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// It has.
+    Admitted,
+    /// It has not, nor has any older one.
+    Full,
+}
+
+impl<'a> Allowance<'a> {
+    /// All of the room.
+    #[must_use]
+    pub fn new(policy: &'a Policy, room: Room) -> Self {
+        Self {
+            policy,
+            room,
+            measure: Measure::default(),
+            aged: 0,
+        }
+    }
+
+    /// Draws the line, once the tokens of the conversation up to its newest event are known.
+    pub fn begin(&mut self, total: u64) {
+        self.measure.total = total;
+        self.measure.line = self.room.line(total);
+    }
+
+    /// How the room was used so far.
+    #[must_use]
+    pub fn measure(&self) -> Measure {
+        self.measure
+    }
+
+    /// Takes a turn if there is room for it. The newest one needs only to fit at all.
+    pub fn admit(&mut self, unit: &Unit) -> Admission {
+        let cost = cost(unit, self.measure.line, self.policy);
+        let is_newest = self.measure.spent == 0;
+        if unit.begins_at() < self.measure.line && !is_newest {
+            self.aged += cost;
+        }
+        let spent = self.measure.spent + cost;
+        if spent > self.room.turns || self.aged > self.room.turns - self.room.fresh {
+            self.measure.refused = Some(cost);
+            return Admission::Full;
+        }
+        self.measure.spent = spent;
+        Admission::Admitted
+    }
+}
+
+/// What a turn weighs in a context whose results are cleared before `line`.
+#[must_use]
+pub fn cost(unit: &Unit, line: u64, policy: &Policy) -> u64 {
+    let calls = unit.calls.iter().map(|call| {
+        let result = match &call.result {
+            Some(result) if clear::is_due(call, result, line, policy.clear.as_ref()) => STUB_TOKENS,
+            Some(result) => result.tokens.own,
+            None => STUB_TOKENS,
+        };
+        u64::from(call.tokens.own) + u64::from(result)
+    });
+    u64::from(unit.tokens.own) + calls.sum::<u64>()
+}

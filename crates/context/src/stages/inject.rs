@@ -1,0 +1,118 @@
+//! Inject: an agent's system prompt, and what its model is told of the client.
+//!
+//! Values are data: what a page's address or the metadata says is never read as a template. They are also no instructions
+//! of ours: what could break out of its line is taken from them.
+
+mod language;
+mod template;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use domain::{ClientContext, JsonText};
+use minijinja::Value;
+
+use crate::policy::{InjectedField, Policy};
+pub(crate) use template::mistakes;
+use template::{Refusal, render};
+pub use template::{TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_STEPS_MAX};
+use values::{clean, values};
+
+/// Most characters of one value in the list of fields; `…` stands for the rest.
+pub const LISTED_CHARS_MAX: usize = 1_024;
+
+/// A template that gives no text with this client's context.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InjectError {
+    /// Shorten the template, or what it repeats.
+    #[error(
+        "{field}: gives more than {TEMPLATE_OUTPUT_BYTES_MAX} bytes: shorten it, or what it repeats"
+    )]
+    TooLong {
+        /// The policy's field.
+        field: &'static str,
+    },
+    /// Make the template repeat less.
+    #[error("{field}: takes more than {TEMPLATE_STEPS_MAX} steps: make it repeat less")]
+    TooManySteps {
+        /// The policy's field.
+        field: &'static str,
+    },
+    /// Let the template ask what kind of value it has.
+    #[error(
+        "{field}: a value does not fit at line {line} ({rule}): test its kind there, with `is string` for one"
+    )]
+    Unfit {
+        /// The policy's field.
+        field: &'static str,
+        /// The template's line, from 1.
+        line: usize,
+        /// What kind of thing went wrong; never the value.
+        rule: String,
+    },
+}
+
+/// The sections of the instructions, in order: the system prompt, then what the model is told of the client. Blank ones are
+/// left out. The same policy and client give the same bytes.
+///
+/// # Errors
+/// [`InjectError`]: of a policy that was checked when it was set, for a client's values alone.
+pub fn inject(policy: &Policy, client: &ClientContext) -> Result<Vec<String>, InjectError> {
+    let told = values(client);
+    let mut sections = Vec::new();
+    if let Some(template) = &policy.instructions {
+        sections.push(rendered("instructions", template, &told)?);
+    }
+    match &policy.inject.template {
+        Some(template) => sections.push(rendered("inject.template", template, &told)?),
+        None => sections.push(list(&policy.inject.fields, client)),
+    }
+    sections.retain(|section| !section.trim().is_empty());
+    Ok(sections)
+}
+
+fn rendered(field: &'static str, template: &str, told: &Value) -> Result<String, InjectError> {
+    render(template, told).map_err(|refusal| match refusal {
+        Refusal::TooLong => InjectError::TooLong { field },
+        Refusal::TooManySteps => InjectError::TooManySteps { field },
+        Refusal::Unfit { line, rule } => InjectError::Unfit { field, line, rule },
+    })
+}
+
+/// The fields that have a value, one a line; empty when none has.
+fn list(fields: &[InjectedField], client: &ClientContext) -> String {
+    let lines: Vec<String> = fields
+        .iter()
+        .filter_map(|field| {
+            let (label, value) = listed(*field, client);
+            let value = clean(value?);
+            let value = value.trim();
+            (!value.is_empty()).then(|| format!("\n- {label}: {}", cut(value)))
+        })
+        .collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("User context:{}", lines.concat())
+}
+
+fn listed(field: InjectedField, client: &ClientContext) -> (&'static str, Option<&str>) {
+    match field {
+        InjectedField::PageUrl => ("Page", client.page_url.as_deref()),
+        InjectedField::Referrer => ("Referrer", client.referrer.as_deref()),
+        InjectedField::UserAgent => ("User agent", client.user_agent.as_deref()),
+        InjectedField::Locale => ("Locale", client.locale.as_deref()),
+        InjectedField::Timezone => ("Timezone", client.timezone.as_deref()),
+        InjectedField::CustomMetadata => {
+            let metadata = client.custom_metadata.as_ref();
+            ("Metadata", metadata.map(JsonText::as_str))
+        }
+    }
+}
+
+fn cut(value: &str) -> String {
+    match value.char_indices().nth(LISTED_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", value.get(..end).unwrap_or_default()),
+        None => value.to_owned(),
+    }
+}

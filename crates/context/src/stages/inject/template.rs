@@ -1,0 +1,166 @@
+//! The templates of a policy, shut in: they print values, choose and repeat, and that is all.
+//!
+//! A template comes from whoever configures an agent, so it is given nothing that could grow: no assignments, no arithmetic,
+//! no joining of texts, no functions, no other templates. What is left is bounded by its steps and by its output.
+
+use std::io;
+
+use minijinja::machinery::{WhitespaceConfig, parse};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::ValueKind;
+use minijinja::{
+    Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value, escape_formatter,
+    filters, tests,
+};
+
+use super::language;
+
+/// Most bytes that a template may give.
+pub const TEMPLATE_OUTPUT_BYTES_MAX: usize = 256 * 1024;
+/// Most steps that a template may take: about one for each value, text, choice and repetition.
+pub const TEMPLATE_STEPS_MAX: u64 = 20_000;
+
+/// The names that a template may use.
+pub(crate) const NAMES: [&str; 6] = [
+    "page_url",
+    "referrer",
+    "user_agent",
+    "locale",
+    "timezone",
+    "metadata",
+];
+
+/// Why a template gave nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Its output passed the bound.
+    TooLong,
+    /// Its steps passed the bound.
+    TooManySteps,
+    /// A value is not of the kind that the template needs; never what the value is.
+    Unfit { line: usize, rule: String },
+}
+
+/// What is wrong with a template, in no more than one sentence each; empty: nothing.
+pub(crate) fn mistakes(template: &str) -> Vec<String> {
+    let parsed = parse(template, "", SyntaxConfig, WhitespaceConfig::default());
+    let tree = match parsed {
+        Ok(tree) => tree,
+        Err(error) => return vec![format!("line {}: {}", line(&error), told(&error))],
+    };
+    let mut found = language::refused(&tree);
+    if !found.is_empty() {
+        return found;
+    }
+    let environment = environment();
+    match environment.template_from_str(template) {
+        Ok(compiled) => {
+            let mut names: Vec<String> = compiled
+                .undeclared_variables(false)
+                .into_iter()
+                .filter(|name| !NAMES.contains(&name.as_str()))
+                .collect();
+            names.sort();
+            let known = NAMES.join(", ");
+            let unknown = names
+                .iter()
+                .map(|name| format!("`{name}` is unknown: use {known}"));
+            found.extend(unknown);
+        }
+        Err(error) => found.push(format!("line {}: {}", line(&error), told(&error))),
+    }
+    found
+}
+
+/// Renders a template in which [`mistakes`] finds nothing; absent values are empty.
+pub(super) fn render(template: &str, values: &Value) -> Result<String, Refusal> {
+    let environment = environment();
+    let mut output = Bounded::default();
+    environment
+        .template_from_str(template)
+        .and_then(|compiled| compiled.render_captured_to(values, &mut output).map(drop))
+        .map_err(|error| refusal(&error, &output))?;
+    String::from_utf8(output.bytes).map_err(|error| Refusal::Unfit {
+        line: 0,
+        rule: error.utf8_error().to_string(),
+    })
+}
+
+fn environment<'source>() -> Environment<'source> {
+    let mut environment = Environment::empty();
+    environment.set_undefined_behavior(UndefinedBehavior::Chainable);
+    environment.set_formatter(print);
+    environment.set_fuel(Some(TEMPLATE_STEPS_MAX));
+    environment.add_filter("default", filters::default);
+    environment.add_filter("first", filters::first);
+    environment.add_filter("last", filters::last);
+    environment.add_filter("length", filters::length);
+    environment.add_filter("lower", filters::lower);
+    environment.add_filter("trim", filters::trim);
+    environment.add_filter("upper", filters::upper);
+    environment.add_test("defined", tests::is_defined);
+    environment.add_test("mapping", tests::is_mapping);
+    environment.add_test("number", tests::is_number);
+    environment.add_test("sequence", tests::is_sequence);
+    environment.add_test("string", tests::is_string);
+    environment.add_test("undefined", tests::is_undefined);
+    environment
+}
+
+/// Prints texts and numbers as they are, everything else as JSON.
+fn print(output: &mut Output<'_>, state: &State<'_, '_>, value: &Value) -> Result<(), Error> {
+    let nested = matches!(
+        value.kind(),
+        ValueKind::Bool | ValueKind::Seq | ValueKind::Map
+    );
+    if !nested {
+        return escape_formatter(output, state, value);
+    }
+    let json = serde_json::to_string(value).map_err(|_| ErrorKind::BadSerialization)?;
+    Ok(output.write_str(&json)?)
+}
+
+/// Kind and place alone: the detail of an error may hold a value.
+fn refusal(error: &Error, output: &Bounded) -> Refusal {
+    if output.full {
+        return Refusal::TooLong;
+    }
+    if error.kind() == ErrorKind::OutOfFuel {
+        return Refusal::TooManySteps;
+    }
+    Refusal::Unfit {
+        line: line(error),
+        rule: error.kind().to_string(),
+    }
+}
+
+fn line(error: &Error) -> usize {
+    error.line().unwrap_or_default()
+}
+
+fn told(error: &Error) -> String {
+    let detail = error.detail().map(str::to_owned);
+    detail.unwrap_or_else(|| error.kind().to_string())
+}
+
+/// Takes what fits.
+#[derive(Debug, Default)]
+struct Bounded {
+    bytes: Vec<u8>,
+    full: bool,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > TEMPLATE_OUTPUT_BYTES_MAX {
+            self.full = true;
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! What templates see of a client's context: data, whatever it says.
+
+use std::collections::BTreeMap;
+
+use domain::{ClientContext, JsonText};
+use minijinja::Value;
+use serde_json::value::RawValue;
+
+use super::template::NAMES;
+use crate::json_string::decode;
+
+/// The values by name. What is absent, or null, is undefined: it prints as nothing.
+pub(super) fn values(client: &ClientContext) -> Value {
+    let texts = [
+        &client.page_url,
+        &client.referrer,
+        &client.user_agent,
+        &client.locale,
+        &client.timezone,
+    ];
+    let texts = texts.map(|text| text.as_deref().map(|text| Value::from(clean(text))));
+    let metadata = client.custom_metadata.as_ref().map(json);
+    let values = texts.into_iter().chain([metadata]);
+    let told = NAMES.into_iter().zip(values);
+    told.filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+/// The text without control characters and marks that turn the direction of writing; line breaks and tabs become spaces.
+pub(super) fn clean(text: &str) -> String {
+    let kept = text.chars().filter_map(|character| match character {
+        '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => Some(' '),
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => None,
+        _ if character.is_control() => None,
+        _ => Some(character),
+    });
+    kept.collect()
+}
+
+fn json(document: &JsonText) -> Value {
+    serde_json::from_str(document.as_str()).map_or(Value::UNDEFINED, value)
+}
+
+/// Numbers that no machine number holds stay as they are written, as text: a big one is no reason to fail.
+fn value(raw: &RawValue) -> Value {
+    let text = raw.get();
+    match text.bytes().next() {
+        Some(b'{') => {
+            let members: BTreeMap<String, &RawValue> =
+                serde_json::from_str(text).unwrap_or_default();
+            let members = members.into_iter().map(|(key, raw)| (key, value(raw)));
+            members.collect()
+        }
+        Some(b'[') => {
+            let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+            Value::from(items.into_iter().map(value).collect::<Vec<Value>>())
+        }
+        Some(b'"') => {
+            let inside = text
+                .strip_prefix('"')
+                .and_then(|text| text.strip_suffix('"'));
+            Value::from(decode(inside.unwrap_or_default()).text)
+        }
+        Some(b't') => Value::from(true),
+        Some(b'f') => Value::from(false),
+        Some(b'n') | None => Value::UNDEFINED,
+        Some(_) => number(text),
+    }
+}
+
+fn number(text: &str) -> Value {
+    if let Ok(whole) = text.parse::<i128>() {
+        return Value::from(whole);
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && text.contains(['.', 'e', 'E']) => Value::from(number),
+        _ => Value::from(text),
+    }
+}

@@ -1,0 +1,30 @@
+//! What the client told of itself: a page's address may carry a token as well as any message.
+
+use domain::{ClientContext, JsonText};
+
+use super::{Redactions, Rules, redact_text};
+
+/// Redacts what the client told, before any template tells it.
+#[must_use]
+pub fn redact_client(client: &mut ClientContext, rules: &Rules) -> Redactions {
+    let mut found = Redactions::default();
+    let texts = [
+        &mut client.page_url,
+        &mut client.referrer,
+        &mut client.user_agent,
+        &mut client.locale,
+        &mut client.timezone,
+    ];
+    for text in texts.into_iter().flatten() {
+        found.merge(&redact_text(text, rules));
+    }
+    if let Some(metadata) = &mut client.custom_metadata {
+        let mut text = metadata.as_str().to_owned();
+        let redacted = redact_text(&mut text, rules);
+        if redacted.total() > 0 {
+            *metadata = JsonText::recorded(text);
+        }
+        found.merge(&redacted);
+    }
+    found
+}

@@ -1,0 +1,147 @@
+//! From units to turns that every provider takes: each call has an answer, none stands twice, all stand by version.
+//!
+//! A call without a result is no orphan while nothing came of it: it may wait for an approval, or its tool may still run.
+//! It says so, and the caller is told which they are. Where the assistant went on without the result, the call was
+//! interrupted, and its answer says that. Nothing is written to the record: a result that comes later takes its place.
+
+mod repeated;
+
+use std::collections::BTreeSet;
+
+use domain::event::{Role, ToolOutcome, ToolOutput};
+use domain::{CallId, Part, Version};
+
+use crate::transcript::{Answer, AnswerOrigin, AnsweredCall, Turn};
+use crate::unit::{Call, Unit};
+use repeated::{repeated, without};
+
+/// What a model reads of a call that waits.
+pub const PENDING: &str = "[No result yet: this tool call is still waiting.]";
+/// What a model reads of a call that was left.
+pub const INTERRUPTED: &str = "[No result: this tool call was interrupted before its result was recorded. It may or may not have taken effect.]";
+
+/// Turns, and what was done to them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Repaired {
+    /// The turns, by version.
+    pub turns: Vec<Turn>,
+    /// The calls that wait, in order.
+    pub pending: Vec<CallId>,
+    /// The calls that were interrupted, in order.
+    pub interrupted: Vec<CallId>,
+    /// The versions of messages and calls that repeat earlier ones and were left out, ascending.
+    pub repeated: Vec<Version>,
+    /// The newest version at which an earlier turn came to read otherwise: its result came after a later turn had begun, or
+    /// the assistant went on without it.
+    pub revised: Option<Version>,
+}
+
+/// Makes turns of units; `cleared` holds the versions of results that are stubs.
+#[must_use]
+pub fn repair(mut units: Vec<Unit>, cleared: &BTreeSet<Version>) -> Repaired {
+    units.sort_by_key(|unit| unit.version);
+    let mut repaired = Repaired {
+        repeated: repeated(&units),
+        revised: revised(&units),
+        ..Repaired::default()
+    };
+    let last_assistant = assistants(&units).last();
+    for unit in units {
+        let answerless = if Some(unit.version) < last_assistant {
+            AnswerOrigin::Interrupted
+        } else {
+            AnswerOrigin::Pending
+        };
+        if let Some(unit) = without(unit, &repaired.repeated) {
+            let turn = turn(unit, answerless, cleared);
+            repaired.note(&turn);
+            repaired.turns.push(turn);
+        }
+    }
+    repaired
+}
+
+impl Repaired {
+    fn note(&mut self, turn: &Turn) {
+        for call in &turn.calls {
+            let list = match call.answer.origin {
+                AnswerOrigin::Pending => &mut self.pending,
+                AnswerOrigin::Interrupted => &mut self.interrupted,
+                AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_) => continue,
+            };
+            list.push(call.called.call_id.clone());
+        }
+    }
+}
+
+fn turn(unit: Unit, answerless: AnswerOrigin, cleared: &BTreeSet<Version>) -> Turn {
+    let role = unit.role();
+    let calls_provider = unit.calls.first();
+    let calls_provider = calls_provider.and_then(|call| call.called.provider.clone());
+    let (parts, author, provider) = unit.message.map_or_else(Default::default, |message| {
+        (message.parts, message.author, message.provider)
+    });
+    let answer = |call| answered(call, answerless, cleared);
+    Turn {
+        version: unit.version,
+        role,
+        parts,
+        author,
+        provider: provider.or(calls_provider),
+        calls: unit.calls.into_iter().map(answer).collect(),
+    }
+}
+
+fn answered(call: Call, answerless: AnswerOrigin, cleared: &BTreeSet<Version>) -> AnsweredCall {
+    let answer = match call.result {
+        Some(result) => Answer {
+            output: result.returned.output,
+            outcome: result.returned.outcome,
+            origin: if cleared.contains(&result.version) {
+                AnswerOrigin::Cleared(result.version)
+            } else {
+                AnswerOrigin::Recorded(result.version)
+            },
+        },
+        None => placeholder(answerless),
+    };
+    AnsweredCall {
+        version: call.version,
+        called: call.called,
+        answer,
+    }
+}
+
+fn placeholder(origin: AnswerOrigin) -> Answer {
+    let (text, outcome) = if origin == AnswerOrigin::Pending {
+        (PENDING, ToolOutcome::Succeeded)
+    } else {
+        (INTERRUPTED, ToolOutcome::Failed)
+    };
+    Answer {
+        output: ToolOutput::Parts(vec![Part::Text(text.to_owned())]),
+        outcome,
+        origin,
+    }
+}
+
+/// The newest version at which an earlier turn came to read otherwise: its result came late, or it was given up.
+fn revised(units: &[Unit]) -> Option<Version> {
+    let following = units.iter().skip(1).map(|unit| unit.version);
+    let late = units.iter().zip(following).flat_map(|(unit, next)| {
+        let results = unit.calls.iter().filter_map(|call| call.result.as_ref());
+        let versions = results.map(|result| result.version);
+        versions.filter(move |version| *version > next)
+    });
+    let given_up = units.iter().filter(|unit| unit.pending().next().is_some());
+    let given_up = given_up.filter_map(|unit| {
+        let mut later = assistants(units).filter(|version| *version > unit.version);
+        later.next()
+    });
+    late.chain(given_up).max()
+}
+
+fn assistants(units: &[Unit]) -> impl Iterator<Item = Version> {
+    let turns = units.iter().filter(|unit| unit.role() == Role::Assistant);
+    turns.map(|unit| unit.version)
+}

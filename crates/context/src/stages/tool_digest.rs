@@ -1,0 +1,296 @@
+//! Tool digest: for models without tools, calls and results leave the turns, and the last ones are told as text.
+//!
+//! The text changes with each result, so it stands at the end of a context. Secrets were kept back before.
+
+use domain::event::{ToolOutcome, ToolOutput};
+use domain::{MediaSource, Part};
+
+use crate::policy::ToolDigest;
+use crate::transcript::{AnswerOrigin, AnsweredCall, Turn};
+
+/// Most bytes of a call's input that are told.
+const INPUT_BYTES_MAX: usize = 160;
+/// What the first line takes at most, bytes: room for it is kept.
+const HEADER_BYTES_MAX: usize = 56;
+
+/// The turns without calls, those with nothing left gone; and the digest of the last calls, oldest first, where there was
+/// one. The digest has at most `bytes_max` bytes; of what does not fit the oldest is left out, and what is cut says so.
+#[must_use]
+pub fn tool_digest(turns: Vec<Turn>, settings: &ToolDigest) -> (Vec<Turn>, Option<String>) {
+    let calls: Vec<&AnsweredCall> = turns.iter().flat_map(|turn| &turn.calls).collect();
+    let digest = digest(&calls, settings);
+    let told = turns.into_iter().filter_map(|mut turn| {
+        turn.calls.clear();
+        (!turn.parts.is_empty()).then_some(turn)
+    });
+    (told.collect(), digest)
+}
+
+fn digest(calls: &[&AnsweredCall], settings: &ToolDigest) -> Option<String> {
+    let mut room = size(settings.bytes_max).saturating_sub(HEADER_BYTES_MAX);
+    let mut entries = Vec::new();
+    for call in calls.iter().rev().take(settings.results_max.into()) {
+        let entry = entry(call, size(settings.result_bytes_max));
+        if entry.len() > room {
+            if entries.is_empty() {
+                entries.push(squeezed(&entry, room));
+            }
+            break;
+        }
+        room -= entry.len();
+        entries.push(entry);
+    }
+    let header = match (calls.len(), entries.len()) {
+        (0, _) => return None,
+        (all, told) if told < all => format!("The last {told} of {all} tool calls, oldest first:"),
+        _ => "Tool calls, oldest first:".to_owned(),
+    };
+    entries.push(header);
+    entries.reverse();
+    Some(entries.concat())
+}
+
+fn entry(call: &AnsweredCall, result_bytes_max: usize) -> String {
+    let name = &call.called.tool_name;
+    let input = cut(call.called.input.as_str().trim(), INPUT_BYTES_MAX);
+    let outcome = match (call.answer.origin, call.answer.outcome) {
+        (AnswerOrigin::Pending, _) => "still waits",
+        (AnswerOrigin::Interrupted, _) => "was interrupted",
+        (AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_), ToolOutcome::Succeeded) => {
+            "succeeded"
+        }
+        (AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_), ToolOutcome::Failed) => "failed",
+    };
+    let output = cut(&output(&call.answer.output), result_bytes_max);
+    format!("\n- {name} {input} {outcome}: {output}")
+}
+
+fn output(output: &ToolOutput) -> String {
+    match output {
+        ToolOutput::Json(document) => document.as_str().trim().to_owned(),
+        ToolOutput::Parts(parts) => {
+            let texts: Vec<String> = parts.iter().filter_map(part).collect();
+            texts.join("\n")
+        }
+    }
+}
+
+fn part(part: &Part) -> Option<String> {
+    match part {
+        Part::Text(text) | Part::Refusal(text) => Some(text.clone()),
+        Part::Image { source, .. } => Some(media("picture", None, source)),
+        Part::File {
+            source, filename, ..
+        } => {
+            let name = filename.as_ref().map(ToString::to_string);
+            Some(media("file", name, source))
+        }
+        Part::ProviderItem { provider, .. } => Some(format!("[item of {provider}]")),
+        Part::Thinking { .. } | Part::RedactedThinking(_) => None,
+    }
+}
+
+/// A file is named; its content, which an address may carry, is not told.
+fn media(kind: &str, name: Option<String>, source: &MediaSource) -> String {
+    let name = name.or_else(|| match source {
+        MediaSource::Url(url) if !url.starts_with("data:") => Some(url.clone()),
+        MediaSource::Url(_) | MediaSource::FileId(_) => None,
+    });
+    name.map_or_else(|| format!("[{kind}]"), |name| format!("[{kind}: {name}]"))
+}
+
+/// The first bytes of a text, whole characters, and a mark that says how many there were.
+fn cut(text: &str, bytes_max: usize) -> String {
+    if text.len() <= bytes_max {
+        return text.to_owned();
+    }
+    let mark = mark(text);
+    let shown = text
+        .get(..text.floor_char_boundary(bytes_max))
+        .unwrap_or_default();
+    format!("{shown}{mark}")
+}
+
+/// As [`cut`], with the mark within the bound; of a bound too small for that, as little as says that something is missing.
+fn squeezed(text: &str, bytes_max: usize) -> String {
+    match bytes_max.checked_sub(mark(text).len()) {
+        Some(shown) => cut(text, shown),
+        None => "…".to_owned(),
+    }
+}
+
+fn mark(text: &str) -> String {
+    format!("… [cut, {} bytes in all]", text.len())
+}
+
+fn size(bytes: u32) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::event::{Role, ToolCalled};
+    use domain::{CallId, JsonText, ToolName, Version};
+
+    use super::*;
+    use crate::transcript::Answer;
+
+    #[test]
+    fn calls_leave_and_turns_with_nothing_left_go() {
+        let turns = vec![
+            turn(1, vec![Part::Text("hi".to_owned())], Vec::new()),
+            turn(2, vec![Part::Text("so".to_owned())], vec![call("a")]),
+            turn(4, Vec::new(), vec![call("b")]),
+        ];
+        let (told, _) = tool_digest(turns, &ToolDigest::default());
+        let versions: Vec<u64> = told.iter().map(|turn| turn.version.0).collect();
+        assert_eq!(versions, [1, 2]);
+        assert!(told.iter().all(|turn| turn.calls.is_empty()));
+        assert_eq!(tool_digest(told, &ToolDigest::default()).1, None);
+    }
+
+    #[test]
+    fn the_last_calls_are_told_oldest_first() {
+        check(
+            vec![call("one"), call("two")],
+            (10, 64, 1_000),
+            "Tool calls, oldest first:\n- t {} succeeded: one\n- t {} succeeded: two",
+        );
+        check(
+            vec![call("one"), call("two")],
+            (1, 64, 1_000),
+            "The last 1 of 2 tool calls, oldest first:\n- t {} succeeded: two",
+        );
+        let newest = "The last 1 of 2 tool calls, oldest first:\n- t {} succeeded: two";
+        check(vec![call("one"), call("two")], (10, 64, 98), newest);
+    }
+
+    #[test]
+    fn outcomes_are_told() {
+        let of = |outcome, origin| {
+            let mut call = call("x");
+            call.answer.outcome = outcome;
+            call.answer.origin = origin;
+            call
+        };
+        let calls = vec![
+            of(ToolOutcome::Failed, AnswerOrigin::Recorded(Version(3))),
+            of(ToolOutcome::Failed, AnswerOrigin::Pending),
+            of(ToolOutcome::Failed, AnswerOrigin::Interrupted),
+            of(ToolOutcome::Succeeded, AnswerOrigin::Cleared(Version(3))),
+        ];
+        let expected = "Tool calls, oldest first:\n- t {} failed: x\n- t {} still waits: x\n- t {} was interrupted: x\n- t {} succeeded: x";
+        check(calls, (10, 64, 1_000), expected);
+    }
+
+    #[test]
+    fn long_results_and_inputs_are_cut_between_characters() {
+        let at = |text: &str| format!("Tool calls, oldest first:\n- t {{}} succeeded: {text}");
+        check(
+            vec![call(&"é".repeat(8))],
+            (1, 16, 1_000),
+            &at(&"é".repeat(8)),
+        );
+        check(
+            vec![call(&"é".repeat(9))],
+            (1, 17, 1_000),
+            &at(&format!("{}… [cut, 18 bytes in all]", "é".repeat(8))),
+        );
+        let mut long = call("x");
+        long.called.input =
+            JsonText::parse(format!("\"{}\"", "i".repeat(INPUT_BYTES_MAX - 1))).unwrap();
+        let input = format!(
+            "\"{}… [cut, 161 bytes in all]",
+            "i".repeat(INPUT_BYTES_MAX - 1)
+        );
+        check(
+            vec![long],
+            (1, 16, 1_000),
+            &format!("Tool calls, oldest first:\n- t {input} succeeded: x"),
+        );
+    }
+
+    #[test]
+    fn the_whole_stays_within_its_bound_and_tells_something() {
+        for bytes_max in [64, 65, 100, 200, 262_144] {
+            for bytes in [0, 1, 50, 100_000] {
+                for calls in [1, 3, 120] {
+                    let calls = vec![call(&"é".repeat(bytes)); calls];
+                    let told = told(calls, (100, 65_536, bytes_max)).unwrap();
+                    assert!(
+                        told.len() <= size(bytes_max),
+                        "{bytes_max} {bytes}: {}",
+                        told.len()
+                    );
+                    assert!(told.contains("oldest first:"), "{told}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parts_are_named_and_their_content_is_not_told() {
+        let url = |url: &str| Part::Image {
+            source: MediaSource::Url(url.to_owned()),
+            media_type: None,
+            detail: None,
+        };
+        let mut call = call("");
+        call.answer.output = ToolOutput::Parts(vec![
+            Part::Text("a".to_owned()),
+            url("https://h/i.png"),
+            url("data:image/png;base64,AAAA"),
+            Part::RedactedThinking("x".to_owned()),
+        ]);
+        check(
+            vec![call],
+            (1, 64, 1_000),
+            "Tool calls, oldest first:\n- t {} succeeded: a\n[picture: https://h/i.png]\n[picture]",
+        );
+    }
+
+    fn check(calls: Vec<AnsweredCall>, bounds: (u16, u32, u32), expected: &str) {
+        assert_eq!(told(calls, bounds).as_deref(), Some(expected));
+    }
+
+    fn told(calls: Vec<AnsweredCall>, bounds: (u16, u32, u32)) -> Option<String> {
+        let (results_max, result_bytes_max, bytes_max) = bounds;
+        let settings = ToolDigest {
+            results_max,
+            result_bytes_max,
+            bytes_max,
+        };
+        tool_digest(vec![turn(1, Vec::new(), calls)], &settings).1
+    }
+
+    fn turn(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
+        Turn {
+            version: Version(version),
+            role: Role::Assistant,
+            parts,
+            author: None,
+            provider: None,
+            calls,
+        }
+    }
+
+    fn call(output: &str) -> AnsweredCall {
+        AnsweredCall {
+            version: Version(2),
+            called: ToolCalled {
+                call_id: CallId::parse("c").unwrap(),
+                tool_name: ToolName::parse("t").unwrap(),
+                input: JsonText::parse("{}").unwrap(),
+                model: None,
+                provider: None,
+                provider_response_id: None,
+                signature: None,
+            },
+            answer: Answer {
+                output: ToolOutput::Parts(vec![Part::Text(output.to_owned())]),
+                outcome: ToolOutcome::Succeeded,
+                origin: AnswerOrigin::Recorded(Version(3)),
+            },
+        }
+    }
+}

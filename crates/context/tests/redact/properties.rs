@@ -1,0 +1,120 @@
+//! What holds for every text.
+
+use std::sync::LazyLock;
+
+use context::stages::redact::{Redactions, Rules};
+use domain::JsonText;
+use proptest::prelude::*;
+
+use super::{redacted, rules};
+
+/// What texts are made of: pieces that rules look at, between anything.
+fn text() -> impl Strategy<Value = String> {
+    let telling = prop::sample::select(vec![
+        "password",
+        "token",
+        "Cookie",
+        "authorization",
+        "api key",
+        "seed",
+        "pin",
+        "iban",
+        "=",
+        ": ",
+        " is ",
+        ":",
+        "\"",
+        "'",
+        "\\",
+        "\\\"",
+        "[redacted:token]",
+        "[redacted:",
+        "]",
+        "Bearer ",
+        "hunter2",
+        "4111 1111 1111 1111",
+        "4111111111111111",
+        "sk-abcdefghij0123456789",
+        "AKIAIOSFODNN7EXAMPLE",
+        "\n",
+        "{",
+        "}",
+        ",",
+        "postgres://a:b",
+        "@",
+        "\0",
+        "é",
+        "😀",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "MIIEvQIBADANBgkqhkiG9w0",
+        "eyJhbGciOiJIUzI1NiJ9.e.x",
+    ]);
+    let piece = prop_oneof![8 => telling.prop_map(str::to_owned), 1 => ".{0,8}"];
+    prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+}
+
+fn document() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        text().prop_map(serde_json::Value::from),
+        any::<i64>().prop_map(serde_json::Value::from),
+        Just(4_111_111_111_111_111_u64).prop_map(serde_json::Value::from),
+        Just(serde_json::Value::Null),
+    ];
+    let key = prop_oneof![
+        prop::sample::select(vec!["password", "token", "apiKey", "note", "seed", "iban"])
+            .prop_map(str::to_owned),
+        text(),
+    ];
+    leaf.prop_recursive(4, 32, 4, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+            prop::collection::vec((key.clone(), inner), 0..4)
+                .prop_map(|members| serde_json::Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+static BUILT_IN: LazyLock<Rules> = LazyLock::new(|| rules("{}"));
+static OWN: LazyLock<Rules> =
+    LazyLock::new(|| rules(r#"{"keys":["iban"],"patterns":["h.?u","e+d","\\A.","(?s)k.*-"]}"#));
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn redacting_twice_is_redacting_once(text in text()) {
+        for rules in [&*BUILT_IN, &*OWN] {
+            let (once, _) = redacted(&text, rules);
+            let (twice, found) = redacted(&once, rules);
+            prop_assert_eq!(&twice, &once);
+            prop_assert_eq!(found, Redactions::default());
+        }
+    }
+
+    #[test]
+    fn documents_stay_documents(document in document()) {
+        let plain = serde_json::to_string(&document).unwrap();
+        let pretty = serde_json::to_string_pretty(&document).unwrap();
+        for (text, rules) in [(plain, &*BUILT_IN), (pretty, &*OWN)] {
+            prop_assume!(text.starts_with(['{', '[']));
+            let (once, _) = redacted(&text, rules);
+            prop_assert!(JsonText::parse(once.clone()).is_ok(), "{}", once);
+            let (twice, found) = redacted(&once, rules);
+            prop_assert_eq!(twice, once);
+            prop_assert_eq!(found, Redactions::default());
+        }
+    }
+
+    #[test]
+    fn a_secret_is_never_left(before in "[ -~]{0,20}", secret in "[a-z]{4}[0-9]{4}[a-z]{4}") {
+        for said in [
+            format!("{before}\npassword={secret}"),
+            format!("{before}\n\"api_key\": \"{secret}\""),
+            format!("{before}\nAuthorization: Bearer {secret}"),
+            serde_json::json!({ "note": before, "client_secret": secret }).to_string(),
+        ] {
+            let (told, _) = redacted(&said, &BUILT_IN);
+            prop_assert!(!told.contains(&secret), "{}", told);
+        }
+    }
+}

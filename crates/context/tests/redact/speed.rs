@@ -1,0 +1,94 @@
+//! How long it takes: figures, not verdicts, for `cargo test --release -p context --test redact -- --ignored --nocapture`.
+
+use std::time::{Duration, Instant};
+
+use context::Turn;
+use context::stages::redact::redact;
+use domain::bounds::EVENT_BYTES_MAX;
+use domain::event::Role;
+use domain::{Part, Version};
+
+use super::{redacted, rules};
+
+const PROSE: &str = "The deployment went fine on 2024-11-22 at 01:26; 17 pods were replaced, and the queue drained within 4 minutes. \
+    We saw `latency_ms=182` at the 99th percentile, which is above the 150 that was agreed upon. Let me look at the traces next. ";
+const SUSPECT: &str = "Each token of the 4096 costs money; a password is never logged, and the api key stays in its vault. Order 4711-0815-2024-17 \
+    was sent; the cookie banner is gone. See https://example.com/docs?page=2 for how `max_tokens: 512` works with basic plans. ";
+
+#[test]
+#[ignore = "a measurement"]
+fn two_hundred_messages_of_500_bytes() {
+    for (name, text) in [
+        ("clean", PROSE),
+        ("suspect", SUSPECT),
+        ("hit", "password=hunter2 and some more text "),
+    ] {
+        let (best, hits) = best(text);
+        println!("{name}: {best:?} for 200 messages of 500 bytes, {hits} hits");
+    }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn the_worst_of_one_event() {
+    let pieces = [
+        "cookie: ",
+        "token:",
+        "token=\"",
+        "token=\\\"",
+        "seed: ",
+        "seed: abc def ",
+        "password is ",
+        "Bearer ",
+        "basic aaaaaaa ",
+        "eyJaaaaaaaaa.",
+        "-----BEGIN PRIVATE KEY-----",
+        "http://a:",
+        "4111 ",
+        "411111111111",
+        "[redacted:",
+        "[redacted:token]token=a ",
+        "AKIAIOSFODNN7EXAMPLE",
+        "lnbc1",
+        "Authorization: Bearer ",
+        "card number: 1 ",
+        "{\"token\":",
+        "[",
+        "\\u00",
+        "api_key",
+    ];
+    for piece in pieces {
+        let text = piece.repeat(EVENT_BYTES_MAX / piece.len());
+        let start = Instant::now();
+        let (_, found) = redacted(&text, &rules("{}"));
+        println!(
+            "{:?} for an event of {piece:?}, {} hits",
+            start.elapsed(),
+            found.total()
+        );
+    }
+}
+
+fn best(text: &str) -> (Duration, u64) {
+    let message: String = text.chars().cycle().take(500).collect();
+    let turns: Vec<Turn> = (1..=200).map(|version| turn(version, &message)).collect();
+    let rules = rules("{}");
+    let took = (0..200).map(|_| {
+        let mut turns = turns.clone();
+        let start = Instant::now();
+        let found = redact(&mut turns, &rules);
+        (start.elapsed(), found.total())
+    });
+    took.min().unwrap()
+}
+
+fn turn(version: u64, text: &str) -> Turn {
+    Turn {
+        version: Version(version),
+        role: Role::User,
+        parts: vec![Part::Text(text.to_owned())],
+        author: None,
+        provider: None,
+        calls: Vec::new(),
+    }
+}

@@ -1,0 +1,120 @@
+//! Turns: which parts are looked into, altered, or dropped.
+
+use context::stages::redact::redact;
+use context::{Answer, AnswerOrigin, AnsweredCall, Turn};
+use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
+use domain::{CallId, JsonText, Label, MediaSource, Part, ToolName, Version};
+
+use super::rules;
+
+#[test]
+fn texts_and_refusals_are_altered() {
+    check(
+        Part::Text("token=abc".to_owned()),
+        Some(Part::Text("token=[redacted:token]".to_owned())),
+        0,
+    );
+    check(
+        Part::Refusal("token=abc".to_owned()),
+        Some(Part::Refusal("token=[redacted:token]".to_owned())),
+        0,
+    );
+    check(
+        thinking("token=abc", None),
+        Some(thinking("token=[redacted:token]", None)),
+        0,
+    );
+}
+
+#[test]
+fn what_a_provider_takes_back_unaltered_is_dropped() {
+    check(thinking("token=abc", Some("s")), None, 1);
+    check(
+        thinking("fine", Some("s")),
+        Some(thinking("fine", Some("s"))),
+        0,
+    );
+    let item = |item: &str| Part::ProviderItem {
+        provider: Label::parse("openai").unwrap(),
+        item: JsonText::parse(item).unwrap(),
+    };
+    check(item(r#"{"token":"abc"}"#), None, 1);
+    check(item(r#"{"id":"rs_1"}"#), Some(item(r#"{"id":"rs_1"}"#)), 0);
+}
+
+#[test]
+fn references_and_what_is_encrypted_are_not_looked_into() {
+    let image = Part::Image {
+        source: MediaSource::Url("https://h/i?token=abc".to_owned()),
+        media_type: None,
+        detail: None,
+    };
+    check(image.clone(), Some(image), 0);
+    let encrypted = Part::RedactedThinking("token=abc".to_owned());
+    check(encrypted.clone(), Some(encrypted), 0);
+}
+
+#[test]
+fn calls_and_answers_are_redacted_and_a_changed_call_loses_its_signature() {
+    let mut turns = [turn(Vec::new(), vec![call(r#"{"pin":1}"#), call("{}")])];
+    let found = redact(&mut turns, &rules("{}"));
+    let told = &turns[0].calls;
+    assert_eq!(told[0].called.input.as_str(), r#"{"pin":"[redacted:pin]"}"#);
+    assert_eq!(told[0].called.signature, None);
+    assert_eq!(told[1].called.signature.as_deref(), Some("s"));
+    let parts = ToolOutput::Parts(vec![Part::Text("token=[redacted:token]".to_owned())]);
+    assert_eq!(told[0].answer.output, parts);
+    let counts: Vec<(&str, u64)> = found
+        .iter()
+        .map(|(rule, count)| (rule.as_str(), count))
+        .collect();
+    assert_eq!(counts, [("token", 2), ("pin", 1)]);
+    let mut twice = found.clone();
+    twice.merge(&found);
+    assert_eq!(twice.total(), 6);
+}
+
+fn check(part: Part, expected: Option<Part>, parts_dropped: u64) {
+    let mut turns = [turn(vec![part], Vec::new())];
+    let found = redact(&mut turns, &rules("{}"));
+    assert_eq!(turns[0].parts, Vec::from_iter(expected));
+    assert_eq!(found.parts_dropped(), parts_dropped);
+}
+
+fn turn(parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
+    Turn {
+        version: Version(1),
+        role: Role::Assistant,
+        parts,
+        author: None,
+        provider: None,
+        calls,
+    }
+}
+
+fn call(input: &str) -> AnsweredCall {
+    AnsweredCall {
+        version: Version(1),
+        called: ToolCalled {
+            call_id: CallId::parse("c").unwrap(),
+            tool_name: ToolName::parse("t").unwrap(),
+            input: JsonText::parse(input).unwrap(),
+            model: None,
+            provider: None,
+            provider_response_id: None,
+            signature: Some("s".to_owned()),
+        },
+        answer: Answer {
+            output: ToolOutput::Parts(vec![Part::Text("token=abc".to_owned())]),
+            outcome: ToolOutcome::Succeeded,
+            origin: AnswerOrigin::Recorded(Version(2)),
+        },
+    }
+}
+
+fn thinking(text: &str, signature: Option<&str>) -> Part {
+    Part::Thinking {
+        text: text.to_owned(),
+        signature: signature.map(str::to_owned),
+    }
+}

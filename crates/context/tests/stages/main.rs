@@ -1,0 +1,13 @@
+//! The stages: tables in a small notation, and properties over random histories.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::wildcard_enum_match_arm,
+    reason = "helpers of tests end a test by panicking"
+)]
+
+mod growth;
+mod notation;
+mod plan;
+mod select;
+mod select_properties;

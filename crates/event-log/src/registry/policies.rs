@@ -1,0 +1,95 @@
+//! Context policies: kept by digest and never changed, so that every context can be made again.
+
+use domain::{AgentId, TenantId, Timestamp};
+use wire::proto::operate::v1::{Agent, ContextPolicy};
+use wire::time;
+
+use super::bucket::Change;
+use super::entries::{Digest, agent_key, policy_key};
+use super::error::RegistryError;
+use super::{CHANGES_MAX, Registry};
+use crate::error::Unavailable;
+
+impl Registry {
+    /// Sets how the contexts of an agent are made; `digest` is the SHA-256 of `policy_json`.
+    ///
+    /// # Errors
+    /// [`RegistryError::NotFound`] without the agent, or [`RegistryError::Unavailable`].
+    pub async fn set_context_policy(
+        &self,
+        agent: &AgentId,
+        digest: &Digest,
+        policy_json: &str,
+        at: Timestamp,
+    ) -> Result<ContextPolicy, RegistryError> {
+        let held = self
+            .held_agent(agent)
+            .ok_or(RegistryError::NotFound { what: "agent" })?;
+        let policy = self.keep_policy(&held.value.0, digest, policy_json, at);
+        let policy = policy.await?;
+        let key = agent_key(agent);
+        for _ in 0..CHANGES_MAX {
+            let Some(held) = self.held_agent(agent) else {
+                return Err(RegistryError::NotFound { what: "agent" });
+            };
+            let (_, agent_entry) = held.value;
+            if agent_entry.context_policy_digest.as_ref() == digest {
+                return Ok(policy);
+            }
+            let changed = Agent {
+                context_policy_digest: digest.to_vec().into(),
+                ..agent_entry
+            };
+            let expected = Some(held.revision);
+            if self.shared().put(&key, &changed, expected).await? == Change::Made {
+                return Ok(policy);
+            }
+        }
+        Err(Unavailable::new("the agent keeps changing").into())
+    }
+
+    /// The policy of a tenant with this digest.
+    pub async fn context_policy(
+        &self,
+        tenant: &TenantId,
+        digest: &Digest,
+    ) -> Option<ContextPolicy> {
+        let held = self.held_policy(tenant, digest);
+        if held.is_some() {
+            return held;
+        }
+        self.shared().look_up(&policy_key(tenant, digest)).await;
+        self.held_policy(tenant, digest)
+    }
+
+    async fn keep_policy(
+        &self,
+        tenant: &TenantId,
+        digest: &Digest,
+        policy_json: &str,
+        at: Timestamp,
+    ) -> Result<ContextPolicy, RegistryError> {
+        if let Some(kept) = self.held_policy(tenant, digest) {
+            return Ok(kept);
+        }
+        let made = ContextPolicy {
+            digest: digest.to_vec().into(),
+            tenant_id: tenant.as_str().to_owned(),
+            policy_json: policy_json.to_owned(),
+            created_at: Some(time::to_proto(at)),
+        };
+        let key = policy_key(tenant, digest);
+        match self.shared().put(&key, &made, None).await? {
+            Change::Made => Ok(made),
+            Change::Superseded => Ok(self.held_policy(tenant, digest).unwrap_or(made)),
+        }
+    }
+
+    fn held_policy(&self, tenant: &TenantId, digest: &Digest) -> Option<ContextPolicy> {
+        let key = (tenant.clone(), *digest);
+        self.shared().read(|entries| {
+            let held = entries.context_policies.get(&key);
+            held.map(|held| held.value.clone())
+        })
+    }
+}

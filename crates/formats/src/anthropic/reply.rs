@@ -1,0 +1,150 @@
+//! A reply of Anthropic's as facts.
+
+use domain::event::{MessageAppended, Role, Usage};
+use domain::{Fact, Violation, ViolationReason};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::reply::{ParseError, Reply};
+
+use super::errors::{label, malformed, provider, read_bytes, unusable};
+use super::reading;
+
+/// Most bytes of a reply, whole or in all its pieces.
+pub const REPLY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Reads a whole reply: the message, then its calls.
+///
+/// Citations of a text stand after it as an item of the provider's: the list of them. What its own tools did stands in
+/// such items too. `input_tokens` of [`Usage`] counts what was read from the cache and written to it as well.
+///
+/// # Errors
+/// [`ParseError::Failed`] for an error in its place, [`ParseError::Malformed`] if it is no reply, and
+/// [`ParseError::Unusable`] if an id, a name or a document breaks a bound, or all of it [`REPLY_BYTES_MAX`].
+pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
+    check_size(body.len())?;
+    let whole: Whole<'_> = read_bytes(body)?;
+    if let Some(failure) = whole.error {
+        return Err(failure.into());
+    }
+    let content = whole
+        .content
+        .ok_or_else(|| malformed("it has no content"))?;
+    let head = Head {
+        id: whole.id,
+        model: whole.model,
+        stop_reason: whole.stop_reason,
+        usage: whole.usage,
+    };
+    facts(&head, &content)
+}
+
+#[derive(Deserialize)]
+struct Whole<'a> {
+    error: Option<Failure>,
+    id: Option<String>,
+    model: Option<String>,
+    #[serde(borrow)]
+    content: Option<Vec<&'a RawValue>>,
+    stop_reason: Option<String>,
+    usage: Option<Tokens>,
+}
+
+/// What a reply says of itself.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Head {
+    pub(super) id: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) stop_reason: Option<String>,
+    pub(super) usage: Option<Tokens>,
+}
+
+/// Tokens as Anthropic counts them: what was read from the cache, and written to it, apart from the rest.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub(super) struct Tokens {
+    #[serde(rename = "input_tokens")]
+    input: Option<u64>,
+    #[serde(rename = "cache_creation_input_tokens")]
+    cache_creation: Option<u64>,
+    #[serde(rename = "cache_read_input_tokens")]
+    cache_read: Option<u64>,
+    #[serde(rename = "output_tokens")]
+    output: Option<u64>,
+}
+
+impl Tokens {
+    /// These counts, and of what they leave out the earlier ones.
+    pub(super) fn or(self, earlier: Self) -> Self {
+        Self {
+            input: self.input.or(earlier.input),
+            cache_creation: self.cache_creation.or(earlier.cache_creation),
+            cache_read: self.cache_read.or(earlier.cache_read),
+            output: self.output.or(earlier.output),
+        }
+    }
+
+    fn usage(self) -> Usage {
+        let read = self.cache_read.unwrap_or_default();
+        let created = self.cache_creation.unwrap_or_default();
+        let input = self.input.unwrap_or_default();
+        Usage {
+            input_tokens: input.saturating_add(created).saturating_add(read),
+            output_tokens: self.output.unwrap_or_default(),
+            cached_tokens: read,
+            reasoning_tokens: 0,
+        }
+    }
+}
+
+/// The failure that Anthropic tells of.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Failure {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    message: Option<String>,
+}
+
+impl From<Failure> for ParseError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed {
+            error_type: failure.kind.unwrap_or_else(|| "error".to_owned()),
+            message: failure.message.unwrap_or_default(),
+        }
+    }
+}
+
+/// The message, then its calls.
+pub(super) fn facts(head: &Head, content: &[&RawValue]) -> Result<Reply, ParseError> {
+    let said = reading::blocks(content, "content")?;
+    let provider = Some(provider()?);
+    let model = label(head.model.as_deref(), "model")?;
+    let provider_response_id = label(head.id.as_deref(), "id")?;
+    let mut facts = vec![Fact::MessageAppended(MessageAppended {
+        role: Role::Assistant,
+        parts: said.parts,
+        author: None,
+        model: model.clone(),
+        provider: provider.clone(),
+        provider_response_id: provider_response_id.clone(),
+        finish_reason: label(head.stop_reason.as_deref(), "stop_reason")?,
+        usage: head.usage.map(Tokens::usage),
+    })];
+    for mut call in said.calls {
+        call.model.clone_from(&model);
+        call.provider.clone_from(&provider);
+        call.provider_response_id.clone_from(&provider_response_id);
+        facts.push(Fact::ToolCalled(call));
+    }
+    Ok(Reply { facts })
+}
+
+/// Refuses a reply past its bound.
+pub(super) fn check_size(bytes: usize) -> Result<(), ParseError> {
+    if bytes <= REPLY_BYTES_MAX {
+        return Ok(());
+    }
+    let description = format!("has {bytes} bytes so far, at most {REPLY_BYTES_MAX} are taken");
+    let violation = Violation::new(ViolationReason::TooLong, description);
+    Err(unusable("reply", violation))
+}

@@ -1,0 +1,67 @@
+//! The canonical form as a history: what stands in it, as facts.
+
+use context::{AnsweredCall, Turn};
+use domain::Fact;
+use domain::Part;
+use domain::event::{MessageAppended, Role, ToolReturned};
+
+use super::parse::parse;
+use crate::reply::ParseError;
+
+/// Reads a context as facts: instructions as the system's messages, opening and closing as the user's.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
+    let transcript = parse(body)?;
+    let instructions = transcript.instructions.into_iter();
+    let instructions = instructions.map(|text| said(Role::System, text));
+    let opening = transcript.opening.map(|text| said(Role::User, text));
+    let closing = transcript.closing.map(|text| said(Role::User, text));
+    let turns = transcript.turns.into_iter().flat_map(facts);
+    Ok(instructions
+        .chain(opening)
+        .chain(turns)
+        .chain(closing)
+        .collect())
+}
+
+fn said(role: Role, text: String) -> Fact {
+    Fact::MessageAppended(MessageAppended {
+        role,
+        parts: vec![Part::Text(text)],
+        author: None,
+        model: None,
+        provider: None,
+        provider_response_id: None,
+        finish_reason: None,
+        usage: None,
+    })
+}
+
+fn facts(turn: Turn) -> Vec<Fact> {
+    let is_calls_alone = turn.parts.is_empty() && !turn.calls.is_empty();
+    let message = MessageAppended {
+        role: turn.role,
+        parts: turn.parts,
+        author: turn.author,
+        model: None,
+        provider: turn.provider,
+        provider_response_id: None,
+        finish_reason: None,
+        usage: None,
+    };
+    let message = (!is_calls_alone).then_some(Fact::MessageAppended(message));
+    let (calls, results): (Vec<Fact>, Vec<Fact>) = turn.calls.into_iter().map(apart).unzip();
+    message.into_iter().chain(calls).chain(results).collect()
+}
+
+fn apart(call: AnsweredCall) -> (Fact, Fact) {
+    let returned = ToolReturned {
+        call_id: call.called.call_id.clone(),
+        tool_name: Some(call.called.tool_name.clone()),
+        output: call.answer.output,
+        outcome: call.answer.outcome,
+    };
+    (Fact::ToolCalled(call.called), Fact::ToolReturned(returned))
+}

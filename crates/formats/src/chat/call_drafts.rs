@@ -1,0 +1,238 @@
+//! The calls of a reply while they are read, from the pieces of each.
+
+use domain::bounds::EVENTS_PER_COMMIT_MAX;
+
+use super::reading;
+use crate::reply::{Delta, ParseError};
+
+/// Most calls of one reply: they and the message are one commit.
+pub(crate) const CALLS_MAX: usize = EVENTS_PER_COMMIT_MAX - 1;
+
+/// What a piece says of a call; empty texts say nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CallPiece<'a> {
+    /// The provider's number of the call, where it numbers them.
+    pub(crate) number: Option<usize>,
+    /// Its id.
+    pub(crate) id: &'a str,
+    /// The tool.
+    pub(crate) name: &'a str,
+    /// More of its input.
+    pub(crate) input: &'a str,
+}
+
+/// A call that was read whole.
+#[derive(Debug)]
+pub(crate) struct FinishedCall {
+    /// Its id, the provider's or one that was made.
+    pub(crate) id: String,
+    /// The tool; empty where none was named.
+    pub(crate) name: String,
+    /// Its input, as text.
+    pub(crate) input: String,
+}
+
+/// The calls of a reply while they are read, in the order of their beginning.
+#[derive(Debug, Default)]
+pub(crate) struct CallDrafts(Vec<CallDraft>);
+
+#[derive(Debug, Default)]
+struct CallDraft {
+    number: Option<usize>,
+    id: CallDraftId,
+    name: String,
+    input: String,
+    is_told: bool,
+}
+
+/// The id of a call while it is read. One that was made stays, since it has been told.
+#[derive(Debug, Default)]
+enum CallDraftId {
+    #[default]
+    Unknown,
+    Given(String),
+    Made(String),
+}
+
+impl CallDraft {
+    /// Its id; made from the reply's seed and the call's number where none was given so far.
+    fn settle_id(&mut self, seed: &str, index: usize) -> &str {
+        if matches!(self.id, CallDraftId::Unknown) {
+            self.id = CallDraftId::Made(reading::made_call_id(seed, index));
+        }
+        match &self.id {
+            CallDraftId::Unknown => "",
+            CallDraftId::Given(id) | CallDraftId::Made(id) => id,
+        }
+    }
+
+    /// Whether a piece with this id can be one of this call.
+    fn may_have(&self, id: &str) -> bool {
+        match &self.id {
+            CallDraftId::Given(given) => id.is_empty() || id == given,
+            CallDraftId::Unknown | CallDraftId::Made(_) => true,
+        }
+    }
+}
+
+impl CallDrafts {
+    /// How many have begun.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Begins a call or goes on with one. A call is told as begun once its tool is known.
+    pub(crate) fn add(
+        &mut self,
+        piece: CallPiece<'_>,
+        seed: &str,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), ParseError> {
+        let index = self.place(piece)?;
+        let Some(call) = self.0.get_mut(index) else {
+            return Ok(());
+        };
+        if call.name.is_empty() {
+            piece.name.clone_into(&mut call.name);
+        }
+        if matches!(call.id, CallDraftId::Unknown) && !piece.id.is_empty() {
+            call.id = CallDraftId::Given(piece.id.to_owned());
+        }
+        call.input.push_str(piece.input);
+        let fragment = if call.is_told {
+            piece.input
+        } else if call.name.is_empty() {
+            ""
+        } else {
+            call.is_told = true;
+            deltas.push(Delta::CallBegan {
+                index,
+                call_id: call.settle_id(seed, index).to_owned(),
+                tool_name: call.name.clone(),
+            });
+            &call.input
+        };
+        if !fragment.is_empty() {
+            let fragment = fragment.to_owned();
+            deltas.push(Delta::CallInput { index, fragment });
+        }
+        Ok(())
+    }
+
+    /// Where the piece's call stands. Some servers number every call 0, and some none at all: an id that differs from
+    /// that of the call of this number begins another call.
+    fn place(&mut self, piece: CallPiece<'_>) -> Result<usize, ParseError> {
+        let known = self.0.iter().rposition(|call| {
+            piece.number.is_none() || call.number.is_none() || call.number == piece.number
+        });
+        if let Some(index) = known
+            && let Some(call) = self.0.get(index)
+            && call.may_have(piece.id)
+        {
+            return Ok(index);
+        }
+        if self.0.len() >= CALLS_MAX {
+            return Err(ParseError::Unusable {
+                field: "tool_calls".to_owned(),
+                reason: format!("has more than {CALLS_MAX} calls"),
+            });
+        }
+        self.0.push(CallDraft {
+            number: piece.number,
+            ..CallDraft::default()
+        });
+        Ok(self.0.len() - 1)
+    }
+
+    /// The calls, in order.
+    pub(crate) fn finished(self, seed: &str) -> impl Iterator<Item = FinishedCall> {
+        let calls = self.0.into_iter().enumerate();
+        calls.map(move |(index, mut call)| FinishedCall {
+            id: call.settle_id(seed, index).to_owned(),
+            name: call.name,
+            input: call.input,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece<'a>(
+        number: Option<usize>,
+        id: &'a str,
+        name: &'a str,
+        input: &'a str,
+    ) -> CallPiece<'a> {
+        CallPiece {
+            number,
+            id,
+            name,
+            input,
+        }
+    }
+
+    #[test]
+    fn pieces_find_their_call() {
+        let numbered = [
+            piece(Some(0), "a", "f", ""),
+            piece(Some(1), "b", "g", "[1"),
+            piece(Some(0), "", "", "{}"),
+            piece(Some(1), "b", "g", "]"),
+        ];
+        check(&numbered, "a f {}; b g [1]");
+        let all_zero = [piece(Some(0), "a", "f", "1"), piece(Some(0), "b", "f", "2")];
+        check(&all_zero, "a f 1; b f 2");
+        let unnumbered = [
+            piece(None, "a", "f", "["),
+            piece(None, "", "", "1]"),
+            piece(None, "b", "f", "2"),
+        ];
+        check(&unnumbered, "a f [1]; b f 2");
+        check(
+            &[piece(Some(0), "", "", "1"), piece(Some(1), "", "g", "2")],
+            "call_e3b0c44298fc1c149afb_0  1; call_e3b0c44298fc1c149afb_1 g 2",
+        );
+    }
+
+    fn check(pieces: &[CallPiece<'_>], expected: &str) {
+        let mut calls = CallDrafts::default();
+        for piece in pieces {
+            calls.add(*piece, "", &mut Vec::new()).unwrap();
+        }
+        let told = |call: FinishedCall| format!("{} {} {}", call.id, call.name, call.input);
+        let calls: Vec<String> = calls.finished("").map(told).collect();
+        assert_eq!(calls.join("; "), expected);
+    }
+
+    #[test]
+    fn a_call_is_told_once_its_tool_is_known() {
+        let (mut calls, mut deltas) = (CallDrafts::default(), Vec::new());
+        for piece in [
+            piece(Some(0), "a", "", "{"),
+            piece(Some(0), "", "f", ""),
+            piece(Some(0), "", "", "}"),
+        ] {
+            calls.add(piece, "", &mut deltas).unwrap();
+        }
+        let input = |fragment: &str| Delta::CallInput {
+            index: 0,
+            fragment: fragment.to_owned(),
+        };
+        let began = Delta::CallBegan {
+            index: 0,
+            call_id: "a".to_owned(),
+            tool_name: "f".to_owned(),
+        };
+        assert_eq!(deltas, [began, input("{"), input("}")]);
+    }
+
+    #[test]
+    fn calls_at_their_bound_and_one_past() {
+        let mut calls = CallDrafts::default();
+        let mut add = |number| calls.add(piece(Some(number), "", "f", ""), "", &mut Vec::new());
+        assert!((0..CALLS_MAX).all(|number| add(number).is_ok()));
+        assert!(add(CALLS_MAX).is_err());
+    }
+}

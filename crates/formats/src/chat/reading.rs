@@ -1,0 +1,169 @@
+//! How a provider's texts become the domain's ids, names and documents.
+
+use domain::event::ToolOutput;
+use domain::{CallId, JsonText, Label, Part, ToolName, Violation};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use crate::reply::ParseError;
+
+/// The name of a tool whose call names none.
+pub(crate) const UNNAMED_TOOL: &str = "unnamed_tool";
+/// The name of a failure to which the provider gives none that an event can hold.
+pub(crate) const UNNAMED_FAILURE: &str = "error";
+/// Bytes of the digest in an id that had to be made.
+const DIGEST_BYTES: usize = 10;
+
+/// Text that is not of the format's shape; says where, never what.
+pub(crate) fn malformed(format: &'static str, error: &serde_json::Error) -> ParseError {
+    let what = match error.classify() {
+        serde_json::error::Category::Data => "a value of another type than expected",
+        serde_json::error::Category::Eof => "an early end",
+        serde_json::error::Category::Syntax | serde_json::error::Category::Io => "no JSON",
+    };
+    ParseError::Malformed {
+        format,
+        reason: format!("{what} at line {}, column {}", error.line(), error.column()),
+    }
+}
+
+/// A field's value that no event can hold.
+pub(crate) fn unusable(field: &str, violation: &Violation) -> ParseError {
+    ParseError::Unusable {
+        field: field.to_owned(),
+        reason: violation.description.clone(),
+    }
+}
+
+/// A name, where there is one; empty means that there is none.
+pub(crate) fn label(field: &str, text: Option<&str>) -> Result<Option<Label>, ParseError> {
+    text.filter(|text| !text.is_empty())
+        .map(|text| Label::parse(text).map_err(|violation| unusable(field, &violation)))
+        .transpose()
+}
+
+/// A call's id.
+pub(crate) fn call_id(field: &str, text: &str) -> Result<CallId, ParseError> {
+    CallId::parse(text).map_err(|violation| unusable(field, &violation))
+}
+
+/// A tool's name; [`UNNAMED_TOOL`] where the text is empty.
+pub(crate) fn tool_name(field: &str, text: &str) -> Result<ToolName, ParseError> {
+    let name = if text.is_empty() { UNNAMED_TOOL } else { text };
+    ToolName::parse(name).map_err(|violation| unusable(field, &violation))
+}
+
+/// The id of a call to which the provider gave none: the same for the same reply (`seed`) and number.
+pub(crate) fn made_call_id(seed: &str, index: usize) -> String {
+    let digest = Sha256::digest(seed);
+    let digest = hex::encode(digest.get(..DIGEST_BYTES).unwrap_or_default());
+    format!("call_{digest}_{index}")
+}
+
+/// A call's input: `{}` for a blank text, the text as a JSON string where it is no JSON that an event can hold (models
+/// are cut short, and some tools take free text).
+pub(crate) fn input(text: &str) -> JsonText {
+    if text.trim().is_empty() {
+        return JsonText::recorded("{}".to_owned());
+    }
+    JsonText::parse(text).unwrap_or_else(|_| JsonText::recorded(Value::from(text).to_string()))
+}
+
+/// A tool's output that came as one text: JSON where it is that, so that it can become structure again.
+pub(crate) fn output(text: &str) -> ToolOutput {
+    match JsonText::parse(text) {
+        Ok(json) => ToolOutput::Json(json),
+        Err(_) if text.is_empty() => ToolOutput::Parts(Vec::new()),
+        Err(_) => ToolOutput::Parts(vec![Part::Text(text.to_owned())]),
+    }
+}
+
+/// A JSON string's content, or the JSON text of any other value. Servers write inputs either way.
+pub(crate) fn unquoted(raw: &RawValue) -> String {
+    serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
+}
+
+/// A provider's telling of a failure: a text, or an object with `message` and `type` or `code`.
+pub(crate) fn failure(error: &Value) -> ParseError {
+    let told = |key: &str| error.get(key).and_then(Value::as_str);
+    let code = error.get("code").and_then(Value::as_u64);
+    let error_type = told("type")
+        .or_else(|| told("code"))
+        .map(str::to_owned)
+        .or_else(|| code.map(|code| code.to_string()))
+        .filter(|name| Label::parse(name.as_str()).is_ok())
+        .unwrap_or_else(|| UNNAMED_FAILURE.to_owned());
+    let message = told("message").or_else(|| error.as_str());
+    ParseError::Failed {
+        error_type,
+        message: message.map_or_else(|| error.to_string(), str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::bounds::{JSON_DEPTH_MAX, LABEL_BYTES_MAX};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn inputs_are_json_whatever_came() {
+        let check = |text: &str, expected: &str| assert_eq!(input(text).as_str(), expected);
+        check("", "{}");
+        check(" \n", "{}");
+        check("{\"b\": 1e400,\"a\":1}", "{\"b\": 1e400,\"a\":1}");
+        check("{\"a\":", "\"{\\\"a\\\":\"");
+        check("free text", "\"free text\"");
+        let deep = "[".repeat(JSON_DEPTH_MAX + 1) + &"]".repeat(JSON_DEPTH_MAX + 1);
+        check(&deep, &format!("\"{deep}\""));
+    }
+
+    #[test]
+    fn outputs_become_structure_where_they_are_json() {
+        let json = |text: &str| ToolOutput::Json(JsonText::parse(text).unwrap());
+        assert_eq!(output("{\"a\": 1}"), json("{\"a\": 1}"));
+        assert_eq!(output("\"a\""), json("\"a\""));
+        assert_eq!(output(""), ToolOutput::Parts(vec![]));
+        let text = ToolOutput::Parts(vec![Part::Text("sunny".into())]);
+        assert_eq!(output("sunny"), text);
+    }
+
+    #[test]
+    fn failures_are_named() {
+        let check = |error: Value, error_type: &str, message: &str| {
+            let expected = ParseError::Failed {
+                error_type: error_type.to_owned(),
+                message: message.to_owned(),
+            };
+            assert_eq!(failure(&error), expected);
+        };
+        check(json!({"type": "t", "message": "m"}), "t", "m");
+        check(json!({"type": null, "code": "c", "message": "m"}), "c", "m");
+        check(json!({"code": 429, "message": "m"}), "429", "m");
+        check(json!("model not found"), "error", "model not found");
+        let long = "x".repeat(LABEL_BYTES_MAX + 1);
+        check(json!({"type": long, "message": "m"}), "error", "m");
+        check(json!({"a": 1}), "error", "{\"a\":1}");
+    }
+
+    #[test]
+    fn labels_at_their_bound() {
+        let longest = "x".repeat(LABEL_BYTES_MAX);
+        assert!(label("model", Some(&longest)).unwrap().is_some());
+        assert_eq!(label("model", Some("")).unwrap(), None);
+        let longer = "x".repeat(LABEL_BYTES_MAX + 1);
+        let Err(ParseError::Unusable { field, .. }) = label("model", Some(&longer)) else {
+            panic!("taken past its bound");
+        };
+        assert_eq!(field, "model");
+    }
+
+    #[test]
+    fn made_ids_are_safe_and_of_their_reply() {
+        assert_eq!(made_call_id("a", 0), made_call_id("a", 0));
+        assert_ne!(made_call_id("a", 0), made_call_id("b", 0));
+        assert_eq!(made_call_id("", 498), "call_e3b0c44298fc1c149afb_498");
+    }
+}

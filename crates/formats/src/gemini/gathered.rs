@@ -1,0 +1,191 @@
+//! A reply as far as it has come.
+
+use domain::event::{MessageAppended, Role, ToolCalled, Usage};
+use domain::{CallId, Fact, Label, Part};
+use sha2::{Digest as _, Sha256};
+
+use super::PROVIDER;
+use super::fault::{misshapen, unusable};
+use super::read::{CallSignature, ReadCall, ReadPart, read_part};
+use super::response::Response;
+use crate::{Delta, ParseError, Reply};
+
+/// Bytes of the digest in the id of a call that came without one.
+const DIGEST_BYTES: usize = 10;
+
+/// What has come of a reply.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    parts: Vec<Part>,
+    /// The last part may grow: no call came after it.
+    growing: bool,
+    calls: Vec<ToolCalled>,
+    model: Option<Label>,
+    response_id: Option<Label>,
+    finish_reason: Option<Label>,
+    usage: Option<Usage>,
+    candidate: bool,
+}
+
+impl Gathered {
+    /// Appends what a piece brings.
+    pub(super) fn absorb(&mut self, response: Response<'_>) -> Result<Vec<Delta>, ParseError> {
+        response.refuse_failure()?;
+        take_label(&mut self.model, response.model_version, "modelVersion")?;
+        take_label(&mut self.response_id, response.response_id, "responseId")?;
+        if let Some(counts) = response.usage_metadata {
+            self.usage = Some(counts.usage());
+        }
+        let mut candidates = response.candidates.into_iter();
+        let Some(candidate) = candidates.find(|candidate| candidate.index == 0) else {
+            return Ok(Vec::new());
+        };
+        self.candidate = true;
+        let reason = candidate.finish_reason;
+        take_label(
+            &mut self.finish_reason,
+            reason,
+            "candidates[0].finishReason",
+        )?;
+        let parts = candidate.content.map(|content| content.parts);
+        let mut deltas = Vec::new();
+        for (at, raw) in parts.unwrap_or_default().into_iter().enumerate() {
+            let field = format!("candidates[0].content.parts[{at}]");
+            match read_part(raw, &field)? {
+                ReadPart::Said(parts) => {
+                    for part in parts {
+                        deltas.extend(delta(&part));
+                        self.say(part);
+                    }
+                }
+                ReadPart::Call(call) => deltas.extend(self.call(call, &field)?),
+                ReadPart::Answer(_) => return Err(misshapen(format!("{field} answers a call"))),
+            }
+        }
+        Ok(deltas)
+    }
+
+    /// Whether there is a candidate at all.
+    pub(super) fn has_candidate(&self) -> bool {
+        self.candidate
+    }
+
+    /// Whether the model said why it stopped.
+    pub(super) fn has_ended(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    /// The facts: the message, then the calls.
+    pub(super) fn reply(self) -> Reply {
+        let message = Fact::MessageAppended(MessageAppended {
+            role: Role::Assistant,
+            parts: self.parts,
+            author: None,
+            model: self.model.clone(),
+            provider: Label::parse(PROVIDER).ok(),
+            provider_response_id: self.response_id.clone(),
+            finish_reason: self.finish_reason,
+            usage: self.usage,
+        });
+        let calls = self.calls.into_iter().map(|call| {
+            Fact::ToolCalled(ToolCalled {
+                model: self.model.clone(),
+                provider_response_id: self.response_id.clone(),
+                ..call
+            })
+        });
+        Reply {
+            facts: std::iter::once(message).chain(calls).collect(),
+        }
+    }
+
+    /// Appends a part, or lets the last one grow. A signature ends what it signs.
+    fn say(&mut self, part: Part) {
+        let last = self.parts.last_mut().filter(|_| self.growing);
+        self.growing = true;
+        match (last, part) {
+            (Some(Part::Text(text)), Part::Text(more)) => text.push_str(&more),
+            (
+                Some(Part::Thinking {
+                    text,
+                    signature: open @ None,
+                }),
+                Part::Thinking {
+                    text: more,
+                    signature,
+                },
+            ) => {
+                text.push_str(&more);
+                *open = signature;
+            }
+            (_, part) => self.parts.push(part),
+        }
+    }
+
+    fn call(&mut self, call: ReadCall, field: &str) -> Result<[Delta; 2], ParseError> {
+        self.growing = false;
+        let index = self.calls.len();
+        let id = call.id.unwrap_or_else(|| self.made_id(index));
+        let field = format!("{field}.functionCall.id");
+        let called = ToolCalled {
+            call_id: CallId::parse(id).map_err(|violation| unusable(field, &violation))?,
+            tool_name: call.name,
+            input: call.input,
+            model: None,
+            provider: Label::parse(PROVIDER).ok(),
+            provider_response_id: None,
+            signature: match call.signature {
+                CallSignature::Own(signature) => Some(signature),
+                CallSignature::Skipped | CallSignature::Absent => None,
+            },
+        };
+        let deltas = [
+            Delta::CallBegan {
+                index,
+                call_id: called.call_id.as_str().to_owned(),
+                tool_name: called.tool_name.as_str().to_owned(),
+            },
+            Delta::CallInput {
+                index,
+                fragment: called.input.as_str().to_owned(),
+            },
+        ];
+        self.calls.push(called);
+        Ok(deltas)
+    }
+
+    /// The id of a call that came without one: the same whenever the reply is read.
+    fn made_id(&self, index: usize) -> String {
+        let Some(response_id) = &self.response_id else {
+            return format!("call_{index}");
+        };
+        let digest = Sha256::digest(response_id.as_str());
+        let digest = hex::encode(digest.get(..DIGEST_BYTES).unwrap_or_default());
+        format!("call_{digest}_{index}")
+    }
+}
+
+/// Takes the newest value; an empty one is none.
+fn take_label(
+    label: &mut Option<Label>,
+    value: Option<String>,
+    field: &str,
+) -> Result<(), ParseError> {
+    if let Some(value) = value.filter(|value| !value.is_empty()) {
+        *label = Some(Label::parse(value).map_err(|violation| unusable(field, &violation))?);
+    }
+    Ok(())
+}
+
+fn delta(part: &Part) -> Option<Delta> {
+    match part {
+        Part::Text(text) => Some(Delta::Text(text.clone())),
+        Part::Thinking { text, .. } if !text.is_empty() => Some(Delta::Thinking(text.clone())),
+        Part::Image { .. }
+        | Part::File { .. }
+        | Part::Thinking { .. }
+        | Part::RedactedThinking(_)
+        | Part::Refusal(_)
+        | Part::ProviderItem { .. } => None,
+    }
+}

@@ -1,0 +1,207 @@
+//! What a turn says, as parts; its calls apart.
+
+use std::borrow::Cow;
+
+use context::Turn;
+use domain::event::Role;
+use domain::{JsonText, Label, Part};
+use serde_json::value::RawValue;
+
+use super::body::{MadePart, OutData, OutPart};
+use super::media::{Medium, placeholder, written};
+use super::read::{FUNCTION_MARK, fields_of};
+use super::render::Notes;
+use super::{INSTRUCTIONS_MARK, PROVIDER};
+use crate::Thoughts;
+use crate::loss::{Became, Lost};
+
+/// What becomes of a part.
+enum Written<'a> {
+    Part(OutPart<'a>),
+    /// It signs the part before it.
+    Signature(&'a str),
+    Nothing,
+}
+
+impl<'a> From<Option<OutPart<'a>>> for Written<'a> {
+    fn from(part: Option<OutPart<'a>>) -> Self {
+        part.map_or(Self::Nothing, Self::Part)
+    }
+}
+
+/// The parts of a turn in the list.
+pub(super) fn turn_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'a>> {
+    lose_author(turn, notes);
+    let mut parts = Vec::new();
+    let mut follows_part = false;
+    for part in &turn.parts {
+        let next = written_part(turn, part, notes);
+        let before = parts.last_mut().filter(|_| follows_part);
+        follows_part = matches!(next, Written::Part(_));
+        match next {
+            Written::Part(part) => parts.push(part),
+            Written::Signature(signature) => match before {
+                Some(OutPart::Made(made)) if made.thought_signature.is_none() => {
+                    made.thought_signature = Some(signature);
+                }
+                _ => notes.lose(turn.version, Lost::Thinking, Became::Nothing),
+            },
+            Written::Nothing => {}
+        }
+    }
+    parts
+}
+
+/// The texts of a turn that joins the instructions; they hold nothing but text.
+pub(super) fn instruction_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'a>> {
+    lose_author(turn, notes);
+    let texts = turn.parts.iter();
+    texts
+        .filter_map(|part| OutPart::text(text_of(part, turn.version, notes)?))
+        .collect()
+}
+
+/// What a part is where nothing but text can stand; none where no text can stand for it. What is lost is noted.
+pub(super) fn text_of<'a>(
+    part: &'a Part,
+    version: domain::Version,
+    notes: &mut Notes,
+) -> Option<Cow<'a, str>> {
+    let (lost, text) = match part {
+        Part::Text(text) => return Some(Cow::Borrowed(text)),
+        Part::Refusal(text) => (Lost::Refusal, Some(Cow::Borrowed(text.as_str()))),
+        Part::Image { media_type, .. } => {
+            let text = placeholder(Medium::Image, media_type.as_ref());
+            (Lost::Image, Some(Cow::Owned(text)))
+        }
+        Part::File { media_type, .. } => {
+            let text = placeholder(Medium::File, media_type.as_ref());
+            (Lost::File, Some(Cow::Owned(text)))
+        }
+        Part::Thinking { .. } => (Lost::Thinking, None),
+        Part::RedactedThinking(_) => (Lost::RedactedThinking, None),
+        Part::ProviderItem { .. } => (Lost::ProviderItem, None),
+    };
+    let became = match text {
+        Some(_) => Became::Text,
+        None => Became::Nothing,
+    };
+    notes.lose(version, lost, became);
+    text
+}
+
+/// Marks a text as instructions.
+pub(super) fn framed(part: OutPart<'_>) -> OutPart<'_> {
+    let OutPart::Made(mut made) = part else {
+        return part;
+    };
+    if let OutData::Text { text } = &mut made.data {
+        text.to_mut().insert_str(0, INSTRUCTIONS_MARK);
+    }
+    OutPart::Made(made)
+}
+
+fn lose_author(turn: &Turn, notes: &mut Notes) {
+    if turn.author.is_some() {
+        notes.lose(turn.version, Lost::Author, Became::Nothing);
+    }
+}
+
+fn written_part<'a>(turn: &'a Turn, part: &'a Part, notes: &mut Notes) -> Written<'a> {
+    let written = match part {
+        Part::Image {
+            source, media_type, ..
+        }
+        | Part::File {
+            source, media_type, ..
+        } => written(source, media_type.as_ref())
+            .map(|data| Written::Part(OutPart::unsigned(data)))
+            .inspect(|_| lose_description(turn, part, notes)),
+        Part::Thinking { text, signature } if own_thoughts(turn, notes) => {
+            thought(text, signature.as_deref())
+        }
+        Part::ProviderItem { provider, item } => own_item(provider, item).map(Written::Part),
+        Part::Text(_) | Part::Refusal(_) | Part::Thinking { .. } | Part::RedactedThinking(_) => {
+            None
+        }
+    };
+    written.unwrap_or_else(|| in_words(turn, part, notes))
+}
+
+/// How a picture is to be looked at, and a file's name, have no place beside the content.
+fn lose_description(turn: &Turn, part: &Part, notes: &mut Notes) {
+    if let Part::Image {
+        detail: Some(_), ..
+    } = part
+    {
+        notes.lose(turn.version, Lost::ImageDetail, Became::Nothing);
+    }
+    if let Part::File {
+        filename: Some(_), ..
+    } = part
+    {
+        notes.lose(turn.version, Lost::File, Became::OtherForm);
+    }
+}
+
+fn in_words<'a>(turn: &'a Turn, part: &'a Part, notes: &mut Notes) -> Written<'a> {
+    let text = text_of(part, turn.version, notes);
+    text.and_then(OutPart::text).into()
+}
+
+/// Whether the turn's thoughts are the provider's own and wanted back (G5).
+fn own_thoughts(turn: &Turn, notes: &Notes) -> bool {
+    let own = turn.provider.as_ref().is_some_and(is_own);
+    own && turn.role == Role::Assistant && notes.thoughts == Thoughts::Replay
+}
+
+fn is_own(provider: &Label) -> bool {
+    provider.as_str() == PROVIDER
+}
+
+/// An empty thought that is signed signs the part before it; one that is not says nothing.
+fn thought<'a>(text: &'a str, signature: Option<&'a str>) -> Option<Written<'a>> {
+    let signature = signature.filter(|signature| !signature.is_empty());
+    if text.is_empty() {
+        return signature.map(Written::Signature);
+    }
+    Some(Written::Part(OutPart::Made(MadePart {
+        data: OutData::Thought {
+            text,
+            thought: true,
+        },
+        thought_signature: signature,
+    })))
+}
+
+/// The data that an item may have: what the record has no part for, or only a part for the bare form of. Calls and results
+/// are not among them, since those are counted (G3).
+const ITEM_DATA: [&str; 7] = [
+    "text",
+    "inlineData",
+    "fileData",
+    "executableCode",
+    "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
+];
+
+/// An item of the provider's own that may stand in the list as it is: one that says something (G2), and one thing only.
+fn own_item<'a>(provider: &Label, item: &'a JsonText) -> Option<OutPart<'a>> {
+    const EMPTY: &str = "\"\"";
+    if !is_own(provider) {
+        return None;
+    }
+    let item: &RawValue = serde_json::from_str(item.as_str()).ok()?;
+    let fields = fields_of(item).ok()?;
+    let mut calls = fields.keys().filter(|name| name.starts_with(FUNCTION_MARK));
+    let mut data = fields
+        .iter()
+        .filter(|(name, _)| ITEM_DATA.contains(&name.as_str()));
+    let one = data.next().filter(|(_, value)| value.get() != EMPTY);
+    let lone = one.is_some() && data.next().is_none() && calls.next().is_none();
+    lone.then_some(OutPart::Verbatim(item))
+}
+
+#[cfg(test)]
+mod tests;

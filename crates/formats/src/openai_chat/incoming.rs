@@ -1,0 +1,214 @@
+//! The shapes of what comes back: messages of requests and replies, whole or in pieces. Every field may be missing.
+
+use domain::{JsonText, Label, MediaSource, Part};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{FORMAT, PROVIDER};
+use crate::chat::reading;
+use crate::reply::ParseError;
+
+/// A message, or what a streamed piece adds to one.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Said<'a> {
+    pub(super) role: Option<String>,
+    pub(super) name: Option<String>,
+    /// A text, or a list of parts.
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    pub(super) refusal: Option<String>,
+    /// Thoughts, as most compatible servers name them.
+    #[serde(borrow)]
+    pub(super) reasoning_content: Option<&'a RawValue>,
+    /// Thoughts, as others name them.
+    #[serde(borrow)]
+    pub(super) reasoning: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) audio: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) tool_calls: Option<Vec<Call<'a>>>,
+    /// The one call of a message, as it was written before `tool_calls`.
+    #[serde(borrow)]
+    pub(super) function_call: Option<Function<'a>>,
+    pub(super) tool_call_id: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Call<'a> {
+    pub(super) index: Option<usize>,
+    pub(super) id: Option<String>,
+    #[serde(borrow)]
+    pub(super) function: Option<Function<'a>>,
+    /// A call with free text in place of arguments.
+    pub(super) custom: Option<Custom>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Function<'a> {
+    pub(super) name: Option<String>,
+    /// A JSON string; some servers write the object itself.
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Custom {
+    pub(super) name: Option<String>,
+    pub(super) input: Option<String>,
+}
+
+impl Call<'_> {
+    /// Its tool and its input as text; empty where the piece says nothing of them.
+    pub(super) fn told(&self) -> (&str, String) {
+        if let Some(custom) = &self.custom {
+            let input = custom.input.clone().unwrap_or_default();
+            return (custom.name.as_deref().unwrap_or_default(), input);
+        }
+        let function = self.function.as_ref();
+        function.map(Function::told).unwrap_or_default()
+    }
+}
+
+impl Function<'_> {
+    /// See [`Call::told`].
+    pub(super) fn told(&self) -> (&str, String) {
+        let input = self.arguments.map(reading::unquoted).unwrap_or_default();
+        (self.name.as_deref().unwrap_or_default(), input)
+    }
+}
+
+impl Said<'_> {
+    /// The thought, where there is one as text.
+    pub(super) fn thought(&self) -> Option<String> {
+        let texts = [self.reasoning_content, self.reasoning];
+        let mut texts = texts
+            .into_iter()
+            .flatten()
+            .filter_map(|raw| serde_json::from_str::<String>(raw.get()).ok());
+        texts.find(|text| !text.is_empty())
+    }
+
+    /// The words of a spoken message, where they came.
+    pub(super) fn transcript(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Audio {
+            transcript: Option<String>,
+        }
+        let audio: Audio = serde_json::from_str(self.audio?.get()).ok()?;
+        audio.transcript
+    }
+}
+
+#[derive(Deserialize)]
+struct RawPart<'a> {
+    #[serde(rename = "type")]
+    part_type: Option<String>,
+    text: Option<String>,
+    refusal: Option<String>,
+    #[serde(borrow)]
+    image_url: Option<&'a RawValue>,
+    file: Option<RawFile>,
+}
+
+#[derive(Deserialize)]
+struct RawImage {
+    url: String,
+    detail: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawFile {
+    file_id: Option<String>,
+    file_data: Option<String>,
+    filename: Option<String>,
+}
+
+/// A message's parts; empty texts are none.
+pub(super) fn parts(content: Option<&RawValue>) -> Result<Vec<Part>, ParseError> {
+    let Some(content) = content else {
+        return Ok(Vec::new());
+    };
+    if content.get().starts_with('"') {
+        let text: String = read(content)?;
+        return Ok(Vec::from_iter(said(text, Part::Text)));
+    }
+    let raw: Vec<&RawValue> = read(content)?;
+    let parts = raw.into_iter().map(|raw| part(raw).transpose());
+    parts.flatten().collect()
+}
+
+fn part(raw: &RawValue) -> Result<Option<Part>, ParseError> {
+    let fields: RawPart<'_> = read(raw)?;
+    let native = match fields.part_type.as_deref() {
+        Some("text") => match fields.text {
+            Some(text) => return Ok(said(text, Part::Text)),
+            None => None,
+        },
+        Some("refusal") => match fields.refusal {
+            Some(text) => return Ok(said(text, Part::Refusal)),
+            None => None,
+        },
+        Some("image_url") => fields.image_url.map(image).transpose()?,
+        Some("file") => fields.file.map(file).transpose()?.flatten(),
+        Some(_) | None => None,
+    };
+    native.map_or_else(|| item(raw), Ok).map(Some)
+}
+
+fn said(text: String, part: fn(String) -> Part) -> Option<Part> {
+    (!text.is_empty()).then(|| part(text))
+}
+
+fn image(raw: &RawValue) -> Result<Part, ParseError> {
+    let image = if raw.get().starts_with('"') {
+        RawImage {
+            url: read(raw)?,
+            detail: None,
+        }
+    } else {
+        read(raw)?
+    };
+    Ok(Part::Image {
+        media_type: media_type(&image.url),
+        detail: reading::label("content.image_url.detail", image.detail.as_deref())?,
+        source: MediaSource::Url(image.url),
+    })
+}
+
+/// None for a file that no event can point to; it is kept as the provider's own item.
+fn file(file: RawFile) -> Result<Option<Part>, ParseError> {
+    let filename = reading::label("content.file.filename", file.filename.as_deref())?;
+    let (media_type, source) = match (file.file_id, file.file_data) {
+        (Some(id), _) => (None, MediaSource::FileId(id)),
+        (None, Some(data)) if data.starts_with("data:") => {
+            (media_type(&data), MediaSource::Url(data))
+        }
+        (None, _) => return Ok(None),
+    };
+    Ok(Some(Part::File {
+        source,
+        media_type,
+        filename,
+    }))
+}
+
+/// What stands between `data:` and the first `;` or `,`.
+fn media_type(url: &str) -> Option<Label> {
+    let (media_type, _) = url.strip_prefix("data:")?.split_once([';', ','])?;
+    Label::parse(media_type).ok()
+}
+
+/// A value that has no form of ours, verbatim.
+pub(super) fn item(raw: &RawValue) -> Result<Part, ParseError> {
+    let provider = reading::label("provider", Some(PROVIDER))?;
+    let item = JsonText::parse(raw.get());
+    let item = item.map_err(|violation| reading::unusable("content", &violation))?;
+    match provider {
+        Some(provider) => Ok(Part::ProviderItem { provider, item }),
+        None => Ok(Part::Text(item.as_str().to_owned())),
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, ParseError> {
+    serde_json::from_str(raw.get()).map_err(|error| reading::malformed(FORMAT, &error))
+}

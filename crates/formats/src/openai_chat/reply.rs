@@ -1,0 +1,187 @@
+//! Reads a reply: the whole body of an answer that was not streamed, by the same steps as a streamed piece.
+
+use domain::Part;
+use domain::event::Usage;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::incoming::{self, Said};
+use super::{FORMAT, PROVIDER};
+use crate::chat::call_drafts::CallPiece;
+use crate::chat::draft::Draft;
+use crate::chat::reading;
+use crate::reply::{Delta, ParseError, Reply};
+
+/// A reply, or a streamed piece of one.
+#[derive(Debug, Deserialize)]
+pub(super) struct Piece<'a> {
+    object: Option<String>,
+    id: Option<String>,
+    model: Option<String>,
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    usage: Option<Counts>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Choice<'a> {
+    index: Option<usize>,
+    #[serde(borrow)]
+    message: Option<Said<'a>>,
+    #[serde(borrow)]
+    delta: Option<Said<'a>>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Counts {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<PromptCounts>,
+    completion_tokens_details: Option<CompletionCounts>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PromptCounts {
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct CompletionCounts {
+    reasoning_tokens: Option<u64>,
+}
+
+impl Counts {
+    fn usage(&self) -> Usage {
+        let prompt = self.prompt_tokens_details.as_ref();
+        let completion = self.completion_tokens_details.as_ref();
+        Usage {
+            input_tokens: self.prompt_tokens.unwrap_or_default(),
+            output_tokens: self.completion_tokens.unwrap_or_default(),
+            cached_tokens: prompt.and_then(|p| p.cached_tokens).unwrap_or_default(),
+            reasoning_tokens: completion
+                .and_then(|c| c.reasoning_tokens)
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// The facts of a whole reply: its first choice. Of a spoken one the transcript is kept, not the sound.
+///
+/// # Errors
+/// [`ParseError::Failed`] where the provider tells of a failure, [`ParseError::Malformed`], or [`ParseError::Unusable`]
+/// past a bound: 16 MiB, 499 calls, 256 bytes an id or name.
+pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
+    let mut piece = read(body)?;
+    let choices = piece.choices.as_deref_mut().unwrap_or_default();
+    if choices.is_empty() {
+        return Err(ParseError::Malformed {
+            format: FORMAT,
+            reason: "choices is missing or empty".to_owned(),
+        });
+    }
+    let calls = choices
+        .iter_mut()
+        .filter_map(|choice| choice.message.as_mut()?.tool_calls.as_mut());
+    for (index, call) in calls.flat_map(|calls| calls.iter_mut().enumerate()) {
+        call.index = Some(index);
+    }
+    let mut draft = Draft::default();
+    absorb(&mut draft, &piece, &mut Vec::new())?;
+    draft.reply(PROVIDER)
+}
+
+/// A piece that tells of no failure.
+pub(super) fn read(text: &[u8]) -> Result<Piece<'_>, ParseError> {
+    let piece: Piece<'_> =
+        serde_json::from_slice(text).map_err(|error| reading::malformed(FORMAT, &error))?;
+    if let Some(error) = piece.error {
+        let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
+        return Err(reading::failure(&error));
+    }
+    if piece.object.as_deref() == Some("error") {
+        let error: Value = serde_json::from_slice(text).unwrap_or_default();
+        return Err(reading::failure(&error));
+    }
+    Ok(piece)
+}
+
+/// Adds a piece to the draft; true where the model stopped with it.
+pub(super) fn absorb(
+    draft: &mut Draft,
+    piece: &Piece<'_>,
+    deltas: &mut Vec<Delta>,
+) -> Result<bool, ParseError> {
+    if draft.response_id.is_none() {
+        draft.response_id = reading::label("id", piece.id.as_deref())?;
+        draft.seed = piece.id.clone().unwrap_or_default();
+    }
+    if draft.model.is_none() {
+        draft.model = reading::label("model", piece.model.as_deref())?;
+    }
+    if let Some(counts) = &piece.usage {
+        draft.usage = Some(counts.usage());
+    }
+    let mut choices = piece.choices.iter().flatten();
+    let first = choices.find(|choice| choice.index.unwrap_or_default() == 0);
+    let Some(choice) = first else {
+        return Ok(false);
+    };
+    if let Some(said) = choice.message.as_ref().or(choice.delta.as_ref()) {
+        absorb_said(draft, said, deltas)?;
+    }
+    let finish_reason = reading::label("finish_reason", choice.finish_reason.as_deref())?;
+    let stopped = finish_reason.is_some();
+    if stopped {
+        draft.finish_reason = finish_reason;
+    }
+    Ok(stopped)
+}
+
+fn absorb_said(
+    draft: &mut Draft,
+    said: &Said<'_>,
+    deltas: &mut Vec<Delta>,
+) -> Result<(), ParseError> {
+    if let Some(thought) = said.thought() {
+        draft.add_thinking(&thought, deltas)?;
+    }
+    for part in incoming::parts(said.content)? {
+        match part {
+            Part::Text(text) => draft.add_text(&text, deltas)?,
+            Part::Refusal(text) => draft.add_refusal(&text, deltas)?,
+            Part::Thinking { .. }
+            | Part::RedactedThinking(_)
+            | Part::Image { .. }
+            | Part::File { .. }
+            | Part::ProviderItem { .. } => draft.add_other(part)?,
+        }
+    }
+    if let Some(transcript) = said.transcript() {
+        draft.add_text(&transcript, deltas)?;
+    }
+    draft.add_refusal(said.refusal.as_deref().unwrap_or_default(), deltas)?;
+    for call in said.tool_calls.iter().flatten() {
+        let (name, input) = call.told();
+        let piece = CallPiece {
+            number: call.index,
+            id: call.id.as_deref().unwrap_or_default(),
+            name,
+            input: &input,
+        };
+        draft.add_call(piece, deltas)?;
+    }
+    if let Some(call) = &said.function_call {
+        let (name, input) = call.told();
+        let piece = CallPiece {
+            name,
+            input: &input,
+            ..CallPiece::default()
+        };
+        draft.add_call(piece, deltas)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! Reads the history in a request back.
+
+use std::collections::BTreeMap;
+
+use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolReturned};
+use domain::{CallId, Fact, Part, ToolName};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::reply::ParseError;
+
+use super::parts::{output, parts};
+use super::pieces::{Piece, apart, split_before_message};
+use super::read::{Read, ReadCall, borrowed, malformed, read};
+
+#[derive(Deserialize)]
+struct Request<'a> {
+    instructions: Option<String>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+}
+
+/// What is read so far.
+#[derive(Default)]
+struct History {
+    facts: Vec<Fact>,
+    /// The assistant's turn under way.
+    turn: Vec<Piece>,
+    /// The tools of the calls so far.
+    tools: BTreeMap<CallId, ToolName>,
+}
+
+/// Reads `instructions`, as a system's message, and `input`.
+///
+/// The request does not tell whose model spoke: no provider is named. Items with no canonical form are kept verbatim, in
+/// the assistant's messages. An output says nothing of failure: all tools succeeded.
+///
+/// # Errors
+/// [`ParseError::Malformed`], and [`ParseError::Unusable`] for what no event can hold.
+pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
+    let request: Request<'_> =
+        serde_json::from_slice(body).map_err(|error| malformed(&error, ""))?;
+    let mut history = History::default();
+    if let Some(text) = request.instructions.filter(|text| !text.is_empty()) {
+        history.say(Role::System, vec![Part::Text(text)]);
+    }
+    match request.input {
+        Some(input) if input.get().starts_with('"') => {
+            let parts = parts(input, "input")?;
+            history.say(Role::User, parts);
+        }
+        Some(input) => {
+            let items: Vec<&RawValue> = borrowed(input, "input")?;
+            for (index, item) in items.into_iter().enumerate() {
+                history.item(item, &format!("input[{index}]"))?;
+            }
+        }
+        None => {}
+    }
+    history.end_turn()?;
+    Ok(history.facts)
+}
+
+impl History {
+    fn item(&mut self, item: &RawValue, path: &str) -> Result<(), ParseError> {
+        match read(item, path)? {
+            Read::Message {
+                role: Role::Assistant,
+                phase,
+                parts,
+            } => {
+                if let Some(begun) = split_before_message(&mut self.turn) {
+                    self.end_turn()?;
+                    self.turn = begun;
+                }
+                self.turn.push(Piece::Message { phase, parts });
+            }
+            Read::Message { role, parts, .. } => {
+                self.end_turn()?;
+                self.say(role, parts);
+            }
+            Read::Call(call) => {
+                let (id, name) = (call.call_id.clone(), call.tool_name.clone());
+                self.tools.insert(id, name);
+                self.turn.push(Piece::Call(call));
+            }
+            Read::Output {
+                call_id,
+                output: content,
+            } => {
+                self.end_turn()?;
+                self.facts.push(Fact::ToolReturned(ToolReturned {
+                    tool_name: self.tools.get(&call_id).cloned(),
+                    call_id,
+                    output: output(content, &format!("{path}.output"))?,
+                    outcome: ToolOutcome::Succeeded,
+                }));
+            }
+            Read::Other(item) => self.turn.push(Piece::Item(item)),
+        }
+        Ok(())
+    }
+
+    /// A message is left out that says nothing.
+    fn say(&mut self, role: Role, parts: Vec<Part>) {
+        if parts.is_empty() {
+            return;
+        }
+        self.facts.push(Fact::MessageAppended(MessageAppended {
+            role,
+            parts,
+            author: None,
+            model: None,
+            provider: None,
+            provider_response_id: None,
+            finish_reason: None,
+            usage: None,
+        }));
+    }
+
+    fn end_turn(&mut self) -> Result<(), ParseError> {
+        let (parts, calls) = apart(std::mem::take(&mut self.turn))?;
+        self.say(Role::Assistant, parts);
+        self.facts
+            .extend(calls.into_iter().map(called).map(Fact::ToolCalled));
+        Ok(())
+    }
+}
+
+fn called(call: ReadCall) -> ToolCalled {
+    ToolCalled {
+        call_id: call.call_id,
+        tool_name: call.tool_name,
+        input: call.input,
+        model: None,
+        provider: None,
+        provider_response_id: None,
+        signature: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::openai_responses::own_item::own_part;
+    use crate::openai_responses::testing::{Case, turns};
+
+    use super::*;
+
+    /// A history with all that there is, as `render` writes it.
+    const TELLING: &str = r#"{"instructions":"Be brief.\n\nBe kind.","input":[
+{"type":"message","role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_image","file_id":"f","detail":"high"},{"type":"input_file","filename":"b.txt","file_data":"data:text/plain,x"}]},
+{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e1"},
+{"type":"message","role":"assistant","phase":"commentary","content":"Looking."},
+{"type":"function_call","call_id":"a","name":"search","arguments":"{\"q\": 1.0}"},
+{"type":"function_call","call_id":"b","name":"fetch","arguments":"[]"},
+{"type":"function_call_output","call_id":"a","output":"{\"n\":1e400}"},
+{"type":"function_call_output","call_id":"b","output":[{"type":"input_text","text":"1"}]},
+{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"e2"},
+{"type":"function_call","call_id":"c","name":"search","arguments":"{}"},
+{"type":"reasoning","id":"rs_3","summary":[],"encrypted_content":"e3"},
+{"type":"function_call","call_id":"d","name":"search","arguments":"{}"},
+{"type":"function_call_output","call_id":"c","output":"plain"},
+{"type":"function_call_output","call_id":"d","output":""},
+{"type":"web_search_call","id":"ws_1","status":"completed"},
+{"type":"message","role":"assistant","phase":"final_answer","content":[{"type":"output_text","text":"b","annotations":[]},{"type":"refusal","refusal":"No."}]},
+{"type":"message","role":"assistant","content":"And more."},
+{"type":"message","role":"system","content":"In French."},
+{"type":"message","role":"user","content":"c"}]}"#;
+
+    #[test]
+    fn a_history_that_is_read_is_written_as_it_was() {
+        let compact = TELLING.replace('\n', "");
+        let facts = parse_history(compact.as_bytes()).unwrap();
+        let rendered = Case::of(turns(facts)).rendered();
+        assert_eq!(String::from_utf8(rendered.body).unwrap(), compact);
+        assert_eq!(rendered.losses, []);
+    }
+
+    #[test]
+    fn any_valid_history_is_read() {
+        check(r#"{"input":"Hi"}"#, &["user: Hi"]);
+        check(
+            r#"{"input":[{"role":"user","content":"Hi"}]}"#,
+            &["user: Hi"],
+        );
+        check(
+            r#"{"input":[{"role":"user","content":[{"type":"input_audio","x":1}]}]}"#,
+            &[r#"user: {"type":"input_audio","x":1}"#],
+        );
+        check(
+            r#"{"input":[{"type":"function_call","id":"fc_1","call_id":"a","name":"f","arguments":"{bad"},{"type":"item_reference","id":"msg_1"}]}"#,
+            &[
+                r#"assistant: {"type":"function_call","index":0} {"type":"item_reference","id":"msg_1"}"#,
+                r#"call a f "{bad""#,
+            ],
+        );
+        check(
+            r#"{"input":[{"type":"function_call","call_id":"a","name":"f","arguments":""},{"type":"function_call_output","call_id":"a","output":"x"}]}"#,
+            &["call a f {}", "result a f"],
+        );
+        check(r#"{"instructions":null}"#, &[]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_without_contents() {
+        let long = "x".repeat(257);
+        check_error(
+            r#"{"input":["secret"]}"#,
+            "another shape at line 1, column 8 of input[0]",
+        );
+        check_error(
+            r#"{"input":[{"role":"secret","content":""}]}"#,
+            "input[0].role",
+        );
+        let call = r#"{"type":"function_call","call_id":"LONG","name":"f","arguments":""}"#;
+        let call = call.replace("LONG", &long);
+        check_error(&format!(r#"{{"input":[{call}]}}"#), "input[0].call_id");
+        check_error("secret", "no JSON at line 1, column 1");
+    }
+
+    fn check_error(body: &str, expected: &str) {
+        let told = parse_history(body.as_bytes()).unwrap_err().to_string();
+        assert!(told.contains(expected), "{told}");
+        assert!(!told.contains("secret"), "{told}");
+    }
+
+    fn check(body: &str, expected: &[&str]) {
+        let facts = parse_history(body.as_bytes()).unwrap();
+        let written: Vec<String> = facts.iter().map(written).collect();
+        assert_eq!(written, expected);
+    }
+
+    fn written(fact: &Fact) -> String {
+        if let Fact::MessageAppended(message) = fact {
+            let parts: Vec<&str> = message.parts.iter().map(part).collect();
+            return format!("{}: {}", message.role.as_str(), parts.join(" "));
+        }
+        if let Fact::ToolCalled(called) = fact {
+            let (id, name) = (&called.call_id, &called.tool_name);
+            return format!("call {id} {name} {}", called.input.as_str());
+        }
+        let Fact::ToolReturned(returned) = fact else {
+            panic!("{fact:?}");
+        };
+        let name = returned.tool_name.as_ref();
+        let name = name.map_or("", ToolName::as_str);
+        format!("result {} {name}", returned.call_id)
+    }
+
+    fn part(part: &Part) -> &str {
+        if let Part::Text(text) = part {
+            return text;
+        }
+        own_part(part).unwrap().as_str()
+    }
+}

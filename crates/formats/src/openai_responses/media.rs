@@ -1,0 +1,208 @@
+//! Pictures and files: in the provider's form, and as texts where it takes none.
+
+use std::borrow::Cow;
+
+use domain::{Label, MediaSource, Version};
+
+use crate::loss::{Became, Lost};
+
+use super::body::ContentPart;
+use super::draft::Draft;
+
+/// How closely the provider looks when it is not told.
+pub(super) const DETAIL_DEFAULT: &str = "auto";
+/// The other details that it knows.
+const DETAILS: [&str; 2] = ["low", "high"];
+/// The name of a file without one: the provider asks for a name beside content.
+pub(super) const UNNAMED_FILE: &str = "file";
+/// How an address that carries its content begins.
+pub(super) const DATA_SCHEME: &str = "data:";
+/// What the placeholders say of what has neither name nor media type.
+const UNKNOWN: &str = "unknown";
+
+/// A picture, as a part of a user's message or of a tool's output.
+///
+/// A media type has a place in a `data:` address alone; elsewhere its loss is told.
+pub(super) fn image<'a>(
+    draft: &mut Draft<'_>,
+    version: Version,
+    source: &'a MediaSource,
+    media_type: Option<&Label>,
+    detail: Option<&'a Label>,
+) -> ContentPart<'a> {
+    if media_type.is_some() && !carries_content(source) {
+        draft.lose(version, Lost::Image, Became::OtherForm);
+    }
+    let asked = detail.map_or(DETAIL_DEFAULT, Label::as_str);
+    let known = asked == DETAIL_DEFAULT || DETAILS.contains(&asked);
+    if !known {
+        draft.lose(version, Lost::ImageDetail, Became::Nothing);
+    }
+    let (image_url, file_id) = match source {
+        MediaSource::Url(url) => (Some(url.as_str()), None),
+        MediaSource::FileId(id) => (None, Some(id.as_str())),
+    };
+    ContentPart::InputImage {
+        image_url,
+        file_id,
+        detail: if known { asked } else { DETAIL_DEFAULT },
+    }
+}
+
+/// A file, as a part of a user's message or of a tool's output.
+///
+/// A name has a place beside content alone, a media type in a `data:` address alone; elsewhere their loss is told.
+pub(super) fn file<'a>(
+    draft: &mut Draft<'_>,
+    version: Version,
+    source: &'a MediaSource,
+    media_type: Option<&Label>,
+    filename: Option<&'a Label>,
+) -> ContentPart<'a> {
+    if (media_type.is_some() || filename.is_some()) && !carries_content(source) {
+        draft.lose(version, Lost::File, Became::OtherForm);
+    }
+    let (mut file_data, mut file_url, mut file_id, mut name) = (None, None, None, None);
+    match source {
+        MediaSource::Url(url) if carries_content(source) => {
+            file_data = Some(url.as_str());
+            name = Some(filename.map_or(UNNAMED_FILE, Label::as_str));
+        }
+        MediaSource::Url(url) => file_url = Some(url.as_str()),
+        MediaSource::FileId(id) => file_id = Some(id.as_str()),
+    }
+    ContentPart::InputFile {
+        filename: name,
+        file_data,
+        file_url,
+        file_id,
+    }
+}
+
+/// Whether nothing says where the content is: the provider refuses empty addresses and ids.
+pub(super) fn is_nowhere(source: &MediaSource) -> bool {
+    match source {
+        MediaSource::Url(text) | MediaSource::FileId(text) => text.is_empty(),
+    }
+}
+
+fn carries_content(source: &MediaSource) -> bool {
+    match source {
+        MediaSource::Url(url) => url.starts_with(DATA_SCHEME),
+        MediaSource::FileId(_) => false,
+    }
+}
+
+/// What stands for a picture where only texts may.
+pub(super) fn image_text(media_type: Option<&Label>) -> Cow<'static, str> {
+    format!("[image: {}]", media_type.map_or(UNKNOWN, Label::as_str)).into()
+}
+
+/// What stands for a file where only texts may.
+pub(super) fn file_text(filename: Option<&Label>, media_type: Option<&Label>) -> Cow<'static, str> {
+    let named = filename.or(media_type);
+    format!("[file: {}]", named.map_or(UNKNOWN, Label::as_str)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Part;
+    use domain::event::Role;
+    use domain::event::Role::{Assistant, System, User};
+
+    use crate::openai_responses::testing::{Case, label, said, text};
+
+    use super::*;
+
+    #[test]
+    fn pictures_stand_where_they_may() {
+        check_said(
+            User,
+            vec![picture("data:image/png;base64,AA", Some("low"))],
+            &[
+                r#"{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AA","detail":"low"}]}"#,
+            ],
+        );
+        check_said(
+            User,
+            vec![picture("https://a/b.png", Some("closely"))],
+            &[
+                r#"{"type":"message","role":"user","content":[{"type":"input_image","image_url":"https://a/b.png","detail":"auto"}]}"#,
+                "lost 1 image other_form",
+                "lost 1 image_detail nothing",
+            ],
+        );
+        check_said(
+            Assistant,
+            vec![picture("https://a/b.png", None)],
+            &[
+                r#"{"type":"message","role":"assistant","content":"[image: image/png]"}"#,
+                "lost 1 image text",
+            ],
+        );
+        check_said(
+            User,
+            vec![picture("", None)],
+            &[
+                r#"{"type":"message","role":"user","content":"[image: image/png]"}"#,
+                "lost 1 image text",
+            ],
+        );
+    }
+
+    #[test]
+    fn files_stand_where_they_may() {
+        let url = |url: &str| MediaSource::Url(url.to_owned());
+        check_said(
+            User,
+            vec![document(url("data:text/plain;base64,AA"), None)],
+            &[
+                r#"{"type":"message","role":"user","content":[{"type":"input_file","filename":"file","file_data":"data:text/plain;base64,AA"}]}"#,
+            ],
+        );
+        check_said(
+            User,
+            vec![document(MediaSource::FileId("f".to_owned()), None)],
+            &[
+                r#"{"type":"message","role":"user","content":[{"type":"input_file","file_id":"f"}]}"#,
+            ],
+        );
+        check_said(
+            User,
+            vec![document(url("https://a/b"), Some("b.pdf"))],
+            &[
+                r#"{"type":"message","role":"user","content":[{"type":"input_file","file_url":"https://a/b"}]}"#,
+                "lost 1 file other_form",
+            ],
+        );
+        let late = vec![
+            said(User, vec![text("a")]),
+            said(System, vec![document(url("https://a/b"), Some("b.pdf"))]),
+        ];
+        Case::of(late).check(&[
+            r#"{"type":"message","role":"user","content":"a"}"#,
+            r#"{"type":"message","role":"system","content":"[file: b.pdf]"}"#,
+            "lost 2 file text",
+        ]);
+    }
+
+    fn check_said(role: Role, parts: Vec<Part>, expected: &[&str]) {
+        Case::of(vec![said(role, parts)]).check(expected);
+    }
+
+    fn picture(url: &str, detail: Option<&str>) -> Part {
+        Part::Image {
+            source: MediaSource::Url(url.to_owned()),
+            media_type: Some(label("image/png")),
+            detail: detail.map(label),
+        }
+    }
+
+    fn document(source: MediaSource, filename: Option<&str>) -> Part {
+        Part::File {
+            source,
+            media_type: None,
+            filename: filename.map(label),
+        }
+    }
+}

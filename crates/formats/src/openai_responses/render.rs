@@ -1,0 +1,276 @@
+//! Writes a transcript as the part of a request that carries the context.
+
+use std::borrow::Cow;
+
+use context::{Transcript, Turn};
+use domain::Part;
+use domain::event::Role;
+use sha2::{Digest as _, Sha256};
+
+use crate::loss::{Became, Lost};
+use crate::options::{InstructionsRole, RenderOptions};
+use crate::rendered::Rendered;
+
+use super::assistant::assistant;
+use super::body::{Body, Content, ContentPart, Item};
+use super::content::{Place, content_part};
+use super::draft::Draft;
+use super::own_item::{Own, own_part, recognise};
+
+/// Most characters of a cache key that the provider takes; a longer one is replaced by its SHA-256, in hexadecimal.
+pub const CACHE_KEY_CHARS_MAX: usize = 64;
+/// What the user says where nobody says anything: the provider refuses an empty list.
+pub const EMPTY_INPUT: &str = "(The conversation is empty.)";
+/// What stands between two sections of the instructions.
+const SECTION_BREAK: &str = "\n\n";
+/// Most characters of an output (R5).
+const OUTPUT_CHARS_MAX: usize = 10_485_760;
+
+// An output is part of one event; so none needs to be cut, even where each of its bytes is escaped.
+const _: () = assert!(domain::bounds::EVENT_BYTES_MAX * 6 < OUTPUT_CHARS_MAX);
+
+/// The transcript as `instructions`, `prompt_cache_key` and `input`.
+///
+/// The role of instructions in the middle is the one that the options choose: a request does not mix the two (O6).
+#[must_use]
+pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
+    let mut draft = Draft::of(transcript, options);
+    let (leading, turns) = split(&transcript.turns);
+    let instructions = instructions(&mut draft, &transcript.instructions, leading);
+    let opening = transcript.opening.as_deref();
+    draft.items.extend(opening.map(Item::user_text));
+    for turn in turns {
+        author(&mut draft, turn);
+        match turn.role {
+            Role::Assistant => assistant(&mut draft, turn),
+            Role::User => said(&mut draft, turn, "user", Place::Input),
+            Role::System | Role::Developer => {
+                let role = instructions_role(draft.options());
+                said(&mut draft, turn, role, Place::Instructions);
+            }
+        }
+    }
+    let closing = transcript.closing.as_deref();
+    draft.items.extend(closing.map(Item::user_text));
+    if draft.items.is_empty() {
+        draft.items.push(Item::user_text(EMPTY_INPUT));
+    }
+    let body = Body {
+        instructions,
+        prompt_cache_key: options.cache_key.as_deref().and_then(cache_key),
+        input: draft.items,
+    };
+    Rendered {
+        body: serde_json::to_vec(&body).unwrap_or_default(),
+        names: draft.names,
+        losses: draft.losses,
+    }
+}
+
+/// The turns that join the instructions, and the others: those before any other turn that hold nothing but text.
+fn split(turns: &[Turn]) -> (&[Turn], &[Turn]) {
+    let joins = |turn: &Turn| {
+        let instructs = matches!(turn.role, Role::System | Role::Developer);
+        instructs && turn.parts.iter().all(|part| matches!(part, Part::Text(_)))
+    };
+    let first = turns.iter().position(|turn| !joins(turn));
+    turns.split_at(first.unwrap_or(turns.len()))
+}
+
+/// All instructions that stand before the conversation; sent every time, for they do not carry over (R7).
+fn instructions(draft: &mut Draft<'_>, given: &[String], leading: &[Turn]) -> Option<String> {
+    let mut sections: Vec<&str> = given.iter().map(String::as_str).collect();
+    for turn in leading {
+        author(draft, turn);
+        for part in &turn.parts {
+            if let Part::Text(text) = part
+                && !text.trim().is_empty()
+            {
+                sections.push(text);
+            }
+        }
+    }
+    (!sections.is_empty()).then(|| sections.join(SECTION_BREAK))
+}
+
+fn author(draft: &mut Draft<'_>, turn: &Turn) {
+    if turn.author.is_some() {
+        draft.lose(turn.version, Lost::Author, Became::Nothing);
+    }
+}
+
+/// Writes what a user says, or what instructions say among the turns. Empty parts are left out, and so is a message
+/// without any; calls stand only in the assistant's turns.
+fn said<'a>(draft: &mut Draft<'a>, turn: &'a Turn, role: &'static str, place: Place) {
+    let mut parts = Vec::new();
+    for part in &turn.parts {
+        match own_part(part).map(recognise) {
+            Some(Own::Answer(answer)) if place == Place::Input => {
+                close(draft, role, &mut parts);
+                draft.answer(answer, turn.version);
+            }
+            Some(Own::Reasoning(_)) => {
+                draft.lose(turn.version, Lost::Thinking, Became::Nothing);
+            }
+            Some(Own::MessageMark { .. }) => {}
+            Some(Own::CallMark { .. } | Own::Made(_) | Own::Answer(_) | Own::Other) | None => {
+                parts.extend(content_part(draft, turn.version, part, place));
+            }
+        }
+    }
+    close(draft, role, &mut parts);
+}
+
+fn close<'a>(draft: &mut Draft<'a>, role: &'static str, parts: &mut Vec<ContentPart<'a>>) {
+    if !parts.is_empty() {
+        draft.items.push(Item::Message {
+            role,
+            phase: None,
+            content: Content::of_message(std::mem::take(parts)),
+        });
+    }
+}
+
+fn instructions_role(options: &RenderOptions) -> &'static str {
+    match options.instructions_role {
+        InstructionsRole::System => "system",
+        InstructionsRole::Developer => "developer",
+    }
+}
+
+fn cache_key(key: &str) -> Option<Cow<'_, str>> {
+    if key.is_empty() {
+        return None;
+    }
+    if key.chars().count() <= CACHE_KEY_CHARS_MAX {
+        return Some(Cow::Borrowed(key));
+    }
+    Some(Cow::Owned(hex::encode(Sha256::digest(key))))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::event::Role::{Assistant, Developer, System, User};
+
+    use crate::openai_responses::testing::{Case, item, label, said, text};
+    use crate::options::InstructionsRole;
+
+    use super::*;
+
+    #[test]
+    fn instructions_stand_apart_and_are_sent_every_time() {
+        let case = Case {
+            instructions: vec!["Be brief.".to_owned(), "Be kind.".to_owned()],
+            turns: vec![
+                said(System, vec![text("Answer in French."), text(" ")]),
+                said(Developer, vec![text("No lists.")]),
+                said(User, vec![text("Hi")]),
+                said(System, vec![text("Now in German.")]),
+            ],
+            ..Case::default()
+        };
+        let leading = "Be brief.\\n\\nBe kind.\\n\\nAnswer in French.\\n\\nNo lists.";
+        let leading = format!("instructions \"{leading}\"");
+        case.check(&[
+            &leading,
+            r#"{"type":"message","role":"user","content":"Hi"}"#,
+            r#"{"type":"message","role":"system","content":"Now in German."}"#,
+        ]);
+    }
+
+    #[test]
+    fn one_request_has_one_role_of_instructions() {
+        let case = Case {
+            turns: vec![
+                said(User, vec![text("Hi")]),
+                said(System, vec![text("a")]),
+                said(Developer, vec![text("b")]),
+            ],
+            options: RenderOptions {
+                instructions_role: InstructionsRole::Developer,
+                ..RenderOptions::default()
+            },
+            ..Case::default()
+        };
+        case.check(&[
+            r#"{"type":"message","role":"user","content":"Hi"}"#,
+            r#"{"type":"message","role":"developer","content":"a"}"#,
+            r#"{"type":"message","role":"developer","content":"b"}"#,
+        ]);
+    }
+
+    #[test]
+    fn opening_and_closing_are_the_users() {
+        let case = Case {
+            opening: Some("Before: a greeting.".to_owned()),
+            turns: vec![said(Assistant, vec![text("Hi")])],
+            closing: Some("It is noon.".to_owned()),
+            ..Case::default()
+        };
+        case.check(&[
+            r#"{"type":"message","role":"user","content":"Before: a greeting."}"#,
+            r#"{"type":"message","role":"assistant","content":"Hi"}"#,
+            r#"{"type":"message","role":"user","content":"It is noon."}"#,
+        ]);
+    }
+
+    #[test]
+    fn an_empty_list_is_never_sent() {
+        let empty = r#"{"type":"message","role":"user","content":"(The conversation is empty.)"}"#;
+        Case::default().check(&[empty]);
+        let turns = vec![said(User, vec![text("")]), said(Assistant, vec![])];
+        Case::of(turns).check(&[empty]);
+    }
+
+    #[test]
+    fn cache_keys_at_their_bound() {
+        let keyed = |key: &str| Case {
+            turns: vec![said(User, vec![text("Hi")])],
+            options: RenderOptions {
+                cache_key: Some(key.to_owned()),
+                ..RenderOptions::default()
+            },
+            ..Case::default()
+        };
+        let message = r#"{"type":"message","role":"user","content":"Hi"}"#;
+        let longest = "k".repeat(CACHE_KEY_CHARS_MAX);
+        keyed(&longest).check(&[&format!("prompt_cache_key \"{longest}\""), message]);
+        let digest = "f39cdc2584758c99cf81c1f41d2572f54e17066afffc9d187aeafe5f7cbe2122";
+        keyed(&format!("{longest}k")).check(&[&format!("prompt_cache_key \"{digest}\""), message]);
+        keyed("").check(&[message]);
+    }
+
+    #[test]
+    fn what_the_client_answers_goes_with_its_answer() {
+        let asked =
+            r#"{"type":"custom_tool_call","id":"ctc_1","call_id":"c","name":"p","input":"x"}"#;
+        let answer = r#"{"type":"custom_tool_call_output","call_id":"c","output":"y"}"#;
+        let turns = vec![said(Assistant, vec![item(asked)])];
+        Case::of(turns.clone()).check(&[
+            r#"{"type":"message","role":"user","content":"(The conversation is empty.)"}"#,
+            "lost 1 provider_item nothing",
+        ]);
+        let answered = vec![turns[0].clone(), said(User, vec![text("so"), item(answer)])];
+        Case::of(answered).check(&[
+            asked,
+            r#"{"type":"message","role":"user","content":"so"}"#,
+            answer,
+        ]);
+        Case::of(vec![said(User, vec![text("so"), item(answer)])]).check(&[
+            r#"{"type":"message","role":"user","content":"so"}"#,
+            "lost 1 provider_item nothing",
+        ]);
+    }
+
+    #[test]
+    fn a_user_has_no_name_and_does_not_reason() {
+        let reasoning = r#"{"type":"reasoning","id":"rs_1","encrypted_content":"e"}"#;
+        let mut turn = said(User, vec![item(reasoning), text("Hi")]);
+        turn.author = Some(label("Ann"));
+        Case::of(vec![turn]).check(&[
+            r#"{"type":"message","role":"user","content":"Hi"}"#,
+            "lost 1 author nothing",
+            "lost 1 thinking nothing",
+        ]);
+    }
+}

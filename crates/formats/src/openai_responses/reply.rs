@@ -1,0 +1,291 @@
+//! Reads a whole reply.
+
+use domain::event::{MessageAppended, Role, ToolCalled, Usage};
+use domain::{Fact, Label};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::reply::{ParseError, Reply};
+
+use super::pieces::{Piece, apart};
+use super::read::{Read, ReadCall, malformed, provider, read, valid};
+use super::usage::TokenCounts;
+
+/// Most bytes of a reply that are read or held: many events' worth.
+pub const REPLY_BYTES_MAX: usize = 16 * 1_024 * 1_024;
+
+/// The name of a failure that the provider gives none.
+const UNNAMED_FAILURE: &str = "unknown";
+
+/// A response object, or an error in its place.
+#[derive(Deserialize)]
+pub(super) struct Response<'a> {
+    id: Option<String>,
+    model: Option<String>,
+    status: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) output: Vec<&'a RawValue>,
+    usage: Option<TokenCounts>,
+    incomplete_details: Option<IncompleteDetails>,
+    error: Option<Failure>,
+}
+
+#[derive(Deserialize)]
+struct IncompleteDetails {
+    reason: Option<String>,
+}
+
+/// What the provider says of a failure.
+#[derive(Deserialize)]
+pub(super) struct Failure {
+    code: Option<Code>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    message: Option<String>,
+}
+
+/// A failure's code: compatible servers give an HTTP status.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Code {
+    Name(String),
+    Status(u16),
+}
+
+/// Whose reply it is, for each of its facts.
+struct Source {
+    provider: Label,
+    model: Option<Label>,
+    response: Option<Label>,
+}
+
+/// Reads a response object: its message, with reasoning and other items verbatim, then its calls.
+///
+/// `finish_reason` is why the response is incomplete, and else its `status`.
+///
+/// # Errors
+/// [`ParseError::Failed`] for an error, alone or in a response; [`ParseError::Incomplete`] for a response that is still
+/// made; [`ParseError::Unusable`] past [`REPLY_BYTES_MAX`] or for what no event can hold; [`ParseError::Malformed`].
+pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
+    check_size(body.len())?;
+    let response: Response<'_> =
+        serde_json::from_slice(body).map_err(|error| malformed(&error, ""))?;
+    reply(response)
+}
+
+/// The bound on what is read or held of a reply.
+pub(super) fn check_size(bytes: usize) -> Result<(), ParseError> {
+    if bytes <= REPLY_BYTES_MAX {
+        return Ok(());
+    }
+    Err(ParseError::Unusable {
+        field: "response".to_owned(),
+        reason: format!("is longer than {REPLY_BYTES_MAX} bytes"),
+    })
+}
+
+/// The facts of a response.
+pub(super) fn reply(response: Response<'_>) -> Result<Reply, ParseError> {
+    let status = response.status.as_deref();
+    if response.error.is_some() || status == Some("failed") {
+        return Err(failed(response.error));
+    }
+    if matches!(status, Some("in_progress" | "queued")) {
+        return Err(ParseError::Incomplete);
+    }
+    let mut pieces = Vec::with_capacity(response.output.len());
+    for (index, item) in response.output.iter().enumerate() {
+        pieces.extend(piece(item, &format!("output[{index}]"))?);
+    }
+    let (parts, calls) = apart(pieces)?;
+    let reason = response.incomplete_details.and_then(|it| it.reason);
+    let source = Source {
+        provider: provider()?,
+        model: label(response.model, "model")?,
+        response: label(response.id, "id")?,
+    };
+    let message = MessageAppended {
+        role: Role::Assistant,
+        parts,
+        author: None,
+        model: source.model.clone(),
+        provider: Some(source.provider.clone()),
+        provider_response_id: source.response.clone(),
+        finish_reason: label(reason.or(response.status), "status")?,
+        usage: response.usage.map(Usage::from),
+    };
+    let calls = calls.into_iter().map(|call| called(call, &source));
+    let facts = std::iter::once(Fact::MessageAppended(message)).chain(calls);
+    Ok(Reply {
+        facts: facts.collect(),
+    })
+}
+
+fn piece(item: &RawValue, path: &str) -> Result<Option<Piece>, ParseError> {
+    Ok(match read(item, path)? {
+        Read::Message { phase, parts, .. } => Some(Piece::Message { phase, parts }),
+        Read::Call(call) => Some(Piece::Call(call)),
+        Read::Other(item) => Some(Piece::Item(item)),
+        Read::Output { .. } => None,
+    })
+}
+
+/// The error that tells of a failure.
+pub(super) fn failed(failure: Option<Failure>) -> ParseError {
+    let (code, kind, message) =
+        failure.map_or((None, None, None), |it| (it.code, it.kind, it.message));
+    let code = code.map(|code| match code {
+        Code::Name(name) => name,
+        Code::Status(status) => status.to_string(),
+    });
+    ParseError::Failed {
+        error_type: code.or(kind).unwrap_or_else(|| UNNAMED_FAILURE.to_owned()),
+        message: message.unwrap_or_default(),
+    }
+}
+
+fn called(call: ReadCall, source: &Source) -> Fact {
+    Fact::ToolCalled(ToolCalled {
+        call_id: call.call_id,
+        tool_name: call.tool_name,
+        input: call.input,
+        model: source.model.clone(),
+        provider: Some(source.provider.clone()),
+        provider_response_id: source.response.clone(),
+        signature: None,
+    })
+}
+
+/// A label; what is empty is as if it were not there.
+fn label(text: Option<String>, field: &str) -> Result<Option<Label>, ParseError> {
+    let text = text.filter(|text| !text.is_empty());
+    text.map(|text| valid(Label::parse(text), "", field))
+        .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{JsonText, Part};
+
+    use crate::openai_responses::testing::{item, label, text};
+
+    use super::*;
+
+    #[test]
+    fn a_reply_is_its_message_and_its_calls() {
+        let body = r#"{"id":"resp_1","object":"response","model":"m-1","status":"completed","error":null,"incomplete_details":null,"output":[
+{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"},
+{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Hi","annotations":[]},{"type":"refusal","refusal":"No."}]},
+{"type":"function_call","id":"fc_1","call_id":"a","name":"f","arguments":"{\"n\": 1.0}","status":"completed"}],
+"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4},"output_tokens":5,"output_tokens_details":{"reasoning_tokens":3},"total_tokens":14}}"#;
+        let reasoning = r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"}"#;
+        let message = MessageAppended {
+            parts: vec![item(reasoning), text("Hi"), Part::Refusal("No.".to_owned())],
+            model: Some(label("m-1")),
+            provider_response_id: Some(label("resp_1")),
+            usage: Some(Usage {
+                input_tokens: 9,
+                output_tokens: 5,
+                cached_tokens: 4,
+                reasoning_tokens: 3,
+            }),
+            ..bare("completed")
+        };
+        let call = ToolCalled {
+            call_id: domain::CallId::parse("a").unwrap(),
+            tool_name: domain::ToolName::parse("f").unwrap(),
+            input: JsonText::parse("{\"n\": 1.0}").unwrap(),
+            model: Some(label("m-1")),
+            provider: Some(label("openai")),
+            provider_response_id: Some(label("resp_1")),
+            signature: None,
+        };
+        let facts = vec![Fact::MessageAppended(message), Fact::ToolCalled(call)];
+        check(body, &Ok(facts));
+    }
+
+    #[test]
+    fn why_it_ended_is_told() {
+        let cut = r#"{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}"#;
+        check(
+            cut,
+            &Ok(vec![Fact::MessageAppended(bare("max_output_tokens"))]),
+        );
+        let ended = r#"{"status":"cancelled","output":[]}"#;
+        check(ended, &Ok(vec![Fact::MessageAppended(bare("cancelled"))]));
+        check(r#"{"status":"queued"}"#, &Err(ParseError::Incomplete));
+    }
+
+    #[test]
+    fn errors_are_told_apart_from_replies() {
+        check_failed(
+            r#"{"error":{"type":"t","code":"c","message":"m"}}"#,
+            "c",
+            "m",
+        );
+        check_failed(r#"{"error":{"type":"t","code":null}}"#, "t", "");
+        check_failed(r#"{"error":{"code":429,"message":"m"}}"#, "429", "m");
+        check_failed(r#"{"status":"failed","output":[]}"#, "unknown", "");
+    }
+
+    #[test]
+    fn phases_and_the_places_of_calls_are_marked_where_they_must() {
+        let body = r#"{"status":"completed","output":[
+{"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"a"}]},
+{"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"b"}]},
+{"type":"message","role":"assistant","phase":null,"content":[{"type":"output_text","text":"c"}]},
+{"type":"new_thing","x":1.0}]}"#;
+        let parts = vec![
+            item(r#"{"type":"message","phase":"commentary"}"#),
+            text("a"),
+            text("b"),
+            item(r#"{"type":"message"}"#),
+            text("c"),
+            item(r#"{"type":"new_thing","x":1.0}"#),
+        ];
+        let message = MessageAppended {
+            parts,
+            ..bare("completed")
+        };
+        check(body, &Ok(vec![Fact::MessageAppended(message)]));
+    }
+
+    #[test]
+    fn a_reply_at_its_bound() {
+        let mut body = br#"{"status":"completed"}"#.to_vec();
+        body.resize(REPLY_BYTES_MAX, b' ');
+        let expected = Reply {
+            facts: vec![Fact::MessageAppended(bare("completed"))],
+        };
+        assert_eq!(parse_reply(&body), Ok(expected));
+        body.push(b' ');
+        let refused = parse_reply(&body);
+        assert!(matches!(refused, Err(ParseError::Unusable { .. })));
+    }
+
+    fn check_failed(body: &str, error_type: &str, message: &str) {
+        let expected = ParseError::Failed {
+            error_type: error_type.to_owned(),
+            message: message.to_owned(),
+        };
+        check(body, &Err(expected));
+    }
+
+    fn check(body: &str, expected: &Result<Vec<Fact>, ParseError>) {
+        let read = parse_reply(body.as_bytes()).map(|reply| reply.facts);
+        assert_eq!(read, *expected, "{body}");
+    }
+
+    fn bare(finish_reason: &str) -> MessageAppended {
+        MessageAppended {
+            role: Role::Assistant,
+            parts: vec![],
+            author: None,
+            model: None,
+            provider: Some(label("openai")),
+            provider_response_id: None,
+            finish_reason: Some(label(finish_reason)),
+            usage: None,
+        }
+    }
+}

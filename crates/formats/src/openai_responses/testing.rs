@@ -1,0 +1,158 @@
+//! Transcripts by hand, and what is written of them, line by line.
+
+use context::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
+use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
+use domain::{CallId, Fact, JsonText, Label, Part, ToolName, Version};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::options::RenderOptions;
+use crate::rendered::Rendered;
+
+use super::render;
+
+/// A transcript and how to write it.
+#[derive(Default)]
+pub(super) struct Case {
+    pub(super) instructions: Vec<String>,
+    pub(super) opening: Option<String>,
+    pub(super) turns: Vec<Turn>,
+    pub(super) closing: Option<String>,
+    pub(super) options: RenderOptions,
+}
+
+#[derive(Deserialize)]
+struct Written<'a> {
+    #[serde(borrow)]
+    instructions: Option<&'a RawValue>,
+    #[serde(borrow)]
+    prompt_cache_key: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input: Vec<&'a RawValue>,
+}
+
+impl Case {
+    pub(super) fn of(turns: Vec<Turn>) -> Self {
+        Self {
+            turns,
+            ..Self::default()
+        }
+    }
+
+    /// Checks the lines of the rendering: the fields, the items, the losses. Turns are numbered from 1, calls after them.
+    pub(super) fn check(self, expected: &[&str]) {
+        assert_eq!(lines(&self.rendered()), expected);
+    }
+
+    pub(super) fn rendered(self) -> Rendered {
+        let mut turns = self.turns;
+        for (version, turn) in (1..).zip(&mut turns) {
+            turn.version = Version(version);
+        }
+        let transcript = Transcript {
+            instructions: self.instructions,
+            opening: self.opening,
+            turns,
+            closing: self.closing,
+        };
+        render(&transcript, &self.options)
+    }
+}
+
+fn lines(rendered: &Rendered) -> Vec<String> {
+    let written: Written<'_> = serde_json::from_slice(&rendered.body).unwrap();
+    let instructions = written.instructions.map(|it| format!("instructions {it}"));
+    let key = written.prompt_cache_key;
+    let key = key.map(|it| format!("prompt_cache_key {it}"));
+    let items = written.input.into_iter().map(|item| item.get().to_owned());
+    let losses = rendered.losses.iter().map(|loss| {
+        let (lost, became) = (loss.lost.as_str(), loss.became.as_str());
+        format!("lost {} {lost} {became}", loss.version)
+    });
+    let fields = instructions.into_iter().chain(key);
+    fields.chain(items).chain(losses).collect()
+}
+
+/// A turn without calls.
+pub(super) fn said(role: Role, parts: Vec<Part>) -> Turn {
+    called(role, parts, Vec::new())
+}
+
+/// A turn with calls.
+pub(super) fn called(role: Role, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
+    Turn {
+        version: Version(1),
+        role,
+        parts,
+        author: None,
+        provider: None,
+        calls,
+    }
+}
+
+/// A call of `search`, of version 9.
+pub(super) fn call(id: &str, input: &str, output: ToolOutput) -> AnsweredCall {
+    AnsweredCall {
+        version: Version(9),
+        called: ToolCalled {
+            call_id: CallId::parse(id).unwrap(),
+            tool_name: ToolName::parse("search").unwrap(),
+            input: JsonText::parse(input).unwrap(),
+            model: None,
+            provider: None,
+            provider_response_id: None,
+            signature: None,
+        },
+        answer: Answer {
+            output,
+            outcome: ToolOutcome::Succeeded,
+            origin: AnswerOrigin::Pending,
+        },
+    }
+}
+
+pub(super) fn json(text: &str) -> ToolOutput {
+    ToolOutput::Json(JsonText::parse(text).unwrap())
+}
+
+pub(super) fn text(text: &str) -> Part {
+    Part::Text(text.to_owned())
+}
+
+pub(super) fn label(text: &str) -> Label {
+    Label::parse(text).unwrap()
+}
+
+/// The provider's own item.
+pub(super) fn item(json: &str) -> Part {
+    Part::ProviderItem {
+        provider: label("openai"),
+        item: JsonText::parse(json).unwrap(),
+    }
+}
+
+/// The turns that these facts make.
+pub(super) fn turns(facts: Vec<Fact>) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    let mut open = false;
+    for fact in facts {
+        if let Fact::MessageAppended(message) = fact {
+            open = message.role == Role::Assistant;
+            turns.push(said(message.role, message.parts));
+        } else if let Fact::ToolCalled(tool) = fact {
+            if !open {
+                turns.push(said(Role::Assistant, Vec::new()));
+                open = true;
+            }
+            let mut made = call(tool.call_id.as_str(), "null", json("null"));
+            made.called = tool;
+            turns.last_mut().unwrap().calls.push(made);
+        } else if let Fact::ToolReturned(returned) = fact {
+            open = false;
+            let mut calls = turns.iter_mut().rev().flat_map(|turn| &mut turn.calls);
+            let call = calls.find(|call| call.called.call_id == returned.call_id);
+            call.unwrap().answer.output = returned.output;
+        }
+    }
+    turns
+}

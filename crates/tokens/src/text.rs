@@ -1,0 +1,159 @@
+//! Tokens of a text.
+
+use bpe_openai::{Tokenizer, o200k_base};
+
+/// Loads the vocabulary, unless it is loaded: about 40 ms of one core, and 70 MiB of memory for the life of the process.
+pub fn load() {
+    vocabulary();
+}
+
+/// So many equal bytes and more are counted by a slice of as many: longer rows of dashes and the like cost the library a
+/// hundred times as much as prose. No token is longer.
+const RUN_BYTES: usize = 128;
+
+/// The tokens of a text in `o200k_base`, the names of control tokens read as plain text.
+///
+/// The time is linear in the text's length, whatever it holds: about 50 MB/s for prose, 5 MB/s at worst. The first count
+/// [loads](load) the vocabulary.
+#[must_use]
+pub fn count_text(text: &str) -> u32 {
+    let mut tokens = 0;
+    let mut rest = text;
+    while let Some((before, run, after)) = split_at_run(rest) {
+        tokens += vocabulary().count(before) + count_run(run);
+        rest = after;
+    }
+    u32::try_from(tokens + vocabulary().count(rest)).unwrap_or(u32::MAX)
+}
+
+/// The text before the first long run of one byte, the run, and the text after it.
+fn split_at_run(text: &str) -> Option<(&str, &str, &str)> {
+    if text.len() < RUN_BYTES {
+        return None;
+    }
+    let mut start = 0;
+    for run in text.as_bytes().chunk_by(|one, next| one == next) {
+        if run.len() >= RUN_BYTES {
+            // No byte repeats like that in a sign of several bytes.
+            let (before, from) = text.split_at_checked(start)?;
+            let (run, after) = from.split_at_checked(run.len())?;
+            return Some((before, run, after));
+        }
+        start += run.len();
+    }
+    None
+}
+
+fn count_run(run: &str) -> usize {
+    let (slices, left) = (run.len() / RUN_BYTES, run.len() % RUN_BYTES);
+    let count = |bytes| {
+        let (part, _) = run.split_at_checked(bytes).unwrap_or((run, ""));
+        vocabulary().count(part)
+    };
+    slices * count(RUN_BYTES) + count(left)
+}
+
+fn vocabulary() -> &'static Tokenizer {
+    o200k_base()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn texts_are_counted_as_the_vocabulary_has_them() {
+        for (text, expected) in [
+            ("", 0),
+            ("hello world", 2),
+            ("Hello, world!", 4),
+            ("antidisestablishmentarianism", 6),
+            ("你好，世界", 3),
+            ("\u{0}\u{0}", 1),
+            ("<|endoftext|>", 7),
+        ] {
+            assert_eq!(count_text(text), expected, "{text:?}");
+        }
+    }
+
+    /// As the library counts them whole, to a token where the text goes on and a hundredth where digits go three to a token.
+    #[test]
+    fn long_runs_are_counted_by_a_slice() {
+        for sign in ["-", "=", " ", "\n", "\t", "a", "0", "é", "\0"] {
+            for bytes in [RUN_BYTES - 1, RUN_BYTES, RUN_BYTES + 1, 1_000, 4_096] {
+                let run = sign.repeat(bytes / sign.len());
+                for text in [run.clone(), format!("a{run} word {run}")] {
+                    let whole = u32::try_from(vocabulary().count(text.as_str())).unwrap();
+                    let counted = count_text(&text);
+                    let expected = whole - 1..=whole + 2 + whole / 100;
+                    assert!(
+                        expected.contains(&counted),
+                        "{sign:?} {bytes}: {counted} for {whole}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// The largest event of one sign, of blanks, or of noise is counted within a second, also without optimisation.
+    #[test]
+    fn the_worst_texts_are_counted_in_time() {
+        const BYTES: usize = domain::bounds::EVENT_BYTES_MAX;
+        load();
+        let noise = |signs: fn(u64) -> char| noise(BYTES, signs);
+        let blank = |number: u64| if number.is_multiple_of(2) { ' ' } else { '\n' };
+        for (case, text) in [
+            ("a letter", "a".repeat(BYTES)),
+            ("dashes", "-".repeat(BYTES)),
+            (
+                "dashes up to a run",
+                ("-".repeat(RUN_BYTES - 1) + "x").repeat(BYTES / RUN_BYTES),
+            ),
+            (
+                "spaces up to a run",
+                (" ".repeat(RUN_BYTES - 1) + "x").repeat(BYTES / RUN_BYTES),
+            ),
+            ("equals signs", "=".repeat(BYTES)),
+            ("U+0000", "\0".repeat(BYTES)),
+            ("spaces", " ".repeat(BYTES)),
+            ("spaces before a letter", " ".repeat(BYTES - 1) + "x"),
+            ("line breaks", "\n".repeat(BYTES)),
+            ("blanks of both kinds", noise(blank)),
+            ("random ASCII", noise(ascii)),
+            ("random signs", noise(sign)),
+            ("emoji joined", "👩\u{200d}".repeat(BYTES / 7)),
+        ] {
+            let started = Instant::now();
+            let tokens = count_text(&text);
+            let elapsed = started.elapsed();
+            assert!(elapsed < Duration::from_secs(1), "{case}: {elapsed:?}");
+            assert!(tokens > 0, "{case}");
+        }
+    }
+
+    fn ascii(number: u64) -> char {
+        char::from(u8::try_from(number % 128).unwrap())
+    }
+
+    fn sign(number: u64) -> char {
+        u32::try_from(number % 0x11_0000)
+            .ok()
+            .and_then(char::from_u32)
+            .unwrap_or('\u{fffd}')
+    }
+
+    /// Signs by a fixed sequence of numbers (xorshift), up to so many bytes.
+    fn noise(bytes: usize, sign: impl Fn(u64) -> char) -> String {
+        let mut state = 88_172_645_463_325_252_u64;
+        let mut text = String::new();
+        while text.len() < bytes {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            text.push(sign(state >> 16));
+        }
+        text
+    }
+}

@@ -1,0 +1,126 @@
+//! Contexts in a form: reads what the plan asks for, lets pure code make the context, and accounts for it.
+
+mod client;
+mod order;
+mod receipt;
+mod summary;
+
+use context::plan::BUDGETED_MESSAGES_MAX;
+use context::stages::budget;
+use context::{CONTEXT_KINDS, MessageCount, Plan, PlanError, Selection, Settings, select};
+use domain::{EventTokens, RecordedEvent};
+use read_model::queries::EventQuery;
+use sha2::{Digest as _, Sha256};
+use wire::proto::read::v1 as proto;
+use wire::status::{Problem, Reason};
+
+pub use order::Order;
+
+use crate::Gateway;
+use crate::recent::{Recent, Wanted};
+use crate::request::Target;
+use crate::rpc::CONTEXT_BYTES_MAX;
+use crate::window::{self, WindowBounds};
+
+/// Events read at first: a context of usual turns needs no second read.
+const EVENTS_LIKELY: usize = 256;
+/// The fewest tokens of an event that a model reads: no more events than this can be in a budget.
+const EVENT_TOKENS_MIN: u64 = 8;
+
+/// A context in a form, and where it was read.
+#[derive(Debug)]
+pub struct Made {
+    /// The rendered context.
+    pub body: Vec<u8>,
+    /// Its proof.
+    pub receipt: proto::Receipt,
+    /// What was read.
+    pub recent: Recent,
+}
+
+/// Makes a context.
+///
+/// # Errors
+/// As [`Recent::read`]; a version that is not there; no room.
+pub async fn make(gateway: &Gateway, target: &Target, order: &Order) -> Result<Made, Problem> {
+    let mut recent = Recent::read(gateway, target, wanted(order)).await?;
+    let at = order.version(recent.place.version)?;
+    let summary = summary::newest(gateway, target, &recent, (&order.policy.policy, at)).await?;
+    let client = client::context(gateway, target, &order.policy.policy).await?;
+    let plan = Plan::new(Settings {
+        policy: &order.policy.policy,
+        rules: &order.policy.rules,
+        client: &client,
+        summary,
+    })
+    .map_err(|error| refused(&error))?;
+    let selected = loop {
+        let events = recent.window.newest_first();
+        let events = events.map(|row| window::recorded(&target.key, row).map(counted));
+        match select(events, plan.extent(order.messages_max), recent.reach())? {
+            Selection::Selected(selected) => break selected,
+            Selection::NeedsOlder => recent.read_older(gateway, target).await?,
+        }
+    };
+    let assembled = plan
+        .complete(selected)
+        .map_err(|no_room| refused(&PlanError::from(no_room)))?;
+    let options = order.options(&cache_key(target));
+    let rendered = formats::render(order.format, &assembled.transcript, &options);
+    let turns = assembled.transcript.turns.len();
+    let mut receipt = receipt::of(&assembled.account, &rendered);
+    receipt.turns = u32::try_from(turns).unwrap_or(u32::MAX);
+    order.sign(target, at, &mut receipt);
+    Ok(Made {
+        body: rendered.body,
+        receipt,
+        recent,
+    })
+}
+
+/// Events that are older than the count of tokens are counted as they are read; the line does not know them.
+fn counted(mut event: RecordedEvent) -> RecordedEvent {
+    let tokens = &mut event.event.tokens;
+    if *tokens == EventTokens::default() {
+        tokens.own = tokens::of_fact(&event.event.fact);
+    }
+    event
+}
+
+fn wanted(order: &Order) -> Wanted {
+    let messages = order
+        .messages_max
+        .unwrap_or(MessageCount(BUDGETED_MESSAGES_MAX));
+    let most = budget::context_tokens(&order.policy.policy) / EVENT_TOKENS_MIN;
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    Wanted {
+        kinds: &CONTEXT_KINDS,
+        likely: EVENTS_LIKELY.min(most).min(messages.events_max()),
+        to: order.at.unwrap_or(EventQuery::TO_THE_END),
+        bounds: WindowBounds {
+            events_max: messages.events_max(),
+            bytes_max: CONTEXT_BYTES_MAX,
+        },
+    }
+}
+
+/// The same for all contexts of a conversation, and nothing that names it.
+fn cache_key(target: &Target) -> String {
+    let digest = Sha256::new()
+        .chain_update(target.key.tenant.as_str())
+        .chain_update([0])
+        .chain_update(target.key.conversation.as_str())
+        .finalize();
+    format!(
+        "hansard-{}",
+        hex::encode(digest.get(..16).unwrap_or_default())
+    )
+}
+
+fn refused(error: &PlanError) -> Problem {
+    let reason = match error {
+        PlanError::NoRoom(_) => Reason::BudgetTooSmall,
+        PlanError::Inject(_) => Reason::TemplateFailed,
+    };
+    Problem::new(reason, error.to_string())
+}

@@ -1,0 +1,58 @@
+//! The newest summary at or before a version.
+
+use context::Policy;
+use context::policy::SummaryUse;
+use context::stages::summarise::Summary;
+use domain::{EventKind, Fact, Version};
+use wire::status::Problem;
+
+use crate::Gateway;
+use crate::fresh::Place;
+use crate::history::{self, Range};
+use crate::page::PageBounds;
+use crate::recent::Recent;
+use crate::request::Target;
+use crate::window;
+
+/// Reads the newest summary at or before a version, if the policy uses one; a conversation without any costs nothing.
+pub(super) async fn newest(
+    gateway: &Gateway,
+    target: &Target,
+    recent: &Recent,
+    wanted: (&Policy, Version),
+) -> Result<Option<Summary>, Problem> {
+    let (policy, at) = wanted;
+    let latest = recent.latest_summary;
+    let Some(latest) = latest.filter(|_| policy.summary == SummaryUse::Newest) else {
+        return Ok(None);
+    };
+    let from = if latest.version <= at {
+        latest.version
+    } else {
+        Version(1)
+    };
+    let range = Range {
+        from,
+        to: at,
+        kinds: [EventKind::HistorySummarised].into(),
+        after: Place::default(),
+        bounds: PageBounds {
+            events_max: 1,
+            bytes_max: 1,
+        },
+    };
+    let page = history::backward(gateway, target, &range).await?;
+    let Some(row) = page.events.first() else {
+        return Ok(None);
+    };
+    let event = window::recorded(&target.key, row)?;
+    let Fact::HistorySummarised(summarised) = event.event.fact else {
+        return Ok(None);
+    };
+    Ok(Some(Summary {
+        version: event.version,
+        through: summarised.through,
+        text: summarised.text,
+        model: summarised.model,
+    }))
+}

@@ -1,0 +1,127 @@
+//! Whose history a call asks for.
+
+use domain::{AgentId, ConversationKey, Violation};
+use keyed_history::conversation::conversation;
+use keyed_history::{HistoryKey, KeyRules, Namespace, Refused, Variables, resolve};
+use wire::proto::history::v1 as proto;
+use wire::status::Problem;
+
+use super::warning::Warning;
+use crate::Gateway;
+use crate::metrics;
+use crate::request::{Call, Freshness, Target, agent_id, missing};
+
+/// What a call asks for, once the caller may.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// The history; `None`: no candidate is a key.
+    pub(super) keyed: Option<Keyed>,
+    /// The candidates that are no keys.
+    pub(super) refused: Vec<Refused>,
+}
+
+/// A history and where it is kept.
+#[derive(Debug)]
+pub(super) struct Keyed {
+    pub(super) key: HistoryKey,
+    pub(super) target: Target,
+}
+
+impl Asked {
+    /// # Errors
+    /// A field breaks a rule, or the caller may not read the agent's conversations.
+    pub(super) async fn of(
+        gateway: &Gateway,
+        call: &Call,
+        key: Option<proto::HistoryKey>,
+    ) -> Result<Self, Problem> {
+        let key = key.ok_or_else(|| missing().within("key"))?;
+        let candidates: Vec<&str> = key
+            .history_key_candidates
+            .iter()
+            .map(String::as_str)
+            .collect();
+        let template = key.history_key_template.as_str();
+        let rules = KeyRules {
+            template: (!template.is_empty()).then_some(template),
+            candidates: &candidates,
+        };
+        let scope = Scope::of(&key, &rules).map_err(|violation| violation.within("key"))?;
+        let access = call
+            .authorize(gateway, scope.agent.clone(), "key.agent_id")
+            .await?;
+        let resolution = resolve(&rules, &scope.variables);
+        for refused in &resolution.refused {
+            metrics::history_key_refused(refused.reason.as_str());
+        }
+        let keyed = resolution.key.map(|key| Keyed {
+            target: Target {
+                key: ConversationKey {
+                    tenant: access.tenant.tenant().clone(),
+                    conversation: conversation(&scope.agent, &scope.namespace, &key),
+                },
+                access,
+                freshness: Freshness::Fresh,
+                fence: None,
+                patience: call.patience,
+            },
+            key,
+        });
+        Ok(Self {
+            keyed,
+            refused: resolution.refused,
+        })
+    }
+
+    /// The key as answers name it.
+    pub(super) fn history_key(&self) -> String {
+        let key = self.keyed.as_ref().map(|keyed| keyed.key.as_str());
+        key.unwrap_or_default().to_owned()
+    }
+
+    /// The conversation as answers name it.
+    pub(super) fn conversation_id(&self) -> String {
+        let keyed = self.keyed.as_ref();
+        let conversation = keyed.map(|keyed| keyed.target.key.conversation.as_str());
+        conversation.unwrap_or_default().to_owned()
+    }
+
+    /// The refused candidates as answers name them.
+    pub(super) fn refused_keys(&self) -> Vec<proto::RefusedKey> {
+        let refused = self.refused.iter().map(|refused| proto::RefusedKey {
+            candidate: refused.candidate.clone(),
+            reason: refused.reason.as_str().to_owned(),
+        });
+        refused.collect()
+    }
+
+    /// Logs what a caller is warned of, in its place.
+    pub(super) fn log(&self, warning: Warning) {
+        let conversation = self.conversation_id();
+        tracing::warn!(
+            conversation.id = conversation,
+            code = warning.code(),
+            "history falls short"
+        );
+    }
+}
+
+/// What a key's rules are applied to, checked like them.
+struct Scope {
+    agent: AgentId,
+    namespace: Namespace,
+    variables: Variables,
+}
+
+impl Scope {
+    fn of(key: &proto::HistoryKey, rules: &KeyRules<'_>) -> Result<Self, Violation> {
+        rules.check()?;
+        Ok(Self {
+            agent: agent_id(&key.agent_id)?,
+            namespace: Namespace::parse(&key.namespace)
+                .map_err(|violation| violation.within("namespace"))?,
+            variables: Variables::parse(&key.variables_json)
+                .map_err(|violation| violation.within("variables_json"))?,
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! Appends those of the caller's messages that are new.
+
+use std::time::Instant;
+
+use domain::{CommitId, Version, Violation};
+use tonic::{Request, Response, Status};
+use tracing::Instrument as _;
+use wire::proto::history::v1 as proto;
+use wire::status::Problem;
+
+use super::append::{self, Progress, Recording};
+use super::asked::Asked;
+use super::warning::Warning;
+use super::{HistoryRpc, messages};
+use crate::metrics::{self, HistoryRpcName};
+use crate::request::Call;
+
+pub(super) async fn handle(
+    rpc: &HistoryRpc,
+    request: Request<proto::RecordHistoryRequest>,
+) -> Result<Response<proto::RecordHistoryResponse>, Status> {
+    let began = Instant::now();
+    let call = Call::of(&request);
+    let request = request.into_inner();
+    let idempotency_key = idempotency_key(&request.idempotency_key).map_err(Problem::from)?;
+    let current = messages::parse(request.messages).map_err(Problem::from)?;
+    let asked = Asked::of(&rpc.gateway, &call, request.key).await?;
+    let mut progress = Progress {
+        seen: request.loaded_version.map(Version),
+        ..Progress::default()
+    };
+    let warning = match &asked.keyed {
+        None => Some(Warning::NoValidKey),
+        Some(keyed) => {
+            let span = tracing::info_span!(
+                "gateway.history.record",
+                tenant.id = keyed.target.key.tenant.as_str(),
+                conversation.id = keyed.target.key.conversation.as_str(),
+            );
+            let recording = Recording {
+                call: &call,
+                keyed,
+                current: &current,
+                idempotency_key,
+            };
+            append::record(rpc, recording, &mut progress)
+                .instrument(span)
+                .await?
+        }
+    };
+    if let Some(warning) = warning {
+        asked.log(warning);
+    }
+    metrics::history_answered(
+        HistoryRpcName::Record,
+        warning.map(Warning::code),
+        began.elapsed(),
+    );
+    Ok(Response::new(proto::RecordHistoryResponse {
+        appended_count: u32::try_from(progress.appended).unwrap_or(u32::MAX),
+        history_key: asked.history_key(),
+        conversation_id: asked.conversation_id(),
+        version: progress.version.0,
+        refused_keys: asked.refused_keys(),
+        warnings: warning.map(Warning::to_proto).into_iter().collect(),
+    }))
+}
+
+fn idempotency_key(text: &str) -> Result<Option<CommitId>, Violation> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let key = CommitId::parse(text).map_err(|violation| violation.within("idempotency_key"));
+    key.map(Some)
+}

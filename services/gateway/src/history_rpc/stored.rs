@@ -1,0 +1,98 @@
+//! The end of a stored history: what users and assistants said, over rows and tail.
+
+use context::Reach;
+use domain::event::MessageAppended;
+use domain::{EventKind, Fact, Version};
+use keyed_history::Stored;
+use read_model::queries::EventQuery;
+use wire::status::{Problem, Reason};
+
+use super::asked::Keyed;
+use crate::Gateway;
+use crate::recent::{Recent, Wanted};
+use crate::rpc::CONTEXT_BYTES_MAX;
+use crate::window::{self, WindowBounds};
+
+/// Most messages that others may have recorded since a caller loaded: with more, an old one may look new.
+const SINCE_MAX: usize = 1_000;
+
+/// The end of a stored history, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    messages: Vec<MessageAppended>,
+    /// Of each message.
+    versions: Vec<Version>,
+    /// The conversation's.
+    pub(super) version: Version,
+}
+
+/// Which end of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    /// So many messages that the caller may have seen, if there are as many.
+    pub(super) messages: usize,
+    /// The version that the caller has seen; none: the last.
+    pub(super) seen: Option<Version>,
+}
+
+impl History {
+    /// The history, at the version that the caller has seen.
+    pub(super) fn seen_at(&self, seen: Option<Version>) -> Stored<'_> {
+        let place = self.place_of(seen);
+        let (seen, since) = self.messages.split_at_checked(place).unwrap_or_default();
+        Stored { seen, since }
+    }
+
+    fn place_of(&self, seen: Option<Version>) -> usize {
+        let is_seen = |version: &Version| seen.is_none_or(|seen| *version <= seen);
+        self.versions.partition_point(is_seen)
+    }
+
+    fn of(keyed: &Keyed, recent: &Recent) -> Result<Self, Problem> {
+        let mut history = Self {
+            version: recent.place.version,
+            ..Self::default()
+        };
+        let events: Vec<_> = recent.window.newest_first().collect();
+        for row in events.into_iter().rev() {
+            let recorded = window::recorded(&keyed.target.key, row)?;
+            if let Fact::MessageAppended(message) = recorded.event.fact {
+                history.versions.push(recorded.version);
+                history.messages.push(message);
+            }
+        }
+        Ok(history)
+    }
+}
+
+/// Reads it; `None`: nothing is stored yet, or it was erased.
+///
+/// # Errors
+/// Rows or record are away, or corrupt.
+pub(super) async fn read(
+    gateway: &Gateway,
+    keyed: &Keyed,
+    end: End,
+) -> Result<Option<History>, Problem> {
+    let wanted = Wanted {
+        kinds: &[EventKind::MessageAppended],
+        to: EventQuery::TO_THE_END,
+        likely: end.messages.max(1),
+        bounds: WindowBounds {
+            events_max: end.messages.max(1) + SINCE_MAX,
+            bytes_max: CONTEXT_BYTES_MAX,
+        },
+    };
+    let mut recent = match Recent::read(gateway, &keyed.target, wanted).await {
+        Ok(recent) => recent,
+        Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
+        Err(problem) => return Err(problem),
+    };
+    let history = History::of(keyed, &recent)?;
+    let is_enough = history.place_of(end.seen) >= end.messages;
+    if is_enough || recent.reach() != Reach::Window {
+        return Ok(Some(history));
+    }
+    recent.read_older(gateway, &keyed.target).await?;
+    History::of(keyed, &recent).map(Some)
+}

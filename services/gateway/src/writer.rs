@@ -1,0 +1,79 @@
+//! The writer, for what callers append through the gateway: under their own token, so that the writer judges them itself.
+
+use std::time::Duration;
+
+use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Request, Status};
+use wire::proto::write::v1 as proto;
+use wire::proto::write::v1::write_service_client::WriteServiceClient;
+
+use crate::problem;
+use crate::request::Call;
+
+/// How long a connection to the writer may take to open.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A connection to the writer. It opens with the first call, and again after a loss; clones share it.
+#[derive(Debug, Clone)]
+pub struct Writer(WriteServiceClient<Channel>);
+
+impl Writer {
+    /// The writer at a URL; `None` where that is no `http://` URL. Needs a tokio runtime.
+    #[must_use]
+    pub fn at(url: &str) -> Option<Self> {
+        let endpoint = Endpoint::from_shared(url.to_owned()).ok()?;
+        if endpoint.uri().scheme_str() != Some("http") {
+            return None;
+        }
+        let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true);
+        Some(Self(WriteServiceClient::new(endpoint.connect_lazy())))
+    }
+
+    /// Begins a conversation.
+    ///
+    /// # Errors
+    /// What the writer says, or that it does not answer within the call's patience.
+    pub async fn create(
+        &self,
+        call: &Call,
+        request: proto::CreateConversationRequest,
+    ) -> Result<proto::CommitResult, Status> {
+        let request = on_behalf(call, request)?;
+        let answer = self.0.clone().create_conversation(request).await?;
+        Ok(answer.into_inner().result.unwrap_or_default())
+    }
+
+    /// Appends events as one commit.
+    ///
+    /// # Errors
+    /// As [`Writer::create`].
+    pub async fn append(
+        &self,
+        call: &Call,
+        request: proto::AppendEventsRequest,
+    ) -> Result<proto::CommitResult, Status> {
+        let request = on_behalf(call, request)?;
+        let answer = self.0.clone().append_events(request).await?;
+        Ok(answer.into_inner().result.unwrap_or_default())
+    }
+}
+
+/// A request with the caller's token, trace and patience.
+fn on_behalf<T>(call: &Call, message: T) -> Result<Request<T>, Status> {
+    let bearer = call.bearer().ok_or_else(problem::unauthenticated)?;
+    let authorization = MetadataValue::<Ascii>::try_from(format!("Bearer {bearer}"));
+    let mut authorization = authorization.map_err(|_| problem::unauthenticated())?;
+    authorization.set_sensitive(true);
+    let mut request = Request::new(message);
+    request.set_timeout(call.patience.left());
+    let metadata = request.metadata_mut();
+    metadata.insert("authorization", authorization);
+    runtime::telemetry::inject(|name, value| {
+        let header = MetadataKey::<Ascii>::from_bytes(name.as_bytes());
+        if let (Ok(name), Ok(value)) = (header, value.parse()) {
+            metadata.insert(name, value);
+        }
+    });
+    Ok(request)
+}

@@ -1,0 +1,142 @@
+//! Which context to assemble, as arguments.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use wire::proto::read::v1 as proto;
+use wire::proto::read::v1::assemble_context_request::Policy;
+
+use crate::exit::UsageError;
+
+/// Most bytes of a policy's file: more than a policy may have.
+const POLICY_FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Which context to assemble, of which conversation apart.
+#[derive(Debug, clap::Args)]
+pub(super) struct Asked {
+    /// The agent that speaks in it.
+    #[arg(long, env = "HANSARD_AGENT", hide_env_values = true)]
+    pub(super) agent: String,
+    /// Most messages, 1 to 1,000; a turn and the results of its calls come whole. By default 20 without a format, and as
+    /// many as there is room for with one.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    messages: Option<u32>,
+    /// Take what the read model holds, however far it is.
+    #[arg(long)]
+    eventual: bool,
+    /// The form to write it in.
+    #[arg(long, value_enum)]
+    pub(super) format: Option<Format>,
+    /// The version of the conversation to make it of; by default the newest.
+    #[arg(long, value_name = "VERSION", requires = "format")]
+    pub(super) at: Option<u64>,
+    /// A file with the policy to use, as JSON; by default the agent's.
+    #[arg(long, value_name = "FILE", requires = "format")]
+    policy: Option<PathBuf>,
+    /// Call the instructions the developer's, as newer models of `OpenAI` do.
+    #[arg(long, requires = "format")]
+    developer: bool,
+    /// Leave out thoughts that the provider would take back.
+    #[arg(long, requires = "format")]
+    omit_thoughts: bool,
+}
+
+/// The form of a context.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Format {
+    /// Hansard's own.
+    Canonical,
+    /// `OpenAI` chat completions.
+    #[value(name = "openai-chat")]
+    OpenAiChat,
+    /// `OpenAI` Responses.
+    #[value(name = "openai-responses")]
+    OpenAiResponses,
+    /// Anthropic messages.
+    Anthropic,
+    /// Gemini contents.
+    Gemini,
+    /// Ollama's `/api/chat`.
+    Ollama,
+}
+
+/// Messages for people, unless they say how many.
+const MESSAGES_SHOWN: u32 = 20;
+
+impl Asked {
+    pub(super) fn target(&self, conversation: &str) -> proto::ReadTarget {
+        let consistency = if self.eventual {
+            proto::Consistency::Eventual
+        } else {
+            proto::Consistency::Fresh
+        };
+        proto::ReadTarget {
+            agent_id: self.agent.clone(),
+            conversation_id: conversation.to_owned(),
+            consistency: consistency.into(),
+            position_token: String::new(),
+        }
+    }
+
+    pub(super) fn request(
+        &self,
+        conversation: &str,
+    ) -> anyhow::Result<proto::AssembleContextRequest> {
+        let policy = self.policy.as_deref().map(policy_json).transpose()?;
+        let shown = if self.format.is_none() {
+            MESSAGES_SHOWN
+        } else {
+            0
+        };
+        Ok(proto::AssembleContextRequest {
+            target: Some(self.target(conversation)),
+            messages_max: self.messages.unwrap_or(shown),
+            at_version: self.at.unwrap_or_default(),
+            format: self.format.map_or(0, |format| to_proto(format).into()),
+            policy: policy.map(Policy::PolicyJson),
+            render: self.format.map(|_| self.render()),
+        })
+    }
+
+    fn render(&self) -> proto::RenderSettings {
+        let instructions_role = if self.developer {
+            proto::InstructionsRole::Developer
+        } else {
+            proto::InstructionsRole::System
+        };
+        let thoughts = if self.omit_thoughts {
+            proto::Thoughts::Omit
+        } else {
+            proto::Thoughts::Replay
+        };
+        proto::RenderSettings {
+            instructions_role: instructions_role.into(),
+            thoughts: thoughts.into(),
+        }
+    }
+}
+
+/// The policy in a file.
+pub(in crate::commands) fn policy_json(file: &Path) -> anyhow::Result<String> {
+    let cannot = |error: std::io::Error| anyhow::anyhow!("cannot read {}: {error}", file.display());
+    let bytes = std::fs::metadata(file).map_err(cannot)?.len();
+    if bytes > POLICY_FILE_BYTES_MAX {
+        let rule = format!(
+            "{} has {bytes} bytes: a policy has at most 256 KiB",
+            file.display()
+        );
+        return Err(UsageError(rule).into());
+    }
+    std::fs::read_to_string(file).map_err(cannot)
+}
+
+fn to_proto(format: Format) -> proto::ContextFormat {
+    match format {
+        Format::Canonical => proto::ContextFormat::Canonical,
+        Format::OpenAiChat => proto::ContextFormat::OpenaiChat,
+        Format::OpenAiResponses => proto::ContextFormat::OpenaiResponses,
+        Format::Anthropic => proto::ContextFormat::Anthropic,
+        Format::Gemini => proto::ContextFormat::Gemini,
+        Format::Ollama => proto::ContextFormat::Ollama,
+    }
+}

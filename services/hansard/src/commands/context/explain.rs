@@ -1,0 +1,77 @@
+//! `hansard context explain`: what went into a context, what did not, and why.
+
+use std::io::Write as _;
+
+use wire::proto::read::v1 as proto;
+
+use super::asked::{Asked, Format};
+use super::{RECEIPT, assemble};
+use crate::client::{Failure, Service, retrying};
+use crate::commands::address::GatewayAddress;
+use crate::console;
+use crate::exit::Exit;
+use crate::view::{explanation, json};
+
+/// Most events shown one by one; older ones are summed up.
+const EVENTS_SHOWN_MAX: u64 = 1_000;
+
+/// Show what went into a context, what did not, and why.
+///
+/// Needs a service token with the scope `read`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  hansard context explain conversation-1 --agent support
+  hansard context explain conversation-1 --agent support --format gemini --at 120 --json | jq .tokens")]
+pub struct Args {
+    /// The conversation.
+    conversation: String,
+    #[command(flatten)]
+    asked: Asked,
+    /// Print the receipt as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    address: GatewayAddress,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// What the service says.
+pub async fn run(mut args: Args) -> anyhow::Result<Exit> {
+    args.asked.format = args.asked.format.or(Some(Format::Canonical));
+    let gateway = args.address.service()?;
+    let context = assemble(&gateway, &args.asked.request(&args.conversation)?).await?;
+    let receipt = context.receipt.unwrap_or_default();
+    let mut out = console::out();
+    if args.json {
+        writeln!(out, "{}", json::of(RECEIPT, &receipt)?)?;
+        return Ok(Exit::Done);
+    }
+    let events = events(&gateway, args.asked.target(&args.conversation), &receipt).await?;
+    explanation::write(&mut out, &receipt, &events)?;
+    Ok(Exit::Done)
+}
+
+/// The newest events of the version that was assembled, oldest first.
+async fn events(
+    gateway: &Service,
+    target: proto::ReadTarget,
+    receipt: &proto::Receipt,
+) -> Result<Vec<proto::RecordedEvent>, Failure> {
+    let epoch = receipt.epoch.unwrap_or_default();
+    let oldest_shown = receipt.version.saturating_sub(EVENTS_SHOWN_MAX - 1);
+    let request = proto::ListEventsRequest {
+        target: Some(target),
+        from_version: epoch.first_version.max(oldest_shown).max(1),
+        to_version: receipt.version,
+        page_size: u32::try_from(EVENTS_SHOWN_MAX).unwrap_or(u32::MAX),
+        ..proto::ListEventsRequest::default()
+    };
+    let page = retrying(|| async {
+        let answer = gateway.reader().list_events(request.clone()).await?;
+        Ok(answer.into_inner())
+    });
+    Ok(page.await?.events)
+}

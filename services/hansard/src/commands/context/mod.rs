@@ -1,0 +1,134 @@
+//! `hansard context`: what a model should read next.
+
+mod asked;
+pub mod explain;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use wire::proto::read::v1::{AssembleContextRequest, AssembleContextResponse};
+
+use super::address::GatewayAddress;
+use crate::client::{Failure, Service, retrying};
+use crate::console;
+use crate::exit::Exit;
+use crate::view::{context, json};
+use asked::Asked;
+pub(super) use asked::policy_json;
+
+const MESSAGE: &str = "hansard.read.v1.AssembleContextResponse";
+/// The full name of a receipt's message.
+pub(super) const RECEIPT: &str = "hansard.read.v1.Receipt";
+
+/// What to do: to explain is a command of its own, and what is left is to print.
+#[derive(Debug)]
+pub enum Args {
+    /// Print a context.
+    Print(Print),
+    /// Explain one.
+    Explain(explain::Args),
+}
+
+/// Print what a model should read next of a conversation.
+///
+/// Without a format, prints the last messages for people. With one, prints the part of a request's body that carries the
+/// context, as it is sent. Needs a service token with the scope `read`.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  hansard context 0198c0de-0000-7000-8000-000000000001 --agent support
+  hansard context conversation-1 --agent support --messages 10 --json | jq .messages
+  hansard context conversation-1 --agent support --format anthropic --receipt receipt.json | jq .messages
+  hansard context conversation-1 --agent support --format openai-chat --policy policy.json --at 120
+  hansard context explain conversation-1 --agent support"
+)]
+pub struct Print {
+    /// The conversation.
+    conversation: String,
+    #[command(flatten)]
+    asked: Asked,
+    /// With a format: write the receipt to this file, for `hansard verify-receipt`.
+    #[arg(long, value_name = "FILE", requires = "format")]
+    receipt: Option<PathBuf>,
+    /// Print JSON, as gRPC's command-line clients do.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    address: GatewayAddress,
+}
+
+const EXPLAIN: &str = "explain";
+
+// By hand, since clap cannot derive arguments that are required unless there is a subcommand.
+impl clap::FromArgMatches for Args {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        match matches.subcommand() {
+            Some((_, explain)) => explain::Args::from_arg_matches(explain).map(Self::Explain),
+            None => Print::from_arg_matches(matches).map(Self::Print),
+        }
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for Args {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let explain = explain::Args::augment_args(clap::Command::new(EXPLAIN));
+        Print::augment_args(command).subcommand(explain)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// What the service says.
+pub async fn run(args: Args) -> anyhow::Result<Exit> {
+    match args {
+        Args::Print(args) => show(args).await,
+        Args::Explain(args) => explain::run(args).await,
+    }
+}
+
+async fn show(args: Print) -> anyhow::Result<Exit> {
+    let request = args.asked.request(&args.conversation)?;
+    let context = assemble(&args.address.service()?, &request).await?;
+    let mut out = console::out();
+    if args.json {
+        writeln!(out, "{}", json::of(MESSAGE, &context)?)?;
+    } else if context.body.is_empty() {
+        context::write(&mut out, &context)?;
+    } else {
+        out.write_all(&context.body)?;
+        writeln!(out)?;
+    }
+    if let (Some(file), Some(receipt)) = (args.receipt, &context.receipt) {
+        let text = format!("{:#}\n", json::of(RECEIPT, receipt)?);
+        std::fs::write(&file, text)
+            .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", file.display()))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Assembles a context.
+///
+/// # Errors
+/// What the service says, or that it does not answer.
+pub async fn assemble(
+    gateway: &Service,
+    request: &AssembleContextRequest,
+) -> Result<AssembleContextResponse, Failure> {
+    retrying(|| async {
+        let answer = gateway.reader().assemble_context(request.clone()).await?;
+        Ok(answer.into_inner())
+    })
+    .await
+}

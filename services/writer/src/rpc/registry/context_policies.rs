@@ -1,0 +1,101 @@
+//! Context policies of agents.
+
+use context::Policy;
+use context::policy::Mistake;
+use domain::{TenantId, Violation, ViolationReason};
+use event_log::registry::Digest;
+use tonic::Request;
+use wire::proto::operate::v1 as proto;
+use wire::status::Problem;
+
+use super::{agents, not_found, of_registry, operator};
+use crate::Writer;
+
+pub(super) async fn set(
+    writer: &Writer,
+    request: Request<proto::SetContextPolicyRequest>,
+) -> Result<proto::SetContextPolicyResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let request = request.into_inner();
+    let agent = agents::visible(writer, &operator, &request.agent_id)?;
+    let policy = Policy::parse(&request.policy_json).map_err(refused)?;
+    let (digest, json) = (policy.digest(), policy.to_json());
+    let set = writer
+        .registry
+        .set_context_policy(&agent, &digest.0, &json, writer.now())
+        .await;
+    let policy = set.map_err(|error| of_registry(&error, "agent_id"))?;
+    Ok(proto::SetContextPolicyResponse {
+        policy: Some(policy),
+    })
+}
+
+pub(super) async fn get(
+    writer: &Writer,
+    request: Request<proto::GetContextPolicyRequest>,
+) -> Result<proto::GetContextPolicyResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let request = request.into_inner();
+    let agent = agents::visible(writer, &operator, &request.agent_id)?;
+    let Some(agent) = writer.registry.agent(&agent) else {
+        return Err(not_found("agent", "agent_id"));
+    };
+    let digest = if request.digest.is_empty() {
+        &agent.context_policy_digest
+    } else {
+        &request.digest
+    };
+    if digest.is_empty() {
+        return Ok(answer(default_policy(agent.tenant_id)));
+    }
+    let digest: Digest = digest.as_ref().try_into().map_err(|_| not_a_digest())?;
+    let tenant = TenantId::parse(agent.tenant_id.clone())
+        .map_err(|violation| violation.within("agent_id"))?;
+    if let Some(policy) = writer.registry.context_policy(&tenant, &digest).await {
+        return Ok(answer(policy));
+    }
+    // Nobody needs to have set the default: receipts name it.
+    let default = default_policy(agent.tenant_id);
+    if default.digest.as_ref() == digest {
+        return Ok(answer(default));
+    }
+    Err(not_found("context policy", "digest"))
+}
+
+fn answer(policy: proto::ContextPolicy) -> proto::GetContextPolicyResponse {
+    proto::GetContextPolicyResponse {
+        policy: Some(policy),
+    }
+}
+
+fn default_policy(tenant_id: String) -> proto::ContextPolicy {
+    let policy = Policy::default();
+    proto::ContextPolicy {
+        digest: policy.digest().0.to_vec().into(),
+        tenant_id,
+        policy_json: policy.to_json(),
+        created_at: None,
+    }
+}
+
+fn refused(mistakes: Vec<Mistake>) -> Problem {
+    let mut violations = mistakes.into_iter().map(|mistake| {
+        Violation::new(ViolationReason::Malformed, mistake.rule)
+            .within(&mistake.field)
+            .within("policy_json")
+    });
+    let first = violations.next().unwrap_or_else(not_a_policy);
+    Problem::from(first).and_violations(violations)
+}
+
+fn not_a_policy() -> Violation {
+    Violation::new(ViolationReason::Malformed, "is not a context policy").within("policy_json")
+}
+
+fn not_a_digest() -> Violation {
+    Violation::new(
+        ViolationReason::Malformed,
+        "is not 32 bytes: give a policy's SHA-256",
+    )
+    .within("digest")
+}
