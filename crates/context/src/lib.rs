@@ -3,6 +3,7 @@
 //! Events come in as the domain keeps them, newest first; [`unit::Unit`]s go out, oldest first. A format of the
 //! `formats` crate turns them into what a model is sent. One file a stage.
 
+pub mod account;
 mod json_string;
 pub mod models;
 pub mod plan;
@@ -11,7 +12,8 @@ pub mod stages;
 pub mod transcript;
 pub mod unit;
 
-pub use plan::{Account, Assembled, Epoch, Plan, PlanError, Settings};
+pub use account::{Account, Epoch};
+pub use plan::{Assembled, Plan, PlanError, Settings};
 pub use policy::{Policy, PolicyDigest};
 pub use stages::select::{Extent, MessageCount, Reach, Selected, Selection, select};
 pub use transcript::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};

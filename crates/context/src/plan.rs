@@ -5,13 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use domain::{CallId, ClientContext, Version};
+use domain::{ClientContext, Version};
 
+use crate::account::{Account, Epoch, LeftOut, Reason, Sections};
 use crate::policy::Policy;
 use crate::stages::budget::{self, Allowance, NoRoom, Room};
 use crate::stages::clear::{Cleared, clear};
 use crate::stages::inject::{InjectError, inject};
-use crate::stages::redact::{Redactions, Rules, redact, redact_client};
+use crate::stages::redact::{Redactions, Rules, redact, redact_client, redact_text};
 use crate::stages::repair::{Repaired, repair};
 use crate::stages::select::{Extent, MessageCount, Selected};
 use crate::stages::summarise::{self, Gap, Summary};
@@ -60,19 +61,6 @@ pub enum PlanError {
     Inject(#[from] InjectError),
 }
 
-/// Tokens by section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sections {
-    /// The instructions.
-    pub instructions: u64,
-    /// What stands for the turns that were left out.
-    pub opening: u64,
-    /// The turns.
-    pub turns: u64,
-    /// What changes from one context to the next.
-    pub closing: u64,
-}
-
 /// A context before it takes a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assembled {
@@ -82,75 +70,17 @@ pub struct Assembled {
     pub account: Account,
 }
 
-/// How a context came about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
-    /// What its beginning hangs on.
-    pub epoch: Epoch,
-    /// Tokens by section.
-    pub sections: Sections,
-    /// The tokens that there were for turns.
-    pub room: u64,
-    /// The turns that were left out for want of room.
-    pub left_out: Option<LeftOut>,
-    /// The version up to which a summary stands for the turns.
-    pub summarised: Option<Version>,
-    /// Tool results that were cleared.
-    pub cleared: Vec<Cleared>,
-    /// What was redacted.
-    pub redactions: Redactions,
-    /// The versions of messages and calls that repeat earlier ones and were left out.
-    pub repeated: Vec<Version>,
-    /// The versions of results without a call, which were left out.
-    pub orphans: Vec<Version>,
-    /// The calls that wait, in order.
-    pub pending: Vec<CallId>,
-    /// The calls that were interrupted, in order.
-    pub interrupted: Vec<CallId>,
-}
-
-/// What the beginning of a context hangs on. Contexts of one conversation and policy with equal epochs begin alike: the
-/// later one has the turns of the earlier, but for answers that its newest turn still waited for, and more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Epoch {
-    /// The version of the first turn; 0: there is none.
-    pub first: Version,
-    /// The tokens of the conversation before which tool results are cleared.
-    pub line: u64,
-    /// The version of the summary; 0: none.
-    pub summary: Version,
-    /// The newest version at which an earlier turn came to read otherwise; 0: none did.
-    pub revised: Version,
-}
-
-/// Turns that were left out, all before the first one that was not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LeftOut {
-    /// The version before which nothing went in.
-    pub before: Version,
-    /// What they weigh, those that a summary stands for among them.
-    pub tokens: u64,
-    /// Why.
-    pub reason: Reason,
-}
-
-/// Why turns were left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// The budget.
-    Budget,
-    /// A bound on messages, or on what is read.
-    Bound,
-}
-
 impl<'a> Plan<'a> {
     /// Makes the sections that do not hang on events, and what room they leave.
     ///
     /// # Errors
     /// [`PlanError`].
-    pub fn new(settings: Settings<'a>) -> Result<Self, PlanError> {
+    pub fn new(mut settings: Settings<'a>) -> Result<Self, PlanError> {
         let mut client = settings.client.clone();
-        let redactions = redact_client(&mut client, settings.rules);
+        let mut redactions = redact_client(&mut client, settings.rules);
+        if let Some(summary) = &mut settings.summary {
+            redactions.merge(&redact_text(&mut summary.text, settings.rules));
+        }
         let instructions = inject(settings.policy, &client)?;
         // Both are reserved whether or not they are needed: the room must not change from turn to turn.
         let opening = summarise::opening(settings.summary.as_ref(), Gap::LeftOut);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 #[derive(Serialize, Deserialize)]
@@ -120,10 +120,19 @@ pub(super) struct CallResult<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) version: Option<u64>,
     pub(super) outcome: Outcome,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(super) output: Option<Box<RawValue>>,
     #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
     pub(super) parts: Option<Vec<Part<'a>>>,
+}
+
+/// A document that is there: `null` is one too.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::deserialize(deserializer).map(Some)
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]

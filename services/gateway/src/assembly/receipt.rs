@@ -1,6 +1,6 @@
 //! The proof of a context: what became of each part of the conversation.
 
-use context::plan::{LeftOut, Reason};
+use context::account::{LeftOut, Reason};
 use context::stages::clear::Cleared;
 use context::{Account, Epoch};
 use domain::{CallId, Version};

@@ -59,7 +59,7 @@ fn value(raw: &RawValue) -> Value {
             let inside = text
                 .strip_prefix('"')
                 .and_then(|text| text.strip_suffix('"'));
-            Value::from(decode(inside.unwrap_or_default()).text)
+            Value::from(clean(&decode(inside.unwrap_or_default()).text))
         }
         Some(b't') => Value::from(true),
         Some(b'f') => Value::from(false),

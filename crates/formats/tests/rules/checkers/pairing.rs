@@ -1,0 +1,41 @@
+//! Calls and results as OpenAI's chat pairs them, which Ollama's templates expect too (O3, L3).
+
+use serde_json::Value;
+
+use super::Broken;
+use super::value::{list, text};
+
+/// Each assistant message with calls is followed at once by one `tool` message a call; every other `tool` message is astray.
+pub(super) fn paired(messages: &[Value], broken: &mut Broken) {
+    let mut rest = messages.iter().enumerate().peekable();
+    while let Some((index, message)) = rest.next() {
+        let place = format!("messages[{index}]");
+        if text(message, "role") == "tool" {
+            broken.at(&place, "answers no call of the turn before it");
+            continue;
+        }
+        let mut open: Vec<&str> = Vec::new();
+        for call in list(message, "tool_calls") {
+            let id = text(call, "id");
+            broken.unless(!open.contains(&id), &place, "calls twice with one id");
+            open.push(id);
+        }
+        while !open.is_empty() {
+            let Some((at, result)) = rest.next_if(|(_, message)| text(message, "role") == "tool")
+            else {
+                broken.at(&place, format!("has calls without a result: {open:?}"));
+                break;
+            };
+            let id = text(result, "tool_call_id");
+            match open.iter().position(|waiting| *waiting == id) {
+                Some(found) => {
+                    open.remove(found);
+                }
+                None => broken.at(
+                    format!("messages[{at}]"),
+                    format!("answers no open call: {id}"),
+                ),
+            }
+        }
+    }
+}

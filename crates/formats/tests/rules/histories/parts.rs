@@ -1,0 +1,138 @@
+//! Parts of every kind, for every speaker.
+
+use domain::event::Role;
+use domain::{JsonText, Label, MediaSource, Part};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::words::{labels, said, texts};
+
+/// An item that stands in several places, where providers take it once.
+const REPEATED: (&str, &str) = (
+    "openai",
+    r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2FtZQ=="}"#,
+);
+/// Providers' own items: some that they take back, some that nobody does, some that would break a rule if they were.
+const ITEMS: &[(&str, &str)] = &[
+    (
+        "openai",
+        r#"{"type":"reasoning","id":"rs_#","summary":[],"encrypted_content":"<#>"}"#,
+    ),
+    ("openai", r#"{"type":"reasoning","id":"rs_2","summary":[]}"#),
+    (
+        "openai",
+        r#"{"type":"web_search_call","id":"ws_#","status":"completed"}"#,
+    ),
+    (
+        "openai",
+        r#"{"type":"function_call","call_id":"astray #","name":"f","arguments":"{}"}"#,
+    ),
+    ("openai", r#"{"odd":"<#>"}"#),
+    (
+        "anthropic",
+        r#"{"type":"server_tool_use","id":"srvtoolu_#","name":"web_search","input":{}}"#,
+    ),
+    (
+        "anthropic",
+        r#"{"type":"tool_use","id":"astray_#","name":"f","input":{}}"#,
+    ),
+    ("anthropic", r#"{"type":"text","text":" "}"#),
+    (
+        "gemini",
+        r#"{"executableCode":{"language":"PYTHON","code":"<#>"}}"#,
+    ),
+    ("gemini", r#"{"functionCall":{"name":"astray","args":{}}}"#),
+    ("gemini", r#"{"text":""}"#),
+    ("ollama", r#"{"odd":"<#>"}"#),
+    ("x", r#"{"odd":"<#>"}"#),
+    ("openai", "7"),
+    ("anthropic", "null"),
+    ("gemini", "[]"),
+];
+
+/// What a speaker says.
+pub(super) fn parts(role: Role) -> BoxedStrategy<Vec<Part>> {
+    let (thoughts, media) = match role {
+        Role::User => (0, 4),
+        Role::Assistant => (6, 1),
+        Role::System | Role::Developer => (0, 0),
+    };
+    let part = prop_oneof![
+        12 => texts().prop_map(Part::Text),
+        1 + media => media_parts(),
+        1 + thoughts => thought_parts(),
+    ];
+    prop::collection::vec(part, 0..4).boxed()
+}
+
+/// Texts, pictures and files: what a tool gives back.
+pub(super) fn results() -> impl Strategy<Value = Vec<Part>> {
+    let part = prop_oneof![
+        4 => texts().prop_map(Part::Text),
+        2 => media_parts(),
+    ];
+    prop::collection::vec(part, 0..3)
+}
+
+fn media_parts() -> impl Strategy<Value = Part> {
+    let image = (
+        sources(),
+        labels(&["image/png", "image/tiff", "image"]),
+        labels(&["low", "odd"]),
+    )
+        .prop_map(|(source, media_type, detail)| Part::Image {
+            source,
+            media_type,
+            detail,
+        });
+    let file = (
+        sources(),
+        labels(&["application/pdf", "text/plain"]),
+        labels(&["a b.pdf"]),
+    )
+        .prop_map(|(source, media_type, filename)| Part::File {
+            source,
+            media_type,
+            filename,
+        });
+    prop_oneof![image, file]
+}
+
+fn sources() -> impl Strategy<Value = MediaSource> {
+    let urls = &[
+        "https://example.org/#.png",
+        "gs://bucket/#.png",
+        "data:image/png;base64,QUFB#",
+        "data:application/pdf;base64,QUFB#",
+        "data:text/plain,plain%20#",
+        "data:,",
+        "no address #",
+        "",
+    ][..];
+    prop_oneof![
+        4 => select(urls).prop_map(|url| MediaSource::Url(url.to_owned())),
+        1 => select(&["file-#", ""][..]).prop_map(|id| MediaSource::FileId(id.to_owned())),
+    ]
+}
+
+fn thought_parts() -> impl Strategy<Value = Part> {
+    let signatures = prop::option::weighted(0.8, select(&["c2lnbmVk#", "c2lnbmVk#", ""][..]));
+    let thinking =
+        (prop::option::weighted(0.9, said()), signatures).prop_map(|(text, signature)| {
+            Part::Thinking {
+                text: text.unwrap_or_default().replace("<#>", "thought <#>"),
+                signature: signature.map(str::to_owned),
+            }
+        });
+    let items = prop_oneof![Just(REPEATED), select(ITEMS), select(ITEMS)];
+    let item = items.prop_map(|(provider, item)| Part::ProviderItem {
+        provider: Label::parse(provider).unwrap(),
+        item: JsonText::parse(item).unwrap(),
+    });
+    prop_oneof![
+        4 => thinking,
+        1 => select(&["cmVkYWN0ZWQ#", ""][..]).prop_map(|data| Part::RedactedThinking(data.to_owned())),
+        1 => texts().prop_map(Part::Refusal),
+        4 => item,
+    ]
+}

@@ -1,0 +1,254 @@
+//! What holds for every history, in every provider's format.
+
+use context::Transcript;
+use domain::event::{ToolCalled, ToolOutput};
+use domain::{CallId, Fact, JsonText, Part, ToolName};
+use formats::{Format, RenderOptions, Rendered, Thoughts, canonical, parse_history, render};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{TestCaseError, TestRunner};
+use serde_json::Value;
+
+use crate::assembly::assembled;
+use crate::histories::{options, plain_transcripts, transcripts};
+use crate::meaning::{Deed, bare, missing, of_facts, of_transcript};
+use crate::reading::Seen;
+use crate::{checkers, growth, losses, reading};
+
+/// Cases a property, unless the environment says otherwise.
+const CASES: u32 = 2_000;
+/// The variable that says otherwise.
+const CASES_VARIABLE: &str = "HANSARD_PROPERTY_CASES";
+#[test]
+fn openai_chat() {
+    upholds(Format::OpenAiChat);
+}
+
+#[test]
+fn openai_responses() {
+    upholds(Format::OpenAiResponses);
+}
+
+#[test]
+fn anthropic() {
+    upholds(Format::Anthropic);
+}
+
+#[test]
+fn gemini() {
+    upholds(Format::Gemini);
+}
+
+#[test]
+fn ollama() {
+    upholds(Format::Ollama);
+}
+
+#[test]
+fn the_canonical_form_is_read_back_whole() {
+    holds(&(transcripts(None), options()), |(transcript, options)| {
+        let rendered = render(Format::Canonical, &transcript, &options);
+        none("nothing is lost", &rendered.losses)?;
+        prop_assert_eq!(canonical::parse(&rendered.body), Ok(trimmed(transcript)));
+        Ok(())
+    });
+}
+
+#[test]
+fn a_format_on_the_way_keeps_what_the_history_means() {
+    let strategy = (transcripts(None), options(), pairs());
+    holds(&strategy, |(transcript, options, (first, second))| {
+        let (_, facts) = through(first, &transcript, &options)?;
+        let (_, facts) = through(second, &assembled(facts), &options)?;
+        let missing = missing(&of_transcript(&transcript), &of_facts(&facts), is_object);
+        none(&format!("{first} and {second} keep the meaning"), missing)
+    });
+}
+
+#[test]
+fn a_format_on_the_way_changes_nothing_that_every_format_carries() {
+    let strategy = (plain_transcripts(), options(), pairs());
+    holds(&strategy, |(transcript, options, (first, second))| {
+        let (rendered, facts) = through(first, &transcript, &options)?;
+        none(&format!("{first} loses nothing"), &rendered.losses)?;
+        let (_, twice) = through(second, &assembled(facts), &options)?;
+        let (rendered, once) = through(second, &transcript, &options)?;
+        none(&format!("{second} loses nothing"), &rendered.losses)?;
+        prop_assert_eq!(
+            of_facts(&twice),
+            of_facts(&once),
+            "{} after {}",
+            second,
+            first
+        );
+        Ok(())
+    });
+}
+
+fn upholds(format: Format) {
+    let histories = transcripts(format.provider());
+    holds(&(histories, options()), |(transcript, options)| {
+        let rendered = render(format, &transcript, &options);
+        let body = reading::body(&rendered.body);
+        prop_assert_eq!(&rendered, &render(format, &transcript, &options));
+        none("the rules", checkers::broken(format, &body))?;
+        let silent = losses::silent(format, &transcript, &rendered, &body);
+        none("no silent loss", silent)?;
+        if options.thoughts == Thoughts::Omit {
+            let held = losses::thoughts_held(&transcript, &rendered);
+            none("thoughts are left out", held)?;
+        }
+        let changed = growth::changed(format, &transcript, &options);
+        none("the end alone grows", changed)?;
+        calls_lead_back(format, &transcript, &rendered, &body)?;
+        keeps_meaning(format, &transcript, &rendered, &options)
+    });
+}
+
+/// Each call and each result stands there once, in order, the calls of a turn together, and leads back by the names' map.
+fn calls_lead_back(
+    format: Format,
+    transcript: &Transcript,
+    rendered: &Rendered,
+    body: &Value,
+) -> Result<(), TestCaseError> {
+    let recorded = |turn: &context::Turn| -> Vec<(String, String)> {
+        let calls = turn.calls.iter().map(|call| &call.called);
+        calls
+            .map(|call| (call.call_id.to_string(), call.tool_name.to_string()))
+            .collect()
+    };
+    let expected = transcript
+        .turns
+        .iter()
+        .map(recorded)
+        .filter(|calls| !calls.is_empty());
+    let expected: Vec<Vec<(String, String)>> = expected.collect();
+    let calls = reading::calls(format, body);
+    let found: Vec<Vec<(String, String)>> = calls
+        .iter()
+        .map(|calls| calls.iter().map(|call| restored(call, rendered)).collect())
+        .collect();
+    prop_assert_eq!(&found, &expected);
+    let calls: Vec<&Seen> = calls.iter().flatten().collect();
+    let results = reading::results(format, body);
+    prop_assert_eq!(calls.len(), results.len());
+    for (call, result) in calls.iter().zip(&results) {
+        prop_assert_eq!(&call.id, &result.id);
+        prop_assert!(result.name.is_none() || result.name == call.name);
+    }
+    Ok(())
+}
+
+fn restored(call: &Seen, rendered: &Rendered) -> (String, String) {
+    let mut facts = [Fact::ToolCalled(ToolCalled {
+        call_id: CallId::parse(call.id.clone()).unwrap(),
+        tool_name: ToolName::parse(call.name.clone().unwrap()).unwrap(),
+        input: JsonText::recorded("{}".to_owned()),
+        model: None,
+        provider: None,
+        provider_response_id: None,
+        signature: None,
+    })];
+    rendered.names.restore(&mut facts);
+    match &facts {
+        [Fact::ToolCalled(called)] => (called.call_id.to_string(), called.tool_name.to_string()),
+        _ => panic!("one call stays one call"),
+    }
+}
+
+/// What is read back says what the transcript says, and no thought has become a text; reading it again changes nothing.
+fn keeps_meaning(
+    format: Format,
+    transcript: &Transcript,
+    rendered: &Rendered,
+    options: &RenderOptions,
+) -> Result<(), TestCaseError> {
+    let facts = read_back(format, rendered)?;
+    let deeds = of_facts(&facts);
+    let inputs_as_text = matches!(format, Format::OpenAiChat | Format::OpenAiResponses);
+    let kept = |input: &str| inputs_as_text || is_object(input);
+    none(
+        "the meaning is kept",
+        missing(&of_transcript(transcript), &deeds, kept),
+    )?;
+    let parts = transcript.turns.iter().flat_map(|turn| &turn.parts);
+    for thought in parts.filter_map(thought) {
+        let said = |deed: &Deed| matches!(deed, Deed::Said(_, text) if text.contains(&thought));
+        prop_assert!(
+            !deeds.iter().any(said),
+            "a thought became a text: {}",
+            thought
+        );
+    }
+    let again = read_back(format, &render(format, &assembled(facts), options))?;
+    let missing = missing(&deeds, &of_facts(&again), |_| true);
+    none("reading it again changes nothing", missing)
+}
+
+/// The transcript without white space around its JSON documents, which no body keeps.
+fn trimmed(mut transcript: Transcript) -> Transcript {
+    let trim = |json: &mut JsonText| *json = JsonText::recorded(json.as_str().trim().to_owned());
+    for call in transcript.turns.iter_mut().flat_map(|turn| &mut turn.calls) {
+        trim(&mut call.called.input);
+        if let ToolOutput::Json(output) = &mut call.answer.output {
+            trim(output);
+        }
+    }
+    transcript
+}
+
+fn thought(part: &Part) -> Option<String> {
+    match part {
+        Part::Thinking { text, .. } => Some(bare(text)).filter(|text| !text.is_empty()),
+        _ => None,
+    }
+}
+
+/// A history written in a format and read back.
+fn through(
+    format: Format,
+    transcript: &Transcript,
+    options: &RenderOptions,
+) -> Result<(Rendered, Vec<Fact>), TestCaseError> {
+    let rendered = render(format, transcript, options);
+    let facts = read_back(format, &rendered)?;
+    Ok((rendered, facts))
+}
+
+/// What a request tells of, with the record's ids and names.
+fn read_back(format: Format, rendered: &Rendered) -> Result<Vec<Fact>, TestCaseError> {
+    let unread = |error| TestCaseError::fail(format!("{format} is not read back: {error}"));
+    let mut facts = parse_history(format, &rendered.body).map_err(unread)?;
+    rendered.names.restore(&mut facts);
+    Ok(facts)
+}
+
+fn is_object(input: &str) -> bool {
+    input.starts_with('{')
+}
+
+fn none<T: std::fmt::Debug>(
+    what: &str,
+    found: impl IntoIterator<Item = T>,
+) -> Result<(), TestCaseError> {
+    let found: Vec<T> = found.into_iter().collect();
+    prop_assert!(found.is_empty(), "{what}: {found:#?}");
+    Ok(())
+}
+
+fn pairs() -> impl Strategy<Value = (Format, Format)> {
+    (select(&Format::ALL[..]), select(&Format::ALL[..]))
+}
+
+fn holds<S: Strategy>(strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let cases = std::env::var(CASES_VARIABLE).map_or(CASES, |text| text.parse().unwrap());
+    let config = ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    if let Err(failure) = TestRunner::new(config).run(strategy, test) {
+        panic!("{failure}");
+    }
+}
