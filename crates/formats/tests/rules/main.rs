@@ -17,3 +17,4 @@ mod meaning;
 mod properties;
 mod reading;
 mod telling;
+mod whole;

@@ -228,7 +228,7 @@ fn is_object(input: &str) -> bool {
     input.starts_with('{')
 }
 
-fn none<T: std::fmt::Debug>(
+pub(crate) fn none<T: std::fmt::Debug>(
     what: &str,
     found: impl IntoIterator<Item = T>,
 ) -> Result<(), TestCaseError> {
@@ -241,7 +241,10 @@ fn pairs() -> impl Strategy<Value = (Format, Format)> {
     (select(&Format::ALL[..]), select(&Format::ALL[..]))
 }
 
-fn holds<S: Strategy>(strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+pub(crate) fn holds<S: Strategy>(
+    strategy: &S,
+    test: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
     let cases = std::env::var(CASES_VARIABLE).map_or(CASES, |text| text.parse().unwrap());
     let config = ProptestConfig {
         cases,

@@ -1,0 +1,267 @@
+//! From events to a body, through every stage: crashes, late results and cuts at any budget break no rule, exceed no
+//! budget and split no unit.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::LazyLock;
+
+use context::policy::Redact;
+use context::stages::redact::Rules;
+use context::{
+    AnswerOrigin, Assembled, CONTEXT_KINDS, Plan, Policy, Reach, Selection, Settings, Transcript,
+    select,
+};
+use domain::event::{MessageAppended, Role, ToolReturned};
+use domain::{
+    ClientContext, CommitId, Event, EventId, EventTokens, Fact, RecordedEvent, Timestamp, Version,
+};
+use formats::{Format, RenderOptions, render};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::histories::{options, transcripts};
+use crate::properties::{holds, none};
+use crate::{checkers, reading};
+
+/// What a form adds of its own: a user's word where the rules ask for one at the beginning and at the end.
+const FORM_TOKENS: u64 = 40;
+/// Members whose values no model reads as text.
+const NOT_READ: [&str; 20] = [
+    "cache_control",
+    "call_id",
+    "data",
+    "detail",
+    "encrypted_content",
+    "file_data",
+    "file_id",
+    "file_url",
+    "fileUri",
+    "id",
+    "image_url",
+    "images",
+    "prompt_cache_key",
+    "role",
+    "signature",
+    "thoughtSignature",
+    "tool_call_id",
+    "tool_use_id",
+    "type",
+    "url",
+];
+
+#[test]
+fn openai_chat() {
+    upholds(Format::OpenAiChat);
+}
+
+#[test]
+fn openai_responses() {
+    upholds(Format::OpenAiResponses);
+}
+
+#[test]
+fn anthropic() {
+    upholds(Format::Anthropic);
+}
+
+#[test]
+fn gemini() {
+    upholds(Format::Gemini);
+}
+
+#[test]
+fn ollama() {
+    upholds(Format::Ollama);
+}
+
+fn upholds(format: Format) {
+    let delays = prop::collection::vec(0_u8..6, 64);
+    let strategy = (
+        transcripts(format.provider()),
+        delays,
+        policies(),
+        options(),
+    );
+    holds(&strategy, |(transcript, delays, policy, options)| {
+        let events = events(transcript, delays);
+        let Some(assembled) = assembled(&events, &policy) else {
+            return Ok(());
+        };
+        check(format, &assembled, &policy, &options)?;
+        units_are_whole(&events, &assembled, &policy)
+    });
+}
+
+fn check(
+    format: Format,
+    assembled: &Assembled,
+    policy: &Policy,
+    options: &RenderOptions,
+) -> Result<(), TestCaseError> {
+    let rendered = render(format, &assembled.transcript, options);
+    let body = reading::body(&rendered.body);
+    none("the rules", checkers::broken(format, &body))?;
+    let sections = assembled.account.sections;
+    let counted = sections.instructions + sections.opening + sections.turns + sections.closing;
+    let most = u64::from(policy.budget.context_tokens_max.unwrap());
+    prop_assert!(counted <= most, "{} of {}", counted, most);
+    let read = texts(&body).map(|text| u64::from(tokens::count_text(text)));
+    let read: u64 = read.sum();
+    prop_assert!(
+        read <= counted + FORM_TOKENS,
+        "{} read, {} counted: {}",
+        read,
+        counted,
+        body
+    );
+    Ok(())
+}
+
+/// Every call of a unit that went in is there, and none of one that did not.
+fn units_are_whole(
+    events: &[RecordedEvent],
+    assembled: &Assembled,
+    policy: &Policy,
+) -> Result<(), TestCaseError> {
+    if policy.tool_digest.is_some() {
+        return Ok(());
+    }
+    let first = assembled.account.epoch.first;
+    let repeated = &assembled.account.repeated;
+    let calls = events.iter().filter(|event| {
+        matches!(event.event.fact, Fact::ToolCalled(_)) && !repeated.contains(&event.version)
+    });
+    let expected = calls.filter(|call| first.0 > 0 && call.version >= first);
+    let expected: Vec<Version> = expected.map(|call| call.version).collect();
+    let turns = assembled.transcript.turns.iter();
+    let found = turns.flat_map(|turn| turn.calls.iter().map(|call| call.version));
+    prop_assert_eq!(found.collect::<Vec<_>>(), expected);
+    Ok(())
+}
+
+/// The texts that a model reads of a body.
+fn texts(body: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    match body {
+        Value::String(text) => Box::new(std::iter::once(text.as_str())),
+        Value::Array(items) => Box::new(items.iter().flat_map(texts)),
+        Value::Object(members) => {
+            let read = members.iter();
+            let read = read.filter(|(name, _)| !NOT_READ.contains(&name.as_str()));
+            Box::new(read.flat_map(|(_, value)| texts(value)))
+        }
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+fn policies() -> impl Strategy<Value = Policy> {
+    let clear = prop::option::of(1_u8..=99);
+    (256_u32..6_000, 1_u8..=95, clear, 0_u8..4).prop_map(|(context, low, fresh, digest)| {
+        let clear = fresh.map_or(String::new(), |fresh| {
+            format!(r#","clear":{{"fresh_percent":{fresh}}}"#)
+        });
+        let digest = match digest {
+            0 => r#","tool_digest":{"bytes_max":200}"#,
+            _ => "",
+        };
+        let json = format!(
+            r#"{{"budget":{{"context_tokens_max":{context},"reserved_tokens":0,"low_water_percent":{low}}}{clear}{digest}}}"#
+        );
+        Policy::parse(&json).unwrap()
+    })
+}
+
+/// What the record would hold: a result comes some turns after its call, or, where it still waits, never.
+fn events(transcript: Transcript, delays: Vec<u8>) -> Vec<RecordedEvent> {
+    let mut delays = delays.into_iter().cycle();
+    let mut facts = Vec::new();
+    let mut coming: VecDeque<(u8, ToolReturned)> = VecDeque::new();
+    let mut open: Vec<domain::CallId> = Vec::new();
+    for turn in transcript.turns {
+        if turn.calls.is_empty() || !turn.parts.is_empty() || turn.role != Role::Assistant {
+            facts.push(Fact::MessageAppended(MessageAppended {
+                role: turn.role,
+                parts: turn.parts,
+                author: turn.author,
+                model: None,
+                provider: turn.provider,
+                provider_response_id: None,
+                finish_reason: None,
+                usage: None,
+            }));
+        }
+        for call in turn.calls {
+            // No call has the id of one that waits: the domain refuses it.
+            if open.contains(&call.called.call_id) {
+                continue;
+            }
+            open.push(call.called.call_id.clone());
+            let returned = ToolReturned {
+                call_id: call.called.call_id.clone(),
+                tool_name: Some(call.called.tool_name.clone()),
+                output: call.answer.output,
+                outcome: call.answer.outcome,
+            };
+            facts.push(Fact::ToolCalled(call.called));
+            if matches!(
+                call.answer.origin,
+                AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_)
+            ) {
+                // Most results come at once, some turns later.
+                let delay = delays.next().unwrap_or_default().saturating_sub(3);
+                coming.push_back((delay, returned));
+            }
+        }
+        for (delay, returned) in std::mem::take(&mut coming) {
+            match delay.checked_sub(1) {
+                Some(delay) => coming.push_back((delay, returned)),
+                None => {
+                    open.retain(|id| *id != returned.call_id);
+                    facts.push(Fact::ToolReturned(returned));
+                }
+            }
+        }
+    }
+    recorded(facts)
+}
+
+fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
+    let mut through = 0;
+    let recorded = (1..).zip(facts).map(|(version, fact)| {
+        let own = tokens::of_fact(&fact);
+        through += u64::from(own);
+        assert!(CONTEXT_KINDS.contains(&fact.kind()));
+        RecordedEvent {
+            version: Version(version),
+            commit: CommitId(Uuid::nil()),
+            recorded_at: Timestamp(0),
+            event: Event {
+                id: EventId(Uuid::nil()),
+                occurred_at: None,
+                metadata: None,
+                tokens: EventTokens { own, through },
+                fact,
+            },
+        }
+    });
+    recorded.collect()
+}
+
+fn assembled(events: &[RecordedEvent], policy: &Policy) -> Option<Assembled> {
+    static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::compile(&Redact::default()).unwrap());
+    let client = ClientContext::default();
+    let settings = Settings {
+        policy,
+        rules: &RULES,
+        client: &client,
+        summary: None,
+    };
+    let plan = Plan::new(settings).ok()?;
+    let newest_first = events.iter().rev().cloned().map(Ok::<_, Infallible>);
+    let Ok(selection) = select(newest_first, plan.extent(None), Reach::Beginning);
+    match selection {
+        Selection::Selected(selected) => plan.complete(selected).ok(),
+        Selection::NeedsOlder => panic!("the whole history is enough"),
+    }
+}
