@@ -6,12 +6,13 @@ use std::{env, fs};
 
 use prost::Message as _;
 
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "hansard/event/v1/content.proto",
     "hansard/event/v1/event.proto",
     "hansard/event/v1/commit.proto",
     "hansard/write/v1/write.proto",
     "hansard/read/v1/read.proto",
+    "hansard/history/v1/history.proto",
     "hansard/operate/v1/registry.proto",
 ];
 

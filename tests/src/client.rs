@@ -6,6 +6,7 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 use tonic_health::pb::health_client::HealthClient;
+use wire::proto::history::v1::history_service_client::HistoryServiceClient;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::read::v1::read_service_client::ReadServiceClient;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
@@ -19,6 +20,8 @@ pub type Authenticated = InterceptedService<Channel, Bearer>;
 pub type Writer = WriteServiceClient<Authenticated>;
 /// The read service.
 pub type Reader = ReadServiceClient<Authenticated>;
+/// The history service.
+pub type Historian = HistoryServiceClient<Authenticated>;
 /// The registry service.
 pub type Registrar = RegistryServiceClient<Authenticated>;
 
@@ -119,6 +122,13 @@ impl Caller {
     #[must_use]
     pub fn read(&self) -> Reader {
         ReadServiceClient::new(self.authenticated(&self.gateway))
+            .max_decoding_message_size(ANSWER_BYTES_MAX)
+    }
+
+    /// The history service.
+    #[must_use]
+    pub fn history(&self) -> Historian {
+        HistoryServiceClient::new(self.authenticated(&self.gateway))
             .max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 

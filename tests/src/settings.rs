@@ -69,7 +69,9 @@ impl Settings {
         settings.writer.read_model = read_model.clone();
         settings.projector.read_model = read_model.clone();
         settings.gateway.read_model = read_model;
-        settings.with_ports_of_its_own()
+        let mut settings = settings.with_ports_of_its_own();
+        settings.gateway.writer_url = format!("http://{}", settings.writer.grpc.addr);
+        settings
     }
 
     /// The same on other ports: for one more of a role.

@@ -9,6 +9,8 @@ use runtime::config::{Bounds, Checks, Validate};
 use runtime::grpc::GrpcConfig;
 use serde::{Deserialize, Serialize};
 
+use crate::writer::Writer;
+
 const FENCE_WAIT: Bounds<u64> = Bounds {
     min: 0,
     max: 60_000,
@@ -36,6 +38,8 @@ pub struct GatewayConfig {
     pub record: RecordConfig,
     /// The read model.
     pub read_model: ReadModelConfig,
+    /// The writer that takes what callers record of histories, as an `http://` URL. Reads do not need it.
+    pub writer_url: String,
     /// The longest wait for a position that a caller names, in ms; a call's own deadline may end it earlier.
     pub fence_wait_ms: u64,
     /// Most conversations watched at once; more are refused.
@@ -52,6 +56,7 @@ impl Default for GatewayConfig {
             admin_addr: local(7312),
             record: RecordConfig::default(),
             read_model: ReadModelConfig::default(),
+            writer_url: "http://127.0.0.1:7301".to_owned(),
             fence_wait_ms: 2_000,
             watchers_max: 4_000,
             watch_idle_check_ms: 5_000,
@@ -81,6 +86,9 @@ impl Validate for GatewayConfig {
         }
         for (key, mistake) in self.read_model.mistakes() {
             checks.invalid(&format!("read_model.{key}"), mistake);
+        }
+        if Writer::endpoint(&self.writer_url).is_none() {
+            checks.invalid("writer_url", "is no http:// URL; write http://host:7301");
         }
         checks.bounds("fence_wait_ms", self.fence_wait_ms, &FENCE_WAIT);
         checks.bounds("watchers_max", self.watchers_max, &WATCHERS);

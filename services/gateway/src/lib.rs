@@ -10,6 +10,7 @@ pub mod config;
 pub mod fence;
 pub mod fresh;
 pub mod history;
+pub mod history_rpc;
 pub mod metrics;
 pub mod page;
 pub mod page_token;
@@ -24,6 +25,7 @@ pub mod run;
 pub mod tail;
 pub mod watcher;
 pub mod window;
+pub mod writer;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,6 +3,10 @@
 //! | metric | unit | meaning |
 //! |---|---|---|
 //! | `hansard_gateway_context_seconds{source}` | s | from the request to the assembled context; source `rows`, or `tail` where the rows were behind |
+//! | `hansard_gateway_history_seconds{rpc,outcome}` | s | from the request for a history by key (`load`, `record`) to its answer; outcome `ok`, or the warning's code |
+//! | `hansard_gateway_history_keys_refused_total{reason}` | candidates | that were no keys |
+//! | `hansard_gateway_history_truncated_total` | histories | that were loaded without older messages, for their bound |
+//! | `hansard_gateway_history_retries_total{cause}` | tries | to record that were made again; cause as the warning's code |
 //! | `hansard_gateway_tail_commits` | commits | read straight from the record, for each read that found the rows behind |
 //! | `hansard_gateway_watchers` | 1 | conversations being watched |
 //! | `hansard_gateway_watch_rereads_total` | 1 | times that a watcher read the record again, for it may have missed something |
@@ -27,6 +31,41 @@ pub enum Source {
     Rows,
     /// The rows, which were behind, and the record.
     Tail,
+}
+
+/// A call of the history service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HistoryCall {
+    /// A history was loaded.
+    Load,
+    /// What was new to one was recorded.
+    Record,
+}
+
+/// A call of the history service was answered; `warning` names what went wrong.
+pub fn history_answered(call: HistoryCall, warning: Option<&'static str>, took: Duration) {
+    let rpc = match call {
+        HistoryCall::Load => "load",
+        HistoryCall::Record => "record",
+    };
+    let outcome = warning.unwrap_or("ok");
+    histogram!("hansard_gateway_history_seconds", "rpc" => rpc, "outcome" => outcome)
+        .record(took.as_secs_f64());
+}
+
+/// A candidate was no key.
+pub fn history_key_refused(reason: &'static str) {
+    counter!("hansard_gateway_history_keys_refused_total", "reason" => reason).increment(1);
+}
+
+/// Older messages were left out of a loaded history.
+pub fn history_truncated() {
+    counter!("hansard_gateway_history_truncated_total").increment(1);
+}
+
+/// Recording is tried again.
+pub fn history_retried(cause: &'static str) {
+    counter!("hansard_gateway_history_retries_total", "cause" => cause).increment(1);
 }
 
 /// A whole tail was read.

@@ -40,6 +40,12 @@ impl Patience {
         Self(self.0.checked_sub(reserve).unwrap_or(self.0))
     }
 
+    /// How much of it is left.
+    #[must_use]
+    pub fn left(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+
     /// Whether it is used up.
     #[must_use]
     pub fn is_over(self) -> bool {

@@ -31,6 +31,12 @@ impl Call {
         }
     }
 
+    /// The caller's token, where there is one.
+    #[must_use]
+    pub fn bearer(&self) -> Option<&str> {
+        self.bearer.as_deref()
+    }
+
     /// What the caller may read of an agent's, which the request names in `field`.
     ///
     /// # Errors
@@ -41,10 +47,7 @@ impl Call {
         agent: AgentId,
         field: &str,
     ) -> Result<AgentAccess, Problem> {
-        let bearer = self
-            .bearer
-            .as_deref()
-            .ok_or_else(problem::unauthenticated)?;
+        let bearer = self.bearer().ok_or_else(problem::unauthenticated)?;
         let principal = gateway.registry.authenticate(bearer).await;
         let principal = principal.ok_or_else(problem::unauthenticated)?;
         let access = gateway

@@ -10,11 +10,14 @@ use runtime::health::{Health, Probe};
 use runtime::metrics::MetricsError;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
+use wire::proto::history::v1::history_service_server::HistoryServiceServer;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
+use crate::history_rpc::HistoryRpc;
 use crate::policies::Policies;
 use crate::rpc::ReadRpc;
 use crate::watcher::WatchRules;
+use crate::writer::Writer;
 use crate::{Gateway, GatewayConfig, Parts};
 
 /// Why a gateway cannot start.
@@ -29,6 +32,9 @@ pub enum GatewayError {
     /// The read model is misconfigured.
     #[error(transparent)]
     ReadModel(#[from] ReadModelError),
+    /// `writer_url` is none.
+    #[error("`writer_url` is no http:// URL; write it like `http://127.0.0.1:7301`")]
+    WriterUrl,
     /// The metrics cannot be set up.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
@@ -58,6 +64,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let record = Record::open(config.record.clone()).await?;
     let registry = Registry::open(&record).await?;
     let read_model = ReadModel::connect_lazy(&config.read_model)?;
+    let writer = Writer::at(&config.writer_url).ok_or(GatewayError::WriterUrl)?;
     let health = Health::new(&["nats", "postgres", "registry"]);
     watch_health(&health, shutdown, (&record, &registry, &read_model));
     tokens::load();
@@ -73,12 +80,16 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
             shutdown.token(),
         ),
     });
-    let read = ReadServiceServer::new(ReadRpc::new(gateway))
-        .max_decoding_message_size(config.grpc.message_bytes_max);
+    let message_bytes_max = config.grpc.message_bytes_max;
+    let read = ReadServiceServer::new(ReadRpc::new(gateway.clone()))
+        .max_decoding_message_size(message_bytes_max);
+    let history = HistoryServiceServer::new(HistoryRpc::new(gateway, writer))
+        .max_decoding_message_size(message_bytes_max);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let server = GrpcServer::new(config.grpc, health)
         .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
         .service(read)
+        .service(history)
         .bind()
         .await?;
     let running = Running {

@@ -22,12 +22,16 @@ impl Writer {
     /// The writer at a URL; `None` where that is no `http://` URL. Needs a tokio runtime.
     #[must_use]
     pub fn at(url: &str) -> Option<Self> {
+        let channel = Self::endpoint(url)?.connect_lazy();
+        Some(Self(WriteServiceClient::new(channel)))
+    }
+
+    /// How the writer at a URL is reached; `None` where that is no `http://` URL.
+    #[must_use]
+    pub fn endpoint(url: &str) -> Option<Endpoint> {
         let endpoint = Endpoint::from_shared(url.to_owned()).ok()?;
-        if endpoint.uri().scheme_str() != Some("http") {
-            return None;
-        }
-        let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true);
-        Some(Self(WriteServiceClient::new(endpoint.connect_lazy())))
+        let is_known = endpoint.uri().scheme_str() == Some("http");
+        is_known.then(|| endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true))
     }
 
     /// Begins a conversation.
@@ -76,4 +80,23 @@ fn on_behalf<T>(call: &Call, message: T) -> Result<Request<T>, Status> {
         }
     });
     Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_http_url_is_a_writers() {
+        for (url, expected) in [
+            ("http://127.0.0.1:7301", true),
+            ("http://writer:7301/", true),
+            ("https://writer:7301", false),
+            ("writer:7301", false),
+            ("writer", false),
+            ("", false),
+        ] {
+            assert_eq!(Writer::endpoint(url).is_some(), expected, "{url}");
+        }
+    }
 }

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod command;
+mod history;
 mod operate;
 mod read;
 mod real_data;

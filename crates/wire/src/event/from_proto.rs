@@ -103,7 +103,7 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
     let within = |name: &'static str| move |violation: Violation| violation.within(name);
     match fact {
         None => Err(missing("is required: set one of the event's facts").within("fact")),
-        Some(Proto::MessageAppended(message)) => message_appended(message)
+        Some(Proto::MessageAppended(message)) => message_from_proto(message)
             .map(Fact::MessageAppended)
             .map_err(within("message_appended")),
         Some(Proto::ToolCalled(call)) => tool_called(call)
@@ -133,7 +133,11 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
     }
 }
 
-fn message_appended(message: proto::MessageAppended) -> Result<MessageAppended, Violation> {
+/// A message as the domain keeps it.
+///
+/// # Errors
+/// The first field that breaks a rule, by its path in the message.
+pub fn message_from_proto(message: proto::MessageAppended) -> Result<MessageAppended, Violation> {
     let role = match message.role() {
         proto::Role::Unspecified => {
             return Err(missing("is required: a role that this version knows").within("role"));

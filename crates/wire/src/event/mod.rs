@@ -3,8 +3,8 @@
 mod from_proto;
 mod to_proto;
 
-pub use from_proto::{from_proto, new_event_from_proto};
-pub use to_proto::{role, to_proto, tool_called, tool_returned};
+pub use from_proto::{from_proto, message_from_proto, new_event_from_proto};
+pub use to_proto::{message_to_proto, role, to_proto, tool_called, tool_returned};
 
 use domain::EventKind;
 

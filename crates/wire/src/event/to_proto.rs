@@ -28,7 +28,7 @@ pub fn to_proto(event: &Event) -> proto::Event {
 fn fact(fact: &Fact) -> proto::event::Fact {
     use proto::event::Fact as Proto;
     match fact {
-        Fact::MessageAppended(message) => Proto::MessageAppended(message_appended(message)),
+        Fact::MessageAppended(message) => Proto::MessageAppended(message_to_proto(message)),
         Fact::ToolCalled(call) => Proto::ToolCalled(tool_called(call)),
         Fact::ToolReturned(result) => Proto::ToolReturned(tool_returned(result)),
         Fact::SystemNoted(note) => Proto::SystemNoted(proto::SystemNoted {
@@ -57,7 +57,9 @@ fn fact(fact: &Fact) -> proto::event::Fact {
     }
 }
 
-fn message_appended(message: &MessageAppended) -> proto::MessageAppended {
+/// A message as protobuf writes it.
+#[must_use]
+pub fn message_to_proto(message: &MessageAppended) -> proto::MessageAppended {
     proto::MessageAppended {
         role: role(message.role).into(),
         parts: content::to_proto(&message.parts),

@@ -219,7 +219,7 @@ mod tests {
         check(&[200, 200, 201], 400, &[2, 1]);
         check(&[200, 200, 200], 399, &[1, 1, 1]);
         check(&[150, 500, 150], 400, &[1, 1, 1]);
-        let many = [130; EVENTS_PER_COMMIT_MAX + 1];
+        let many = [150; EVENTS_PER_COMMIT_MAX + 1];
         check(&many[1..], usize::MAX, &[EVENTS_PER_COMMIT_MAX]);
         check(&many, usize::MAX, &[EVENTS_PER_COMMIT_MAX, 1]);
     }

@@ -13,7 +13,7 @@ use super::messages;
 use super::stored::{self, End, History};
 use super::warning::Warning;
 use crate::Gateway;
-use crate::metrics::{self, HistoryRpcName};
+use crate::metrics::{self, HistoryCall};
 use crate::request::{Bounded, Call};
 
 /// Messages of a loaded history.
@@ -34,8 +34,9 @@ pub(super) async fn handle(
     let messages_max = MessagesMax::clamped(usize::try_from(messages_max).unwrap_or(usize::MAX));
     let current = messages::parse(request.messages).map_err(Problem::from)?;
     let asked = Asked::of(gateway, &call, request.key).await?;
+    // One more than can be used tells whether there are more.
     let end = End {
-        messages: messages_max.get().max(current.len()),
+        messages: messages_max.get().max(current.len()) + 1,
         seen: None,
     };
     let (history, warning) = load(gateway, asked.keyed.as_ref(), end).await;
@@ -43,19 +44,15 @@ pub(super) async fn handle(
     if let Some(warning) = warning {
         asked.log(warning);
     }
-    metrics::history_trimmed(merged.trimmed);
-    metrics::history_answered(
-        HistoryRpcName::Load,
-        warning.map(Warning::code),
-        began.elapsed(),
-    );
+    if merged.trimmed > 0 {
+        metrics::history_truncated();
+    }
+    let outcome = warning.map(Warning::code);
+    metrics::history_answered(HistoryCall::Load, outcome, began.elapsed());
+    let messages = merged.messages.iter();
     Ok(Response::new(proto::LoadHistoryResponse {
-        messages: merged
-            .messages
-            .iter()
-            .map(wire::event::message_to_proto)
-            .collect(),
-        trimmed_count: u32::try_from(merged.trimmed).unwrap_or(u32::MAX),
+        messages: messages.map(wire::event::message_to_proto).collect(),
+        truncated: merged.trimmed > 0,
         history_key: asked.history_key(),
         conversation_id: asked.conversation_id(),
         version: history.version.0,

@@ -12,7 +12,7 @@ use super::append::{self, Progress, Recording};
 use super::asked::Asked;
 use super::warning::Warning;
 use super::{HistoryRpc, messages};
-use crate::metrics::{self, HistoryRpcName};
+use crate::metrics::{self, HistoryCall};
 use crate::request::Call;
 
 pub(super) async fn handle(
@@ -52,7 +52,7 @@ pub(super) async fn handle(
         asked.log(warning);
     }
     metrics::history_answered(
-        HistoryRpcName::Record,
+        HistoryCall::Record,
         warning.map(Warning::code),
         began.elapsed(),
     );

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use tonic::{Code, Status};
-use tonic_types::StatusExt as _;
+use tonic_types::{ErrorDetails, StatusExt as _};
 use wire::proto::write::v1::CommandError;
 
 /// A failed call: what the service said of it.
@@ -61,7 +61,7 @@ impl From<Status> for Failure {
         let message = if status.code() == Code::Unavailable && reason.is_empty() {
             "the service does not answer".to_owned()
         } else {
-            status.message().to_owned()
+            message(&status, &details)
         };
         let retry_after = details.retry_info().and_then(|retry| retry.retry_delay);
         Self {
@@ -71,6 +71,19 @@ impl From<Status> for Failure {
             retry_after,
         }
     }
+}
+
+/// What the service says; where several fields are wrong, of each.
+fn message(status: &Status, details: &ErrorDetails) -> String {
+    let fields = details.bad_request();
+    let fields = fields.map_or(&[][..], |request| &request.field_violations);
+    if fields.len() < 2 {
+        return status.message().to_owned();
+    }
+    let told = fields
+        .iter()
+        .map(|wrong| format!("{} {}", wrong.field, wrong.description));
+    told.collect::<Vec<_>>().join("; ")
 }
 
 impl From<CommandError> for Failure {
@@ -88,6 +101,7 @@ impl From<CommandError> for Failure {
 
 #[cfg(test)]
 mod tests {
+    use domain::{Violation, ViolationReason};
     use wire::status::{Problem, Reason};
 
     use super::*;
@@ -114,6 +128,16 @@ mod tests {
             ..CommandError::default()
         };
         assert_eq!(Failure::from(error), failure);
+    }
+
+    #[test]
+    fn every_field_that_is_wrong_is_told() {
+        let wrong = |field| Violation::new(ViolationReason::Malformed, "is wrong").within(field);
+        let problem = Problem::from(wrong("a"));
+        let told = |problem: &Problem| Failure::from(Status::from(problem.clone())).message;
+        assert_eq!(told(&problem), "a is wrong");
+        let problem = problem.and_violations([wrong("b.c")]);
+        assert_eq!(told(&problem), "a is wrong; b.c is wrong");
     }
 
     #[test]

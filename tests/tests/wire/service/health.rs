@@ -42,6 +42,7 @@ async fn every_service_is_named_and_no_other() {
         (&writer, "hansard.operate.v1.RegistryService"),
         (&gateway, ""),
         (&gateway, "hansard.read.v1.ReadService"),
+        (&gateway, "hansard.history.v1.HistoryService"),
     ] {
         assert_eq!(
             status(url, service).await.expect(service),

@@ -65,6 +65,7 @@ pub(super) async fn start(
         admin_addr: local(ports.gateway_admin()),
         record: named(&record, "hansard-gateway"),
         read_model,
+        writer_url: format!("http://{}", writer.grpc_addr),
         ..defaults
     };
     let gateway = gateway::start(gateway, shutdown).await?;

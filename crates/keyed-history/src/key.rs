@@ -1,0 +1,228 @@
+//! From a caller's rules and variables to a key: the first candidate that makes a valid one.
+
+use std::fmt;
+
+use domain::violation::check_length;
+use domain::{SessionId, Violation, ViolationReason};
+
+use crate::refused::{Refused, RefusedReason};
+use crate::template;
+use crate::variables::Variables;
+
+/// Most characters of a key.
+pub const KEY_CHARS_MAX: usize = 256;
+/// Most candidates, beside the template.
+pub const CANDIDATES_MAX: usize = 20;
+/// Most bytes of a template or candidate, before its variables are written into it.
+pub const TEMPLATE_BYTES_MAX: usize = 1_024;
+/// What a key may hold besides letters and digits.
+const MARKS: &str = "_.:@/+=-";
+
+/// What a chat is called: 1 to [`KEY_CHARS_MAX`] letters and digits of any script, and `_ . : @ / + = -`. So no white
+/// space, no control characters and no braces. Two keys are the same when they are so character by character.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct HistoryKey(String);
+
+impl HistoryKey {
+    /// Takes the text if it is a key.
+    ///
+    /// # Errors
+    /// The first rule that it breaks.
+    pub fn parse(text: impl Into<String>) -> Result<Self, RefusedReason> {
+        let text: String = text.into();
+        if text.trim().is_empty() {
+            return Err(RefusedReason::Empty);
+        }
+        if text.contains("{{") {
+            return Err(RefusedReason::Unresolved);
+        }
+        if text.chars().nth(KEY_CHARS_MAX).is_some() {
+            return Err(RefusedReason::TooLong);
+        }
+        let is_allowed = |c: char| c.is_alphanumeric() || MARKS.contains(c);
+        if !text.chars().all(is_allowed) {
+            return Err(RefusedReason::BadCharacters);
+        }
+        Ok(Self(text))
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The session of that name; `None` for a key of more bytes than a session's id has.
+    #[must_use]
+    pub fn session(&self) -> Option<SessionId> {
+        SessionId::parse(self.0.as_str()).ok()
+    }
+}
+
+impl fmt::Display for HistoryKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where a key comes from. Each text is a literal, or a template as [`template::render`] takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KeyRules<'texts> {
+    /// Comes first.
+    pub template: Option<&'texts str>,
+    /// Come next, in this order.
+    pub candidates: &'texts [&'texts str],
+}
+
+impl KeyRules<'_> {
+    /// Whether they keep to [`CANDIDATES_MAX`] and [`TEMPLATE_BYTES_MAX`].
+    ///
+    /// # Errors
+    /// [`ViolationReason::OutOfRange`] or [`ViolationReason::TooLong`], with the field named: `history_key_template` or
+    /// `history_key_candidates`.
+    pub fn check(&self) -> Result<(), Violation> {
+        let fits = |text: &str| check_length(text.len(), TEMPLATE_BYTES_MAX);
+        fits(self.template.unwrap_or_default())
+            .map_err(|violation| violation.within("history_key_template"))?;
+        check_candidates(self.candidates.len())
+            .and_then(|()| {
+                let mut candidates = self.candidates.iter().enumerate();
+                candidates.try_for_each(|(index, text)| {
+                    fits(text).map_err(|violation| violation.at(index))
+                })
+            })
+            .map_err(|violation| violation.within("history_key_candidates"))
+    }
+}
+
+fn check_candidates(count: usize) -> Result<(), Violation> {
+    if count <= CANDIDATES_MAX {
+        return Ok(());
+    }
+    Err(Violation::new(
+        ViolationReason::OutOfRange,
+        format!("are {count}, at most {CANDIDATES_MAX} are taken"),
+    ))
+}
+
+/// What came of the rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolution {
+    /// The key of the first candidate that makes one.
+    pub key: Option<HistoryKey>,
+    /// The candidates before it, in order; all of them where there is no key.
+    pub refused: Vec<Refused>,
+}
+
+/// The key that the rules make of the variables.
+#[must_use]
+pub fn resolve(rules: &KeyRules<'_>, variables: &Variables) -> Resolution {
+    let mut refused = Vec::new();
+    for candidate in rules.template.iter().chain(rules.candidates) {
+        match template::render(candidate, variables).and_then(HistoryKey::parse) {
+            Ok(key) => {
+                return Resolution {
+                    key: Some(key),
+                    refused,
+                };
+            }
+            Err(reason) => refused.push(Refused {
+                candidate: (*candidate).to_owned(),
+                reason,
+            }),
+        }
+    }
+    Resolution { key: None, refused }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<(), RefusedReason>) {
+        assert_eq!(HistoryKey::parse(text).map(drop), expected, "{text:?}");
+    }
+
+    #[test]
+    fn keys_at_their_bounds() {
+        for text in [
+            "a",
+            "support-room-1",
+            "telegram:-100200",
+            "a_b.c@d/e+f=",
+            "用户:7",
+            "é",
+        ] {
+            check(text, Ok(()));
+        }
+        check("", Err(RefusedReason::Empty));
+        check(" \n", Err(RefusedReason::Empty));
+        for text in [
+            "a b",
+            " a",
+            "a\n",
+            "a\0",
+            "a{b}",
+            "a'b",
+            "a\u{200b}b",
+            "a\u{202e}b",
+            "a*",
+            "a>",
+        ] {
+            check(text, Err(RefusedReason::BadCharacters));
+        }
+        check("a{{b", Err(RefusedReason::Unresolved));
+        for letter in ["x", "é", "用"] {
+            check(&letter.repeat(KEY_CHARS_MAX), Ok(()));
+            check(
+                &letter.repeat(KEY_CHARS_MAX + 1),
+                Err(RefusedReason::TooLong),
+            );
+        }
+    }
+
+    #[test]
+    fn a_key_is_a_session_where_it_is_short_enough() {
+        let session = |text: &str| HistoryKey::parse(text).expect(text).session();
+        assert_eq!(session("room").expect("a session").as_str(), "room");
+        assert!(session(&"é".repeat(128)).is_some());
+        assert!(session(&"é".repeat(129)).is_none());
+    }
+
+    #[test]
+    fn rules_at_their_bounds() {
+        let check =
+            |template: &str, candidates: &[&str], expected: Option<(&str, ViolationReason)>| {
+                let rules = KeyRules {
+                    template: Some(template),
+                    candidates,
+                };
+                let violation = rules.check().err();
+                let seen = violation
+                    .as_ref()
+                    .map(|violation| (violation.field.as_str(), violation.reason));
+                assert_eq!(seen, expected);
+            };
+        let (fits, over) = (
+            "x".repeat(TEMPLATE_BYTES_MAX),
+            "x".repeat(TEMPLATE_BYTES_MAX + 1),
+        );
+        check(&fits, &[fits.as_str(); CANDIDATES_MAX], None);
+        check(
+            &over,
+            &[],
+            Some(("history_key_template", ViolationReason::TooLong)),
+        );
+        check(
+            "",
+            &["", &over],
+            Some(("history_key_candidates[1]", ViolationReason::TooLong)),
+        );
+        let too_many = [""; CANDIDATES_MAX + 1];
+        check(
+            "",
+            &too_many,
+            Some(("history_key_candidates", ViolationReason::OutOfRange)),
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! `hansard.history.v1.HistoryService`.
+
+mod access;
+mod bad_fields;
+mod bounds;
+mod calls;
+mod keys;
+mod lifecycle;
+mod metrics;
+mod outage;
+mod racing;
+mod retries;
+mod round_trip;

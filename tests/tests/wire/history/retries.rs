@@ -1,0 +1,62 @@
+//! A call that is sent again, with and without a word on what its caller had seen.
+
+use tests::stack::Setup;
+use wire::proto::history::v1 as proto;
+
+use super::calls::{codes, key, load, record, record_request, short, try_record};
+
+const NAME: &str = "018f3c1e-0000-7000-8000-000000000001";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_the_same_name() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let key = key(&agent, "room");
+    let request = proto::RecordHistoryRequest {
+        idempotency_key: NAME.to_owned(),
+        ..record_request(&key, &["u 1", "a 2"])
+    };
+    for appended in [2, 0] {
+        let recorded = try_record(&agent, request.clone())
+            .await
+            .expect("an answer");
+        assert_eq!(
+            (recorded.warnings, recorded.appended_count),
+            (vec![], appended)
+        );
+    }
+    // Once others have spoken, the same turn could be a new one: the name tells that it is not.
+    record(&agent, &key, &["u 3"]).await;
+    let recorded = try_record(&agent, request).await.expect("an answer");
+    assert_eq!(codes(&recorded.warnings), ["IDEMPOTENCY_KEY_REUSED"]);
+    assert_eq!(recorded.appended_count, 0);
+    assert_eq!(
+        short(&load(&agent, &key, &[]).await.messages),
+        ["u 1", "a 2", "u 3"]
+    );
+}
+
+/// Two runs load the same history; the later one's thread has what both loaded, and not what the earlier one recorded.
+#[tokio::test(flavor = "multi_thread")]
+async fn behind_others_with_the_loaded_version() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let key = key(&agent, "room");
+    let version = record(&agent, &key, &["u 1", "a 2"]).await.version;
+    record(&agent, &key, &["u x", "a y"]).await;
+    let request = proto::RecordHistoryRequest {
+        loaded_version: Some(version),
+        ..record_request(&key, &["u 1", "a 2", "u 3"])
+    };
+    for appended in [1, 0] {
+        let recorded = try_record(&agent, request.clone())
+            .await
+            .expect("an answer");
+        assert_eq!(
+            (recorded.warnings, recorded.appended_count),
+            (vec![], appended)
+        );
+    }
+    let kept = short(&load(&agent, &key, &[]).await.messages);
+    assert_eq!(kept, ["u 1", "a 2", "u x", "a y", "u 3"]);
+}

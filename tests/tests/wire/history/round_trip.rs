@@ -1,0 +1,144 @@
+//! What is recorded is loaded, by callers of every habit.
+
+use tests::agent::Agent;
+use tests::events::session;
+use tests::stack::Setup;
+use wire::proto::event::v1::owner::Kind;
+use wire::proto::history::v1 as proto;
+use wire::proto::read::v1::list_conversations_request::Filter;
+
+use super::calls::{key, load, load_request, record, short, try_load};
+
+/// Records, and checks how many messages were new and what is loaded then.
+async fn check(agent: &Agent, key: &proto::HistoryKey, current: &[&str], new: u32, whole: &[&str]) {
+    let recorded = record(agent, key, current).await;
+    assert_eq!(recorded.appended_count, new, "{current:?}");
+    let loaded = load(agent, key, &[]).await;
+    assert_eq!(short(&loaded.messages), whole, "{current:?}");
+    assert_eq!(loaded.version, recorded.version, "{current:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_of_every_habit() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let newest = key(&agent, "newest");
+    assert_eq!(load(&agent, &newest, &["u 1"]).await.version, 0);
+    check(&agent, &newest, &["u 1"], 1, &["u 1"]).await;
+    check(&agent, &newest, &["a 2"], 1, &["u 1", "a 2"]).await;
+    check(&agent, &newest, &["u 1"], 1, &["u 1", "a 2", "u 1"]).await;
+    check(&agent, &newest, &[], 0, &["u 1", "a 2", "u 1"]).await;
+    let turns = key(&agent, "turns");
+    check(&agent, &turns, &["u 1", "a 2"], 2, &["u 1", "a 2"]).await;
+    check(&agent, &turns, &["u 1", "a 2"], 0, &["u 1", "a 2"]).await;
+    let thread = key(&agent, "thread");
+    check(&agent, &thread, &["s be kind", "u 1"], 1, &["u 1"]).await;
+    check(
+        &agent,
+        &thread,
+        &["s be brief", "u 1", "a 2", "u 3"],
+        2,
+        &["u 1", "a 2", "u 3"],
+    )
+    .await;
+    let nothing = key(&agent, "nothing");
+    check(&agent, &nothing, &[], 0, &[]).await;
+    check(&agent, &nothing, &["s be kind"], 0, &[]).await;
+}
+
+/// What a load of so many gives, and whether older messages were left out.
+async fn check_load(agent: &Agent, key: &proto::HistoryKey) {
+    for (max, current, expected, truncated) in [
+        (
+            0,
+            &["u 5"][..],
+            &["u 1", "a 2", "u 3", "a 4", "u 5"][..],
+            false,
+        ),
+        (4, &[], &["u 1", "a 2", "u 3", "a 4"], false),
+        (3, &["u 5"], &["u 3", "a 4", "u 5"], true),
+        (3, &[], &["a 2", "u 3", "a 4"], true),
+        (
+            2,
+            &["s kind", "u 3", "a 4", "u 5"],
+            &["s kind", "u 5"],
+            true,
+        ),
+        (
+            1_000,
+            &["u 1", "a 2", "u 3", "a 4"],
+            &["u 1", "a 2", "u 3", "a 4"],
+            false,
+        ),
+    ] {
+        let request = proto::LoadHistoryRequest {
+            messages_max: max,
+            ..load_request(key, current)
+        };
+        let loaded = try_load(agent, request).await.expect("a history");
+        assert_eq!(short(&loaded.messages), expected, "{max} of {current:?}");
+        assert_eq!(loaded.truncated, truncated, "{max} of {current:?}");
+    }
+}
+
+/// From the record, and from the rows too.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_loaded_is_merged_and_trimmed() {
+    let mut stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    stack.projector.stop().await;
+    let key = key(&agent, "room");
+    let recorded = record(&agent, &key, &["u 1", "a 2", "u 3", "a 4"]).await;
+    check_load(&agent, &key).await;
+    stack.projector.start().await;
+    agent
+        .projected(&recorded.conversation_id, recorded.version)
+        .await;
+    check_load(&agent, &key).await;
+}
+
+/// Without the projector, what was recorded a moment ago is loaded all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_load_holds_what_was_recorded_before_it() {
+    let mut stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let key = key(&agent, "room");
+    let begun = record(&agent, &key, &["u 1"]).await;
+    agent.projected(&begun.conversation_id, begun.version).await;
+    stack.projector.stop().await;
+    record(&agent, &key, &["u 1", "a 2"]).await;
+    record(&agent, &key, &["u 3"]).await;
+    assert_eq!(
+        short(&load(&agent, &key, &[]).await.messages),
+        ["u 1", "a 2", "u 3"]
+    );
+}
+
+/// A key is a conversation like any other, with the key as its session.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_other_services_have_it_too() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let recorded = record(&agent, &key(&agent, "telegram:42"), &["u 1", "a 2"]).await;
+    assert_eq!(recorded.version, 3);
+    agent.projected(&recorded.conversation_id, 3).await;
+    let filter = Filter::SessionId("telegram:42".to_owned());
+    let listed = agent
+        .try_conversations(agent.conversations_request(filter))
+        .await;
+    let listed = listed.expect("a page").conversations;
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].conversation_id, recorded.conversation_id);
+    assert_eq!(listed[0].owner, Some(session("telegram:42")));
+    let long = "用".repeat(200);
+    let recorded = record(&agent, &key(&agent, &long), &["u 1"]).await;
+    assert_eq!(recorded.history_key, long);
+    agent.projected(&recorded.conversation_id, 2).await;
+    let filter = Filter::SessionId(recorded.conversation_id.clone());
+    let listed = agent
+        .try_conversations(agent.conversations_request(filter))
+        .await;
+    let owner = listed.expect("a page").conversations.remove(0).owner;
+    let session = Kind::SessionId(recorded.conversation_id);
+    assert_eq!(owner.expect("an owner").kind, Some(session));
+}
