@@ -1,7 +1,8 @@
 //! What a model should read next, chosen from a conversation's events. Pure: no I/O, no clock, no async.
 //!
-//! Events come in as the domain keeps them, newest first; [`unit::Unit`]s go out, oldest first. A format of the
-//! `formats` crate turns them into what a model is sent. One file a stage.
+//! Events come in as the domain keeps them, newest first. [`select`] makes [`unit::Unit`]s of them; a [`plan::Plan`] says
+//! how far to go, runs the other stages over what was selected, and gives a [`Transcript`] with the account of it. A format
+//! of the `formats` crate turns that into what a model is sent. One file a stage.
 
 pub mod account;
 mod json_string;

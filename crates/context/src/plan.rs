@@ -3,27 +3,27 @@
 //! A plan is made before the first event is read: it tells [`crate::select`] how far to go. What was selected completes it.
 //! Everything follows from the policy and the events up to one version, so the same context can be made again at any time.
 
+mod fit;
+
 use std::collections::BTreeSet;
 
 use domain::{ClientContext, Version};
 
 use crate::account::{Account, Epoch, LeftOut, Reason, Sections};
 use crate::policy::Policy;
-use crate::stages::budget::{self, Allowance, NoRoom, Room};
+use crate::stages::budget::{Allowance, NoRoom, Room};
 use crate::stages::clear::{Cleared, clear};
 use crate::stages::inject::{InjectError, inject};
-use crate::stages::redact::{Redactions, Rules, redact, redact_client, redact_text};
+use crate::stages::redact::{Redactions, Rules, redact_client, redact_text};
 use crate::stages::repair::{Repaired, repair};
-use crate::stages::select::{Extent, MessageCount, Selected};
+use crate::stages::select::{Beginning, Extent, MessageCount, Selected};
 use crate::stages::summarise::{self, Gap, Summary};
 use crate::stages::tool_digest::tool_digest;
 use crate::transcript::Transcript;
-use crate::unit::Unit;
+use fit::Begins;
 
-/// Most messages of a context that is bounded by tokens.
+/// Most messages of a context that is bounded by tokens; where it has more, it begins at a block's edge among these.
 pub const BUDGETED_MESSAGES_MAX: usize = 2_000;
-/// What one redaction adds to a text, at most: the mark is longer than a short secret.
-const REDACTION_TOKENS: u64 = 16;
 /// What frames a section: its role and separators, tokens.
 const SECTION_TOKENS: u64 = 16;
 
@@ -111,6 +111,11 @@ impl<'a> Plan<'a> {
             messages_max: messages_max.unwrap_or(MessageCount(BUDGETED_MESSAGES_MAX)),
             after: summary.map_or(Version::ZERO, |summary| summary.through),
             allowance: Some(Allowance::new(self.settings.policy, self.room)),
+            // Who asks for a count gets it; the bound of all others must not move with every message.
+            beginning: match messages_max {
+                Some(_) => Beginning::AtTheBound,
+                None => Beginning::AtAnEdge,
+            },
         }
     }
 
@@ -130,15 +135,17 @@ impl<'a> Plan<'a> {
             return Err(NoRoom::NewestTurn { needed, room });
         }
         let line = selected.measure.line;
-        let weights = self.weights(&selected.units, line);
+        let mut weights = fit::weights(&selected.units, line, self.settings.policy);
         let clearing = self.settings.policy.clear.as_ref();
         let cleared = clearing.map_or_else(Vec::new, |settings| {
             clear(&mut selected.units, line, settings)
         });
         let stubs: BTreeSet<Version> = cleared.iter().map(|cleared| cleared.version).collect();
         let mut repaired = repair(std::mem::take(&mut selected.units), &stubs);
-        let redactions = redact(&mut repaired.turns, self.settings.rules);
-        let begins = self.fit(&mut repaired, &weights, &redactions);
+        let redacted = fit::redact_turns(&mut repaired, self.settings.rules, &mut weights);
+        let begins = fit::begins(&weights, self.room)?;
+        let redactions = begins.redactions(&redacted);
+        repaired.begin_at(begins.first);
         Ok(self.account(
             selected,
             repaired,
@@ -150,44 +157,17 @@ impl<'a> Plan<'a> {
         ))
     }
 
-    fn weights(&self, units: &[Unit], line: u64) -> Vec<Weight> {
-        let weigh = |unit: &Unit| Weight {
-            version: unit.version,
-            before: unit.begins_at(),
-            tokens: budget::cost(unit, line, self.settings.policy),
-        };
-        units.iter().map(weigh).collect()
-    }
-
-    /// Leaves out the oldest turns that redaction has pushed over the budget; answers where what is left begins.
-    fn fit(&self, repaired: &mut Repaired, weights: &[Weight], redactions: &Redactions) -> Begins {
-        let mut tokens = weights.iter().map(|weight| weight.tokens).sum::<u64>();
-        tokens += redactions.total() * REDACTION_TOKENS;
-        let mut begins = weights.first();
-        let mut rest = weights.iter();
-        while tokens > self.room.turns
-            && let Some(oldest) = rest.next()
-        {
-            tokens -= oldest.tokens;
-            begins = rest.as_slice().first();
-        }
-        let first = begins.map_or(Version(u64::MAX), |weight| weight.version);
-        repaired.turns.retain(|turn| turn.version >= first);
-        Begins {
-            first: begins.map_or(Version::ZERO, |weight| weight.version),
-            before: begins.map_or(0, |weight| weight.before),
-            tokens,
-            fits_all: begins == weights.first(),
-        }
-    }
-
     fn account(self, selected: Selected, repaired: Repaired, outcome: Outcome) -> Assembled {
         let Outcome {
             begins,
-            cleared,
+            mut cleared,
             mut redactions,
         } = outcome;
         redactions.merge(&self.redactions);
+        if !begins.fits_all {
+            let kept = repaired.cleared();
+            cleared.retain(|cleared| kept.contains(&cleared.version));
+        }
         let summary = self.settings.summary.as_ref();
         let is_left_out = selected.truncated || !begins.fits_all;
         let gap = if is_left_out { Gap::LeftOut } else { Gap::None };
@@ -245,22 +225,6 @@ fn left_out(selected: &Selected, begins: &Begins) -> LeftOut {
             Reason::Bound
         },
     }
-}
-
-/// What a turn weighs, and all before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Weight {
-    version: Version,
-    before: u64,
-    tokens: u64,
-}
-
-/// Where the turns of a context begin.
-struct Begins {
-    first: Version,
-    before: u64,
-    tokens: u64,
-    fits_all: bool,
 }
 
 struct Outcome {

@@ -62,6 +62,30 @@ pub fn repair(mut units: Vec<Unit>, cleared: &BTreeSet<Version>) -> Repaired {
 }
 
 impl Repaired {
+    /// Leaves out the turns before a version, and what was told of them.
+    pub fn begin_at(&mut self, first: Version) {
+        self.turns.retain(|turn| turn.version >= first);
+        self.repeated.retain(|version| *version >= first);
+        let turns = std::mem::take(&mut self.turns);
+        self.pending.clear();
+        self.interrupted.clear();
+        for turn in &turns {
+            self.note(turn);
+        }
+        self.turns = turns;
+    }
+
+    /// The versions of the results in whose place a stub stands.
+    #[must_use]
+    pub fn cleared(&self) -> BTreeSet<Version> {
+        let calls = self.turns.iter().flat_map(|turn| &turn.calls);
+        let cleared = calls.filter_map(|call| match call.answer.origin {
+            AnswerOrigin::Cleared(version) => Some(version),
+            AnswerOrigin::Recorded(_) | AnswerOrigin::Pending | AnswerOrigin::Interrupted => None,
+        });
+        cleared.collect()
+    }
+
     fn note(&mut self, turn: &Turn) {
         for call in &turn.calls {
             let list = match call.answer.origin {

@@ -3,6 +3,8 @@
 //! Reads from the newest event back and stops as soon as it knows, so that nothing older is fetched or decoded. What it
 //! answers is the same whether it is given the whole conversation or just the window that it needs.
 
+mod blocks;
+
 use std::ops::ControlFlow;
 
 use domain::bounds::OPEN_CALLS_MAX;
@@ -11,6 +13,7 @@ use domain::{CallId, EventTokens, Fact, RecordedEvent, Version};
 
 use crate::stages::budget::{Admission, Allowance, Measure};
 use crate::unit::{Call, CallResult, Unit, results};
+pub use blocks::Beginning;
 
 /// A number of messages: an assistant's turn with its calls is one, each result is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,6 +72,8 @@ pub struct Extent<'a> {
     pub after: Version,
     /// As many turns as there is room for; none: whatever they weigh.
     pub allowance: Option<Allowance<'a>>,
+    /// Where a selection begins that ends at a bound.
+    pub beginning: Beginning,
 }
 
 impl Extent<'_> {
@@ -79,6 +84,7 @@ impl Extent<'_> {
             messages_max: MessageCount(messages_max),
             after: Version::ZERO,
             allowance: None,
+            beginning: Beginning::AtTheBound,
         }
     }
 }
@@ -131,6 +137,7 @@ enum Truncated {
 struct Scan<'a> {
     remaining: usize,
     allowance: Option<Allowance<'a>>,
+    beginning: Beginning,
     /// Complete units, newest first.
     units: Vec<Unit>,
     /// The calls of the turn under way, last first: its message, or more calls, may come yet.
@@ -144,6 +151,7 @@ impl<'a> Scan<'a> {
         Self {
             remaining: extent.messages_max.0,
             allowance: extent.allowance,
+            beginning: extent.beginning,
             units: Vec::new(),
             calls: Vec::new(),
             results: Vec::new(),
@@ -276,13 +284,17 @@ impl<'a> Scan<'a> {
 
     fn selected(mut self, truncated: Truncated) -> Selection {
         self.units.reverse();
+        let truncated = matches!(truncated, Truncated::Yes);
+        let measure = self.allowance.map(|allowance| allowance.measure());
+        let measure = measure.unwrap_or_default();
+        if truncated && measure.refused.is_none() {
+            self.beginning.apply(&mut self.units);
+        }
         Selection::Selected(Selected {
             units: self.units,
-            truncated: matches!(truncated, Truncated::Yes),
+            truncated,
             orphans: Vec::new(),
-            measure: self
-                .allowance
-                .map_or_else(Measure::default, |allowance| allowance.measure()),
+            measure,
         })
     }
 }

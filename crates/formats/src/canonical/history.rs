@@ -11,7 +11,7 @@ use crate::reply::ParseError;
 /// Reads a context as facts: instructions as the system's messages, opening and closing as the user's.
 ///
 /// # Errors
-/// As [`parse`].
+/// As [`parse()`].
 pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
     let transcript = parse(body)?;
     let instructions = transcript.instructions.into_iter();

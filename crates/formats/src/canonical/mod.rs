@@ -1,6 +1,6 @@
 //! The canonical form: Hansard's own, which every provider's format can be made from. Nothing is lost in it.
 //!
-//! [`messages`] are what gRPC readers get, flat; [`render`] writes a whole context as JSON, and [`parse`] reads it back.
+//! [`messages()`] are what gRPC readers get, flat; [`render()`] writes a whole context as JSON, and [`parse()`] reads it back.
 
 mod history;
 mod json;

@@ -10,7 +10,7 @@ use super::json;
 use crate::format::Format;
 use crate::reply::ParseError;
 
-/// Reads a context that [`super::render`] wrote.
+/// Reads a context that [`super::render()`] wrote.
 ///
 /// # Errors
 /// [`ParseError::Malformed`] or [`ParseError::Unusable`].

@@ -5,11 +5,11 @@
 //! R5 with O5 and O6 (ids and names by [`crate::Names`]), R6 (no item twice, no reference to a stored one) and R7
 //! (`instructions` are sent every time, a message's `phase` is kept). Nothing is merged, and what is written of a turn
 //! depends on no later turn, with two exceptions that the provider forces: an item that waits for the client's answer
-//! ([`own_item`]) appears once the answer is there, and the words that stand for an empty list vanish with it.
+//! (`own_item`) appears once the answer is there, and the words that stand for an empty list vanish with it.
 //!
 //! Reasoning and the provider's other items are kept as [`domain::Part::ProviderItem`]s of `openai`, verbatim. What a
 //! message or call says has its canonical form; where more has to be kept of one (its `phase`, its place among
-//! reasoning items), a small item of ours stands at its place: a mark ([`own_item::Own`]). Annotations and log
+//! reasoning items), a small item of ours stands at its place: a mark (`own_item::Own`). Annotations and log
 //! probabilities of an output text are not kept.
 
 mod assistant;

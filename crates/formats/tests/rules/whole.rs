@@ -214,12 +214,11 @@ fn events(transcript: Transcript, delays: Vec<u8>) -> Vec<RecordedEvent> {
             }
         }
         for (delay, returned) in std::mem::take(&mut coming) {
-            match delay.checked_sub(1) {
-                Some(delay) => coming.push_back((delay, returned)),
-                None => {
-                    open.retain(|id| *id != returned.call_id);
-                    facts.push(Fact::ToolReturned(returned));
-                }
+            if let Some(delay) = delay.checked_sub(1) {
+                coming.push_back((delay, returned));
+            } else {
+                open.retain(|id| *id != returned.call_id);
+                facts.push(Fact::ToolReturned(returned));
             }
         }
     }

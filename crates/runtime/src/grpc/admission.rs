@@ -1,5 +1,6 @@
 //! Who may start: a place for each call, refusal when there is none.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,9 @@ use tonic_types::{ErrorDetails, StatusExt};
 use super::config::GrpcConfig;
 use super::drain::Drain;
 use super::method::{Kind, Method};
+
+/// `google.rpc.ErrorInfo.domain` of what the server refuses by itself: that of all errors of Hansard's.
+const ERROR_DOMAIN: &str = "hansard";
 
 /// The places of a server.
 #[derive(Debug)]
@@ -43,7 +47,7 @@ impl Admission {
             return Ok(None);
         }
         if self.drain.has_begun() {
-            return Err(self.refuse(Code::Unavailable, draining_message().to_owned()));
+            return Err(self.draining());
         }
         let (places, max, noun) = match method.kind {
             Kind::Unary => (&self.calls, self.calls_max, "calls"),
@@ -56,19 +60,21 @@ impl Admission {
             .map(Some)
             .map_err(|_| {
                 let message = format!("server is at its bound of {max} {noun}; try again later");
-                self.refuse(Code::ResourceExhausted, message)
+                self.refuse((Code::ResourceExhausted, "OVERLOADED"), message)
             })
     }
 
-    fn refuse(&self, code: Code, message: String) -> Status {
-        let details = ErrorDetails::with_retry_info(Some(self.retry_after));
+    /// What a caller reads whose call is refused or ended because the server ends.
+    pub(super) fn draining(&self) -> Status {
+        let message = "server is shutting down; connect again".to_owned();
+        self.refuse((Code::Unavailable, "DRAINING"), message)
+    }
+
+    fn refuse(&self, (code, reason): (Code, &str), message: String) -> Status {
+        let mut details = ErrorDetails::with_retry_info(Some(self.retry_after));
+        details.set_error_info(reason, ERROR_DOMAIN, HashMap::new());
         Status::with_error_details(code, message, details)
     }
-}
-
-/// What a caller reads whose call is refused or ended because the server ends.
-pub(super) const fn draining_message() -> &'static str {
-    "server is shutting down; connect again"
 }
 
 #[cfg(test)]

@@ -174,7 +174,7 @@ fn answered(mut running: Running, response: Response<Body>) -> Response<Body> {
                 body,
                 running.observation,
                 running.place,
-                &rules.drain,
+                rules,
             ))
         }),
         (status, _) => {

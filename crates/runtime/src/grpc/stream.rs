@@ -1,6 +1,7 @@
 //! The body of a streaming call: ends it at its deadline or in a drain, and observes its end.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -12,9 +13,8 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use tonic::body::Body;
 use tonic::{Code, Status};
 
-use super::admission::{Place, draining_message};
-use super::call::deadline_passed;
-use super::drain::Drain;
+use super::admission::Place;
+use super::call::{Rules, deadline_passed};
 use super::method::Kind;
 use super::observe::{Observation, status_of};
 
@@ -29,21 +29,28 @@ pin_project! {
         sleep: Option<Sleep>,
         observation: Observation,
         place: Place,
+        rules: Arc<Rules>,
         ended: bool,
     }
 }
 
 impl StreamBody {
-    pub(super) fn new(inner: Body, observation: Observation, place: Place, drain: &Drain) -> Self {
+    pub(super) fn new(
+        inner: Body,
+        observation: Observation,
+        place: Place,
+        rules: Arc<Rules>,
+    ) -> Self {
         let ends_when_idle = observation.kind() == Kind::ServerStreaming;
         Self {
             inner,
-            drain: ends_when_idle.then(|| drain.begins()),
+            drain: ends_when_idle.then(|| rules.drain.begins()),
             sleep: observation
                 .deadline()
                 .map(|deadline| sleep_until(deadline.at())),
             observation,
             place,
+            rules,
             ended: false,
         }
     }
@@ -71,7 +78,7 @@ impl http_body::Body for StreamBody {
             }
             return Poll::Ready(frame);
         }
-        let status = ready!(interruption(this.drain, this.sleep, cx));
+        let status = ready!(interruption(this.drain, this.sleep, this.rules, cx));
         *this.ended = true;
         *this.place = None;
         this.observation.end(status.code());
@@ -95,13 +102,14 @@ fn end_of(frame: Option<&Result<Frame<Bytes>, Status>>) -> Option<Code> {
 fn interruption(
     drain: Pin<&mut Option<WaitForCancellationFutureOwned>>,
     sleep: Pin<&mut Option<Sleep>>,
+    rules: &Rules,
     cx: &mut Context<'_>,
 ) -> Poll<Status> {
     if drain
         .as_pin_mut()
         .is_some_and(|drain| drain.poll(cx).is_ready())
     {
-        return Poll::Ready(Status::unavailable(draining_message()));
+        return Poll::Ready(rules.admission.draining());
     }
     if sleep
         .as_pin_mut()

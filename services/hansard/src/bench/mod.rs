@@ -41,6 +41,10 @@ pub enum Suite {
     Length,
     /// Pages of a long list of conversations, against a short one.
     List,
+    /// Prefixes that successive contexts share, against the last 20 messages.
+    Prefix,
+    /// Contexts in each form, against the messages as they are kept.
+    Forms,
 }
 
 /// How to measure.

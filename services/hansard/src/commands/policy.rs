@@ -7,7 +7,8 @@ use clap::Subcommand;
 use wire::proto::operate::v1::{ContextPolicy, GetContextPolicyRequest, SetContextPolicyRequest};
 
 use super::context::policy_json;
-use super::registry::{Call, print_json};
+use super::registry::{AsJson, Call, print_json};
+use crate::client::{Failure, Registrar};
 use crate::console;
 use crate::exit::{Exit, UsageError};
 
@@ -57,38 +58,46 @@ enum Action {
 pub async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut registrar = args.call.registrar()?;
     let policy = match args.action {
-        Action::Set { agent, file } => {
-            let request = SetContextPolicyRequest {
-                agent_id: agent,
-                policy_json: policy_json(&file)?,
-            };
-            registrar
-                .set_context_policy(request)
-                .await?
-                .into_inner()
-                .policy
-        }
+        Action::Set { agent, file } => set(&mut registrar, agent, policy_json(&file)?).await?,
         Action::Show { agent, digest } => {
             let digest = hex::decode(digest.unwrap_or_default());
             let digest =
                 digest.map_err(|_| UsageError("--digest is not hexadecimal".to_owned()))?;
-            let request = GetContextPolicyRequest {
-                agent_id: agent,
-                digest: digest.into(),
-            };
-            registrar
-                .get_context_policy(request)
-                .await?
-                .into_inner()
-                .policy
+            get(&mut registrar, agent, digest).await?
         }
     };
-    print(&policy.unwrap_or_default(), args.call.json)?;
+    print(&policy, AsJson(args.call.json))?;
     Ok(Exit::Done)
 }
 
-fn print(policy: &ContextPolicy, as_json: bool) -> anyhow::Result<()> {
-    if as_json {
+async fn set(
+    registrar: &mut Registrar,
+    agent_id: String,
+    policy_json: String,
+) -> Result<ContextPolicy, Failure> {
+    let request = SetContextPolicyRequest {
+        agent_id,
+        policy_json,
+    };
+    let set = registrar.set_context_policy(request).await?.into_inner();
+    Ok(set.policy.unwrap_or_default())
+}
+
+async fn get(
+    registrar: &mut Registrar,
+    agent_id: String,
+    digest: Vec<u8>,
+) -> Result<ContextPolicy, Failure> {
+    let request = GetContextPolicyRequest {
+        agent_id,
+        digest: digest.into(),
+    };
+    let policy = registrar.get_context_policy(request).await?.into_inner();
+    Ok(policy.policy.unwrap_or_default())
+}
+
+fn print(policy: &ContextPolicy, as_json: AsJson) -> anyhow::Result<()> {
+    if as_json.0 {
         return print_json(MESSAGE, std::slice::from_ref(policy));
     }
     let settings: serde_json::Value = serde_json::from_str(&policy.policy_json)?;

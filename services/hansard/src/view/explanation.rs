@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::{Event, Role};
-use wire::proto::read::v1::{ContextFormat, LeftOutReason, Receipt, RecordedEvent};
+use wire::proto::read::v1::{ContextFormat, LeftOut, LeftOutReason, Receipt, RecordedEvent};
 
 use crate::table;
 
@@ -16,6 +16,7 @@ use crate::table;
 pub fn write(out: &mut impl Write, receipt: &Receipt, events: &[RecordedEvent]) -> io::Result<()> {
     let mut rows = Vec::new();
     rows.extend(sections_before(receipt));
+    rows.extend(not_shown(receipt, events));
     let fates = fates(receipt);
     let kept = events
         .iter()
@@ -65,19 +66,11 @@ fn sections_before(receipt: &Receipt) -> Vec<[String; 4]> {
             "a summary stands for them".to_owned(),
         ]);
     }
-    if let Some(left_out) = &receipt.left_out {
-        let from = receipt.summarised_through + 1;
-        let why = match left_out.reason() {
-            LeftOutReason::Budget => "left out: no room",
-            LeftOutReason::Bound | LeftOutReason::Unspecified => "left out: a bound on messages",
-        };
-        rows.push([
-            format!("{from}..{}", left_out.before_version.saturating_sub(1)),
-            "turns".to_owned(),
-            left_out.tokens.to_string(),
-            why.to_owned(),
-        ]);
-    }
+    rows.extend(
+        receipt
+            .left_out
+            .map(|gap| left_out(gap, receipt.summarised_through)),
+    );
     if tokens.opening > 0 {
         rows.push(section(
             "opening",
@@ -86,6 +79,36 @@ fn sections_before(receipt: &Receipt) -> Vec<[String; 4]> {
         ));
     }
     rows
+}
+
+fn left_out(left_out: LeftOut, summarised_through: u64) -> [String; 4] {
+    let why = match left_out.reason() {
+        LeftOutReason::Budget => "left out: no room",
+        LeftOutReason::Bound | LeftOutReason::Unspecified => "left out: a bound on messages",
+    };
+    let (from, through) = (
+        summarised_through + 1,
+        left_out.before_version.saturating_sub(1),
+    );
+    let versions = format!("{from}..{through}");
+    let tokens = left_out.tokens.to_string();
+    if summarised_through == 0 {
+        return [versions, "turns".to_owned(), tokens, why.to_owned()];
+    }
+    // A receipt counts them with those that the summary stands for.
+    let fate = format!("{why}; {tokens} tokens from version 1 on");
+    [versions, "turns".to_owned(), String::new(), fate]
+}
+
+/// What went in before the events that are shown one by one.
+fn not_shown(receipt: &Receipt, events: &[RecordedEvent]) -> Option<[String; 4]> {
+    let first = receipt.epoch.unwrap_or_default().first_version;
+    let shown = events.first().map(|event| event.version)?;
+    (first < shown).then(|| {
+        let versions = format!("{first}..{}", shown - 1);
+        let fate = "went in; not shown one by one".to_owned();
+        [versions, "turns".to_owned(), String::new(), fate]
+    })
 }
 
 /// What became of single events, where it is not that they went in.
@@ -211,3 +234,6 @@ fn list(items: &[String]) -> String {
         items.join(", ")
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,45 +1,13 @@
 //! The program from outside, as people and scripts use it: a stack of its own, commands against it, and their ends.
 
-use std::fs::{self, Permissions};
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Child, Command, Output, Stdio};
+use std::fs;
+use std::io::Read as _;
+use std::process::{Command, Output, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
-use tempfile::TempDir;
+use serde_json::json;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_hansard");
-/// The last line that `hansard dev` prints once everything runs.
-const LAST_LINE: &str = "Ctrl-C stops everything.";
-
-/// Runs the program, without any setting of the environment.
-fn run(environment: &[(String, String)], arguments: &[&str]) -> Output {
-    let mut command = Command::new(PROGRAM);
-    for name in [
-        "HANSARD_TOKEN",
-        "HANSARD_AGENT",
-        "HANSARD_WRITER_URL",
-        "HANSARD_GATEWAY_URL",
-    ] {
-        command.env_remove(name);
-    }
-    let environment = environment.iter().map(|(name, value)| (name, value));
-    command
-        .args(arguments)
-        .envs(environment)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program")
-}
-
-#[track_caller]
-fn check(output: &Output, code: i32, stderr: &str) {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    assert!(said.contains(stderr), "{said}");
-}
+use crate::contexts;
+use crate::dev::{Dev, PROGRAM, check, folder, lines_of, run};
 
 #[test]
 fn exit_codes_tell_what_went_wrong() {
@@ -91,93 +59,6 @@ fn exit_codes_tell_what_went_wrong() {
     );
 }
 
-/// A `hansard dev` that runs.
-struct Dev {
-    process: Child,
-    environment: Vec<(String, String)>,
-    shown: String,
-    folder: TempDir,
-}
-
-impl Dev {
-    fn start(folder: TempDir, import: &str) -> Self {
-        let data_dir = folder.path().to_str().expect("a path").to_owned();
-        let mut process = Command::new(PROGRAM)
-            .args([
-                "dev",
-                "--import",
-                import,
-                "--data-dir",
-                &data_dir,
-                "--port-base",
-                "27300",
-            ])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program");
-        let mut shown = String::new();
-        let mut lines = BufReader::new(process.stdout.take().expect("stdout"));
-        while !shown.ends_with(&format!("{LAST_LINE}\n")) {
-            let read = lines.read_line(&mut shown).expect("a line");
-            assert!(read > 0, "it ended early: {shown}");
-        }
-        let words = shown
-            .split_whitespace()
-            .filter(|word| word.starts_with("HANSARD_"));
-        let environment = words
-            .filter_map(|word| word.split_once('='))
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect();
-        Self {
-            process,
-            environment,
-            shown,
-            folder,
-        }
-    }
-
-    fn nats_url(&self) -> &str {
-        let mut words = self.shown.split_whitespace();
-        words
-            .find(|word| word.starts_with("nats://"))
-            .expect("the address of NATS")
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        run(&self.environment, arguments)
-    }
-
-    fn stop(mut self) -> TempDir {
-        let id = i32::try_from(self.process.id()).expect("a process id");
-        let pid = Pid::from_raw(id).expect("a process id");
-        kill_process(pid, Signal::INT).expect("a signal");
-        assert!(self.process.wait().expect("its end").success());
-        let nats = self.nats_url().trim_start_matches("nats://").to_owned();
-        assert!(
-            TcpStream::connect(nats).is_err(),
-            "nats-server is left behind"
-        );
-        self.folder
-    }
-}
-
-fn folder() -> TempDir {
-    let folder = tempfile::Builder::new()
-        .prefix("hansard-")
-        .tempdir_in("/tmp")
-        .expect("a folder");
-    // Open to the user that Postgres runs as when this runs as root.
-    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("mode");
-    folder
-}
-
-fn lines_of(output: &Output) -> Vec<Value> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect()
-}
-
 #[test]
 fn a_stack_serves_every_command_and_remembers_itself() {
     let dev = Dev::start(folder(), "5");
@@ -190,6 +71,7 @@ fn a_stack_serves_every_command_and_remembers_itself() {
     imports_change_nothing_the_second_time(&dev);
     the_registry_is_kept(&dev);
     the_record_can_be_read(&dev);
+    contexts::are_explained_and_proved(&dev);
     let environment = dev.environment.clone();
     let again = Dev::start(dev.stop(), "5");
     assert_eq!(

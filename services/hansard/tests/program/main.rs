@@ -4,3 +4,7 @@
 mod bench;
 #[cfg(test)]
 mod commands;
+#[cfg(test)]
+mod contexts;
+#[cfg(test)]
+mod dev;

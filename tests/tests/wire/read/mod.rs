@@ -2,6 +2,7 @@
 
 mod assemble_context;
 mod bad_fields;
+mod forms;
 mod freshness;
 mod list_conversations;
 mod list_events;

@@ -96,9 +96,11 @@ async fn summaries(agent: &Agent, target: ReadTarget) -> Vec<(u64, HistorySummar
     };
     let events = agent.events(request).await.into_iter();
     events
-        .map(|recorded| match fact(&recorded) {
-            Fact::HistorySummarised(summary) => (recorded.version, summary.clone()),
-            other => panic!("another kind was listed: {other:?}"),
+        .map(|recorded| {
+            let Fact::HistorySummarised(summary) = fact(&recorded) else {
+                panic!("another kind was listed: {recorded:?}");
+            };
+            (recorded.version, summary.clone())
         })
         .collect()
 }

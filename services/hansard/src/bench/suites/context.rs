@@ -20,7 +20,7 @@ const P50: Threshold = Threshold::AtMost(2.2);
 /// Times the bare select's.
 const P99: Threshold = Threshold::AtMost(3.0);
 /// What the bare select is, so that nobody takes it for less.
-const SELECT: &str = "the select has its connection from sqlx's pool as it is by default, which asks it for a sign of \
+const SELECT: &str = "the select has its connection from the client's pool as it is by default, which asks it for a sign of \
                       life each time: two round trips";
 /// Messages of a context.
 const MESSAGES: usize = 20;

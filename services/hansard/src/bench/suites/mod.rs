@@ -1,11 +1,16 @@
 //! What is measured, one file each.
 
 mod append;
+mod ask;
 mod context;
+mod forms;
+mod histories;
 mod lag;
 mod length;
 mod list;
+mod prefix;
 mod projection;
+mod trace;
 
 use super::report::Report;
 use super::target::Target;
@@ -21,6 +26,8 @@ pub(super) fn title(suite: Suite) -> &'static str {
         Suite::Context => "fresh contexts of 20 messages",
         Suite::Length => "long conversations against short ones",
         Suite::List => "pages of a long list",
+        Suite::Prefix => "prefixes that successive contexts share",
+        Suite::Forms => "contexts in each form",
     }
 }
 
@@ -39,6 +46,8 @@ pub(super) async fn run(
         Suite::Context => vec![context::measure(plan, target).await?],
         Suite::Length => length::measure(plan, target).await?,
         Suite::List => vec![list::measure(plan, target).await?],
+        Suite::Prefix => prefix::measure(target).await?,
+        Suite::Forms => forms::measure(plan, target).await?,
     };
     report.comparisons.extend(comparisons);
     Ok(())

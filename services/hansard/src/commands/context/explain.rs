@@ -12,7 +12,7 @@ use crate::console;
 use crate::exit::Exit;
 use crate::view::{explanation, json};
 
-/// Most events shown one by one; older ones are summed up.
+/// Most events shown one by one, and no more than a page has bytes; older ones share a row.
 const EVENTS_SHOWN_MAX: u64 = 1_000;
 
 /// Show what went into a context, what did not, and why.
@@ -66,6 +66,7 @@ async fn events(
         target: Some(target),
         from_version: epoch.first_version.max(oldest_shown).max(1),
         to_version: receipt.version,
+        direction: proto::Direction::Backward.into(),
         page_size: u32::try_from(EVENTS_SHOWN_MAX).unwrap_or(u32::MAX),
         ..proto::ListEventsRequest::default()
     };
@@ -73,5 +74,7 @@ async fn events(
         let answer = gateway.reader().list_events(request.clone()).await?;
         Ok(answer.into_inner())
     });
-    Ok(page.await?.events)
+    let mut events = page.await?.events;
+    events.reverse();
+    Ok(events)
 }

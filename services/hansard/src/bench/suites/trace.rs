@@ -1,0 +1,194 @@
+//! A conversation with tools, the same each time that it is made: questions, calls at once, their results, answers.
+
+use std::ops::RangeInclusive;
+
+use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
+use domain::{CallId, Fact, JsonText, Part, ToolName, Violation};
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+
+/// Where the randomness begins.
+const SEED: u64 = 400;
+const TOOLS: [&str; 4] = ["search_orders", "read_file", "list_pods", "fetch_page"];
+const WORDS: [&str; 40] = [
+    "the",
+    "order",
+    "of",
+    "a",
+    "and",
+    "deployment",
+    "in",
+    "status",
+    "is",
+    "queue",
+    "to",
+    "node",
+    "was",
+    "latency",
+    "which",
+    "shipped",
+    "before",
+    "customer",
+    "we",
+    "restart",
+    "for",
+    "billing",
+    "on",
+    "warehouse",
+    "with",
+    "error",
+    "that",
+    "replica",
+    "not",
+    "Tuesday",
+    "value",
+    "please",
+    "report",
+    "between",
+    "parcel",
+    "rollout",
+    "could",
+    "budget",
+    "drained",
+    "version",
+];
+
+/// What to make.
+#[derive(Debug, Clone)]
+pub(super) struct Shape {
+    /// How many questions; each is followed by a turn that calls, and by one that answers.
+    pub(super) questions: usize,
+    /// Calls at once.
+    pub(super) calls: RangeInclusive<usize>,
+    /// Bytes of a question or an answer.
+    pub(super) message_bytes: RangeInclusive<usize>,
+    /// Bytes of a call's input.
+    pub(super) input_bytes: RangeInclusive<usize>,
+    /// Bytes of a result.
+    pub(super) result_bytes: RangeInclusive<usize>,
+}
+
+/// The conversation's facts, oldest first.
+///
+/// # Errors
+/// Never: ids and names are made of letters and digits.
+pub(super) fn facts(shape: &Shape) -> Result<Vec<Fact>, Violation> {
+    let mut random = StdRng::seed_from_u64(SEED);
+    let mut facts = Vec::new();
+    for _ in 0..shape.questions {
+        let question = prose(&mut random, &shape.message_bytes);
+        facts.push(message(Role::User, question));
+        let calls = random.random_range(shape.calls.clone());
+        let mut results = Vec::with_capacity(calls);
+        for _ in 0..calls {
+            let (called, returned) = call(&mut random, shape)?;
+            facts.push(Fact::ToolCalled(called));
+            results.push(Fact::ToolReturned(returned));
+        }
+        facts.append(&mut results);
+        let answer = prose(&mut random, &shape.message_bytes);
+        facts.push(message(Role::Assistant, answer));
+    }
+    Ok(facts)
+}
+
+fn message(role: Role, text: String) -> Fact {
+    Fact::MessageAppended(MessageAppended {
+        role,
+        parts: vec![Part::Text(text)],
+        author: None,
+        model: None,
+        provider: None,
+        provider_response_id: None,
+        finish_reason: None,
+        usage: None,
+    })
+}
+
+fn call(random: &mut StdRng, shape: &Shape) -> Result<(ToolCalled, ToolReturned), Violation> {
+    let call_id = CallId::parse(format!("call_{:016x}", random.random::<u64>()))?;
+    let tool = TOOLS.get(random.random_range(0..TOOLS.len()));
+    let tool_name = ToolName::parse(tool.copied().unwrap_or_default())?;
+    let input = prose(random, &shape.input_bytes);
+    let called = ToolCalled {
+        call_id: call_id.clone(),
+        tool_name: tool_name.clone(),
+        input: JsonText::recorded(format!(r#"{{"query":"{input}","limit":20}}"#)),
+        model: None,
+        provider: None,
+        provider_response_id: None,
+        signature: None,
+    };
+    let returned = ToolReturned {
+        call_id,
+        tool_name: Some(tool_name),
+        output: ToolOutput::Json(JsonText::recorded(records(random, &shape.result_bytes))),
+        outcome: ToolOutcome::Succeeded,
+    };
+    Ok((called, returned))
+}
+
+/// A list of records, as tools answer.
+fn records(random: &mut StdRng, bytes: &RangeInclusive<usize>) -> String {
+    const RECORD_BYTES: RangeInclusive<usize> = 10..=80;
+    let bytes = random.random_range(bytes.clone());
+    let mut text = r#"{"items":["#.to_owned();
+    loop {
+        let id = random.random_range(1_000..1_000_000);
+        let note = prose(random, &RECORD_BYTES);
+        let record = format!(r#"{{"id":{id},"note":"{note}"}}"#);
+        text.push_str(&record);
+        if text.len() >= bytes {
+            break text + "]}";
+        }
+        text.push(',');
+    }
+}
+
+/// Words up to so many bytes, one more than there is room for at most.
+fn prose(random: &mut StdRng, bytes: &RangeInclusive<usize>) -> String {
+    let bytes = random.random_range(bytes.clone());
+    let mut text = String::with_capacity(bytes);
+    while text.len() < bytes {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        let word = WORDS.get(random.random_range(0..WORDS.len()));
+        text.push_str(word.copied().unwrap_or_default());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_same_each_time_and_as_long_as_asked() {
+        let shape = Shape {
+            questions: 40,
+            calls: 1..=3,
+            message_bytes: 40..=400,
+            input_bytes: 20..=120,
+            result_bytes: 50..=3_000,
+        };
+        let made = facts(&shape).unwrap();
+        assert_eq!(made, facts(&shape).unwrap());
+        let calls = made
+            .iter()
+            .filter(|fact| matches!(fact, Fact::ToolCalled(_)));
+        let calls = calls.count();
+        assert!((40..=120).contains(&calls), "{calls}");
+        assert_eq!(made.len(), 2 * shape.questions + 2 * calls);
+        for fact in &made {
+            let Fact::ToolReturned(returned) = fact else {
+                continue;
+            };
+            let ToolOutput::Json(json) = &returned.output else {
+                panic!("a result that is no JSON");
+            };
+            JsonText::parse(json.as_str()).unwrap();
+            assert!((50..=3_200).contains(&json.as_str().len()));
+        }
+    }
+}

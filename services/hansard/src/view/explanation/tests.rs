@@ -1,0 +1,161 @@
+use wire::proto::event::v1::{HistorySummarised, MessageAppended, ToolCalled, ToolReturned};
+use wire::proto::read::v1::{ClearedResult, ContextLoss, ContextTokens, Epoch, LeftOut, Redaction};
+
+use super::*;
+
+fn event(version: u64, tokens: u32, fact: Fact) -> RecordedEvent {
+    RecordedEvent {
+        version,
+        event: Some(Event {
+            tokens,
+            fact: Some(fact),
+            ..Event::default()
+        }),
+        ..RecordedEvent::default()
+    }
+}
+
+fn message(version: u64, tokens: u32, role: Role) -> RecordedEvent {
+    let message = MessageAppended {
+        role: role.into(),
+        ..MessageAppended::default()
+    };
+    event(version, tokens, Fact::MessageAppended(message))
+}
+
+fn call(version: u64, tokens: u32, id: &str, tool: &str) -> RecordedEvent {
+    let call = ToolCalled {
+        call_id: id.to_owned(),
+        tool_name: tool.to_owned(),
+        ..ToolCalled::default()
+    };
+    event(version, tokens, Fact::ToolCalled(call))
+}
+
+fn result(version: u64, tokens: u32, id: &str, tool: &str) -> RecordedEvent {
+    let result = ToolReturned {
+        call_id: id.to_owned(),
+        tool_name: tool.to_owned(),
+        ..ToolReturned::default()
+    };
+    event(version, tokens, Fact::ToolReturned(result))
+}
+
+fn shown(receipt: &Receipt, events: &[RecordedEvent]) -> String {
+    let mut out = Vec::new();
+    write(&mut out, receipt, events).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// With everything that can become of a turn.
+fn telling() -> Receipt {
+    Receipt {
+        version: 1_019,
+        policy_digest: vec![0xab; 32].into(),
+        format: ContextFormat::Anthropic.into(),
+        body_sha256: vec![0xcd; 32].into(),
+        body_bytes: 4_321,
+        epoch: Some(Epoch {
+            first_version: 1_004,
+            line_tokens: 9_000,
+            summary_version: 1_000,
+            revised_version: 1_012,
+        }),
+        tokens: Some(ContextTokens {
+            instructions: 120,
+            opening: 80,
+            turns: 700,
+            closing: 60,
+            room: 1_000,
+        }),
+        left_out: Some(LeftOut {
+            before_version: 1_004,
+            tokens: 8_400,
+            reason: LeftOutReason::Budget.into(),
+        }),
+        summarised_through: 990,
+        cleared: vec![ClearedResult {
+            version: 1_006,
+            call_id: "old".to_owned(),
+            tokens: 400,
+        }],
+        redactions: [("api_key", 1), ("card", 2)]
+            .map(|(rule, count)| Redaction {
+                rule: rule.to_owned(),
+                count,
+            })
+            .to_vec(),
+        repeated_versions: vec![1_013],
+        orphaned_versions: vec![1_003],
+        pending_call_ids: vec!["waits".to_owned()],
+        interrupted_call_ids: vec!["left".to_owned()],
+        losses: vec![ContextLoss {
+            version: 1_007,
+            lost: "thinking_signature".to_owned(),
+            became: "nothing".to_owned(),
+        }],
+        ..Receipt::default()
+    }
+}
+
+#[test]
+fn an_explanation_names_the_fate_of_every_turn() {
+    let summary = Fact::HistorySummarised(HistorySummarised::default());
+    let events = [
+        message(990, 10, Role::User),
+        event(1_000, 300, summary),
+        message(1_002, 12, Role::User),
+        result(1_003, 30, "lost", "search"),
+        message(1_004, 14, Role::User),
+        call(1_005, 55, "old", "se\u{1b}[31march"),
+        result(1_006, 400, "old", "search"),
+        message(1_007, 25, Role::Assistant),
+        message(1_008, 9, Role::Developer),
+        call(1_010, 50, "left", "search"),
+        message(1_012, 20, Role::Assistant),
+        message(1_013, 20, Role::Assistant),
+        call(1_019, 50, "waits", "search"),
+    ];
+    insta::assert_snapshot!(shown(&telling(), &events));
+}
+
+#[test]
+fn an_explanation_of_little_is_short() {
+    let receipt = Receipt {
+        version: 2,
+        format: ContextFormat::Canonical.into(),
+        epoch: Some(Epoch {
+            first_version: 2,
+            ..Epoch::default()
+        }),
+        tokens: Some(ContextTokens {
+            turns: 12,
+            room: 100,
+            ..ContextTokens::default()
+        }),
+        ..Receipt::default()
+    };
+    insta::assert_snapshot!(shown(&receipt, &[message(2, 12, Role::User)]));
+}
+
+#[test]
+fn an_explanation_of_much_shows_the_newest() {
+    let receipt = Receipt {
+        version: 4_000,
+        epoch: Some(Epoch {
+            first_version: 2_000,
+            ..Epoch::default()
+        }),
+        left_out: Some(LeftOut {
+            before_version: 2_000,
+            tokens: 30_000,
+            reason: LeftOutReason::Bound.into(),
+        }),
+        ..Receipt::default()
+    };
+    let events = [
+        message(3_001, 12, Role::User),
+        message(3_002, 9, Role::System),
+    ];
+    insta::assert_snapshot!(shown(&receipt, &events));
+}

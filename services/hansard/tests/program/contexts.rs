@@ -1,0 +1,242 @@
+//! Contexts in forms, their receipts, and policies, as an operator meets them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::dev::{Dev, check, lines_of};
+
+const FORMS: [&str; 6] = [
+    "canonical",
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "ollama",
+];
+
+/// What the conversation is made of: a call with its result, and one that waits.
+const IMPORTED: &str = r#"{"id":"proof","messages":[
+    {"role":"system","content":"You help."},
+    {"role":"user","content":"Weather in Oslo?"},
+    {"role":"assistant","content":null,"tool_calls":[
+        {"id":"c1","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}]},
+    {"role":"tool","tool_call_id":"c1","content":"{\"t\":-3}"},
+    {"role":"assistant","content":"Cold. The api_key=Xyzzy42Xyzzy42 is kept."},
+    {"role":"user","content":"And in Rome?"},
+    {"role":"assistant","content":null,"tool_calls":[
+        {"id":"c2","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Rome\"}"}}]}]}"#;
+
+struct Desk<'a> {
+    dev: &'a Dev,
+}
+
+impl Desk<'_> {
+    /// A file of the stack's folder.
+    fn file(&self, name: &str) -> String {
+        let path: PathBuf = self.dev.folder.path().join(name);
+        path.to_str().expect("a path").to_owned()
+    }
+
+    fn written(&self, name: &str, text: &str) -> String {
+        let file = self.file(name);
+        fs::write(&file, text).expect("a file");
+        file
+    }
+
+    /// Runs a command, which must end with this code and say this; answers what it prints.
+    #[track_caller]
+    fn check(&self, line: &str, code: i32, stderr: &str) -> String {
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        let output = self.dev.run(&arguments);
+        check(&output, code, stderr);
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// The id that the import gave to the conversation.
+    fn imported(&self) -> String {
+        let line = IMPORTED.replace('\n', "");
+        let file = self.written("proof.jsonl", &line);
+        self.check(&format!("import {file}"), 0, "");
+        let nats = self.dev.nats_url();
+        let commits = lines_of(&self.dev.run(&["tail", "--nats-url", nats]));
+        let commits = commits.iter();
+        let mut commits = commits.filter(|commit| commit.to_string().contains("And in Rome?"));
+        let commit = commits.next().expect("the conversation");
+        let id = commit["envelope"]["conversationId"].as_str();
+        id.expect("an id").to_owned()
+    }
+
+    /// A receipt of the conversation in a file.
+    fn receipt(&self, id: &str, name: &str, more: &str) -> String {
+        let file = self.file(name);
+        self.check(&format!("context {id} --receipt {file} {more}"), 0, "");
+        file
+    }
+}
+
+/// Every form has a body and a receipt, which is proved until something of it is changed.
+pub(crate) fn are_explained_and_proved(dev: &Dev) {
+    let desk = Desk { dev };
+    let id = desk.imported();
+    for form in FORMS {
+        let printed = desk.check(&format!("context {id} --format {form}"), 0, "");
+        let body: Value = serde_json::from_str(&printed).expect("JSON");
+        assert!(
+            body.is_object() && !printed.contains("Xyzzy"),
+            "{form}: {printed}"
+        );
+        let file = desk.receipt(&id, &format!("{form}.json"), &format!("--format {form}"));
+        let proved = desk.check(&format!("verify-receipt {file}"), 0, "");
+        assert!(proved.starts_with("the same: version "), "{proved}");
+    }
+    changes_are_noticed(&desk);
+    policies_are_kept(&desk, &id);
+    contexts_are_explained(&desk, &id);
+    desk.check(&format!("context {id} --at 1"), 2, "--format");
+    desk.check(&format!("context {id} --receipt x"), 2, "--format");
+    desk.check(
+        &format!("context {id} --format gemini --at 999"),
+        1,
+        "FIELD_OUT_OF_RANGE",
+    );
+    desk.check(
+        "verify-receipt /no/such/file",
+        1,
+        "cannot read /no/such/file",
+    );
+}
+
+fn changes_are_noticed(desk: &Desk<'_>) {
+    let text = fs::read_to_string(desk.file("anthropic.json")).expect("a receipt");
+    let receipt: Value = serde_json::from_str(&text).expect("JSON");
+    let changed = |field: &str, value: Value| {
+        let mut receipt = receipt.clone();
+        receipt[field] = value;
+        desk.written("changed.json", &receipt.to_string())
+    };
+    let other = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    for (field, value, told) in [
+        ("bodySha256", json!(other), "not the same: sha256 "),
+        ("version", json!("4"), "not the same: sha256 "),
+        (
+            "format",
+            json!("CONTEXT_FORMAT_GEMINI"),
+            "not the same: sha256 ",
+        ),
+        (
+            "turns",
+            json!(1),
+            "the bytes are the same, but not the account of them",
+        ),
+    ] {
+        let file = changed(field, value);
+        let said = desk.check(&format!("verify-receipt {file}"), 5, "");
+        assert!(said.starts_with(told), "{field}: {said}");
+    }
+    let file = changed("turns", json!(1));
+    let said = desk.check(&format!("verify-receipt {file} --json"), 5, "");
+    let said: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(
+        (&said["same"], &said["sha256"]),
+        (&json!(false), &said["expectedSha256"])
+    );
+    let file = changed("policyDigest", json!(other));
+    desk.check(
+        &format!("verify-receipt {file}"),
+        1,
+        "REGISTRY_ENTRY_NOT_FOUND",
+    );
+    let file = changed("policyDigest", json!(""));
+    desk.check(
+        &format!("verify-receipt {file}"),
+        1,
+        "policy_digest is not 32 bytes",
+    );
+    let file = changed("nothing", json!(1));
+    desk.check(
+        &format!("verify-receipt {file}"),
+        1,
+        "not a hansard.read.v1.Receipt",
+    );
+}
+
+fn policies_are_kept(desk: &Desk<'_>, id: &str) {
+    let policy = r#"{"summary":"newest", "instructions":"Serve."}"#;
+    let policy = desk.written("policy.json", policy);
+    let own = desk.receipt(
+        id,
+        "own.json",
+        &format!("--format canonical --policy {policy}"),
+    );
+    desk.check(
+        &format!("verify-receipt {own}"),
+        1,
+        "REGISTRY_ENTRY_NOT_FOUND",
+    );
+    let with_policy = format!("verify-receipt {own} --policy {policy}");
+    desk.check(&with_policy, 0, "");
+    let set = desk.check(&format!("policy set demo --file {policy}"), 0, "sha256 ");
+    let set: Value = serde_json::from_str(&set).expect("JSON");
+    assert_eq!(set, json!({"instructions": "Serve."}));
+    desk.check(&format!("verify-receipt {own}"), 0, "");
+    let shown = desk.check("policy show demo --json", 0, "");
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown["policyJson"], r#"{"instructions":"Serve."}"#);
+    let body = desk.check(&format!("context {id} --format canonical"), 0, "");
+    assert!(body.contains("Serve."), "{body}");
+    let bad = desk.written(
+        "bad.json",
+        r#"{"instructions":"{{ x }}","clear":{"fresh_percent":0}}"#,
+    );
+    desk.check(
+        &format!("policy set demo --file {bad}"),
+        1,
+        "policy_json.clear.fresh_percent",
+    );
+    let empty = desk.written("empty.json", "{}");
+    desk.check(&format!("policy set demo --file {empty}"), 0, "");
+    let default = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+    let shown = desk.check(&format!("policy show demo --digest {default}"), 0, default);
+    assert_eq!(shown, "{}\n");
+    desk.check(
+        "policy show demo --digest zz",
+        2,
+        "--digest is not hexadecimal",
+    );
+    desk.check("policy show nobody", 1, "REGISTRY_ENTRY_NOT_FOUND");
+    // What was proved under an earlier policy still is.
+    desk.check(&format!("verify-receipt {own}"), 0, "");
+    desk.check(
+        &format!("verify-receipt {}", desk.file("ollama.json")),
+        0,
+        "",
+    );
+}
+
+fn contexts_are_explained(desk: &Desk<'_>, id: &str) {
+    let table = desk.check(&format!("context explain {id}"), 0, "");
+    for told in [
+        "VERSION  WHAT",
+        "call of weather",
+        "result of weather",
+        "went in; still waits: a note says so",
+        "1 api_key",
+        "form        canonical, ",
+    ] {
+        assert!(table.contains(told), "{told}: {table}");
+    }
+    assert!(!table.contains("Xyzzy"), "{table}");
+    let json = desk.check(
+        &format!("context explain {id} --format ollama --json"),
+        0,
+        "",
+    );
+    let told: Value = serde_json::from_str(&json).expect("JSON");
+    let file = fs::read_to_string(desk.file("ollama.json")).expect("a receipt");
+    let receipt: Value = serde_json::from_str(&file).expect("JSON");
+    assert_eq!(told, receipt);
+    desk.check("context explain nobody", 1, "CONVERSATION_NOT_FOUND");
+    desk.check("context explain", 2, "<CONVERSATION>");
+}

@@ -1,0 +1,143 @@
+//! A context can be made again: at every version, in every form, wherever its events are read and whatever came later.
+
+use serde_json::{Value, json};
+use tests::agent::Agent;
+use tests::events::{assistant, call, note, result, summary, user};
+use tests::stack::{Setup, Stack};
+use wire::proto::event::v1::Event;
+
+use super::{FORMS, Made, as_in, ask, long_result, made, room, set_policy};
+
+/// One commit each; with everything that makes a later context another one than an earlier.
+fn history() -> Vec<Vec<Event>> {
+    vec![
+        vec![user("one"), note("unseen"), assistant("two")],
+        vec![user("find"), call("a", "{}"), call("late", "{}")],
+        vec![long_result("a", 200)],
+        vec![user("go on"), assistant("without it")],
+        vec![result("late", r#"{"api_key": "k-1"}"#)],
+        vec![user("what was first?"), assistant("one")],
+        vec![summary(4, "They counted.")],
+        vec![call("b", "{}"), long_result("b", 250), assistant("three")],
+        vec![
+            user("four"),
+            summary(12, "They counted and searched."),
+            assistant("five"),
+        ],
+    ]
+}
+
+/// Little room: results are cleared, turns left out, and the beginning moves as the conversation grows.
+fn policy() -> Value {
+    let settings = json!({
+        "instructions": "Serve {{ locale }}.",
+        "clear": {"fresh_percent": 60, "result_tokens_min": 97},
+        "redact": {"patterns": ["without"]},
+    });
+    room(900, settings)
+}
+
+/// Every context of the newest version.
+async fn contexts(agent: &Agent) -> Vec<Made> {
+    let mut contexts = Vec::new();
+    for form in FORMS {
+        contexts.push(made(agent, ask(agent, form)).await);
+    }
+    contexts
+}
+
+async fn check(agent: &Agent, contexts: &[Made], when: &str) {
+    for context in contexts {
+        let again = made(agent, as_in(agent, &context.receipt)).await;
+        let (version, form) = (context.receipt.version, context.receipt.format());
+        assert_eq!(again, *context, "{when}: version {version}, {form:?}");
+    }
+}
+
+async fn project(stack: &mut Stack, agent: &Agent) {
+    let version = agent.version("c").await;
+    stack.projector.start().await;
+    agent.projected("c", version).await;
+    stack.projector.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_version_in_every_form() {
+    let mut stack = Setup::tasks().start().await;
+    stack.projector.stop().await;
+    let operator = stack.operator().await;
+    let agent = stack.any_agent().await;
+    set_policy(&operator, &agent, &policy()).await;
+    agent.create("c").await;
+    let mut before = contexts(&agent).await;
+    let half = history().len() / 2;
+    for (index, events) in history().into_iter().enumerate() {
+        agent.append("c", events).await;
+        before.extend(contexts(&agent).await);
+        if index == half {
+            check(&agent, &before, "by the tail").await;
+            project(&mut stack, &agent).await;
+        }
+    }
+    let told = |tells: fn(&Made) -> bool| assert!(before.iter().any(tells), "the history tells it");
+    told(|made| made.receipt.left_out.is_some());
+    told(|made| !made.receipt.cleared.is_empty());
+    told(|made| !made.receipt.redactions.is_empty());
+    told(|made| made.receipt.summarised_through == 4);
+    told(|made| made.receipt.summarised_through == 12);
+    told(|made| made.receipt.pending_call_ids == ["late"]);
+    told(|made| made.receipt.interrupted_call_ids == ["late"]);
+    let epochs = before
+        .iter()
+        .map(|made| made.receipt.epoch.expect("an epoch"));
+    assert!(
+        epochs
+            .max_by_key(|epoch| epoch.revised_version)
+            .expect("one")
+            .revised_version
+            > 0
+    );
+    check(&agent, &before, "by rows and tail").await;
+    set_policy(&operator, &agent, &json!({"instructions": "Another."})).await;
+    check(&agent, &before, "after the agent's policy was changed").await;
+    project(&mut stack, &agent).await;
+    check(&agent, &before, "by the rows").await;
+    // Nothing that a gateway remembers is needed.
+    stack.gateway.stop().await;
+    stack.gateway.start().await;
+    check(&agent, &before, "by another gateway").await;
+}
+
+/// Most agents have no policy; the default has a digest like any other.
+#[tokio::test(flavor = "multi_thread")]
+async fn under_the_default_policy() {
+    let stack = Setup::tasks().start().await;
+    let operator = stack.operator().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    agent.append("c", vec![user("one"), assistant("two")]).await;
+    let before = contexts(&agent).await;
+    agent.append("c", vec![user("three")]).await;
+    check(&agent, &before, "without a policy").await;
+    set_policy(&operator, &agent, &json!({"instructions": "Another."})).await;
+    check(&agent, &before, "with one").await;
+}
+
+/// A count is part of what was asked for, and of the receipt.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_count_of_messages() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    agent
+        .append("c", (0..20).map(|n| user(n.to_string())).collect())
+        .await;
+    let mut request = ask(&agent, FORMS[0]);
+    request.messages_max = 5;
+    let before = [made(&agent, request).await];
+    assert_eq!(super::versions(&before[0]), [17, 18, 19, 20, 21]);
+    agent
+        .append("c", (20..40).map(|n| user(n.to_string())).collect())
+        .await;
+    check(&agent, &before, "five of twenty").await;
+}

@@ -1,0 +1,300 @@
+//! One conversation with everything in each form: what stands in the body, in the words of its provider.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use tests::agent::Agent;
+use tests::events::{assistant, call, event, message, result, text_part, user};
+use tests::stack::Setup;
+use wire::proto::event::v1::event::Fact;
+use wire::proto::event::v1::{
+    Event, Image, MediaSource, MessageAppended, Part, Role, Thinking, media_source, part,
+};
+use wire::proto::read::v1::{ContextFormat, Epoch, InstructionsRole, RenderSettings, Thoughts};
+
+use super::{FORMS, Made, ask, made, under};
+use crate::write::with;
+
+fn of_kind(kind: part::Kind) -> Part {
+    Part { kind: Some(kind) }
+}
+
+fn picture() -> Part {
+    of_kind(part::Kind::Image(Image {
+        source: Some(MediaSource {
+            kind: Some(media_source::Kind::Url(
+                "data:image/png;base64,iVBORw0KGgo=".to_owned(),
+            )),
+        }),
+        media_type: "image/png".to_owned(),
+        ..Image::default()
+    }))
+}
+
+/// A thought and a text of a model of Anthropic's.
+fn thoughtful() -> Event {
+    event(Fact::MessageAppended(MessageAppended {
+        role: Role::Assistant.into(),
+        parts: vec![
+            of_kind(part::Kind::Thinking(Thinking {
+                text: "two calls".to_owned(),
+                signature: Some("c2lnbmVk".to_owned()),
+            })),
+            text_part("Both at once."),
+        ],
+        provider: "anthropic".to_owned(),
+        ..MessageAppended::default()
+    }))
+}
+
+/// Pictures, thoughts, calls side by side, and results in another order.
+pub(super) async fn everything(agent: &Agent) {
+    agent.create("c").await;
+    let seen = event(Fact::MessageAppended(MessageAppended {
+        role: Role::User.into(),
+        parts: vec![text_part("What is this?"), picture()],
+        ..MessageAppended::default()
+    }));
+    agent
+        .append("c", vec![message(Role::System, "Be brief."), seen])
+        .await;
+    let calls = vec![
+        thoughtful(),
+        call("a", r#"{"q": 1.50}"#),
+        call("b", r#"{"q":"é"}"#),
+    ];
+    agent.append("c", calls).await;
+    agent
+        .append("c", vec![result("b", r#"{"hits":2}"#), result("a", "[]")])
+        .await;
+    agent
+        .append("c", vec![assistant("A cat."), user("Sure?")])
+        .await;
+}
+
+/// The list of a body that holds the conversation.
+fn list(made: &Made) -> &[Value] {
+    let name = match made.receipt.format() {
+        ContextFormat::Canonical => "turns",
+        ContextFormat::OpenaiResponses => "input",
+        ContextFormat::Gemini => "contents",
+        ContextFormat::Unspecified
+        | ContextFormat::OpenaiChat
+        | ContextFormat::Anthropic
+        | ContextFormat::Ollama => "messages",
+    };
+    made.body[name].as_array().expect("a list")
+}
+
+/// An entry in few words: who, and the kinds of what stands in it.
+fn sketch(entry: &Value) -> String {
+    let mut words = vec![
+        ["role", "type"]
+            .map(|key| entry[key].as_str())
+            .into_iter()
+            .flatten()
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+    ];
+    for key in ["content", "parts"] {
+        match &entry[key] {
+            Value::String(_) => words.push("text".to_owned()),
+            Value::Array(parts) => words.extend(parts.iter().map(kind)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+        }
+    }
+    for key in ["images", "tool_calls", "calls"] {
+        let entries = entry[key].as_array().into_iter().flatten();
+        words.extend(entries.map(|_| key.trim_end_matches('s').to_owned()));
+    }
+    words.join(" ")
+}
+
+fn kind(part: &Value) -> String {
+    let keys = || {
+        part.as_object()
+            .expect("a part")
+            .keys()
+            .next()
+            .expect("a key")
+            .clone()
+    };
+    part["type"].as_str().map_or_else(keys, str::to_owned)
+}
+
+/// A form, its entries, and what it cannot carry as it is: version, what, and what became of it.
+type Expected = (
+    ContextFormat,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+const EXPECTED: [Expected; 6] = [
+    (
+        ContextFormat::Canonical,
+        &[
+            "system text",
+            "user text image",
+            "assistant thinking text call call",
+            "assistant text",
+            "user text",
+        ],
+        &[],
+    ),
+    (
+        ContextFormat::OpenaiChat,
+        &[
+            "system text",
+            "user text image_url",
+            "assistant text tool_call tool_call",
+            "tool text",
+            "tool text",
+            "assistant text",
+            "user text",
+        ],
+        &["4 thinking nothing"],
+    ),
+    (
+        ContextFormat::OpenaiResponses,
+        &[
+            "user input_text input_image",
+            "assistant text",
+            "function_call",
+            "function_call",
+            "function_call_output",
+            "function_call_output",
+            "assistant text",
+            "user text",
+        ],
+        &["4 thinking nothing"],
+    ),
+    (
+        ContextFormat::Anthropic,
+        &[
+            "user text image",
+            "assistant thinking text tool_use tool_use",
+            "user tool_result tool_result",
+            "assistant text",
+            "user text",
+        ],
+        &[],
+    ),
+    (
+        ContextFormat::Gemini,
+        &[
+            "user text inlineData",
+            "model text functionCall functionCall",
+            "user functionResponse functionResponse",
+            "model text",
+            "user text",
+        ],
+        &["4 thinking nothing"],
+    ),
+    (
+        ContextFormat::Ollama,
+        &[
+            "system text",
+            "system text",
+            "user text image",
+            "assistant text tool_call tool_call",
+            "tool text",
+            "tool text",
+            "assistant text",
+            "user text",
+        ],
+        &["3 part_order other_form", "4 thinking nothing"],
+    ),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_form_tells_everything() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    everything(&agent).await;
+    let mut bodies = HashSet::new();
+    for (form, expected, lost) in EXPECTED {
+        let context = made(&agent, ask(&agent, form)).await;
+        let sketches: Vec<String> = list(&context).iter().map(sketch).collect();
+        assert_eq!(sketches, expected, "{form:?}: {:#}", context.body);
+        let losses = context.receipt.losses.iter();
+        let losses: Vec<String> = losses
+            .map(|loss| format!("{} {} {}", loss.version, loss.lost, loss.became))
+            .collect();
+        assert_eq!(losses, lost, "{form:?}");
+        assert_eq!(
+            (context.receipt.turns, context.receipt.left_out),
+            (5, None),
+            "{form:?}"
+        );
+        let again = made(&agent, ask(&agent, form)).await;
+        assert_eq!(again, context, "{form:?}: the same again");
+        bodies.insert(context.bytes);
+    }
+    assert_eq!(bodies.len(), FORMS.len());
+}
+
+/// A conversation that says nothing yet has a context too.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_form_can_be_empty() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    for form in FORMS {
+        let context = made(&agent, ask(&agent, form)).await;
+        eprintln!("EMPTY {}", context.body);
+        assert!(list(&context).len() < 2, "{form:?}");
+        let receipt = context.receipt;
+        assert_eq!(
+            (receipt.version, receipt.turns, receipt.left_out),
+            (1, 0, None),
+            "{form:?}"
+        );
+        assert_eq!(receipt.epoch, Some(Epoch::default()), "{form:?}");
+    }
+}
+
+/// What a form leaves open is in the receipt, and changes the bytes.
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_of_a_form() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    everything(&agent).await;
+    let policy = serde_json::json!({"instructions": "Serve."});
+    let rendered = async |form: ContextFormat, render: RenderSettings| {
+        let request = with(under(&agent, &policy), |request| {
+            (request.format, request.render) = (form.into(), Some(render));
+        });
+        let context = made(&agent, request).await;
+        assert_eq!(context.receipt.render, Some(render));
+        context
+    };
+    let usual = RenderSettings::default();
+    let developer = RenderSettings {
+        instructions_role: InstructionsRole::Developer.into(),
+        ..usual
+    };
+    let form = ContextFormat::OpenaiChat;
+    assert_eq!(
+        rendered(form, usual).await.body["messages"][0]["role"],
+        "system"
+    );
+    assert_eq!(
+        rendered(form, developer).await.body["messages"][0]["role"],
+        "developer"
+    );
+    let omit = RenderSettings {
+        thoughts: Thoughts::Omit.into(),
+        ..usual
+    };
+    let thoughts = |made: &Made| String::from_utf8_lossy(&made.bytes).contains("two calls");
+    let form = ContextFormat::Anthropic;
+    assert!(thoughts(&rendered(form, usual).await));
+    let without = rendered(form, omit).await;
+    assert!(!thoughts(&without));
+    assert!(
+        without.receipt.losses.iter().any(|loss| loss.version == 4),
+        "{:?}",
+        without.receipt
+    );
+}

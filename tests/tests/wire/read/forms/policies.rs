@@ -1,0 +1,126 @@
+//! Whose policy a context is made under: the agent's, the request's, or one that the tenant has set before.
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tests::agent::Agent;
+use tests::errors::check_failure;
+use tests::events::user;
+use tests::stack::Setup;
+use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
+use wire::proto::read::v1::assemble_context_request::Policy;
+use wire::proto::read::v1::{AssembleContextRequest, ContextFormat};
+
+use super::{ask, made, set_policy, try_made, under};
+
+fn saying(text: &str) -> Value {
+    json!({"instructions": text})
+}
+
+fn by_digest(agent: &Agent, digest: &[u8]) -> AssembleContextRequest {
+    AssembleContextRequest {
+        policy: Some(Policy::PolicyDigest(digest.to_vec().into())),
+        ..ask(agent, ContextFormat::Canonical)
+    }
+}
+
+/// The instructions of a context, and the digest in its receipt.
+async fn check(agent: &Agent, request: AssembleContextRequest, expected: (&[&str], &[u8])) {
+    let context = made(agent, request).await;
+    let (instructions, digest) = expected;
+    assert_eq!(context.body["instructions"], json!(instructions));
+    assert_eq!(context.receipt.policy_digest, digest);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_callers_then_the_agents_then_the_default() {
+    let stack = Setup::tasks().start().await;
+    let operator = stack.operator().await;
+    let agent = operator.agent("acme", "support").await;
+    let colleague = operator.agent("acme", "sales").await;
+    for agent in [&agent, &colleague] {
+        let request = agent.create_request(if agent.id() == "sales" { "d" } else { "c" });
+        agent.try_create(request).await.expect("a conversation");
+    }
+    let form = ContextFormat::Canonical;
+    let default = Sha256::digest("{}");
+    check(&agent, ask(&agent, form), (&[], &default)).await;
+    let first = set_policy(&operator, &agent, &saying("first")).await;
+    check(&agent, ask(&agent, form), (&["first"], &first)).await;
+    let second = set_policy(&operator, &agent, &saying("second")).await;
+    check(&agent, ask(&agent, form), (&["second"], &second)).await;
+    check(&agent, by_digest(&agent, &first), (&["first"], &first)).await;
+    check(&agent, by_digest(&agent, &default), (&[], &default)).await;
+    let own = saying("own");
+    let digest = Sha256::digest(own.to_string());
+    check(&agent, under(&agent, &own), (&["own"], &digest)).await;
+    // What one request brought is kept for no other.
+    let outcome = try_made(&agent, by_digest(&agent, &digest)).await;
+    let unknown = (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "policy_digest");
+    check_failure("the request's own", outcome, unknown);
+    // A policy is the tenant's: its other agents can name it, and are not under it.
+    let mut request = by_digest(&colleague, &first);
+    request.target = Some(colleague.read_target("d"));
+    let context = try_made(&colleague, request).await.expect("a context");
+    assert_eq!(context.receipt.expect("a receipt").policy_digest, first);
+}
+
+fn told(status: &Status) -> (Code, String, Vec<u8>) {
+    let message = status.message().to_owned();
+    (status.code(), message, status.details().to_vec())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn foreign_and_missing_policies_answer_alike() {
+    let stack = Setup::tasks().start().await;
+    let operator = stack.operator().await;
+    let owner = operator.agent("acme", "support").await;
+    let stranger = operator.agent("globex", "globex-support").await;
+    for agent in [&owner, &stranger] {
+        agent.create("c").await;
+    }
+    let set = set_policy(&operator, &owner, &saying("theirs")).await;
+    // Ready in the gateway, which must not matter.
+    made(&owner, by_digest(&owner, &set)).await;
+    let refusal = async |digest: &[u8]| {
+        let outcome = try_made(&stranger, by_digest(&stranger, digest)).await;
+        outcome.expect_err("a refusal")
+    };
+    let (foreign, missing) = (refusal(&set).await, refusal(&[7; 32]).await);
+    assert_eq!(told(&foreign), told(&missing));
+    let expected = (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "policy_digest");
+    check_failure("a foreign policy", Err::<(), _>(foreign), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_mistake_is_told_at_once() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    agent.append("c", vec![user("one")]).await;
+    let policy = json!({
+        "instructions": "{{ page }}",
+        "budget": {"context_tokens_max": 255, "low_water_percent": 0},
+        "clear": {"fresh_percent": 100},
+        "redact": {"keys": ["fine", ""]},
+        "tool_digest": {"results_max": 0},
+    });
+    let outcome = try_made(&agent, under(&agent, &policy)).await;
+    let status = outcome.expect_err("a refusal");
+    assert_eq!(status.code(), Code::InvalidArgument);
+    let details = status.get_error_details();
+    let violations = &details.bad_request().expect("violations").field_violations;
+    let fields: Vec<&str> = violations
+        .iter()
+        .map(|violation| violation.field.as_str())
+        .collect();
+    let expected = [
+        "policy_json.instructions",
+        "policy_json.budget.context_tokens_max",
+        "policy_json.budget.low_water_percent",
+        "policy_json.clear.fresh_percent",
+        "policy_json.redact.keys[1]",
+        "policy_json.tool_digest.results_max",
+    ];
+    assert_eq!(fields, expected);
+}
