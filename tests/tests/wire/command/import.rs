@@ -39,15 +39,16 @@ async fn import(stack: &Stack, agent: &Agent, file: &Path) -> Ended {
         .await
 }
 
-async fn conversations(agent: &Agent, count: usize) -> Vec<proto::Conversation> {
+/// The agent's conversations, once the rows hold them up to these versions, in their order.
+async fn conversations(agent: &Agent, versions: &[u64]) -> Vec<proto::Conversation> {
     let request = agent.conversations_request(Filter::WholeAgent(proto::WholeAgent {}));
-    let mut found = tests::eventually::eventually("the imported conversations", || async {
-        let found = agent.conversations(request.clone()).await;
-        (found.len() == count).then_some(found)
+    tests::eventually::eventually("the imported conversations", || async {
+        let mut found = agent.conversations(request.clone()).await;
+        found.sort_by_key(|conversation| conversation.version);
+        let are_there = found.iter().map(|conversation| conversation.version);
+        are_there.eq(versions.iter().copied()).then_some(found)
     })
-    .await;
-    found.sort_by_key(|conversation| conversation.version);
-    found
+    .await
 }
 
 fn summary(ended: &Ended) -> Value {
@@ -87,12 +88,7 @@ async fn bad_lines_are_told_and_the_others_kept_once() {
         (&8.into(), &0.into())
     );
     // The fifth line has one message, the first three, the second four.
-    let found = conversations(&agent, 3).await;
-    let versions: Vec<u64> = found
-        .iter()
-        .map(|conversation| conversation.version)
-        .collect();
-    assert_eq!(versions, [2, 4, 5]);
+    let found = conversations(&agent, &[2, 4, 5]).await;
     assert_eq!(found[1].title, "First");
     let events = agent
         .events(agent.list_request(&found[1].conversation_id))
@@ -114,7 +110,7 @@ async fn bad_lines_are_told_and_the_others_kept_once() {
         (&told["already_there"], &told["commits"]),
         (&3.into(), &0.into())
     );
-    assert_eq!(conversations(&agent, 3).await, found);
+    assert_eq!(conversations(&agent, &[2, 4, 5]).await, found);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -60,7 +60,11 @@ async fn calls_and_streams_at_once() {
     };
     let one = watch().await.expect("a watch");
     let two = watch().await.expect("a watch");
-    let refused = check_failure("a third", watch().await, (Code::ResourceExhausted, "", ""));
+    let refused = check_failure(
+        "a third",
+        watch().await,
+        (Code::ResourceExhausted, "OVERLOADED", ""),
+    );
     assert!(refused.retry_after.is_some(), "{refused:?}");
     drop(one);
     eventually("room again", || async { watch().await.ok() }).await;
