@@ -1,5 +1,8 @@
 //! Keys whose values are secrets, by their words: `x-api-key`, `apiKey` and `OPENAI_API_KEY` all end in `api key`.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use regex::{Regex, RegexBuilder};
 
 use super::rules::{Rule, Rules, mistake};
@@ -51,7 +54,7 @@ const fn alone(rule: Rule, takes: Takes, keys: &'static [&'static str]) -> KeyRu
 }
 
 #[rustfmt::skip]
-const KEYS: [KeyRule; 15] = [
+static KEYS: [KeyRule; 15] = [
     last(Rule::Authorization, Takes::Any, &["authorization"]),
     last(Rule::Cookie, Takes::Any, &["cookie", "cookies", "setcookie"]),
     last(Rule::Invoice, Takes::Texts, &["invoice", "bolt11"]),
@@ -70,6 +73,18 @@ const KEYS: [KeyRule; 15] = [
     last(Rule::Card, Takes::Any, &["card number", "cardnumber", "card no"]),
     alone(Rule::Card, Takes::Any, &["ccnumber", "cc number", "pan"]),
 ];
+
+/// Each known key by its last word, in the order of the rules: a text may hold thousands of keys.
+static BY_LAST_WORD: LazyLock<HashMap<&str, Vec<(&KeyRule, &str)>>> = LazyLock::new(|| {
+    let mut by_last_word: HashMap<&str, Vec<(&KeyRule, &str)>> = HashMap::new();
+    for known in &KEYS {
+        for key in known.keys {
+            let last = key.rsplit(' ').next().unwrap_or(key);
+            by_last_word.entry(last).or_default().push((known, key));
+        }
+    }
+    by_last_word
+});
 
 /// Before `token`: it says where a list goes on, or is a piece of text.
 const OPEN_TOKENS: [&str; 19] = [
@@ -102,9 +117,10 @@ pub(super) fn classify(key: &str, rules: &Rules) -> Option<(Rule, Takes)> {
         return Some((Rule::Key, Takes::Any));
     }
     let words = words(key);
-    let known = KEYS.iter().find(|known| {
-        rules.holds(known.rule) && known.keys.iter().any(|key| fits(&words, key, known.stands))
-    })?;
+    let last = words.last()?.to_ascii_lowercase();
+    let mut alike = BY_LAST_WORD.get(last.as_str())?.iter();
+    let (known, _) =
+        alike.find(|(known, key)| rules.holds(known.rule) && fits(&words, key, known.stands))?;
     let before = words.iter().rev().nth(1);
     let open = before.is_some_and(|word| is_one_of(word, &OPEN_TOKENS));
     (known.rule != Rule::Token || !open).then_some((known.rule, known.takes))
