@@ -6,13 +6,15 @@ use std::{env, fs};
 
 use prost::Message as _;
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 9] = [
     "hansard/event/v1/content.proto",
     "hansard/event/v1/event.proto",
     "hansard/event/v1/commit.proto",
     "hansard/write/v1/write.proto",
     "hansard/read/v1/read.proto",
     "hansard/history/v1/history.proto",
+    "hansard/run/v1/part.proto",
+    "hansard/run/v1/run.proto",
     "hansard/operate/v1/registry.proto",
 ];
 

@@ -22,7 +22,17 @@ pub const EVENT_BYTES_MAX: usize = 512 * 1_024;
 pub const PARTS_MAX: usize = 1_000;
 /// Most tool calls of a conversation that may wait for a result at once.
 pub const OPEN_CALLS_MAX: usize = 128;
+/// Most events that are recorded with the start or the end of a run: one less than a commit holds.
+pub const RUN_EVENTS_MAX: usize = EVENTS_PER_COMMIT_MAX - 1;
+/// Most parts that are published together.
+pub const PARTS_PER_BATCH_MAX: usize = 500;
+/// Most bytes of one delta of a part.
+pub const DELTA_BYTES_MAX: usize = 256 * 1_024;
+/// Most bytes of what is said of a run's failure.
+pub const RUN_ERROR_BYTES_MAX: usize = 4 * 1_024;
 /// How many of a conversation's latest commits its head names.
 pub const RECENT_COMMITS_MAX: usize = 8;
+/// Most conversations that may stand behind a fork, one behind the other.
+pub const FORK_DEPTH_MAX: u32 = 64;
 /// Deepest nesting of a JSON document.
 pub const JSON_DEPTH_MAX: usize = 128;

@@ -133,7 +133,11 @@ impl Change {
                 | Fact::ConversationArchived
                 | Fact::ConversationRestored
                 | Fact::ConversationErased
-                | Fact::HistorySummarised(_) => {}
+                | Fact::HistorySummarised(_)
+                | Fact::OwnerChanged(_)
+                | Fact::RunStarted(_)
+                | Fact::RunStopRequested(_)
+                | Fact::RunFinished(_) => {}
             }
         }
     }

@@ -3,8 +3,21 @@
 use crate::head::Head;
 use crate::id::{ConversationId, SessionId, TenantId, UserId};
 use crate::json::JsonText;
-use crate::position::Position;
+use crate::position::{Position, Version};
 use crate::time::Timestamp;
+
+/// Where a fork leaves the conversation that it goes on from.
+///
+/// The fork's first event has the version after it: together they read as one dense history.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ForkPoint {
+    /// The conversation, of the same tenant and agent.
+    pub conversation: ConversationId,
+    /// The last version that the fork shares.
+    pub version: Version,
+    /// How many conversations stand behind the fork, one behind the other; 1 to [`crate::bounds::FORK_DEPTH_MAX`].
+    pub depth: u32,
+}
 
 /// Who a conversation belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

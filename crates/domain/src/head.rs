@@ -4,11 +4,13 @@ use crate::bounds::RECENT_COMMITS_MAX;
 use crate::chain::ChainHash;
 use crate::change::FieldChange;
 use crate::commit::RequestDigest;
-use crate::conversation::{Owner, Status};
+use crate::conversation::{ForkPoint, Owner, Status};
 use crate::event::{Event, Fact, Role};
-use crate::id::{AgentId, CallId, CommitId, Label, RunId, ToolName};
+use crate::id::{AgentId, CallId, CommitId, Label, ToolName};
 use crate::position::{Sequence, Version};
+use crate::run::{ActiveRun, RunPhase};
 use crate::time::Timestamp;
+use crate::totals::Totals;
 
 /// All that the next decision about a conversation needs; about 200 bytes, whatever the conversation's length.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +28,9 @@ pub struct Head {
     /// The latest summary; none once erased.
     pub latest_summary: Option<SummaryPlace>,
     /// The generation under way.
-    pub active_run: Option<RunId>,
+    pub active_run: Option<ActiveRun>,
+    /// What it goes on from, where it is a fork; none once erased.
+    pub forked_from: Option<ForkPoint>,
     /// The provider's id of the conversation.
     pub provider_conversation_id: Option<Label>,
     /// The provider's id of its last response.
@@ -61,23 +65,6 @@ pub struct SummaryPlace {
     pub version: Version,
     /// The last version that it stands for.
     pub through: Version,
-}
-
-/// Sums over a conversation's life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Totals {
-    /// Commits.
-    pub commits: u64,
-    /// Messages, tool calls and results not among them.
-    pub messages: u64,
-    /// Tokens read by models, cached ones among them.
-    pub input_tokens: u64,
-    /// Tokens written by models.
-    pub output_tokens: u64,
-    /// Tokens that models read from a cache.
-    pub cached_tokens: u64,
-    /// Tokens of its messages, calls and results, as the writer counted them: a context of them all needs no more.
-    pub context_tokens: u64,
 }
 
 /// A commit that a retry can be answered from.
@@ -168,7 +155,11 @@ impl Head {
             return None;
         };
         Some(Self {
-            version: Version::ZERO,
+            version: created
+                .forked_from
+                .as_ref()
+                .map_or(Version::ZERO, |fork| fork.version),
+            forked_from: created.forked_from.clone(),
             status: Status::Active,
             owner: Some(created.owner.clone()),
             agent: created.agent.clone(),
@@ -222,6 +213,20 @@ impl Head {
                     through: summary.through,
                 });
             }
+            Fact::OwnerChanged(changed) => self.owner = Some(changed.owner.clone()),
+            Fact::RunStarted(started) => {
+                self.active_run = Some(ActiveRun {
+                    id: started.run,
+                    phase: RunPhase::Running,
+                });
+            }
+            Fact::RunStopRequested(run) => {
+                self.active_run = Some(ActiveRun {
+                    id: *run,
+                    phase: RunPhase::Stopping,
+                });
+            }
+            Fact::RunFinished(_) => self.active_run = None,
             Fact::SystemNoted(_) | Fact::ErrorOccurred(_) | Fact::ConversationCreated(_) => {}
         }
     }
@@ -233,6 +238,7 @@ impl Head {
         self.open_calls.clear();
         self.latest_summary = None;
         self.active_run = None;
+        self.forked_from = None;
         self.provider_conversation_id = None;
         self.last_response_id = None;
     }
@@ -249,20 +255,6 @@ impl Head {
             sequence: None,
             recorded_at: commit.recorded_at,
         });
-    }
-}
-
-impl Totals {
-    fn add(&mut self, event: &Event) {
-        self.context_tokens = self.context_tokens.saturating_add(event.context_tokens());
-        let Fact::MessageAppended(message) = &event.fact else {
-            return;
-        };
-        self.messages += 1;
-        let usage = message.usage.unwrap_or_default();
-        self.input_tokens = self.input_tokens.saturating_add(usage.input_tokens);
-        self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
-        self.cached_tokens = self.cached_tokens.saturating_add(usage.cached_tokens);
     }
 }
 

@@ -15,24 +15,33 @@ pub mod event;
 pub mod head;
 pub mod id;
 pub mod json;
+pub mod part;
 pub mod position;
+pub mod run;
 pub mod time;
+pub mod totals;
 pub mod violation;
 
 pub use access::TenantAccess;
 pub use chain::ChainHash;
 pub use change::{Change, FieldChange};
-pub use command::{Action, Command, Decision, Expectation, NewEvent, Rejection, decide};
+pub use command::{
+    Action, Command, Decision, Expectation, FinishRun, ForkSource, NewEvent, Rejection, StartRun,
+    decide, fork_source,
+};
 pub use commit::{Actor, Commit, RequestDigest};
 pub use content::{MediaSource, Part};
-pub use conversation::{ClientContext, Conversation, Owner, Status};
+pub use conversation::{ClientContext, Conversation, ForkPoint, Owner, Status};
 pub use event::{Event, EventKind, EventTokens, Fact, RecordedEvent};
-pub use head::{CommitFacts, Head, OpenCall, RecentCommit, SummaryPlace, Totals};
+pub use head::{CommitFacts, Head, OpenCall, RecentCommit, SummaryPlace};
 pub use id::{
     AgentId, CallId, CommitId, ConversationId, ConversationKey, EventId, Label, RunId, SessionId,
     TenantId, ToolName, UserId,
 };
 pub use json::JsonText;
+pub use part::{RunEnd, RunPart, RunPartKind};
 pub use position::{Partition, Position, Sequence, Version};
+pub use run::{ActiveRun, RunOutcome, RunPhase};
 pub use time::Timestamp;
+pub use totals::Totals;
 pub use violation::{Violation, ViolationReason};

@@ -83,7 +83,11 @@ impl Names {
                 | Fact::ConversationArchived
                 | Fact::ConversationRestored
                 | Fact::ConversationErased
-                | Fact::HistorySummarised(_) => continue,
+                | Fact::HistorySummarised(_)
+                | Fact::OwnerChanged(_)
+                | Fact::RunStarted(_)
+                | Fact::RunStopRequested(_)
+                | Fact::RunFinished(_) => continue,
             };
             if let Some(recorded) = self.calls.get(call_id.as_str())
                 && let Ok(recorded) = domain::CallId::parse(recorded)

@@ -48,7 +48,11 @@ pub fn of_fact(fact: &Fact) -> u32 {
         | Fact::ConversationUpdated(_)
         | Fact::ConversationArchived
         | Fact::ConversationRestored
-        | Fact::ConversationErased => 0,
+        | Fact::ConversationErased
+        | Fact::OwnerChanged(_)
+        | Fact::RunStarted(_)
+        | Fact::RunStopRequested(_)
+        | Fact::RunFinished(_) => 0,
     }
 }
 

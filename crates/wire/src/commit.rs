@@ -116,7 +116,7 @@ pub fn seal(draft: &Draft<'_>, previous: Option<(&Head, Sequence)>) -> Result<Se
         tenant_id: draft.tenant.as_str().to_owned(),
         conversation_id: draft.conversation.as_str().to_owned(),
         commit_id: draft.id.0.as_bytes().to_vec().into(),
-        first_version: before.map_or(Version::ZERO, |head| head.version).next().0,
+        first_version: first_version(&head, event_count).0,
         event_count,
         recorded_at: Some(time::to_proto(draft.recorded_at)),
         actor: draft.actor.0.as_str().to_owned(),
@@ -184,6 +184,11 @@ pub fn open_head(message: Bytes) -> Result<Head, CorruptCommit> {
 pub fn decode_event(bytes: Bytes) -> Result<Event, CorruptCommit> {
     let event = proto::Event::decode(bytes).map_err(|_| CorruptCommit::Body)?;
     event::from_proto(event).map_err(|violation| CorruptCommit::Field(violation.field))
+}
+
+/// The version of the first of the events that led to a head.
+fn first_version(head: &Head, event_count: u32) -> Version {
+    Version(head.version.0.saturating_sub(event_count.into())).next()
 }
 
 fn encode_events(events: &[Event]) -> Result<Vec<Bytes>, Violation> {

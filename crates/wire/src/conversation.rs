@@ -1,6 +1,9 @@
 //! Owners, client contexts and statuses.
 
-use domain::{ClientContext, Owner, SessionId, Status, UserId, Violation, ViolationReason};
+use domain::{
+    ClientContext, ConversationId, ForkPoint, Owner, SessionId, Status, UserId, Version, Violation,
+    ViolationReason,
+};
 
 use crate::optional::{client_text, json_text, metadata};
 use crate::proto::event::v1 as proto;
@@ -34,6 +37,33 @@ pub fn owner_from_proto(owner: Option<proto::Owner>) -> Result<Owner, Violation>
             "is required: set user_id or session_id",
         )),
     }
+}
+
+/// A fork's point as protobuf writes it.
+#[must_use]
+pub fn fork_point_to_proto(point: &ForkPoint) -> proto::ForkPoint {
+    proto::ForkPoint {
+        conversation_id: point.conversation.as_str().to_owned(),
+        version: point.version.0,
+        depth: point.depth,
+    }
+}
+
+/// A fork's point as the domain keeps it.
+///
+/// # Errors
+/// As [`ConversationId::parse`], or [`ViolationReason::Missing`] without a version.
+pub fn fork_point_from_proto(point: proto::ForkPoint) -> Result<ForkPoint, Violation> {
+    if point.version == 0 {
+        let rule = "is required: a version, 1 or later";
+        return Err(Violation::new(ViolationReason::Missing, rule).within("version"));
+    }
+    Ok(ForkPoint {
+        conversation: ConversationId::parse(point.conversation_id)
+            .map_err(|violation| violation.within("conversation_id"))?,
+        version: Version(point.version),
+        depth: point.depth,
+    })
 }
 
 /// A client context as protobuf writes it.

@@ -1,12 +1,15 @@
 //! Heads, as the record keeps them.
 
 use domain::{
-    AgentId, CallId, ChainHash, CommitId, Head, OpenCall, RecentCommit, RequestDigest, RunId,
-    Sequence, SummaryPlace, ToolName, Totals, Version, Violation, ViolationReason,
+    ActiveRun, AgentId, CallId, ChainHash, CommitId, Head, OpenCall, RecentCommit, RequestDigest,
+    RunId, RunPhase, Sequence, SummaryPlace, ToolName, Totals, Version, Violation, ViolationReason,
 };
 use uuid::Uuid;
 
-use crate::conversation::{owner_from_proto, owner_to_proto, status_from_proto, status_to_proto};
+use crate::conversation::{
+    fork_point_from_proto, fork_point_to_proto, owner_from_proto, owner_to_proto,
+    status_from_proto, status_to_proto,
+};
 use crate::optional::{label, label_text};
 use crate::proto::event::v1 as proto;
 use crate::time;
@@ -22,7 +25,7 @@ pub fn to_proto(head: &Head) -> proto::Head {
         open_calls: head.open_calls.iter().map(open_call_to_proto).collect(),
         active_run_id: head
             .active_run
-            .map(|run| run.0.as_bytes().to_vec().into())
+            .map(|run| run.id.0.as_bytes().to_vec().into())
             .unwrap_or_default(),
         provider_conversation_id: label_text(head.provider_conversation_id.as_ref()),
         last_response_id: label_text(head.last_response_id.as_ref()),
@@ -32,6 +35,10 @@ pub fn to_proto(head: &Head) -> proto::Head {
         last_event_at: Some(time::to_proto(head.last_event_at)),
         recent: head.recent.iter().map(recent_to_proto).collect(),
         latest_summary: head.latest_summary.map(summary_to_proto),
+        forked_from: head.forked_from.as_ref().map(fork_point_to_proto),
+        active_run_stopping: head
+            .active_run
+            .is_some_and(|run| run.phase == RunPhase::Stopping),
     }
 }
 
@@ -57,8 +64,20 @@ pub fn from_proto(head: proto::Head) -> Result<Head, Violation> {
         latest_summary: head.latest_summary.map(summary_from_proto),
         active_run: match head.active_run_id.as_ref() {
             [] => None,
-            bytes => Some(RunId(uuid(bytes, "active_run_id")?)),
+            bytes => Some(ActiveRun {
+                id: RunId(uuid(bytes, "active_run_id")?),
+                phase: if head.active_run_stopping {
+                    RunPhase::Stopping
+                } else {
+                    RunPhase::Running
+                },
+            }),
         },
+        forked_from: head
+            .forked_from
+            .map(fork_point_from_proto)
+            .transpose()
+            .map_err(|violation| violation.within("forked_from"))?,
         provider_conversation_id: label(head.provider_conversation_id, "provider_conversation_id")?,
         last_response_id: label(head.last_response_id, "last_response_id")?,
         totals: totals_from_proto(head.totals.unwrap_or_default()),

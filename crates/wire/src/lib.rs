@@ -10,6 +10,8 @@ pub mod head;
 pub mod optional;
 pub mod proto;
 pub mod reads;
+pub mod reason;
+pub mod run;
 pub mod status;
 pub mod time;
 pub mod token;

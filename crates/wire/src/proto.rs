@@ -30,6 +30,7 @@ package!(
 );
 package!(write, "hansard.write.v1", "The write service.");
 package!(read, "hansard.read.v1", "The read service.");
+package!(run, "hansard.run.v1", "The run service.");
 package!(history, "hansard.history.v1", "The history service.");
 package!(operate, "hansard.operate.v1", "The operators' services.");
 

@@ -48,6 +48,7 @@ fn created() -> Fact {
         metadata: None,
         client_context: ClientContext::default(),
         provider_conversation_id: None,
+        forked_from: None,
     })
 }
 

@@ -116,6 +116,7 @@ fn created() -> Fact {
             custom_metadata: Some(json("{\"plan\":\"pro\"}")),
         },
         provider_conversation_id: label("conv_1"),
+        forked_from: None,
     })
 }
 

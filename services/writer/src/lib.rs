@@ -6,6 +6,7 @@
 pub mod base;
 pub mod commit;
 pub mod config;
+pub mod fork;
 pub mod metrics;
 pub mod problem;
 pub mod queue;

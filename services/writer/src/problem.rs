@@ -29,6 +29,18 @@ pub fn of_rejection(rejection: &Rejection) -> Problem {
             Problem::new(Reason::VersionConflict, message)
                 .with("current_version", current.to_string())
         }
+        Rejection::RunActive { run } => {
+            Problem::new(Reason::RunActive, message).with("run_id", run.to_string())
+        }
+        Rejection::RunNotActive => Problem::new(Reason::RunNotActive, message),
+        Rejection::OwnerMismatch => Problem::new(Reason::OwnerMismatch, message),
+        Rejection::ForkPointMissing => {
+            Problem::of_field(Reason::ForkPointNotFound, "forked_from", message)
+        }
+        Rejection::ForkTooDeep { depth_max } => {
+            Problem::of_field(Reason::ForkTooDeep, "forked_from", message)
+                .with("fork_depth_max", depth_max.to_string())
+        }
         Rejection::Archived => Problem::new(Reason::ConversationArchived, message),
         Rejection::Erased => Problem::new(Reason::ConversationErased, message),
         Rejection::CallNotOpen { index, .. } => {

@@ -132,6 +132,10 @@ fn details(event: &Event) -> Option<Row> {
         Fact::ConversationRestored => (9, None, None, None, None, None),
         Fact::ConversationErased => (10, None, None, None, None, None),
         Fact::HistorySummarised(told) => (11, None, None, None, told.model.as_ref(), None),
+        Fact::OwnerChanged(_) => (12, None, None, None, None, None),
+        Fact::RunStarted(started) => (13, None, None, None, started.model.as_ref(), None),
+        Fact::RunStopRequested(_) => (14, None, None, None, None, None),
+        Fact::RunFinished(_) => (15, None, None, None, None, None),
     };
     let tokens = |count: fn(&Usage) -> u64| usage.map(count);
     let row = json!({

@@ -6,10 +6,10 @@
 )]
 
 use domain::event::{ConversationCreated, ConversationUpdated, Role};
-use domain::head::{OpenCall, RecentCommit, SummaryPlace, Totals};
+use domain::head::{OpenCall, RecentCommit, SummaryPlace};
 use domain::{
-    ChainHash, ClientContext, Event, Fact, FieldChange, Head, JsonText, Label, Status, Timestamp,
-    Version,
+    ActiveRun, ChainHash, ClientContext, Event, Fact, FieldChange, Head, JsonText, Label, Owner,
+    RunPhase, Status, Timestamp, Totals, Version,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -40,9 +40,9 @@ pub fn head_after(history: &[RecordedCommit]) -> Option<Head> {
     let erased = status == Status::Erased;
     let unless_erased = |label: Option<Label>| label.filter(|_| !erased);
     Some(Head {
-        version: Version(facts(history).count().try_into().ok()?),
+        version: Version(shared(created).0 + u64::try_from(facts(history).count()).ok()?),
         status,
-        owner: Some(created.owner.clone()).filter(|_| !erased),
+        owner: Some(owner(history, created)).filter(|_| !erased),
         agent: created.agent.clone(),
         open_calls: if erased {
             Vec::new()
@@ -50,7 +50,8 @@ pub fn head_after(history: &[RecordedCommit]) -> Option<Head> {
             open_calls(history)
         },
         latest_summary: latest_summary(history).filter(|_| !erased),
-        active_run: None,
+        active_run: active_run(history).filter(|_| !erased),
+        forked_from: created.forked_from.clone().filter(|_| !erased),
         provider_conversation_id: unless_erased(provider_conversation_id(history)),
         last_response_id: unless_erased(last_response_id(history)),
         totals: totals(history),
@@ -125,8 +126,39 @@ fn status(history: &[RecordedCommit]) -> Status {
     told.last().unwrap_or(Status::Active)
 }
 
+/// The version that a fork shares with what it goes on from.
+fn shared(created: &ConversationCreated) -> Version {
+    let fork = created.forked_from.as_ref();
+    fork.map_or(Version::ZERO, |fork| fork.version)
+}
+
+fn owner(history: &[RecordedCommit], created: &ConversationCreated) -> Owner {
+    let changes = facts(history).filter_map(|fact| match fact {
+        Fact::OwnerChanged(changed) => Some(changed.owner.clone()),
+        _ => None,
+    });
+    changes.last().unwrap_or_else(|| created.owner.clone())
+}
+
+fn active_run(history: &[RecordedCommit]) -> Option<ActiveRun> {
+    let runs = facts(history).filter_map(|fact| match fact {
+        Fact::RunStarted(started) => Some(Some((started.run, RunPhase::Running))),
+        Fact::RunStopRequested(run) => Some(Some((*run, RunPhase::Stopping))),
+        Fact::RunFinished(_) => Some(None),
+        _ => None,
+    });
+    let (id, phase) = runs.last().flatten()?;
+    Some(ActiveRun { id, phase })
+}
+
+/// The facts of a history with their versions.
+fn numbered(history: &[RecordedCommit]) -> impl Iterator<Item = (u64, &Fact)> {
+    let first = created(history).map_or(1, |created| shared(created).next().0);
+    (first..).zip(facts(history))
+}
+
 fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {
-    let numbered: Vec<(u64, &Fact)> = (1..).zip(facts(history)).collect();
+    let numbered: Vec<(u64, &Fact)> = numbered(history).collect();
     let is_answered = |version: u64, call: &domain::CallId| {
         numbered.iter().any(|(at, fact)| {
             *at > version && matches!(fact, Fact::ToolReturned(result) if result.call_id == *call)
@@ -144,8 +176,7 @@ fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {
 }
 
 fn latest_summary(history: &[RecordedCommit]) -> Option<SummaryPlace> {
-    let places = (1..).zip(facts(history));
-    let summaries = places.filter_map(|(version, fact)| match fact {
+    let summaries = numbered(history).filter_map(|(version, fact)| match fact {
         Fact::HistorySummarised(summary) => Some(SummaryPlace {
             version: Version(version),
             through: summary.through,

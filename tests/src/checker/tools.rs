@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::event::HistorySummarised;
 use domain::head::SummaryPlace;
-use domain::{CallId, Event, Fact, Status, ToolName, Version};
+use domain::{CallId, Event, Fact, Owner, RunId, Status, ToolName, Version};
 
 /// What a watcher keeps of a conversation.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +14,8 @@ pub(super) struct Watcher {
     version: Version,
     summary: Option<SummaryPlace>,
     tokens: u64,
+    owner: Option<Owner>,
+    run: Option<RunId>,
 }
 
 impl Watcher {
@@ -34,8 +36,13 @@ impl Watcher {
 
     fn take_fact(&mut self, fact: &Fact) -> Option<&'static str> {
         match (self.status, fact) {
-            (None, Fact::ConversationCreated(_)) => {
+            (None, Fact::ConversationCreated(created)) => {
                 self.status = Some(Status::Active);
+                self.owner = Some(created.owner.clone());
+                self.version = created
+                    .forked_from
+                    .as_ref()
+                    .map_or(self.version, |fork| fork.version);
                 return None;
             }
             (None, _) => return Some("something happened before the beginning"),
@@ -44,7 +51,9 @@ impl Watcher {
             (Some(Status::Active), Fact::ConversationRestored) => {
                 return Some("restored, and was active");
             }
-            (Some(Status::Archived), fact) if !is_allowed_in_archive(fact) => {
+            (Some(Status::Archived), fact)
+                if self.run.is_none() && !is_allowed_in_archive(fact) =>
+            {
                 return Some("something happened in the archive");
             }
             (Some(Status::Active | Status::Archived), _) => {}
@@ -71,12 +80,31 @@ impl Watcher {
             Fact::ConversationRestored => self.become_of(Status::Active),
             Fact::ConversationErased => self.become_of(Status::Erased),
             Fact::HistorySummarised(summary) => self.summarise(summary),
+            Fact::OwnerChanged(changed) => {
+                let before = self.owner.replace(changed.owner.clone());
+                (before.as_ref() != Some(&changed.previous))
+                    .then_some("it changed hands from somebody who did not own it")
+            }
+            Fact::RunStarted(started) => {
+                let before = self.run.replace(started.run);
+                before.map(|_| "a run started while another went on")
+            }
+            Fact::RunStopRequested(run) => self.names_active(*run),
+            Fact::RunFinished(finished) => {
+                let told = self.names_active(finished.run);
+                self.run = None;
+                told
+            }
             Fact::MessageAppended(_)
             | Fact::SystemNoted(_)
             | Fact::ErrorOccurred(_)
             | Fact::ConversationCreated(_)
             | Fact::ConversationUpdated(_) => None,
         }
+    }
+
+    fn names_active(&self, run: RunId) -> Option<&'static str> {
+        (self.run != Some(run)).then_some("a run is named that did not go on")
     }
 
     fn summarise(&mut self, summary: &HistorySummarised) -> Option<&'static str> {
@@ -109,5 +137,8 @@ pub(super) fn is_read_in_place(fact: &Fact) -> bool {
 }
 
 fn is_allowed_in_archive(fact: &Fact) -> bool {
-    matches!(fact, Fact::ConversationRestored | Fact::ConversationErased)
+    matches!(
+        fact,
+        Fact::ConversationRestored | Fact::ConversationErased | Fact::OwnerChanged(_)
+    )
 }

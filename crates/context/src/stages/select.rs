@@ -190,7 +190,11 @@ impl<'a> Scan<'a> {
             | Fact::ConversationArchived
             | Fact::ConversationRestored
             | Fact::ConversationErased
-            | Fact::HistorySummarised(_) => ControlFlow::Continue(()),
+            | Fact::HistorySummarised(_)
+            | Fact::OwnerChanged(_)
+            | Fact::RunStarted(_)
+            | Fact::RunStopRequested(_)
+            | Fact::RunFinished(_) => ControlFlow::Continue(()),
         }
     }
 

@@ -144,6 +144,7 @@ pub(crate) fn fact(word: &str) -> Fact {
             metadata: None,
             client_context: ClientContext::default(),
             provider_conversation_id: None,
+            forked_from: None,
         }),
         other => panic!("no such word: {other:?}"),
     }

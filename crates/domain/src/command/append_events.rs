@@ -1,7 +1,7 @@
 //! Append events: a tool result answers an open call, a summary reaches further than the one before it, nothing goes into
 //! an archived conversation.
 
-use super::{Decision, Rejection};
+use super::{Decision, Rejection, lifecycle_event};
 use crate::bounds::OPEN_CALLS_MAX;
 use crate::conversation::Status;
 use crate::event::{Event, EventTokens, Fact, HistorySummarised, ToolCalled, ToolReturned};
@@ -34,6 +34,25 @@ pub(super) fn decide(
     if head.status == Status::Archived {
         return Err(Rejection::Archived);
     }
+    decided(head, commit, events).map(Decision::Commit)
+}
+
+/// Events, and behind them a fact of Hansard's own.
+pub(super) fn ended_by(
+    head: &Head,
+    commit: CommitId,
+    events: &[NewEvent],
+    last: Fact,
+) -> Result<Vec<Event>, Rejection> {
+    let mut decided = decided(head, commit, events)?;
+    decided.push(Event {
+        id: EventId::derived(commit, decided.len()),
+        ..lifecycle_event(commit, last)
+    });
+    Ok(decided)
+}
+
+fn decided(head: &Head, commit: CommitId, events: &[NewEvent]) -> Result<Vec<Event>, Rejection> {
     let mut progress = Progress {
         version: head.version,
         open_calls: head.open_calls.clone(),
@@ -52,7 +71,7 @@ pub(super) fn decide(
             fact: progress.take(index, &event.fact)?,
         });
     }
-    Ok(Decision::Commit(decided))
+    Ok(decided)
 }
 
 /// The conversation as the events of the command move it on.

@@ -16,6 +16,10 @@ pub(super) fn decide_erased(action: &Action) -> Result<Decision, Rejection> {
         | Action::Append(_)
         | Action::Update(_)
         | Action::Archive
-        | Action::Restore => Err(Rejection::Erased),
+        | Action::Restore
+        | Action::ChangeOwner { .. }
+        | Action::StartRun(_)
+        | Action::StopRun(_)
+        | Action::FinishRun(_) => Err(Rejection::Erased),
     }
 }

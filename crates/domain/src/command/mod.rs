@@ -2,19 +2,27 @@
 
 mod append_events;
 mod archive;
+mod change_owner;
 mod create;
 mod erase;
+mod finish_run;
+mod fork;
 mod restore;
+mod start_run;
+mod stop_run;
 mod update;
 
 use thiserror::Error;
 
 pub use append_events::NewEvent;
+pub use finish_run::FinishRun;
+pub use fork::{ForkSource, fork_source};
+pub use start_run::StartRun;
 
-use crate::conversation::Status;
+use crate::conversation::{Owner, Status};
 use crate::event::{ConversationCreated, ConversationUpdated, Event, EventTokens};
 use crate::head::Head;
-use crate::id::{AgentId, CallId, CommitId};
+use crate::id::{AgentId, CallId, CommitId, RunId};
 use crate::position::Version;
 use crate::time::Timestamp;
 
@@ -60,6 +68,19 @@ pub enum Action {
     Restore,
     /// Erase it for good.
     Erase,
+    /// Make it someone else's.
+    ChangeOwner {
+        /// Who it belongs to from now on.
+        owner: Owner,
+        /// Who it must belong to; none: anybody.
+        expected: Option<Owner>,
+    },
+    /// Start a generation.
+    StartRun(Box<StartRun>),
+    /// Ask a generation to stop.
+    StopRun(RunId),
+    /// Finish a generation.
+    FinishRun(Box<FinishRun>),
 }
 
 /// What follows from a command.
@@ -119,6 +140,27 @@ pub enum Rejection {
         index: usize,
         /// The call.
         call_id: CallId,
+    },
+    /// Another generation goes on.
+    #[error("run {run} goes on in the conversation: wait for its end, or stop it")]
+    RunActive {
+        /// The run that goes on.
+        run: RunId,
+    },
+    /// The generation is not the one that goes on.
+    #[error("the run is not the conversation's active one: it is over, or never began")]
+    RunNotActive,
+    /// It belongs to somebody else than the caller believed.
+    #[error("the conversation belongs to somebody else than `expected_owner`")]
+    OwnerMismatch,
+    /// There is nothing to fork from.
+    #[error("no such conversation for this agent, or it does not reach that version")]
+    ForkPointMissing,
+    /// Too many conversations would stand behind the fork.
+    #[error("{depth_max} conversations stand behind it already, one behind the other: no more may")]
+    ForkTooDeep {
+        /// The bound.
+        depth_max: u32,
     },
     /// More calls would wait than may.
     #[error("events[{index}]: {open_max} calls wait for their results already, no more may")]
@@ -198,6 +240,12 @@ fn decide_facts(head: Option<&Head>, command: &Command) -> Result<Decision, Reje
         Action::Archive => Ok(archive::decide(head, command.commit)),
         Action::Restore => Ok(restore::decide(head, command.commit)),
         Action::Erase => Ok(erase::decide(command.commit)),
+        Action::ChangeOwner { owner, expected } => {
+            change_owner::decide(head, command.commit, owner, expected.as_ref())
+        }
+        Action::StartRun(start) => start_run::decide(head, command.commit, start),
+        Action::StopRun(run) => Ok(stop_run::decide(head, command.commit, *run)),
+        Action::FinishRun(finish) => finish_run::decide(head, command.commit, finish),
     }
 }
 

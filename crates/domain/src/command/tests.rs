@@ -34,6 +34,7 @@ fn created() -> Action {
             metadata: None,
             client_context: ClientContext::default(),
             provider_conversation_id: None,
+            forked_from: None,
         }),
     }
 }

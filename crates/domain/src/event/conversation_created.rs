@@ -1,6 +1,6 @@
 //! The conversation began.
 
-use crate::conversation::{ClientContext, Owner};
+use crate::conversation::{ClientContext, ForkPoint, Owner};
 use crate::id::{AgentId, Label};
 use crate::json::JsonText;
 
@@ -19,4 +19,6 @@ pub struct ConversationCreated {
     pub client_context: ClientContext,
     /// The provider's id of the conversation.
     pub provider_conversation_id: Option<Label>,
+    /// What it goes on from, where it is a fork.
+    pub forked_from: Option<ForkPoint>,
 }

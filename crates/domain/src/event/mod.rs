@@ -5,6 +5,9 @@ mod conversation_updated;
 mod error_occurred;
 mod history_summarised;
 mod message_appended;
+mod owner_changed;
+mod run_finished;
+mod run_started;
 mod system_noted;
 mod tokens;
 mod tool_called;
@@ -15,12 +18,15 @@ pub use conversation_updated::ConversationUpdated;
 pub use error_occurred::ErrorOccurred;
 pub use history_summarised::HistorySummarised;
 pub use message_appended::{MessageAppended, Role, Usage};
+pub use owner_changed::OwnerChanged;
+pub use run_finished::RunFinished;
+pub use run_started::RunStarted;
 pub use system_noted::SystemNoted;
 pub use tokens::EventTokens;
 pub use tool_called::ToolCalled;
 pub use tool_returned::{ToolOutcome, ToolOutput, ToolReturned};
 
-use crate::id::{CommitId, EventId};
+use crate::id::{CommitId, EventId, RunId};
 use crate::json::JsonText;
 use crate::position::Version;
 use crate::time::Timestamp;
@@ -56,7 +62,11 @@ impl Event {
             | Fact::ConversationArchived
             | Fact::ConversationRestored
             | Fact::ConversationErased
-            | Fact::HistorySummarised(_) => 0,
+            | Fact::HistorySummarised(_)
+            | Fact::OwnerChanged(_)
+            | Fact::RunStarted(_)
+            | Fact::RunStopRequested(_)
+            | Fact::RunFinished(_) => 0,
         }
     }
 }
@@ -99,6 +109,14 @@ pub enum Fact {
     ConversationErased,
     /// What happened so far was told in short.
     HistorySummarised(HistorySummarised),
+    /// It belongs to someone else now.
+    OwnerChanged(OwnerChanged),
+    /// A model began to generate.
+    RunStarted(RunStarted),
+    /// A generation was asked to stop.
+    RunStopRequested(RunId),
+    /// A generation is over.
+    RunFinished(RunFinished),
 }
 
 impl Fact {
@@ -117,6 +135,10 @@ impl Fact {
             Self::ConversationRestored => EventKind::ConversationRestored,
             Self::ConversationErased => EventKind::ConversationErased,
             Self::HistorySummarised(_) => EventKind::HistorySummarised,
+            Self::OwnerChanged(_) => EventKind::OwnerChanged,
+            Self::RunStarted(_) => EventKind::RunStarted,
+            Self::RunStopRequested(_) => EventKind::RunStopRequested,
+            Self::RunFinished(_) => EventKind::RunFinished,
         }
     }
 }
@@ -146,11 +168,19 @@ pub enum EventKind {
     ConversationErased,
     /// See [`Fact::HistorySummarised`].
     HistorySummarised,
+    /// See [`Fact::OwnerChanged`].
+    OwnerChanged,
+    /// See [`Fact::RunStarted`].
+    RunStarted,
+    /// See [`Fact::RunStopRequested`].
+    RunStopRequested,
+    /// See [`Fact::RunFinished`].
+    RunFinished,
 }
 
 impl EventKind {
     /// Every kind, in the order of their codes.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::MessageAppended,
         Self::ToolCalled,
         Self::ToolReturned,
@@ -162,6 +192,10 @@ impl EventKind {
         Self::ConversationRestored,
         Self::ConversationErased,
         Self::HistorySummarised,
+        Self::OwnerChanged,
+        Self::RunStarted,
+        Self::RunStopRequested,
+        Self::RunFinished,
     ];
 
     /// The code that rows keep. Stable for ever.
@@ -179,6 +213,10 @@ impl EventKind {
             Self::ConversationRestored => 9,
             Self::ConversationErased => 10,
             Self::HistorySummarised => 11,
+            Self::OwnerChanged => 12,
+            Self::RunStarted => 13,
+            Self::RunStopRequested => 14,
+            Self::RunFinished => 15,
         }
     }
 
@@ -199,6 +237,6 @@ mod tests {
             assert_eq!(EventKind::from_code(kind.code()), Some(kind));
         }
         assert_eq!(EventKind::from_code(0), None);
-        assert_eq!(EventKind::from_code(12), None);
+        assert_eq!(EventKind::from_code(16), None);
     }
 }

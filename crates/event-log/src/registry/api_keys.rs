@@ -34,6 +34,7 @@ impl Registry {
             created_at: Some(time::to_proto(at)),
             revoked_at: None,
             key_sha256: digest.to_vec().into(),
+            ..ApiKey::default()
         };
         let key = api_key_key(&digest);
         self.shared().create(&key, &made, "API key").await?;

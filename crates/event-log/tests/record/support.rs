@@ -115,6 +115,7 @@ impl Writer {
             metadata: None,
             client_context: ClientContext::default(),
             provider_conversation_id: None,
+            forked_from: None,
         })
     }
 

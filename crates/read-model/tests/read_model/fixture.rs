@@ -112,6 +112,7 @@ impl Author {
                 metadata: None,
                 client_context: ClientContext::default(),
                 provider_conversation_id: None,
+                forked_from: None,
             },
             head: None,
             commits: 0,

@@ -2,17 +2,17 @@
 
 use domain::bounds::{SUMMARY_BYTES_MAX, TITLE_BYTES_MAX};
 use domain::event::{
-    ConversationCreated, ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended,
-    Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended, Role, SystemNoted,
+    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::violation::check_length;
 use domain::{
-    AgentId, CallId, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label, NewEvent,
-    ToolName, Version, Violation, ViolationReason,
+    CallId, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label, NewEvent, ToolName,
+    Version, Violation, ViolationReason,
 };
 
+use super::lifecycle;
 use crate::content;
-use crate::conversation::{client_context_from_proto, owner_from_proto};
 use crate::optional::{label, metadata, text};
 use crate::proto::event::v1 as proto;
 use crate::time;
@@ -63,7 +63,11 @@ pub fn new_event_from_proto(event: proto::Event) -> Result<NewEvent, Violation> 
         | Fact::ConversationUpdated(_)
         | Fact::ConversationArchived
         | Fact::ConversationRestored
-        | Fact::ConversationErased => Err(Violation::new(
+        | Fact::ConversationErased
+        | Fact::OwnerChanged(_)
+        | Fact::RunStarted(_)
+        | Fact::RunStopRequested(_)
+        | Fact::RunFinished(_) => Err(Violation::new(
             ViolationReason::Malformed,
             "is a lifecycle event: call the rpc of its own",
         )
@@ -109,7 +113,7 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
         Some(Proto::ToolCalled(call)) => tool_called(call)
             .map(Fact::ToolCalled)
             .map_err(within("tool_called")),
-        Some(Proto::ToolReturned(result)) => tool_returned(result)
+        Some(Proto::ToolReturned(result)) => tool_returned_from_proto(result)
             .map(Fact::ToolReturned)
             .map_err(within("tool_returned")),
         Some(Proto::SystemNoted(note)) => system_noted(note)
@@ -121,7 +125,7 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
         Some(Proto::HistorySummarised(summary)) => history_summarised(summary)
             .map(Fact::HistorySummarised)
             .map_err(within("history_summarised")),
-        Some(Proto::ConversationCreated(created)) => conversation_created(created)
+        Some(Proto::ConversationCreated(created)) => lifecycle::created_from_proto(created)
             .map(Fact::ConversationCreated)
             .map_err(within("conversation_created")),
         Some(Proto::ConversationUpdated(updated)) => conversation_updated(updated)
@@ -130,6 +134,18 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
         Some(Proto::ConversationArchived(_)) => Ok(Fact::ConversationArchived),
         Some(Proto::ConversationRestored(_)) => Ok(Fact::ConversationRestored),
         Some(Proto::ConversationErased(_)) => Ok(Fact::ConversationErased),
+        Some(Proto::OwnerChanged(changed)) => lifecycle::owner_changed_from_proto(changed)
+            .map(Fact::OwnerChanged)
+            .map_err(within("owner_changed")),
+        Some(Proto::RunStarted(started)) => lifecycle::run_started_from_proto(started)
+            .map(Fact::RunStarted)
+            .map_err(within("run_started")),
+        Some(Proto::RunStopRequested(stop)) => lifecycle::run_from_bytes(&stop.run_id)
+            .map(Fact::RunStopRequested)
+            .map_err(within("run_stop_requested")),
+        Some(Proto::RunFinished(finished)) => lifecycle::run_finished_from_proto(&finished)
+            .map(Fact::RunFinished)
+            .map_err(within("run_finished")),
     }
 }
 
@@ -181,7 +197,11 @@ fn tool_called(call: proto::ToolCalled) -> Result<ToolCalled, Violation> {
     })
 }
 
-fn tool_returned(result: proto::ToolReturned) -> Result<ToolReturned, Violation> {
+/// A result as the domain keeps it.
+///
+/// # Errors
+/// The first field that breaks a rule, by its path in the result.
+pub fn tool_returned_from_proto(result: proto::ToolReturned) -> Result<ToolReturned, Violation> {
     use proto::tool_returned::Output;
     let outcome = match result.outcome() {
         proto::ToolOutcome::Unspecified | proto::ToolOutcome::Succeeded => ToolOutcome::Succeeded,
@@ -240,24 +260,6 @@ fn history_summarised(summary: proto::HistorySummarised) -> Result<HistorySummar
         text: summary.text,
         model: label(summary.model, "model")?,
         previous: (summary.previous_version != 0).then_some(Version(summary.previous_version)),
-    })
-}
-
-fn conversation_created(
-    created: proto::ConversationCreated,
-) -> Result<ConversationCreated, Violation> {
-    Ok(ConversationCreated {
-        agent: AgentId::parse(created.agent_id)
-            .map_err(|violation| violation.within("agent_id"))?,
-        owner: owner_from_proto(created.owner).map_err(|violation| violation.within("owner"))?,
-        title: text(created.title, TITLE_BYTES_MAX, "title")?,
-        metadata: metadata(created.metadata_json, "metadata_json")?,
-        client_context: client_context_from_proto(created.client_context)
-            .map_err(|violation| violation.within("client_context"))?,
-        provider_conversation_id: label(
-            created.provider_conversation_id,
-            "provider_conversation_id",
-        )?,
     })
 }
 

@@ -1,10 +1,14 @@
 //! Events, both ways: as callers give them (checked) and as the record keeps them.
 
 mod from_proto;
+mod lifecycle;
 mod to_proto;
 
-pub use from_proto::{from_proto, message_from_proto, new_event_from_proto};
-pub use to_proto::{message_to_proto, role, to_proto, tool_called, tool_returned};
+pub use from_proto::{
+    from_proto, message_from_proto, new_event_from_proto, tool_returned_from_proto,
+};
+pub use lifecycle::{outcome_from_proto, outcome_to_proto};
+pub use to_proto::{message_to_proto, of_fact, role, to_proto, tool_called, tool_returned};
 
 use domain::EventKind;
 
@@ -25,6 +29,10 @@ pub fn kind_to_proto(kind: EventKind) -> read::EventKind {
         EventKind::ConversationRestored => read::EventKind::ConversationRestored,
         EventKind::ConversationErased => read::EventKind::ConversationErased,
         EventKind::HistorySummarised => read::EventKind::HistorySummarised,
+        EventKind::OwnerChanged => read::EventKind::OwnerChanged,
+        EventKind::RunStarted => read::EventKind::RunStarted,
+        EventKind::RunStopRequested => read::EventKind::RunStopRequested,
+        EventKind::RunFinished => read::EventKind::RunFinished,
     }
 }
 

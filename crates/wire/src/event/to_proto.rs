@@ -1,13 +1,13 @@
 //! Events as protobuf writes them.
 
 use domain::event::{
-    ConversationCreated, ConversationUpdated, MessageAppended, Role, ToolCalled, ToolOutcome,
-    ToolOutput, ToolReturned, Usage,
+    ConversationUpdated, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
+    Usage,
 };
 use domain::{Event, Fact, FieldChange, JsonText, Label};
 
+use super::lifecycle;
 use crate::content;
-use crate::conversation::{client_context_to_proto, owner_to_proto};
 use crate::optional::{json_text, label_text};
 use crate::proto::event::v1 as proto;
 use crate::time;
@@ -22,6 +22,15 @@ pub fn to_proto(event: &Event) -> proto::Event {
         tokens: event.tokens.own,
         tokens_through: event.tokens.through,
         fact: Some(fact(&event.fact)),
+    }
+}
+
+/// A fact as an author gives it: an event without an id, a time or metadata.
+#[must_use]
+pub fn of_fact(given: &Fact) -> proto::Event {
+    proto::Event {
+        fact: Some(fact(given)),
+        ..proto::Event::default()
     }
 }
 
@@ -40,7 +49,7 @@ fn fact(fact: &Fact) -> proto::event::Fact {
             message: error.message.clone(),
         }),
         Fact::ConversationCreated(created) => {
-            Proto::ConversationCreated(conversation_created(created))
+            Proto::ConversationCreated(lifecycle::created_to_proto(created))
         }
         Fact::ConversationUpdated(updated) => {
             Proto::ConversationUpdated(conversation_updated(updated))
@@ -48,6 +57,16 @@ fn fact(fact: &Fact) -> proto::event::Fact {
         Fact::ConversationArchived => Proto::ConversationArchived(proto::ConversationArchived {}),
         Fact::ConversationRestored => Proto::ConversationRestored(proto::ConversationRestored {}),
         Fact::ConversationErased => Proto::ConversationErased(proto::ConversationErased {}),
+        Fact::OwnerChanged(changed) => {
+            Proto::OwnerChanged(lifecycle::owner_changed_to_proto(changed))
+        }
+        Fact::RunStarted(started) => Proto::RunStarted(lifecycle::run_started_to_proto(started)),
+        Fact::RunStopRequested(run) => Proto::RunStopRequested(proto::RunStopRequested {
+            run_id: lifecycle::run_bytes(*run),
+        }),
+        Fact::RunFinished(finished) => {
+            Proto::RunFinished(lifecycle::run_finished_to_proto(finished))
+        }
         Fact::HistorySummarised(summary) => Proto::HistorySummarised(proto::HistorySummarised {
             through_version: summary.through.0,
             text: summary.text.clone(),
@@ -129,17 +148,6 @@ pub fn tool_returned(result: &ToolReturned) -> proto::ToolReturned {
             .unwrap_or_default(),
         output: Some(output),
         outcome: outcome.into(),
-    }
-}
-
-fn conversation_created(created: &ConversationCreated) -> proto::ConversationCreated {
-    proto::ConversationCreated {
-        agent_id: created.agent.as_str().to_owned(),
-        owner: Some(owner_to_proto(&created.owner)),
-        title: created.title.clone().unwrap_or_default(),
-        metadata_json: json_text(created.metadata.as_ref()),
-        client_context: Some(client_context_to_proto(&created.client_context)),
-        provider_conversation_id: label_text(created.provider_conversation_id.as_ref()),
     }
 }
 

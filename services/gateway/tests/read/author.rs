@@ -54,6 +54,7 @@ impl<'s> Author<'s> {
             metadata: None,
             client_context: ClientContext::default(),
             provider_conversation_id: None,
+            forked_from: None,
         };
         author
             .append(vec![Fact::ConversationCreated(created)])

@@ -100,6 +100,7 @@ async fn create(
     let request = CreateApiKeyRequest {
         agent_id,
         display_name,
+        allowed_origins: Vec::new(),
     };
     let made = registrar.create_api_key(request).await?.into_inner();
     Ok((made.api_key.unwrap_or_default().api_key_id, made.secret))

@@ -106,6 +106,7 @@ fn empty_head(agent: AgentId) -> Head {
         latest_summary: None,
         active_run: None,
         provider_conversation_id: None,
+        forked_from: None,
         last_response_id: None,
         totals: Totals::default(),
         chain: ChainHash::default(),

@@ -174,7 +174,11 @@ fn what(event: &Event) -> Option<String> {
         | Fact::ConversationUpdated(_)
         | Fact::ConversationArchived(_)
         | Fact::ConversationRestored(_)
-        | Fact::ConversationErased(_) => return None,
+        | Fact::ConversationErased(_)
+        | Fact::OwnerChanged(_)
+        | Fact::RunStarted(_)
+        | Fact::RunStopRequested(_)
+        | Fact::RunFinished(_) => return None,
     })
 }
 

@@ -12,6 +12,7 @@ use wire::status::Problem;
 use super::carry_out;
 use crate::Writer;
 use crate::commit::Intent;
+use crate::fork;
 use crate::request::{Caller, agent_id, conversation_id, digest, idempotency_key};
 
 pub(super) async fn handle(
@@ -30,7 +31,7 @@ pub(super) async fn handle(
 pub(super) async fn intent_of(
     writer: &Writer,
     caller: &Caller,
-    request: CreateConversationRequest,
+    mut request: CreateConversationRequest,
 ) -> Result<Intent, Problem> {
     let request_digest = digest(&request);
     let agent = agent_id(&request.agent_id)?;
@@ -44,8 +45,12 @@ pub(super) async fn intent_of(
     };
     let occurred_at = request.occurred_at.map(wire::time::from_proto).transpose();
     let occurred_at = occurred_at.map_err(|violation| violation.within("occurred_at"))?;
-    let created = created(request, agent.clone())?;
+    let forked_from = request.forked_from.take();
+    let mut created = created(request, agent.clone())?;
     let access = caller.authorize(writer, &agent, "agent_id").await?;
+    if let Some(point) = forked_from {
+        created.forked_from = Some(fork::find(writer, &access, point).await?);
+    }
     Ok(Intent {
         key: ConversationKey {
             tenant: access.tenant.tenant().clone(),
@@ -82,5 +87,6 @@ fn created(
             request.provider_conversation_id,
             "provider_conversation_id",
         )?,
+        forked_from: None,
     })
 }

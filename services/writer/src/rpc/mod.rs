@@ -3,6 +3,7 @@
 mod append_events;
 mod append_stream;
 mod archive_conversation;
+mod change_owner;
 mod create_conversation;
 mod erase_conversation;
 mod registry;
@@ -89,6 +90,13 @@ impl WriteService for WriteRpc {
         request: Request<proto::RestoreConversationRequest>,
     ) -> Result<Response<proto::RestoreConversationResponse>, Status> {
         restore_conversation::handle(&self.writer, request).await
+    }
+
+    async fn change_owner(
+        &self,
+        request: Request<proto::ChangeOwnerRequest>,
+    ) -> Result<Response<proto::ChangeOwnerResponse>, Status> {
+        change_owner::handle(&self.writer, request).await
     }
 
     async fn erase_conversation(

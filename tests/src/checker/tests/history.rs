@@ -169,6 +169,7 @@ pub(super) fn created() -> Fact {
             ..ClientContext::default()
         },
         provider_conversation_id: None,
+        forked_from: None,
     })
 }
 

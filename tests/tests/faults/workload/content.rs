@@ -62,6 +62,7 @@ pub(crate) fn created(rng: &mut StdRng, agent: &str) -> Fact {
             ..ClientContext::default()
         },
         provider_conversation_id: told.then(|| label("thread-1")),
+        forked_from: None,
     })
 }
 

@@ -24,6 +24,7 @@ pub(crate) enum Request {
     Archive(write::CommandTarget),
     Restore(write::CommandTarget),
     Erase(write::CommandTarget),
+    ChangeOwner(write::ChangeOwnerRequest),
 }
 
 impl Request {
@@ -46,6 +47,14 @@ impl Request {
             Fact::ConversationArchived => Self::Archive(target),
             Fact::ConversationRestored => Self::Restore(target),
             Fact::ConversationErased => Self::Erase(target),
+            Fact::OwnerChanged(changed) => Self::ChangeOwner(write::ChangeOwnerRequest {
+                target: Some(target),
+                owner: Some(wire::conversation::owner_to_proto(&changed.owner)),
+                expected_owner: None,
+            }),
+            Fact::RunStarted(_) | Fact::RunStopRequested(_) | Fact::RunFinished(_) => {
+                panic!("runs are no commands of the write service")
+            }
             Fact::MessageAppended(_)
             | Fact::ToolCalled(_)
             | Fact::ToolReturned(_)
@@ -63,7 +72,11 @@ impl Request {
         match self {
             Self::Create(request) => Some(Command::CreateConversation(*request)),
             Self::Append(request) => Some(Command::AppendEvents(request)),
-            Self::Update(_) | Self::Archive(_) | Self::Restore(_) | Self::Erase(_) => None,
+            Self::Update(_)
+            | Self::Archive(_)
+            | Self::Restore(_)
+            | Self::Erase(_)
+            | Self::ChangeOwner(_) => None,
         }
     }
 
@@ -72,6 +85,7 @@ impl Request {
         let result = match self {
             Self::Create(request) => answer(to.create_conversation(timed(*request)).await)?.result,
             Self::Append(request) => answer(to.append_events(timed(request)).await)?.result,
+            Self::ChangeOwner(request) => answer(to.change_owner(timed(request)).await)?.result,
             Self::Update(request) => answer(to.update_conversation(timed(*request)).await)?.result,
             Self::Archive(target) => {
                 let request = write::ArchiveConversationRequest {
@@ -137,7 +151,7 @@ fn create(fact: &Fact, target: write::CommandTarget) -> write::CreateConversatio
             &created.client_context,
         )),
         provider_conversation_id: label(created.provider_conversation_id.as_ref()),
-        occurred_at: None,
+        ..write::CreateConversationRequest::default()
     }
 }
 

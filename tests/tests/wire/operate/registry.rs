@@ -93,6 +93,7 @@ async fn keys_are_shown_once_and_end_when_they_are_revoked() {
     let request = proto::CreateApiKeyRequest {
         agent_id: "support".to_owned(),
         display_name: "the site".to_owned(),
+        ..proto::CreateApiKeyRequest::default()
     };
     let made = operator
         .registry()
@@ -223,6 +224,7 @@ async fn what_is_not_there() {
     let request = proto::CreateApiKeyRequest {
         agent_id,
         display_name: String::new(),
+        ..proto::CreateApiKeyRequest::default()
     };
     check_failure("a key", registry.create_api_key(request).await, NO_AGENT);
     for id in [

@@ -136,13 +136,20 @@ fn details_of(fact: &Fact) -> Details<'_> {
             model: summary.model.as_ref().map(Label::as_str),
             ..Details::default()
         },
+        Fact::RunStarted(started) => Details {
+            model: started.model.as_ref().map(Label::as_str),
+            ..Details::default()
+        },
         Fact::SystemNoted(_)
         | Fact::ErrorOccurred(_)
         | Fact::ConversationCreated(_)
         | Fact::ConversationUpdated(_)
         | Fact::ConversationArchived
         | Fact::ConversationRestored
-        | Fact::ConversationErased => Details::default(),
+        | Fact::ConversationErased
+        | Fact::OwnerChanged(_)
+        | Fact::RunStopRequested(_)
+        | Fact::RunFinished(_) => Details::default(),
     }
 }
 

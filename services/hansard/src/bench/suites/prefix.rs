@@ -234,7 +234,11 @@ fn answers(fact: &Fact) -> bool {
         | Fact::ConversationUpdated(_)
         | Fact::ConversationArchived
         | Fact::ConversationRestored
-        | Fact::ConversationErased => false,
+        | Fact::ConversationErased
+        | Fact::OwnerChanged(_)
+        | Fact::RunStarted(_)
+        | Fact::RunStopRequested(_)
+        | Fact::RunFinished(_) => false,
     }
 }
 

@@ -1,0 +1,30 @@
+//! Make a conversation someone else's. Archived conversations change hands too.
+
+use super::{Decision, Rejection, lifecycle_event};
+use crate::conversation::Owner;
+use crate::event::{Fact, OwnerChanged};
+use crate::head::Head;
+use crate::id::CommitId;
+
+pub(super) fn decide(
+    head: &Head,
+    commit: CommitId,
+    owner: &Owner,
+    expected: Option<&Owner>,
+) -> Result<Decision, Rejection> {
+    let Some(previous) = head.owner.as_ref() else {
+        return Err(Rejection::Erased);
+    };
+    if previous == owner {
+        return Ok(Decision::Unchanged);
+    }
+    if expected.is_some_and(|expected| expected != previous) {
+        return Err(Rejection::OwnerMismatch);
+    }
+    let changed = OwnerChanged {
+        owner: owner.clone(),
+        previous: previous.clone(),
+    };
+    let fact = Fact::OwnerChanged(changed);
+    Ok(Decision::Commit(vec![lifecycle_event(commit, fact)]))
+}

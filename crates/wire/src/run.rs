@@ -1,0 +1,205 @@
+//! The streamed pieces of a generation, both ways, and the batches that they are kept in.
+
+use bytes::Bytes;
+use domain::bounds::{DELTA_BYTES_MAX, OPEN_CALLS_MAX, PARTS_PER_BATCH_MAX, RUN_ERROR_BYTES_MAX};
+use domain::event::{ErrorOccurred, Fact};
+use domain::violation::check_length;
+use domain::{
+    CallId, Label, RunEnd, RunOutcome, RunPart, RunPartKind, ToolName, Violation, ViolationReason,
+};
+use prost::Message as _;
+
+use crate::commit::CorruptCommit;
+use crate::event;
+use crate::proto::event::v1 as event_proto;
+use crate::proto::run::v1 as proto;
+
+/// A part as protobuf writes it.
+#[must_use]
+pub fn part_to_proto(part: &RunPart) -> proto::Part {
+    use proto::part::Kind;
+    let kind = match &part.kind {
+        RunPartKind::TextDelta(text) => Kind::TextDelta(text.clone()),
+        RunPartKind::ThinkingDelta(text) => Kind::ThinkingDelta(text.clone()),
+        RunPartKind::RefusalDelta(text) => Kind::RefusalDelta(text.clone()),
+        RunPartKind::CallBegan {
+            index,
+            call_id,
+            tool_name,
+        } => Kind::CallBegan(proto::CallBegan {
+            index: *index,
+            call_id: call_id.as_str().to_owned(),
+            tool_name: tool_name.as_str().to_owned(),
+        }),
+        RunPartKind::CallInput { index, fragment } => Kind::CallInput(proto::CallInput {
+            index: *index,
+            fragment: fragment.clone(),
+        }),
+        RunPartKind::StepFinished(facts) => Kind::StepFinished(proto::StepFinished {
+            events: facts.iter().map(event::of_fact).collect(),
+        }),
+        RunPartKind::ToolReturned(result) => Kind::ToolReturned(event::tool_returned(result)),
+        RunPartKind::KeptAlive => Kind::KeptAlive(proto::KeptAlive {}),
+        RunPartKind::RunEnded(end) => Kind::RunEnded(end_to_proto(end)),
+    };
+    proto::Part {
+        number: part.number,
+        kind: Some(kind),
+    }
+}
+
+/// A part as the domain keeps it.
+///
+/// # Errors
+/// The first field that breaks a rule, by its path in the part.
+pub fn part_from_proto(part: proto::Part) -> Result<RunPart, Violation> {
+    let kind = part.kind.ok_or_else(|| missing("kind"))?;
+    if part.number == 0 {
+        return Err(missing("number"));
+    }
+    Ok(RunPart {
+        number: part.number,
+        kind: kind_from_proto(kind)?,
+    })
+}
+
+fn kind_from_proto(kind: proto::part::Kind) -> Result<RunPartKind, Violation> {
+    use proto::part::Kind;
+    Ok(match kind {
+        Kind::TextDelta(text) => RunPartKind::TextDelta(delta(text, "text_delta")?),
+        Kind::ThinkingDelta(text) => RunPartKind::ThinkingDelta(delta(text, "thinking_delta")?),
+        Kind::RefusalDelta(text) => RunPartKind::RefusalDelta(delta(text, "refusal_delta")?),
+        Kind::CallBegan(call) => RunPartKind::CallBegan {
+            index: call.index,
+            call_id: CallId::parse(call.call_id)
+                .map_err(|violation| violation.within("call_began.call_id"))?,
+            tool_name: ToolName::parse(call.tool_name)
+                .map_err(|violation| violation.within("call_began.tool_name"))?,
+        },
+        Kind::CallInput(input) => RunPartKind::CallInput {
+            index: input.index,
+            fragment: delta(input.fragment, "call_input.fragment")?,
+        },
+        Kind::StepFinished(step) => RunPartKind::StepFinished(
+            step_facts(step).map_err(|violation| violation.within("step_finished"))?,
+        ),
+        Kind::ToolReturned(result) => RunPartKind::ToolReturned(
+            event::tool_returned_from_proto(result)
+                .map_err(|violation| violation.within("tool_returned"))?,
+        ),
+        Kind::KeptAlive(_) => RunPartKind::KeptAlive,
+        Kind::RunEnded(end) => RunPartKind::RunEnded(
+            end_from_proto(end).map_err(|violation| violation.within("run_ended"))?,
+        ),
+    })
+}
+
+/// The facts of a step: its message, then its calls.
+fn step_facts(step: proto::StepFinished) -> Result<Vec<Fact>, Violation> {
+    check_length(step.events.len(), OPEN_CALLS_MAX + 1)
+        .map_err(|violation| violation.within("events"))?;
+    let fact = |(index, given): (usize, event_proto::Event)| {
+        let at = |violation: Violation| violation.at(index).within("events");
+        let fact = event::new_event_from_proto(given).map_err(at)?.fact;
+        if matches!(fact, Fact::MessageAppended(_) | Fact::ToolCalled(_)) {
+            return Ok(fact);
+        }
+        let rule = "is neither a message nor a call: a step comes to nothing else";
+        Err(at(Violation::new(ViolationReason::Malformed, rule)))
+    };
+    step.events.into_iter().enumerate().map(fact).collect()
+}
+
+fn end_to_proto(end: &RunEnd) -> proto::RunEnded {
+    let error = end.error.as_ref();
+    proto::RunEnded {
+        outcome: event::outcome_to_proto(end.outcome).into(),
+        error_type: error
+            .map(|error| error.error_type.as_str().to_owned())
+            .unwrap_or_default(),
+        error_message: error.map(|error| error.message.clone()).unwrap_or_default(),
+    }
+}
+
+fn end_from_proto(end: proto::RunEnded) -> Result<RunEnd, Violation> {
+    let outcome: RunOutcome = event::outcome_from_proto(end.outcome())
+        .map_err(|violation| violation.within("outcome"))?;
+    check_length(end.error_message.len(), RUN_ERROR_BYTES_MAX)
+        .map_err(|violation| violation.within("error_message"))?;
+    let error = match end.error_type.as_str() {
+        "" => None,
+        _ => Some(ErrorOccurred {
+            error_type: Label::parse(end.error_type)
+                .map_err(|violation| violation.within("error_type"))?,
+            message: end.error_message,
+        }),
+    };
+    Ok(RunEnd { outcome, error })
+}
+
+/// Parts of one batch, as callers give them: 1 to [`PARTS_PER_BATCH_MAX`], numbered without gaps, an end only last.
+///
+/// # Errors
+/// The first field that breaks a rule, by its path under `parts`.
+pub fn parts_from_proto(parts: Vec<proto::Part>) -> Result<Vec<RunPart>, Violation> {
+    if parts.is_empty() {
+        return Err(missing("parts"));
+    }
+    check_length(parts.len(), PARTS_PER_BATCH_MAX)
+        .map_err(|violation| violation.within("parts"))?;
+    let mut taken: Vec<RunPart> = Vec::with_capacity(parts.len());
+    for (index, part) in parts.into_iter().enumerate() {
+        let at = |violation: Violation| violation.at(index).within("parts");
+        let part = part_from_proto(part).map_err(at)?;
+        if let Some(before) = taken.last() {
+            check_follows(before, &part).map_err(at)?;
+        }
+        taken.push(part);
+    }
+    Ok(taken)
+}
+
+fn check_follows(before: &RunPart, part: &RunPart) -> Result<(), Violation> {
+    if part.number != before.number.saturating_add(1) {
+        let rule = format!(
+            "is {}, but must be one more than the part before it",
+            part.number
+        );
+        return Err(Violation::new(ViolationReason::OutOfRange, rule).within("number"));
+    }
+    if matches!(before.kind, RunPartKind::RunEnded(_)) {
+        let rule = "follows the end of the run: nothing does";
+        return Err(Violation::new(ViolationReason::Malformed, rule));
+    }
+    Ok(())
+}
+
+/// A batch as its stream keeps it.
+#[must_use]
+pub fn encode_batch(parts: &[RunPart]) -> Bytes {
+    let batch = proto::PartBatch {
+        parts: parts.iter().map(part_to_proto).collect(),
+    };
+    batch.encode_to_vec().into()
+}
+
+/// A batch from what its stream keeps.
+///
+/// # Errors
+/// [`CorruptCommit`]: the caller names stream and sequence, and never skips it.
+pub fn decode_batch(bytes: Bytes) -> Result<Vec<RunPart>, CorruptCommit> {
+    let batch = proto::PartBatch::decode(bytes).map_err(|_| CorruptCommit::Body)?;
+    parts_from_proto(batch.parts).map_err(|violation| CorruptCommit::Field(violation.field))
+}
+
+fn delta(text: String, field: &str) -> Result<String, Violation> {
+    if text.is_empty() {
+        return Err(missing(field));
+    }
+    check_length(text.len(), DELTA_BYTES_MAX).map_err(|violation| violation.within(field))?;
+    Ok(text)
+}
+
+fn missing(field: &str) -> Violation {
+    Violation::new(ViolationReason::Missing, "is required").within(field)
+}
