@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use event_log::RecordConfig;
 use gateway::GatewayConfig;
+use gateway::http::config::RateLimit;
 use projector::ProjectorConfig;
 use read_model::ReadModelConfig;
 use serde::Serialize;
@@ -15,6 +16,12 @@ use crate::servers::Servers;
 
 /// How long one call of the record may take: short, so that tests of its loss are.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// All tests call from one address.
+const EVERY_TEST: RateLimit = RateLimit {
+    per_second: 1_000_000,
+    burst: 1_000_000,
+};
 
 /// A part that a process plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +76,7 @@ impl Settings {
         settings.writer.read_model = read_model.clone();
         settings.projector.read_model = read_model.clone();
         settings.gateway.read_model = read_model;
+        settings.gateway.http.limits.address = EVERY_TEST;
         let mut settings = settings.with_ports_of_its_own();
         settings.gateway.writer_url = format!("http://{}", settings.writer.grpc.addr);
         settings
@@ -81,6 +89,7 @@ impl Settings {
         self.writer.admin_addr = port::free();
         self.projector.admin_addr = port::free();
         self.gateway.grpc.addr = port::free();
+        self.gateway.http.server.addr = port::free();
         self.gateway.admin_addr = port::free();
         self
     }

@@ -1,4 +1,4 @@
-//! What every service shares: configuration, telemetry, health, gRPC serving, shutdown, the clock.
+//! What every service shares: configuration, telemetry, health, gRPC and HTTP serving, shutdown, the clock.
 //!
 //! Knows no event, no message broker and no database. This is how a service runs:
 //!
@@ -43,7 +43,9 @@ pub mod clock;
 pub mod config;
 pub mod grpc;
 pub mod health;
+pub mod http;
 pub mod metrics;
+mod net;
 pub mod serve;
 pub mod shutdown;
 pub mod telemetry;

@@ -9,6 +9,7 @@ use runtime::config::{Bounds, Checks, Validate};
 use runtime::grpc::GrpcConfig;
 use serde::{Deserialize, Serialize};
 
+use crate::http::HttpSection;
 use crate::writer::Writer;
 
 const FENCE_WAIT: Bounds<u64> = Bounds {
@@ -32,6 +33,8 @@ const IDLE_CHECK: Bounds<u64> = Bounds {
 pub struct GatewayConfig {
     /// The gRPC server.
     pub grpc: GrpcConfig,
+    /// The HTTP door.
+    pub http: HttpSection,
     /// Where operators find metrics and readiness.
     pub admin_addr: SocketAddr,
     /// The record, which is there already: a writer makes it.
@@ -53,6 +56,7 @@ impl Default for GatewayConfig {
         let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         Self {
             grpc: GrpcConfig::at(local(7302)),
+            http: HttpSection::default(),
             admin_addr: local(7312),
             record: RecordConfig::default(),
             read_model: ReadModelConfig::default(),
@@ -81,6 +85,7 @@ impl GatewayConfig {
 impl Validate for GatewayConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("grpc", &self.grpc);
+        checks.section("http", &self.http);
         for (key, mistake) in self.record.mistakes() {
             checks.invalid(&format!("record.{key}"), mistake);
         }

@@ -1,6 +1,6 @@
 //! Reads: rows and the un-projected tail, folded into fresh context.
 //!
-//! Data comes from the read model (rows) and from the record (what the rows do not hold yet), and goes to gRPC callers.
+//! Data comes from the read model (rows) and from the record (what the rows do not hold yet), and goes to gRPC and HTTP callers.
 //! The gateway appends nothing. Every read goes one way: [`request`] says who asks for what, [`fresh`] reads the rows and
 //! the record's last commit at the same time, [`tail`] fetches what lies between, and an endpoint of [`rpc`] shapes the
 //! answer.
@@ -11,6 +11,7 @@ pub mod fence;
 pub mod fresh;
 pub mod history;
 pub mod history_rpc;
+pub mod http;
 pub mod metrics;
 pub mod page;
 pub mod page_token;

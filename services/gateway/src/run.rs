@@ -7,13 +7,16 @@ use read_model::{ReadModel, ReadModelError};
 use runtime::admin::{Admin, AdminError};
 use runtime::grpc::{GrpcError, GrpcServer};
 use runtime::health::{Health, Probe};
+use runtime::http::{BoundHttpServer, HttpError, HttpServer};
 use runtime::metrics::MetricsError;
+use runtime::serve::Doors;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
 use wire::proto::history::v1::history_service_server::HistoryServiceServer;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
 use crate::history_rpc::HistoryRpc;
+use crate::http::{HttpState, router};
 use crate::policies::Policies;
 use crate::rpc::ReadRpc;
 use crate::watcher::WatchRules;
@@ -44,6 +47,12 @@ pub enum GatewayError {
     /// The gRPC port cannot be bound.
     #[error(transparent)]
     Grpc(#[from] GrpcError),
+    /// The HTTP port cannot be bound.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The description of the HTTP door cannot be written.
+    #[error("the OpenAPI document cannot be written")]
+    OpenApi(#[source] serde_json::Error),
 }
 
 /// A gateway that serves.
@@ -51,6 +60,8 @@ pub enum GatewayError {
 pub struct Running {
     /// Where it takes calls.
     pub grpc_addr: SocketAddr,
+    /// Where it takes requests.
+    pub http_addr: SocketAddr,
     /// Where it tells operators of itself.
     pub admin_addr: SocketAddr,
 }
@@ -80,6 +91,8 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
             shutdown.token(),
         ),
     });
+    let state = HttpState::new(gateway.clone(), writer.clone(), health.clone(), config.http);
+    let http = bind_http(state).await?;
     let message_bytes_max = config.grpc.message_bytes_max;
     let read = ReadServiceServer::new(ReadRpc::new(gateway.clone()))
         .max_decoding_message_size(message_bytes_max);
@@ -94,11 +107,22 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         .await?;
     let running = Running {
         grpc_addr: server.local_addr(),
+        http_addr: http.local_addr(),
         admin_addr: admin.local_addr(),
     };
-    runtime::serve::spawn("gateway", server, admin, shutdown);
-    tracing::info!(grpc.addr = %running.grpc_addr, admin.addr = %running.admin_addr, "gateway serves");
+    runtime::serve::spawn("gateway", Doors::new(server, http), admin, shutdown);
+    tracing::info!(grpc.addr = %running.grpc_addr, http.addr = %running.http_addr, admin.addr = %running.admin_addr, "gateway serves");
     Ok(running)
+}
+
+async fn bind_http(state: HttpState) -> Result<BoundHttpServer, GatewayError> {
+    let server = HttpServer::new(state.section.server.clone(), state.health.clone());
+    let limits = state.limits.clone();
+    let routes = router::router(state).map_err(GatewayError::OpenApi)?;
+    let door = server
+        .router(routes)
+        .layered(|routes| router::guarded(routes, limits));
+    Ok(door.bind().await?)
 }
 
 fn watch_health(

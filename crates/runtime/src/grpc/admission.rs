@@ -9,8 +9,8 @@ use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
 use super::config::GrpcConfig;
-use super::drain::Drain;
 use super::method::{Kind, Method};
+use crate::net::Drain;
 
 /// `google.rpc.ErrorInfo.domain` of what the server refuses by itself: that of all errors of Hansard's.
 const ERROR_DOMAIN: &str = "hansard";

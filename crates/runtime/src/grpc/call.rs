@@ -17,10 +17,10 @@ use tower::{Layer, Service};
 
 use super::admission::{Admission, Place};
 use super::deadline::Deadline;
-use super::drain::Drain;
 use super::method::{Kind, Methods};
 use super::observe::{Observation, status_of};
 use super::stream::StreamBody;
+use crate::net::Drain;
 
 /// What the calls of one server share.
 #[derive(Debug)]

@@ -7,12 +7,10 @@
 //! streaming call holds one of `streams_max` places until it ends, and has only the deadline
 //! that its caller set.
 
-mod accept;
 mod admission;
 mod call;
 mod config;
 mod deadline;
-mod drain;
 mod health;
 mod method;
 mod observe;
@@ -21,4 +19,6 @@ mod stream;
 
 pub use config::GrpcConfig;
 pub use deadline::Deadline;
-pub use server::{BoundGrpcServer, CUT_GRACE, Drained, GrpcError, GrpcServer};
+pub use server::{BoundGrpcServer, GrpcError, GrpcServer};
+
+pub use crate::net::{CUT_GRACE, Drained};

@@ -18,14 +18,13 @@ use tonic::service::RoutesBuilder;
 use tonic::transport::Server;
 use tower::Service;
 
-use super::accept::connections;
 use super::admission::Admission;
 use super::call::{CallLayer, Rules};
 use super::config::GrpcConfig;
-use super::drain::{CutOnDrop, Drain};
 use super::health;
 use super::method::Methods;
 use crate::health::Health;
+use crate::net::{CUT_GRACE, CutOnDrop, Drain, Drained, connections};
 
 /// The largest header list of a call, in bytes.
 const HEADER_LIST_BYTES_MAX: u32 = 16 * 1024;
@@ -36,9 +35,6 @@ const CONNECTION_WINDOW_BYTES: u32 = 16 * 1024 * 1024;
 
 /// What a caller may send on one stream before it is read, in bytes.
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
-
-/// The longest wait for connections to close once they are cut.
-pub const CUT_GRACE: Duration = Duration::from_secs(1);
 
 const HEALTH_SERVICE: &str = "grpc.health.v1.Health";
 const REFLECTION_SERVICES: [&str; 2] = [
@@ -66,15 +62,6 @@ pub enum GrpcError {
     /// The server ended though nobody asked it to.
     #[error("grpc server stopped serving")]
     Stopped(#[source] Option<tonic::transport::Error>),
-}
-
-/// How a server ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drained {
-    /// Every call in flight was answered.
-    Clean,
-    /// The time was up, and the calls that were left were cut.
-    Cut,
 }
 
 /// A gRPC server in the making: health and reflection, and the services that are added.

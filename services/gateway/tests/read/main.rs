@@ -18,6 +18,7 @@ mod events;
 mod facts;
 mod fence;
 mod freshness;
+mod http;
 mod listing;
 mod outage;
 mod projection;

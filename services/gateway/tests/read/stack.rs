@@ -1,6 +1,7 @@
 //! Servers, a registry and a gateway for tests.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -9,8 +10,10 @@ use domain::{AgentId, Label, TenantId, Timestamp};
 use event_log::registry::{NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
 use gateway::GatewayConfig;
+use gateway::http::HttpSection;
 use read_model::{ReadModel, ReadModelConfig};
 use runtime::grpc::GrpcConfig;
+use runtime::http::HttpConfig;
 use runtime::shutdown::Shutdown;
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
@@ -74,6 +77,10 @@ impl Stack {
         let token = populate(&registry).await;
         let config = GatewayConfig {
             grpc: GrpcConfig::at("127.0.0.1:0".parse().unwrap()),
+            http: HttpSection {
+                server: HttpConfig::default(),
+                ..HttpSection::default()
+            },
             admin_addr: "127.0.0.1:0".parse().unwrap(),
             record: record_config,
             read_model: read_model_config,
@@ -104,6 +111,18 @@ impl Stack {
         change(&mut config);
         let shutdown = Shutdown::new();
         (start(&config, &shutdown, &self.token).await, shutdown)
+    }
+
+    /// The HTTP door of another gateway over the same servers, with changes to its configuration.
+    pub(crate) async fn door_with(
+        &self,
+        change: impl FnOnce(&mut GatewayConfig),
+    ) -> (SocketAddr, Shutdown) {
+        let mut config = self.config.clone();
+        change(&mut config);
+        let shutdown = Shutdown::new();
+        let running = gateway::start(config, &shutdown).await.unwrap();
+        (running.http_addr, shutdown)
     }
 
     /// A token with these scopes, for one tenant or all.

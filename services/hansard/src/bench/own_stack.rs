@@ -27,6 +27,8 @@ use super::role_process::RoleProcess;
 use super::target::{Addresses, Servers};
 use crate::client::Service;
 
+/// The role whose HTTP door needs a port of its own.
+const GATEWAY: &str = "gateway";
 /// The tenant and the agent of the bench.
 const NAME: &str = "bench";
 /// The folder must be open to the user that Postgres runs as.
@@ -74,11 +76,11 @@ impl OwnStack {
             servers: Some(servers.clone()),
         };
         let start =
-            |name, grpc| RoleProcess::start(program.clone(), name, settings(&servers, grpc)?);
+            |name, grpc| RoleProcess::start(program.clone(), name, settings(name, &servers, grpc)?);
         let mut own = Self {
             writer: start("writer", Some(writer))?,
             projector: Arc::new(Mutex::new(start("projector", None)?)),
-            gateway: start("gateway", Some(gateway))?,
+            gateway: start(GATEWAY, Some(gateway))?,
             stack,
             addresses,
             _folder: folder,
@@ -179,7 +181,11 @@ fn free_address() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
-fn settings(servers: &Servers, grpc: Option<SocketAddr>) -> anyhow::Result<Vec<String>> {
+fn settings(
+    role: &str,
+    servers: &Servers,
+    grpc: Option<SocketAddr>,
+) -> anyhow::Result<Vec<String>> {
     let monitor_url = servers.record.monitor_url.clone().unwrap_or_default();
     let mut settings = vec![
         "telemetry.log_filter=error".to_owned(),
@@ -189,5 +195,8 @@ fn settings(servers: &Servers, grpc: Option<SocketAddr>) -> anyhow::Result<Vec<S
         format!("read_model.database_url={}", servers.database_url),
     ];
     settings.extend(grpc.map(|address| format!("grpc.addr={address}")));
+    if role == GATEWAY {
+        settings.push("http.server.addr=127.0.0.1:0".to_owned());
+    }
     Ok(settings)
 }

@@ -38,8 +38,8 @@ pub struct Args {
     /// A Postgres database that is there already.
     #[arg(long, value_name = "URL")]
     pub database_url: Option<String>,
-    /// The writer listens one port above it, the gateway two, metrics from eleven, NATS 20, Postgres 30; free ports
-    /// are taken where these are not free.
+    /// The writer listens one port above it, the gateway two (HTTP: three), metrics from eleven, NATS 20, Postgres 30;
+    /// free ports are taken where these are not free.
     #[arg(long, value_name = "PORT", default_value_t)]
     pub port_base: PortBase,
     /// Go on with a NATS that is seen to lose acknowledged commits when the power fails.

@@ -63,6 +63,7 @@ impl Guide<'_> {
         let Roles {
             writer,
             gateway,
+            gateway_http,
             admin,
             ..
         } = self.roles;
@@ -83,6 +84,7 @@ impl Guide<'_> {
             "\nReady in {:.1} s. Data is in {}.\n\n\
              \x20 writer    http://{writer} (gRPC, reflection on){}\n\
              \x20 gateway   http://{gateway} (gRPC, reflection on){}\n\
+             \x20           http://{gateway_http} (HTTP, described at /openapi.json){}\n\
              \x20 metrics   {metrics}\n\
              \x20 NATS      {}\n\
              \x20 Postgres  {}\n\
@@ -102,6 +104,7 @@ impl Guide<'_> {
             self.data_dir.display(),
             instead_of(self.ports.writer(), *writer),
             instead_of(self.ports.gateway(), *gateway),
+            instead_of(self.ports.gateway_http(), *gateway_http),
             self.stack.nats_url(),
             self.stack.database_url(),
             self.stack.nats_url(),

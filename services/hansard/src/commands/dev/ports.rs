@@ -50,6 +50,12 @@ impl PortBase {
         self.0 + 2
     }
 
+    /// Of the gateway's HTTP door.
+    #[must_use]
+    pub fn gateway_http(self) -> u16 {
+        self.0 + 3
+    }
+
     /// Of the writer's metrics.
     #[must_use]
     pub fn writer_admin(self) -> u16 {

@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use devstack::Stack;
 use event_log::{Record, RecordConfig};
 use gateway::GatewayConfig;
+use gateway::http::HttpSection;
 use projector::ProjectorConfig;
 use read_model::ReadModelConfig;
 use runtime::grpc::GrpcConfig;
+use runtime::http::HttpConfig;
 use runtime::shutdown::Shutdown;
 use writer::WriterConfig;
 
@@ -20,6 +22,7 @@ pub(super) struct Roles {
     pub(super) record: Record,
     pub(super) writer: SocketAddr,
     pub(super) gateway: SocketAddr,
+    pub(super) gateway_http: SocketAddr,
     /// Where each role tells operators of itself.
     pub(super) admin: [(&'static str, SocketAddr); 3],
 }
@@ -62,6 +65,10 @@ pub(super) async fn start(
             addr: local(ports.gateway()),
             ..defaults.grpc
         },
+        http: HttpSection {
+            server: HttpConfig::at(local(ports.gateway_http())),
+            ..defaults.http
+        },
         admin_addr: local(ports.gateway_admin()),
         record: named(&record, "hansard-gateway"),
         read_model,
@@ -73,6 +80,7 @@ pub(super) async fn start(
         record: Record::open(named(&record, "hansard-dev")).await?,
         writer: writer.grpc_addr,
         gateway: gateway.grpc_addr,
+        gateway_http: gateway.http_addr,
         admin: [
             ("writer", writer.admin_addr),
             ("gateway", gateway.admin_addr),

@@ -1,6 +1,7 @@
 //! Connections: accepted within a bound, and closed when the server cuts.
 
 use std::io::{self, IoSlice};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -20,7 +21,7 @@ use super::drain::Drain;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Accepts connections, at most `connections_max` at once; dropping the stream closes the port.
-pub(super) fn connections(
+pub(crate) fn connections(
     listener: TcpListener,
     connections_max: usize,
     drain: Drain,
@@ -59,13 +60,18 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 
 /// A TCP connection that fails once the server cuts.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     _place: OwnedSemaphorePermit,
 }
 
 impl Connection {
+    /// Who is at the other end; `None` once it has left.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        self.stream.peer_addr().ok()
+    }
+
     /// Asked only when the socket has nothing to do, so that busy ones pay nothing for it.
     fn unless_cut<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         self.cut

@@ -7,7 +7,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// How far the end has come; clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Drain {
+pub(crate) struct Drain {
     // Asking a token takes a lock, which every call would share.
     begun: Arc<AtomicBool>,
     begins: CancellationToken,
@@ -16,32 +16,37 @@ pub(super) struct Drain {
 
 impl Drain {
     /// New calls are refused from here on, and idle streams end.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.begun.store(true, Ordering::Release);
         self.begins.cancel();
     }
 
     /// Connections close from here on, whatever runs on them.
-    pub(super) fn cut(&self) {
+    pub(crate) fn cut(&self) {
         self.cuts.cancel();
     }
 
-    pub(super) fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.begun.load(Ordering::Acquire)
     }
 
-    pub(super) fn begins(&self) -> WaitForCancellationFutureOwned {
+    /// Cancelled once the end begins.
+    pub(crate) fn token(&self) -> CancellationToken {
+        self.begins.clone()
+    }
+
+    pub(crate) fn begins(&self) -> WaitForCancellationFutureOwned {
         self.begins.clone().cancelled_owned()
     }
 
-    pub(super) fn cuts(&self) -> WaitForCancellationFutureOwned {
+    pub(crate) fn cuts(&self) -> WaitForCancellationFutureOwned {
         self.cuts.clone().cancelled_owned()
     }
 }
 
 /// Cuts when dropped, so that a server whose future is dropped leaves no connection behind.
 #[derive(Debug)]
-pub(super) struct CutOnDrop(pub(super) Drain);
+pub(crate) struct CutOnDrop(pub(crate) Drain);
 
 impl Drop for CutOnDrop {
     fn drop(&mut self) {

@@ -1,0 +1,151 @@
+//! What a request says, as types: JSON bodies, queries, and the parts of paths. Every refusal is a problem that names the
+//! field.
+
+use axum::extract::path::ErrorKind;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, StatusCode, header};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::mistake;
+use super::problem::{CODE_BODY_TOO_LARGE, HttpProblem};
+
+/// A JSON body; also an answer. Unknown fields are refused where the type refuses them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Json<T>(pub T);
+
+/// The query of the URL.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Query<T>(pub T);
+
+/// The parameters of the path.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Path<T>(pub T);
+
+impl<T, S> FromRequest<S> for Json<T>
+where
+    T: DeserializeOwned,
+    S: Send + Sync,
+{
+    type Rejection = HttpProblem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
+        if !is_json(request.headers()) {
+            let detail = "the body must be JSON: set content-type to application/json";
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Err(HttpProblem::new(status, "CONTENT_TYPE_NOT_JSON", detail));
+        }
+        let body = Bytes::from_request(request, state).await;
+        let body = body.map_err(|refused| unread(refused.status()))?;
+        let mut json = serde_json::Deserializer::from_slice(&body);
+        let value =
+            serde_path_to_error::deserialize(&mut json).map_err(|e| mistake::of_json(&e))?;
+        json.end().map_err(|error| mistake::of_syntax(&error))?;
+        Ok(Self(value))
+    }
+}
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        axum::Json(self.0).into_response()
+    }
+}
+
+impl<T, S> FromRequestParts<S> for Query<T>
+where
+    T: DeserializeOwned,
+    S: Sync,
+{
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        let query = parts.uri.query().unwrap_or_default();
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        let pairs = serde_urlencoded::Deserializer::new(pairs);
+        let value = serde_path_to_error::deserialize(pairs).map_err(|e| mistake::of_query(&e))?;
+        Ok(Self(value))
+    }
+}
+
+impl<T, S> FromRequestParts<S> for Path<T>
+where
+    T: DeserializeOwned + Send,
+    S: Send + Sync,
+{
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let path = axum::extract::Path::from_request_parts(parts, state).await;
+        path.map(|axum::extract::Path(value)| Self(value))
+            .map_err(|refused| of_path(&refused))
+    }
+}
+
+/// `application/json`, or a type whose suffix is `+json`; parameters do not matter.
+fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::CONTENT_TYPE);
+    let Some(value) = value.and_then(|value| value.to_str().ok()) else {
+        return false;
+    };
+    let essence = value.split(';').next().unwrap_or_default();
+    let essence = essence.trim().to_ascii_lowercase();
+    essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+fn unread(status: StatusCode) -> HttpProblem {
+    if status == StatusCode::PAYLOAD_TOO_LARGE {
+        let detail = "the body is larger than the server takes: send less";
+        return HttpProblem::new(status, CODE_BODY_TOO_LARGE, detail);
+    }
+    let detail = "the body ended early or cannot be read: send it again";
+    HttpProblem::new(StatusCode::BAD_REQUEST, "BODY_UNREADABLE", detail)
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the other kinds are mistakes of the route, or name no parameter"
+)]
+fn of_path(refused: &PathRejection) -> HttpProblem {
+    let key = match refused {
+        PathRejection::FailedToDeserializePathParams(failed) => match failed.kind() {
+            ErrorKind::ParseErrorAtKey { key, .. }
+            | ErrorKind::InvalidUtf8InPathParam { key }
+            | ErrorKind::DeserializeError { key, .. } => Some(key.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let detail = "the path has a part that is malformed: check the ids in it";
+    HttpProblem {
+        field: key,
+        ..HttpProblem::new(StatusCode::BAD_REQUEST, "FIELD_MALFORMED", detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_json_is_json() {
+        for (value, expected) in [
+            ("application/json", true),
+            ("Application/JSON; charset=utf-8", true),
+            ("application/merge-patch+json", true),
+            ("text/json", false),
+            ("text/plain", false),
+            ("application/x-ndjson", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, value.parse().unwrap());
+            assert_eq!(is_json(&headers), expected, "{value}");
+        }
+        assert!(!is_json(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,193 @@
+//! Errors as HTTP callers see them: `application/problem+json` with a stable code.
+//!
+//! Source: <https://www.rfc-editor.org/rfc/rfc9457>.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The content type of every error.
+pub const PROBLEM_CONTENT_TYPE: &str = "application/problem+json";
+
+/// The code of a body that is larger than the server takes.
+pub const CODE_BODY_TOO_LARGE: &str = "BODY_TOO_LARGE";
+
+/// An error on its way to a caller. Never holds what a conversation, a token or a key holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpProblem {
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// Why, as callers branch on it: `UPPER_SNAKE`, and never changed.
+    pub code: Cow<'static, str>,
+    /// What is wrong this time, and how to mend it.
+    pub detail: String,
+    /// The path of the field that is wrong, such as `messages[0].content`.
+    pub field: Option<String>,
+    /// When to try again, where that makes sense.
+    pub retry_after: Option<Duration>,
+    /// More facts for programs; keys are `lower_snake_case`.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// A problem as it travels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Problem)]
+pub struct ProblemBody {
+    /// Always `about:blank`: the code says more than a URL would.
+    pub r#type: String,
+    /// The status's own phrase, as its type asks for.
+    pub title: String,
+    /// The status of the answer.
+    pub status: u16,
+    /// Why, as programs branch on it; never changed.
+    pub code: String,
+    /// What is wrong this time, and how to mend it.
+    pub detail: String,
+    /// The path of the field that is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// When to try again, in milliseconds; the header `Retry-After` says it in seconds, rounded up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    /// More facts for programs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// The code of the problem that an answer is: an extension of the response, for logs and traces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProblemCode(pub Cow<'static, str>);
+
+impl HttpProblem {
+    /// A problem with nothing but its status, its code, and what to do about it.
+    #[must_use]
+    pub fn new(
+        status: StatusCode,
+        code: impl Into<Cow<'static, str>>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            status,
+            code: code.into(),
+            detail: detail.into(),
+            field: None,
+            retry_after: None,
+            metadata: BTreeMap::new(),
+        }
+    }
+
+    /// A problem of one field of the request: status 400.
+    #[must_use]
+    pub fn of_field(
+        code: impl Into<Cow<'static, str>>,
+        field: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            field: Some(field.into()),
+            ..Self::new(StatusCode::BAD_REQUEST, code, detail)
+        }
+    }
+
+    /// Says when to try again.
+    #[must_use]
+    pub fn retry_after(mut self, delay: Duration) -> Self {
+        self.retry_after = Some(delay);
+        self
+    }
+
+    /// Adds a fact for programs; the key is `lower_snake_case`.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    fn body(self) -> ProblemBody {
+        ProblemBody {
+            r#type: "about:blank".to_owned(),
+            title: self.status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: self.status.as_u16(),
+            code: self.code.into_owned(),
+            detail: self.detail,
+            field: self.field,
+            retry_after_ms: self
+                .retry_after
+                .map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
+            metadata: self.metadata,
+        }
+    }
+}
+
+impl IntoResponse for HttpProblem {
+    fn into_response(self) -> Response {
+        let (status, retry_after) = (self.status, self.retry_after);
+        let code = ProblemCode(self.code.clone());
+        // A struct of texts and numbers can always be written.
+        let body = serde_json::to_vec(&self.body()).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static(PROBLEM_CONTENT_TYPE),
+        );
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(delay) = retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds_up(delay)));
+        }
+        response.extensions_mut().insert(code);
+        response
+    }
+}
+
+/// Whole seconds, rounded up: a caller must never come back too early.
+fn seconds_up(delay: Duration) -> u64 {
+    delay.as_secs() + u64::from(delay.subsec_nanos() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_problem_says_all_it_knows_and_nothing_else() {
+        let bare = HttpProblem::new(StatusCode::NOT_FOUND, "X_NOT_FOUND", "no such x");
+        let full = HttpProblem::of_field("FIELD_MISSING", "a.b", "is missing")
+            .retry_after(Duration::from_millis(1_001))
+            .with("limit", "3");
+        let cases = [
+            (
+                bare,
+                r#"{"type":"about:blank","title":"Not Found","status":404,"code":"X_NOT_FOUND","detail":"no such x"}"#,
+                None,
+            ),
+            (
+                full,
+                r#"{"type":"about:blank","title":"Bad Request","status":400,"code":"FIELD_MISSING","detail":"is missing","field":"a.b","retry_after_ms":1001,"metadata":{"limit":"3"}}"#,
+                Some("2"),
+            ),
+        ];
+        for (problem, body, retry_after) in cases {
+            let code = ProblemCode(problem.code.clone());
+            let response = problem.into_response();
+            assert_eq!(response.headers()["content-type"], PROBLEM_CONTENT_TYPE);
+            let told = response.headers().get("retry-after");
+            assert_eq!(told.map(|value| value.to_str().unwrap()), retry_after);
+            assert_eq!(response.extensions().get(), Some(&code));
+            let read = axum::body::to_bytes(response.into_body(), 1024).await;
+            assert_eq!(read.unwrap(), body.as_bytes());
+        }
+    }
+
+    #[test]
+    fn seconds_are_rounded_up() {
+        for (ms, expected) in [(0, 0), (1, 1), (999, 1), (1_000, 1), (1_001, 2)] {
+            assert_eq!(seconds_up(Duration::from_millis(ms)), expected, "{ms}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Bytes on a socket, where a client would be too well-behaved.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::stack::{DEADLINE, Stack};
+
+/// Sends bytes, and reads until the server closes.
+pub(crate) async fn exchange(stack: &Stack, bytes: &[u8]) -> String {
+    let mut socket = TcpStream::connect(stack.addr).await.unwrap();
+    socket.write_all(bytes).await.unwrap();
+    read_to_end(&mut socket).await
+}
+
+pub(crate) async fn read_to_end(socket: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    let read = timeout(DEADLINE, socket.read_to_end(&mut answer)).await;
+    // A reset is an end too.
+    drop(read.expect("the server closes in time"));
+    String::from_utf8(answer).unwrap()
+}
+
+pub(crate) fn check(answer: &str, status: u16, code: &str) {
+    assert!(
+        answer.starts_with(&format!("HTTP/1.1 {status} ")),
+        "{answer}"
+    );
+    assert!(answer.contains(code), "no {code} in {answer}");
+}

@@ -1,0 +1,127 @@
+//! What is refused, and how it is told.
+
+use serde_json::Value;
+
+use crate::raw::{check, exchange};
+use crate::stack::{Stack, client, h2_client, problem, serve};
+
+async fn check_get(stack: &Stack, path: &str, expected: (u16, &str)) {
+    let told = problem(stack.get(path).await).await;
+    assert_eq!(told, (expected.0, expected.1.to_owned()), "{path}");
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_a_problem_with_a_code() {
+    let stack = serve(|_| {}).await;
+    check_get(&stack, "/nowhere", (404, "ROUTE_NOT_FOUND")).await;
+    check_get(&stack, "/items", (405, "METHOD_NOT_ALLOWED")).await;
+    check_get(&stack, "/items/x", (400, "FIELD_MALFORMED")).await;
+    check_get(&stack, "/items/1?limit=256", (400, "FIELD_MALFORMED")).await;
+    assert_eq!(stack.get("/items").await.headers()["allow"], "POST");
+    assert_eq!(
+        stack.get("/items/1?limit=255").await.text().await.unwrap(),
+        "256"
+    );
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_fit_names_its_field() {
+    let stack = serve(|_| {}).await;
+    let json = Some("application/json");
+    for (content_type, body, status, code, field) in [
+        (None, "{}", 415, "CONTENT_TYPE_NOT_JSON", None),
+        (Some("text/plain"), "{}", 415, "CONTENT_TYPE_NOT_JSON", None),
+        (json, "", 400, "JSON_MALFORMED", None),
+        (json, "{\"name\":\"x\"", 400, "JSON_MALFORMED", None),
+        (json, "{\"name\":\"x\"} {}", 400, "JSON_MALFORMED", None),
+        (json, "{}", 400, "FIELD_MISSING", Some("name")),
+        (json, "{\"name\":1}", 400, "FIELD_MALFORMED", Some("name")),
+        (
+            json,
+            "{\"name\":\"\",\"x\":1}",
+            400,
+            "FIELD_UNKNOWN",
+            Some("x"),
+        ),
+    ] {
+        let mut request = client().post(stack.url("/items")).body(body);
+        if let Some(content_type) = content_type {
+            request = request.header("content-type", content_type);
+        }
+        let answer = stack.send(request).await;
+        assert_eq!(answer.status(), status, "{body}");
+        let told: Value = answer.json().await.unwrap();
+        assert_eq!(told["code"], code, "{body}");
+        assert_eq!(told["field"].as_str(), field, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_an_answer_and_the_connection_lives_on() {
+    let stack = serve(|_| {}).await;
+    for client in [client(), h2_client()] {
+        for _ in 0..3 {
+            let answer = stack.send(client.get(stack.url("/panic"))).await;
+            let id = answer.headers()["x-request-id"].clone();
+            assert!(!id.is_empty());
+            let text = answer.text().await.unwrap();
+            assert!(
+                text.contains("\"INTERNAL\"") && !text.contains("secret"),
+                "{text}"
+            );
+        }
+    }
+    // Two requests on one connection.
+    let both = "GET /panic HTTP/1.1\r\n\r\nGET /hello HTTP/1.1\r\nconnection: close\r\n\r\n";
+    check(
+        &exchange(&stack, both.as_bytes()).await,
+        500,
+        "\r\n\r\nhello",
+    );
+}
+
+#[tokio::test]
+async fn a_panic_in_a_body_ends_its_answer_alone() {
+    let stack = serve(|_| {}).await;
+    let client = h2_client();
+    let held = tokio::spawn(client.get(stack.url("/hold")).send());
+    stack.held(1).await;
+    // Its headers may have left before it, or not.
+    let broken = client.get(stack.url("/panic-body")).send().await;
+    if let Ok(broken) = broken {
+        assert!(broken.text().await.is_err());
+    }
+    stack.gate.add_permits(1);
+    let answer = held.await.unwrap().unwrap();
+    assert_eq!(answer.text().await.unwrap(), "held");
+}
+
+#[tokio::test]
+async fn head_and_options_are_answered_without_a_body() {
+    let stack = serve(|_| {}).await;
+    let head = "HEAD /hello HTTP/1.1\r\nconnection: close\r\n\r\n";
+    let answer = exchange(&stack, head.as_bytes()).await;
+    check(&answer, 200, "content-length: 5");
+    assert!(answer.ends_with("\r\n\r\n"), "{answer}");
+    let options = "OPTIONS /hello HTTP/1.1\r\nconnection: close\r\n\r\n";
+    check(
+        &exchange(&stack, options.as_bytes()).await,
+        405,
+        "allow: GET,HEAD",
+    );
+}
+
+#[tokio::test]
+async fn every_answer_names_its_request() {
+    let stack = serve(|_| {}).await;
+    for (given, kept) in [("mine-1", true), ("no id", false)] {
+        let request = client().get(stack.url("/id")).header("x-request-id", given);
+        let answer = stack.send(request).await;
+        let told = answer.headers()["x-request-id"]
+            .to_str()
+            .unwrap()
+            .to_owned();
+        assert_eq!(told == given, kept, "{given} gave {told}");
+        assert_eq!(answer.text().await.unwrap(), told);
+    }
+}

@@ -1,0 +1,44 @@
+//! A trace through an HTTP request; in a process of its own, since what is traced is remembered per process.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::get;
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use runtime::health::Health;
+use runtime::http::{HttpConfig, HttpServer};
+use runtime::telemetry::traceparent;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::layer::SubscriberExt;
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const CALLER_SPAN: &str = "b7ad6b7169203331";
+
+#[tokio::test]
+async fn a_trace_goes_through_a_request() {
+    let tracer = SdkTracerProvider::builder().build().tracer("test");
+    let layer = tracing_opentelemetry::layer().with_tracer(tracer);
+    // The runtime of this test has no other thread.
+    let _traced = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
+    let routes = Router::new().route("/trace", get(async || traceparent().unwrap_or_default()));
+    let server = HttpServer::new(HttpConfig::default(), Health::new(&[]))
+        .router(routes)
+        .bind()
+        .await
+        .unwrap();
+    let url = format!("http://{}/trace", server.local_addr());
+    let end = CancellationToken::new();
+    let serving = tokio::spawn(server.serve(end.clone()));
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let request = client
+        .get(url)
+        .header("traceparent", format!("00-{TRACE}-{CALLER_SPAN}-01"));
+    let answer = timeout(Duration::from_secs(10), request.send()).await;
+    let inside = answer.unwrap().unwrap().text().await.unwrap();
+    assert!(inside.starts_with(&format!("00-{TRACE}-")), "{inside}");
+    assert!(!inside.contains(CALLER_SPAN), "{inside}");
+    end.cancel();
+    serving.await.unwrap();
+}

@@ -1,0 +1,143 @@
+//! The HTTP door's settings, and their bounds.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use ipnet::IpNet;
+use runtime::config::{Bounds, Checks, Validate};
+use runtime::http::HttpConfig;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The door's port, unless asked otherwise.
+const PORT: u16 = 7303;
+
+const PER_SECOND: Bounds<u32> = Bounds {
+    min: 1,
+    max: 1_000_000,
+    unit: "requests",
+};
+const BURST: Bounds<u32> = Bounds {
+    min: 1,
+    max: 1_000_000,
+    unit: "requests",
+};
+
+/// The most networks of trusted proxies.
+const TRUSTED_PROXIES_MAX: usize = 64;
+
+/// The HTTP door's settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HttpSection {
+    /// The server.
+    pub server: HttpConfig,
+    /// How often who may ask.
+    pub limits: LimitsSection,
+    /// The networks of the proxies before the gateway, as CIDR (`10.0.0.0/8`): from them alone `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+/// How often who may ask; every request counts towards all that apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LimitsSection {
+    /// All callers with one API key together.
+    pub key: RateLimit,
+    /// All requests of one session of one API key.
+    pub session: RateLimit,
+    /// All requests of one client address; of IPv6, of one /64 network.
+    pub address: RateLimit,
+}
+
+/// How often something may be asked: a bucket of `burst` requests, refilled at `per_second`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RateLimit {
+    /// Requests per second in the long run.
+    pub per_second: u32,
+    /// Requests at once after a pause.
+    pub burst: u32,
+}
+
+impl Default for HttpSection {
+    fn default() -> Self {
+        Self {
+            server: HttpConfig::at(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))),
+            limits: LimitsSection::default(),
+            trusted_proxies: Vec::new(),
+        }
+    }
+}
+
+impl Default for LimitsSection {
+    fn default() -> Self {
+        let limit = |per_second, burst| RateLimit { per_second, burst };
+        Self {
+            key: limit(500, 1_000),
+            session: limit(10, 50),
+            address: limit(50, 500),
+        }
+    }
+}
+
+impl Validate for HttpSection {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        checks.section("server", &self.server);
+        checks.section("limits", &self.limits);
+        let given = self.trusted_proxies.len();
+        if given > TRUSTED_PROXIES_MAX {
+            let mistake = format!(
+                "lists {given} networks, at most {TRUSTED_PROXIES_MAX} are taken; join them"
+            );
+            checks.invalid("trusted_proxies", mistake);
+        }
+    }
+}
+
+impl Validate for LimitsSection {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        checks.section("key", &self.key);
+        checks.section("session", &self.session);
+        checks.section("address", &self.address);
+    }
+}
+
+impl Validate for RateLimit {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        checks.bounds("per_second", self.per_second, &PER_SECOND);
+        checks.bounds("burst", self.burst, &BURST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runtime::config::{Sources, load};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn check(settings: &Value, expected: bool) {
+        let taken = load::<HttpSection>(&Sources::new().flags(settings));
+        assert_eq!(taken.is_ok(), expected, "{settings}: {:?}", taken.err());
+    }
+
+    #[test]
+    fn every_setting_is_bounded() {
+        for whose in ["key", "session", "address"] {
+            for number in ["per_second", "burst"] {
+                for (value, expected) in
+                    [(0, false), (1, true), (1_000_000, true), (1_000_001, false)]
+                {
+                    let limits = json!({ whose: { number: value } });
+                    check(&json!({ "limits": limits }), expected);
+                }
+            }
+        }
+        for (count, expected) in [(0, true), (64, true), (65, false)] {
+            check(
+                &json!({ "trusted_proxies": vec!["10.0.0.0/8"; count] }),
+                expected,
+            );
+        }
+        check(&json!({ "trusted_proxies": ["fd00::/8"] }), true);
+        check(&json!({ "trusted_proxies": ["10.0.0.0/33"] }), false);
+        check(&json!({ "trusted_proxies": ["proxy"] }), false);
+    }
+}

@@ -1,0 +1,79 @@
+//! `GET /v1/limits`: the bounds that callers run into.
+
+use axum::extract::State;
+use domain::bounds;
+use runtime::http::Json;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::config::LimitsSection;
+use super::state::HttpState;
+
+/// The bounds that callers run into.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LimitsBody {
+    request: RequestBounds,
+    content: ContentBounds,
+    rates: LimitsSection,
+}
+
+/// What one request may be.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RequestBounds {
+    /// The largest request line and headers together, in bytes.
+    header_bytes_max: usize,
+    /// The largest body, in bytes.
+    body_bytes_max: usize,
+    /// The longest time for request and answer, in milliseconds; streams excepted.
+    timeout_ms: u64,
+}
+
+/// What a conversation may hold.
+#[derive(Debug, Serialize, ToSchema)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "names of bounds say that they are the most"
+)]
+pub struct ContentBounds {
+    /// The longest title, in bytes.
+    title_bytes_max: usize,
+    /// The largest metadata as JSON, in bytes.
+    metadata_bytes_max: usize,
+    /// The largest event, in bytes.
+    event_bytes_max: usize,
+    /// The most parts of one message.
+    parts_max: usize,
+    /// The most events that are appended at once.
+    events_per_commit_max: usize,
+    /// The most tool calls that wait at once.
+    open_calls_max: usize,
+}
+
+/// The bounds that callers run into.
+///
+/// They are the same for every caller, and change only with a new deployment.
+#[utoipa::path(
+    get,
+    path = "/v1/limits",
+    tag = "service",
+    responses((status = 200, description = "The bounds.", body = LimitsBody))
+)]
+pub(super) async fn get_limits(State(state): State<HttpState>) -> Json<LimitsBody> {
+    let server = &state.section.server;
+    Json(LimitsBody {
+        request: RequestBounds {
+            header_bytes_max: server.header_bytes_max,
+            body_bytes_max: server.body_bytes_max,
+            timeout_ms: server.request_timeout_ms,
+        },
+        content: ContentBounds {
+            title_bytes_max: bounds::TITLE_BYTES_MAX,
+            metadata_bytes_max: bounds::METADATA_BYTES_MAX,
+            event_bytes_max: bounds::EVENT_BYTES_MAX,
+            parts_max: bounds::PARTS_MAX,
+            events_per_commit_max: bounds::EVENTS_PER_COMMIT_MAX,
+            open_calls_max: bounds::OPEN_CALLS_MAX,
+        },
+        rates: state.section.limits,
+    })
+}

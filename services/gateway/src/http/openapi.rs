@@ -1,0 +1,85 @@
+//! The description of the HTTP door, made from its endpoints.
+
+use runtime::http::{PROBLEM_CONTENT_TYPE, ProblemBody};
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr, ResponseBuilder};
+use utoipa::{Modify, OpenApi as _};
+
+/// What is described beside the endpoints.
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "Hansard",
+        description = "The verbatim record of conversations with agents, for frontends. Every error is \
+                       `application/problem+json` with a stable `code`."
+    ),
+    components(schemas(ProblemBody)),
+    modifiers(&Keys),
+    tags((name = "service", description = "What the service says of itself."))
+)]
+struct Described;
+
+/// How callers show who they are.
+struct Keys;
+
+impl Modify for Keys {
+    fn modify(&self, document: &mut OpenApi) {
+        let header = |name: &str, description: &str| {
+            let value = ApiKeyValue::with_description(name, description);
+            SecurityScheme::ApiKey(ApiKey::Header(value))
+        };
+        let bearer = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .bearer_format("JWT")
+            .description(Some("A user's token, or a tenant administrator's."))
+            .build();
+        let components = document.components.get_or_insert_default();
+        for (name, scheme) in [
+            ("api_key", header("x-api-key", "An agent's public API key.")),
+            (
+                "user_token",
+                header("x-user-token", "A user's token, beside the API key."),
+            ),
+            ("bearer", SecurityScheme::Http(bearer)),
+        ] {
+            components.add_security_scheme(name, scheme);
+        }
+    }
+}
+
+/// What the endpoints are added to.
+pub(super) fn described() -> OpenApi {
+    Described::openapi()
+}
+
+/// Adds what every endpoint answers: any of its errors.
+pub(super) fn with_problems(mut document: OpenApi) -> OpenApi {
+    for operation in document.paths.paths.values_mut().flat_map(operations) {
+        let problem = Content::new(Some(Ref::from_schema_name("Problem")));
+        let response = ResponseBuilder::new()
+            .description("What went wrong.")
+            .content(PROBLEM_CONTENT_TYPE, problem)
+            .build();
+        let responses = &mut operation.responses.responses;
+        responses
+            .entry("default".to_owned())
+            .or_insert(RefOr::T(response));
+    }
+    document
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    [
+        &mut item.get,
+        &mut item.put,
+        &mut item.post,
+        &mut item.delete,
+        &mut item.patch,
+        &mut item.head,
+        &mut item.options,
+        &mut item.trace,
+    ]
+    .into_iter()
+    .flatten()
+}

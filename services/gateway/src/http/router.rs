@@ -1,0 +1,50 @@
+//! Every route of the HTTP door. A new endpoint is one line here.
+
+use axum::Router;
+use axum::http::header;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::get;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::limits::RateLimits;
+use super::state::HttpState;
+use super::{cors, get_health, get_limits, limits, openapi};
+
+/// The description of every endpoint, in its own format.
+pub const OPENAPI_PATH: &str = "/openapi.json";
+
+fn endpoints() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::with_openapi(openapi::described())
+        .routes(routes!(get_health::get_health))
+        .routes(routes!(get_limits::get_limits))
+}
+
+/// The description of the door.
+#[must_use]
+pub fn document() -> OpenApi {
+    openapi::with_problems(endpoints().into_openapi())
+}
+
+/// The endpoints and their description; put [`guarded`] around them.
+///
+/// # Errors
+/// The description cannot be written.
+pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
+    let (endpoints, document) = endpoints().split_for_parts();
+    let document = bytes::Bytes::from(openapi::with_problems(document).to_json()?);
+    let serve_document =
+        get(async move || ([(header::CONTENT_TYPE, "application/json")], document));
+    Ok(endpoints
+        .route(OPENAPI_PATH, serve_document)
+        .with_state(state))
+}
+
+/// Routes under rates and origins: each request is counted of its client's address, preflights are answered, and answers
+/// tell what was judged.
+pub fn guarded(routes: Router, limits: RateLimits) -> Router {
+    routes
+        .layer(from_fn_with_state(limits, limits::layer))
+        .layer(from_fn(cors::layer))
+}

@@ -1,0 +1,109 @@
+//! A guarded route on a port of its own, and requests to it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{FromRequestParts, State};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::routing::get;
+use gateway::http::config::RateLimit;
+use gateway::http::limits::RateLimits;
+use gateway::http::{HttpSection, cors, router};
+use reqwest::{Client, Response};
+use runtime::health::Health;
+use runtime::http::{HttpConfig, HttpProblem, HttpServer};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// The origin that every key of this test allows.
+pub(crate) const ORIGIN: &str = "https://example.org";
+
+/// More than any test asks for.
+pub(crate) const PLENTY: RateLimit = RateLimit {
+    per_second: 1_000,
+    burst: 1_000,
+};
+
+/// A caller whose key and session are the headers' own words.
+struct Caller;
+
+impl FromRequestParts<RateLimits> for Caller {
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        limits: &RateLimits,
+    ) -> Result<Self, HttpProblem> {
+        let text = |name: &str| Some(parts.headers.get(name)?.to_str().ok()?.to_owned());
+        let unknown = || HttpProblem::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "no key");
+        let key = text("x-api-key").ok_or_else(unknown)?;
+        cors::admit(parts, &[ORIGIN.to_owned()])?;
+        limits.admit_key(parts, &key)?;
+        if let Some(session) = text("x-session") {
+            limits.admit_session(parts, &key, &session)?;
+        }
+        Ok(Self)
+    }
+}
+
+async fn hello(_caller: Caller, State(_limits): State<RateLimits>) -> &'static str {
+    "hello"
+}
+
+pub(crate) struct Served {
+    addr: SocketAddr,
+    client: Client,
+    _end: tokio_util::sync::DropGuard,
+    _server: JoinHandle<()>,
+}
+
+pub(crate) async fn serve(change: impl FnOnce(&mut HttpSection)) -> Served {
+    let mut section = HttpSection {
+        server: HttpConfig::default(),
+        ..HttpSection::default()
+    };
+    section.limits.key = PLENTY;
+    section.limits.session = PLENTY;
+    section.limits.address = PLENTY;
+    change(&mut section);
+    let limits = RateLimits::new(&section);
+    let routes = Router::new()
+        .route("/hello", get(hello))
+        .with_state(limits.clone());
+    let server = HttpServer::new(section.server, Health::new(&[]))
+        .router(routes)
+        .layered(|routes| router::guarded(routes, limits))
+        .bind()
+        .await
+        .unwrap();
+    let (addr, end) = (server.local_addr(), CancellationToken::new());
+    let serving = server.serve(end.clone());
+    Served {
+        addr,
+        client: Client::builder().no_proxy().build().unwrap(),
+        _end: end.drop_guard(),
+        _server: tokio::spawn(async move {
+            let _ = serving.await;
+        }),
+    }
+}
+
+impl Served {
+    pub(crate) async fn get(&self, headers: &[(&str, &str)]) -> Response {
+        let request = self.client.get(format!("http://{}/hello", self.addr));
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(*name, *value)
+        });
+        timeout(DEADLINE, request.send()).await.unwrap().unwrap()
+    }
+}
+
+/// A header of an answer, where it has one.
+pub(crate) fn header<'a>(answer: &'a Response, name: &str) -> Option<&'a str> {
+    answer.headers().get(name)?.to_str().ok()
+}
