@@ -1,0 +1,289 @@
+//! The bounds of the settings.
+
+use std::ops::RangeInclusive;
+
+use super::{ModelServerConfig, ModelServersConfig, ServerKind};
+use crate::ECHO;
+
+/// Most model servers.
+pub const SERVERS_MAX: usize = 64;
+/// Most characters of a server's name.
+pub const SERVER_NAME_CHARS_MAX: usize = 64;
+/// Most bytes of a base URL.
+pub const BASE_URL_BYTES_MAX: usize = 2_048;
+/// Bounds of the wait for a connection, in ms.
+const CONNECT_TIMEOUT_MS: RangeInclusive<u64> = 1..=60_000;
+/// Bounds of the waits for the first piece, and for a sign of life after it, in ms.
+const PIECE_TIMEOUT_MS: RangeInclusive<u64> = 1..=600_000;
+/// Bounds of the time for a reply, in ms: up to an hour.
+const TOTAL_TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;
+/// Bounds of the retries.
+const RETRIES: RangeInclusive<u64> = 0..=10;
+/// Bounds of the failures that open a breaker.
+const FAILURES: RangeInclusive<u64> = 1..=1_000;
+/// Bounds of the time for which a breaker stays open, in ms.
+const OPEN_MS: RangeInclusive<u64> = 1..=600_000;
+/// Bounds of the requests at once.
+const REQUESTS: RangeInclusive<u64> = 1..=65_536;
+/// Bounds of a context, in tokens.
+const NUM_CTX: RangeInclusive<u64> = 1..=16_777_216;
+/// Bounds of the delay before a word of `echo`, in ms.
+const WORD_DELAY_MS: RangeInclusive<u64> = 0..=60_000;
+
+pub(super) fn mistakes(config: &ModelServersConfig) -> Vec<(String, String)> {
+    let mut mistakes = Vec::new();
+    if config.0.len() > SERVERS_MAX {
+        let given = config.0.len();
+        let rule = format!("has {given} servers, but at most {SERVERS_MAX} are taken");
+        mistakes.push((String::new(), rule));
+    }
+    for (name, server) in &config.0 {
+        if !is_name(name) {
+            let rule =
+                format!("is no name: use 1 to {SERVER_NAME_CHARS_MAX} of A-Z, a-z, 0-9, _ and -");
+            mistakes.push((name.clone(), rule));
+        }
+        if name == ECHO && server.kind != ServerKind::Echo {
+            let rule = "is the built-in model: give another server another name".to_owned();
+            mistakes.push((format!("{name}.kind"), rule));
+        }
+        let found = numbers(server).chain(base_url(server)).chain(key(server));
+        mistakes.extend(found.map(|(field, rule)| (format!("{name}.{field}"), rule)));
+    }
+    mistakes
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=SERVER_NAME_CHARS_MAX).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+fn numbers(server: &ModelServerConfig) -> impl Iterator<Item = (&'static str, String)> + use<> {
+    let breaker = &server.breaker;
+    let requests_max = u64::try_from(server.requests_max).unwrap_or(u64::MAX);
+    let num_ctx = server.num_ctx.map_or(1, u64::from);
+    [
+        (
+            "connect_timeout_ms",
+            server.connect_timeout_ms,
+            CONNECT_TIMEOUT_MS,
+        ),
+        (
+            "first_token_timeout_ms",
+            server.first_token_timeout_ms,
+            PIECE_TIMEOUT_MS,
+        ),
+        ("idle_timeout_ms", server.idle_timeout_ms, PIECE_TIMEOUT_MS),
+        (
+            "total_timeout_ms",
+            server.total_timeout_ms,
+            TOTAL_TIMEOUT_MS,
+        ),
+        ("retries_max", u64::from(server.retries_max), RETRIES),
+        (
+            "breaker.failures_max",
+            u64::from(breaker.failures_max),
+            FAILURES,
+        ),
+        ("breaker.open_ms", breaker.open_ms, OPEN_MS),
+        ("requests_max", requests_max, REQUESTS),
+        ("num_ctx", num_ctx, NUM_CTX),
+        (
+            "echo_word_delay_ms",
+            server.echo_word_delay_ms,
+            WORD_DELAY_MS,
+        ),
+    ]
+    .into_iter()
+    .filter(|(_, value, bounds)| !bounds.contains(value))
+    .map(|(field, value, bounds)| {
+        let rule = format!(
+            "is {value}, but must be {} to {}",
+            bounds.start(),
+            bounds.end()
+        );
+        (field, rule)
+    })
+}
+
+fn base_url(server: &ModelServerConfig) -> Option<(&'static str, String)> {
+    let url = server.base_url.as_deref()?;
+    let rule = if server.kind == ServerKind::Echo {
+        "is of no use to echo: remove it, or choose another kind".to_owned()
+    } else if url.len() > BASE_URL_BYTES_MAX {
+        format!("is longer than {BASE_URL_BYTES_MAX} bytes")
+    } else if is_base_url(url) {
+        return None;
+    } else {
+        "is no http:// or https:// URL without query: give https://host/v1".to_owned()
+    };
+    Some(("base_url", rule))
+}
+
+fn is_base_url(url: &str) -> bool {
+    reqwest::Url::parse(url).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.query().is_none()
+            && url.fragment().is_none()
+    })
+}
+
+fn key(server: &ModelServerConfig) -> Option<(&'static str, String)> {
+    let key = server.api_key.as_ref()?;
+    let fits = key.expose().bytes().all(|b| (0x21..=0x7e).contains(&b));
+    (!fits).then(|| {
+        let rule = "holds what no header can carry: give printable ASCII without spaces".to_owned();
+        ("api_key", rule)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ApiKey;
+
+    fn check(change: impl FnOnce(&mut ModelServerConfig), mistaken: Option<&str>) {
+        let mut server = ModelServerConfig {
+            kind: ServerKind::OpenAiChat,
+            ..ModelServerConfig::default()
+        };
+        change(&mut server);
+        check_named("a", server, mistaken);
+    }
+
+    fn check_named(name: &str, server: ModelServerConfig, mistaken: Option<&str>) {
+        let config = ModelServersConfig([(name.to_owned(), server)].into());
+        let fields: Vec<_> = config.mistakes().into_iter().map(|(key, _)| key).collect();
+        assert_eq!(fields, Vec::from_iter(mistaken.map(str::to_owned)));
+    }
+
+    #[test]
+    fn numbers_are_checked_at_their_edges() {
+        check(|_| (), None);
+        check(|s| s.connect_timeout_ms = 0, Some("a.connect_timeout_ms"));
+        check(|s| s.connect_timeout_ms = 60_000, None);
+        check(
+            |s| s.connect_timeout_ms = 60_001,
+            Some("a.connect_timeout_ms"),
+        );
+        check(
+            |s| s.first_token_timeout_ms = 0,
+            Some("a.first_token_timeout_ms"),
+        );
+        check(|s| s.first_token_timeout_ms = 600_000, None);
+        check(
+            |s| s.first_token_timeout_ms = 600_001,
+            Some("a.first_token_timeout_ms"),
+        );
+        check(|s| s.idle_timeout_ms = 600_001, Some("a.idle_timeout_ms"));
+        check(|s| s.total_timeout_ms = 3_600_000, None);
+        check(
+            |s| s.total_timeout_ms = 3_600_001,
+            Some("a.total_timeout_ms"),
+        );
+        check(|s| s.retries_max = 10, None);
+        check(|s| s.retries_max = 11, Some("a.retries_max"));
+        check(
+            |s| s.breaker.failures_max = 0,
+            Some("a.breaker.failures_max"),
+        );
+        check(|s| s.breaker.failures_max = 1_000, None);
+        check(
+            |s| s.breaker.failures_max = 1_001,
+            Some("a.breaker.failures_max"),
+        );
+        check(|s| s.breaker.open_ms = 0, Some("a.breaker.open_ms"));
+        check(|s| s.breaker.open_ms = 600_001, Some("a.breaker.open_ms"));
+        check(|s| s.requests_max = 0, Some("a.requests_max"));
+        check(|s| s.requests_max = 65_536, None);
+        check(|s| s.requests_max = 65_537, Some("a.requests_max"));
+        check(|s| s.num_ctx = Some(0), Some("a.num_ctx"));
+        check(|s| s.num_ctx = Some(16_777_216), None);
+        check(|s| s.num_ctx = Some(16_777_217), Some("a.num_ctx"));
+        check(
+            |s| s.echo_word_delay_ms = 60_001,
+            Some("a.echo_word_delay_ms"),
+        );
+    }
+
+    #[test]
+    fn urls_and_keys_are_checked() {
+        let url = |url: String| move |s: &mut ModelServerConfig| s.base_url = Some(url);
+        let mistake = Some("a.base_url");
+        check(url("http://127.0.0.1:8080/v1".to_owned()), None);
+        check(url("https://api.example.com/v1/".to_owned()), None);
+        check(url("ftp://a/".to_owned()), mistake);
+        check(url("a:8080".to_owned()), mistake);
+        check(url("https://a/?key=k".to_owned()), mistake);
+        let longest = format!("http://a/{:a<1$}", "", BASE_URL_BYTES_MAX - 9);
+        check(url(longest.clone()), None);
+        check(url(longest + "a"), mistake);
+        let key = |key: &str| Some(ApiKey::new(key));
+        check(|s| s.api_key = key("sk-abc"), None);
+        check(|s| s.api_key = key("a b"), Some("a.api_key"));
+        check(|s| s.api_key = key("ä"), Some("a.api_key"));
+    }
+
+    #[test]
+    fn names_are_checked_and_echo_is_taken() {
+        let any = ModelServerConfig {
+            kind: ServerKind::Ollama,
+            ..ModelServerConfig::default()
+        };
+        let longest = "x".repeat(SERVER_NAME_CHARS_MAX);
+        check_named(&longest, any.clone(), None);
+        check_named(
+            &(longest.clone() + "x"),
+            any.clone(),
+            Some(&(longest + "x")),
+        );
+        check_named("", any.clone(), Some(""));
+        check_named("a.b", any.clone(), Some("a.b"));
+        check_named(ECHO, any.clone(), Some("echo.kind"));
+        check_named(ECHO, ModelServerConfig::default(), None);
+        let with_url = ModelServerConfig {
+            base_url: Some("http://a".to_owned()),
+            ..ModelServerConfig::default()
+        };
+        check_named("e", with_url, Some("e.base_url"));
+    }
+
+    #[test]
+    fn servers_have_a_bound() {
+        let named = |n: usize| {
+            let names = (0..n).map(|n| (format!("s{n}"), ModelServerConfig::default()));
+            ModelServersConfig(names.collect()).mistakes().len()
+        };
+        assert_eq!(named(SERVERS_MAX), 0);
+        assert_eq!(named(SERVERS_MAX + 1), 1);
+    }
+
+    #[test]
+    fn settings_are_read_and_shown_without_secrets() {
+        let read: ModelServersConfig = serde_json::from_str(
+            r#"{"local":{"kind":"openai_chat","base_url":"http://u:p@a/v1","api_key":"sk-secret"}}"#,
+        )
+        .unwrap();
+        let shown = format!("{read:?}");
+        assert!(shown.contains("OpenAiChat"), "{shown}");
+        assert!(
+            !shown.contains("secret") && !shown.contains("u:p"),
+            "{shown}"
+        );
+        assert_eq!(read.0["local"].retries_max, 2);
+        let kinds = [
+            "echo",
+            "openai_chat",
+            "openai_responses",
+            "anthropic",
+            "ollama",
+        ];
+        for kind in kinds {
+            let read: ServerKind = serde_json::from_value(kind.into()).unwrap();
+            assert_eq!(serde_json::to_value(read).unwrap(), kind);
+        }
+        assert!(serde_json::from_str::<ModelServersConfig>(r#"{"a":{"kinds":1}}"#).is_err());
+    }
+}

@@ -1,0 +1,147 @@
+//! How a request is completed for each kind of server: where it goes, what stands beside the context, who vouches for it.
+//!
+//! The rendered context is sent byte for byte; what is added stands before it.
+
+mod anthropic;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use serde::Serialize;
+
+pub use anthropic::OUTPUT_TOKENS_DEFAULT as ANTHROPIC_OUTPUT_TOKENS_DEFAULT;
+
+use crate::config::{ModelServerConfig, OutputLimit, ServerKind};
+use crate::declared::Declared;
+use crate::error::ModelError;
+use crate::framing::Framing;
+use crate::gathering::Gathering;
+use crate::key::ApiKey;
+use crate::request::ModelRequest;
+
+/// A kind of server that is spoken to over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Provider {
+    OpenAiChat,
+    OpenAiResponses,
+    Anthropic,
+    Ollama,
+}
+
+/// What is written into a request.
+#[derive(Debug)]
+pub(crate) struct Outgoing<'a> {
+    pub(crate) request: &'a ModelRequest,
+    pub(crate) tools: Vec<Declared<'a>>,
+    pub(crate) num_ctx: Option<u32>,
+    pub(crate) output_limit: OutputLimit,
+}
+
+impl Provider {
+    /// The provider of this kind; none for the built-in model.
+    pub(crate) fn of(kind: ServerKind) -> Option<Self> {
+        match kind {
+            ServerKind::Echo => None,
+            ServerKind::OpenAiChat => Some(Self::OpenAiChat),
+            ServerKind::OpenAiResponses => Some(Self::OpenAiResponses),
+            ServerKind::Anthropic => Some(Self::Anthropic),
+            ServerKind::Ollama => Some(Self::Ollama),
+        }
+    }
+
+    /// Where a request goes.
+    pub(crate) fn url(self, config: &ModelServerConfig) -> String {
+        let (default, path) = match self {
+            Self::OpenAiChat => ("https://api.openai.com/v1", "/chat/completions"),
+            Self::OpenAiResponses => ("https://api.openai.com/v1", "/responses"),
+            Self::Anthropic => ("https://api.anthropic.com", "/v1/messages"),
+            Self::Ollama => ("http://127.0.0.1:11434", "/api/chat"),
+        };
+        let base = config.base_url.as_deref().unwrap_or(default);
+        format!("{}{path}", base.trim_end_matches('/'))
+    }
+
+    /// What vouches for a request, and which version of the API it is in; none where no header can carry the key.
+    pub(crate) fn headers(self, key: Option<&ApiKey>) -> Option<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        if self == Self::Anthropic {
+            headers.insert(anthropic::VERSION_HEADER, anthropic::VERSION);
+        }
+        let Some(key) = key else {
+            return Some(headers);
+        };
+        let (name, text) = match self {
+            Self::Anthropic => (anthropic::KEY_HEADER, key.expose().to_owned()),
+            Self::OpenAiChat | Self::OpenAiResponses | Self::Ollama => {
+                (AUTHORIZATION, format!("Bearer {}", key.expose()))
+            }
+        };
+        insert_secret(&mut headers, name, &text)?;
+        Some(headers)
+    }
+
+    /// The whole body of a request.
+    pub(crate) fn write(self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, ModelError> {
+        let body = &outgoing.request.body;
+        match self {
+            Self::OpenAiChat => with_head(&openai_chat::head(outgoing), body),
+            Self::OpenAiResponses => with_head(&openai_responses::head(outgoing), body),
+            Self::Anthropic => with_head(&anthropic::head(outgoing), body),
+            Self::Ollama => ollama::write(outgoing),
+        }
+    }
+
+    /// How a reply's stream is cut into texts.
+    pub(crate) fn framing(self) -> Framing {
+        match self {
+            Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic => Framing::events(),
+            Self::Ollama => Framing::lines(),
+        }
+    }
+
+    /// What gathers a reply.
+    pub(crate) fn gathering(self) -> Gathering {
+        match self {
+            Self::OpenAiChat => Gathering::OpenAiChat(formats::openai_chat::ReplyStream::default()),
+            Self::OpenAiResponses => {
+                Gathering::OpenAiResponses(formats::openai_responses::ReplyStream::default())
+            }
+            Self::Anthropic => Gathering::Anthropic(formats::anthropic::ReplyStream::default()),
+            Self::Ollama => Gathering::Ollama(formats::ollama::ReplyStream::default()),
+        }
+    }
+}
+
+fn insert_secret(headers: &mut HeaderMap, name: HeaderName, text: &str) -> Option<()> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    headers.insert(name, value);
+    Some(())
+}
+
+/// The fields of `head`, then those of the body.
+fn with_head(head: &impl Serialize, body: &[u8]) -> Result<Vec<u8>, ModelError> {
+    let mut written = serde_json::to_vec(head).map_err(|_| NOT_WRITTEN)?;
+    let fields = body.trim_ascii().strip_prefix(b"{").ok_or(NO_OBJECT)?;
+    let is_empty = fields.trim_ascii_start() == b"}";
+    if !fields.ends_with(b"}") {
+        return Err(NO_OBJECT);
+    }
+    written.pop();
+    if !is_empty {
+        written.push(b',');
+    }
+    written.extend_from_slice(fields);
+    Ok(written)
+}
+
+const NO_OBJECT: ModelError = ModelError::Unusable {
+    problem: "has a body that is no JSON object of its format",
+};
+const NOT_WRITTEN: ModelError = ModelError::Unusable {
+    problem: "cannot be written as JSON",
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! Ollama: `POST {base}/api/chat`. The rendered body may carry options of its own, so the two are written as one.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::openai_chat::{FunctionTool, function};
+use super::{NO_OBJECT, NOT_WRITTEN, Outgoing};
+use crate::error::ModelError;
+
+#[derive(Debug, Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    /// Never: the server's own truncation is blind to pairs (L5).
+    truncate: bool,
+    options: Options,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<FunctionTool<'a>>,
+    messages: &'a RawValue,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Options {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_ctx: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    num_predict: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+}
+
+/// What is taken of the rendered body.
+#[derive(Debug, Deserialize)]
+struct Rendered<'a> {
+    #[serde(default)]
+    options: Options,
+    #[serde(borrow)]
+    messages: &'a RawValue,
+}
+
+pub(super) fn write(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, ModelError> {
+    let request = outgoing.request;
+    let rendered: Rendered<'_> = serde_json::from_slice(&request.body).map_err(|_| NO_OBJECT)?;
+    let body = Body {
+        model: &request.model,
+        stream: true,
+        truncate: false,
+        options: Options {
+            num_ctx: rendered.options.num_ctx.or(outgoing.num_ctx),
+            num_predict: request.max_output_tokens,
+            temperature: request.temperature,
+        },
+        tools: outgoing.tools.iter().map(function).collect(),
+        messages: rendered.messages,
+    };
+    serde_json::to_vec(&body).map_err(|_| NOT_WRITTEN)
+}

@@ -1,0 +1,48 @@
+//! OpenAI Responses: `POST {base}/responses`.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::Outgoing;
+
+/// What stands beside `instructions` and `input`.
+#[derive(Debug, Serialize)]
+pub(super) struct Head<'a> {
+    model: &'a str,
+    stream: bool,
+    /// Never: the record is ours, and items are sent whole each time (R6).
+    store: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<FunctionTool<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "function")]
+struct FunctionTool<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a RawValue,
+    /// Said, since the provider takes a tool as strict otherwise, and then refuses most schemas.
+    strict: bool,
+}
+
+pub(super) fn head<'a>(outgoing: &'a Outgoing<'_>) -> Head<'a> {
+    let tools = outgoing.tools.iter().map(|tool| FunctionTool {
+        name: &tool.name,
+        description: tool.description,
+        parameters: tool.input_schema,
+        strict: false,
+    });
+    Head {
+        model: &outgoing.request.model,
+        stream: true,
+        store: false,
+        max_output_tokens: outgoing.request.max_output_tokens,
+        temperature: outgoing.request.temperature,
+        tools: tools.collect(),
+    }
+}

@@ -1,0 +1,162 @@
+use domain::{JsonText, ToolName};
+use formats::Names;
+
+use super::*;
+use crate::declared::declare;
+use crate::request::Tool;
+
+fn request(body: &str) -> ModelRequest {
+    ModelRequest {
+        model: "m".to_owned(),
+        body: body.into(),
+        ..ModelRequest::default()
+    }
+}
+
+fn full(body: &str) -> ModelRequest {
+    ModelRequest {
+        tools: vec![Tool {
+            name: ToolName::parse("a.b").unwrap(),
+            description: "d".to_owned(),
+            input_schema: JsonText::parse(r#"{"type": "object","x":1.10}"#).unwrap(),
+        }],
+        max_output_tokens: Some(9),
+        temperature: Some(0.5),
+        ..request(body)
+    }
+}
+
+fn check(provider: Provider, request: &ModelRequest, expected: &str) {
+    let mut names = Names::default();
+    let outgoing = Outgoing {
+        request,
+        tools: declare(&request.tools, &mut names).unwrap(),
+        num_ctx: Some(2_048),
+        output_limit: OutputLimit::default(),
+    };
+    let written = provider.write(&outgoing);
+    let written = written.map(|body| String::from_utf8(body).unwrap());
+    let written = written.unwrap_or_else(|error| error.code().to_owned());
+    assert_eq!(written, expected.replace("NAME", &names_as_written(&names)));
+}
+
+fn names_as_written(names: &Names) -> String {
+    let mut tools = names.tools();
+    tools.next().map_or("", |(written, _)| written).to_owned()
+}
+
+#[test]
+fn chat_completions() {
+    let check = |request: &ModelRequest, expected: &str| {
+        check(Provider::OpenAiChat, request, expected);
+    };
+    check(
+        &request(r#"{"messages":[{"n":1e400}]}"#),
+        r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"n":1e400}]}"#,
+    );
+    check(
+        &full(r#"{"messages":[]}"#),
+        r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_completion_tokens":9,"temperature":0.5,"tools":[{"type":"function","function":{"name":"NAME","description":"d","parameters":{"type": "object","x":1.10}}}],"messages":[]}"#,
+    );
+    check(
+        &request("{ }"),
+        r#"{"model":"m","stream":true,"stream_options":{"include_usage":true} }"#,
+    );
+    for body in ["", "[]", "{", "}", "{]", "null"] {
+        check(&request(body), "model_request_unusable");
+    }
+}
+
+#[test]
+fn older_servers_know_another_limit() {
+    let request = full("{}");
+    let outgoing = Outgoing {
+        request: &request,
+        tools: Vec::new(),
+        num_ctx: None,
+        output_limit: OutputLimit::MaxTokens,
+    };
+    let written = Provider::OpenAiChat.write(&outgoing).unwrap();
+    let written = String::from_utf8(written).unwrap();
+    assert!(written.contains(r#""max_tokens":9"#), "{written}");
+    assert!(!written.contains("max_completion_tokens"), "{written}");
+}
+
+#[test]
+fn responses() {
+    check(
+        Provider::OpenAiResponses,
+        &full(r#"{"instructions":"i","input":[]}"#),
+        r#"{"model":"m","stream":true,"store":false,"max_output_tokens":9,"temperature":0.5,"tools":[{"type":"function","name":"NAME","description":"d","parameters":{"type": "object","x":1.10},"strict":false}],"instructions":"i","input":[]}"#,
+    );
+}
+
+#[test]
+fn anthropic_messages() {
+    let check =
+        |request: &ModelRequest, expected: &str| check(Provider::Anthropic, request, expected);
+    check(
+        &request(r#"{"system":[],"messages":[]}"#),
+        r#"{"model":"m","max_tokens":4096,"stream":true,"system":[],"messages":[]}"#,
+    );
+    check(
+        &full(r#"{"messages":[]}"#),
+        r#"{"model":"m","max_tokens":9,"stream":true,"temperature":0.5,"tools":[{"name":"NAME","description":"d","input_schema":{"type": "object","x":1.10}}],"messages":[]}"#,
+    );
+}
+
+#[test]
+fn ollama_has_one_list_of_options() {
+    let check = |request: &ModelRequest, expected: &str| check(Provider::Ollama, request, expected);
+    check(
+        &request(r#"{"truncate":false,"messages":[{"n":1e400}]}"#),
+        r#"{"model":"m","stream":true,"truncate":false,"options":{"num_ctx":2048},"messages":[{"n":1e400}]}"#,
+    );
+    check(
+        &full(r#"{"truncate":false,"options":{"num_ctx":512},"messages":[]}"#),
+        r#"{"model":"m","stream":true,"truncate":false,"options":{"num_ctx":512,"num_predict":9,"temperature":0.5},"tools":[{"type":"function","function":{"name":"NAME","description":"d","parameters":{"type": "object","x":1.10}}}],"messages":[]}"#,
+    );
+    check(&request("{}"), "model_request_unusable");
+}
+
+#[test]
+fn keys_travel_in_the_header_of_their_provider_and_are_hidden() {
+    let check = |provider: Provider, name: &str, expected: &str| {
+        let key = ApiKey::new("k1");
+        let headers = provider.headers(Some(&key)).unwrap();
+        assert_eq!(headers[name], expected);
+        assert!(headers[name].is_sensitive());
+        assert!(provider.headers(None).unwrap().get(name).is_none());
+        assert!(provider.headers(Some(&ApiKey::new("\n"))).is_none());
+    };
+    check(Provider::OpenAiChat, "authorization", "Bearer k1");
+    check(Provider::OpenAiResponses, "authorization", "Bearer k1");
+    check(Provider::Ollama, "authorization", "Bearer k1");
+    check(Provider::Anthropic, "x-api-key", "k1");
+    let headers = Provider::Anthropic.headers(None).unwrap();
+    assert_eq!(headers["anthropic-version"], "2023-06-01");
+}
+
+#[test]
+fn requests_go_below_the_base() {
+    let check = |provider: Provider, base: Option<&str>, expected: &str| {
+        let config = ModelServerConfig {
+            base_url: base.map(str::to_owned),
+            ..ModelServerConfig::default()
+        };
+        assert_eq!(provider.url(&config), expected);
+    };
+    let local = Some("http://a:1/v1/");
+    check(
+        Provider::OpenAiChat,
+        local,
+        "http://a:1/v1/chat/completions",
+    );
+    check(Provider::OpenAiResponses, local, "http://a:1/v1/responses");
+    check(
+        Provider::Anthropic,
+        None,
+        "https://api.anthropic.com/v1/messages",
+    );
+    check(Provider::Ollama, None, "http://127.0.0.1:11434/api/chat");
+}

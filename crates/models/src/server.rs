@@ -1,0 +1,91 @@
+//! One model server: how many requests it takes at once, and what stands behind its name.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ClientConfig;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tracing::Instrument as _;
+
+use crate::config::{ModelServerConfig, ServerKind};
+use crate::echo::Echo;
+use crate::error::{ModelError, ModelsError};
+use crate::meter::Watch;
+use crate::pieces::{Piece, ReplyPieces, Source};
+use crate::provider::Provider;
+use crate::remote::Remote;
+use crate::request::ModelRequest;
+use crate::retry::RETRY_AFTER_MS_DEFAULT;
+
+/// A model server.
+#[derive(Debug)]
+pub(crate) struct Server {
+    name: String,
+    kind: ServerKind,
+    permits: Arc<Semaphore>,
+    backend: Backend,
+}
+
+#[derive(Debug)]
+enum Backend {
+    Echo { word_delay: Duration },
+    Remote(Remote),
+}
+
+impl Server {
+    pub(crate) fn new(
+        name: &str,
+        config: &ModelServerConfig,
+        tls: &ClientConfig,
+    ) -> Result<Self, ModelsError> {
+        let backend = match Provider::of(config.kind) {
+            None => Backend::Echo {
+                word_delay: Duration::from_millis(config.echo_word_delay_ms),
+            },
+            Some(provider) => Backend::Remote(Remote::new(name, provider, config, tls.clone())?),
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            kind: config.kind,
+            permits: Arc::new(Semaphore::new(config.requests_max)),
+            backend,
+        })
+    }
+
+    pub(crate) fn kind(&self) -> ServerKind {
+        self.kind
+    }
+
+    pub(crate) async fn stream(&self, request: &ModelRequest) -> Result<ReplyPieces, ModelError> {
+        let mut watch = Watch::begin(&self.name, request.body.len());
+        let span = watch.span().clone();
+        match self.begin(request).instrument(span).await {
+            Ok((source, first, permit)) => Ok(ReplyPieces::new(source, first, permit, watch)),
+            Err(error) => {
+                watch.note(&Err(error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    async fn begin(
+        &self,
+        request: &ModelRequest,
+    ) -> Result<(Source, Option<Piece>, OwnedSemaphorePermit), ModelError> {
+        request.check()?;
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let permit = permit.map_err(|_| ModelError::Overloaded {
+            retry_after_ms: RETRY_AFTER_MS_DEFAULT,
+        })?;
+        match &self.backend {
+            Backend::Echo { word_delay } => {
+                let echo = Echo::new(request, *word_delay)?;
+                Ok((Source::Echo(echo), None, permit))
+            }
+            Backend::Remote(remote) => {
+                let (first, reading) = remote.ask(request).await?;
+                Ok((Source::Remote(Box::new(reading)), Some(first), permit))
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What takes too long, and what a caller that leaves takes with it.
+
+use std::time::Duration;
+
+use models::{ModelError, ModelServerConfig, Piece, ServerKind, Step};
+
+use crate::asking::{KINDS, all, ask, servers};
+use crate::fake::{FakeServer, Script};
+use crate::streams;
+
+/// Short enough to wait for, and long enough for a whole exchange on a busy machine where none is waited for.
+const SHORT_MS: u64 = 60;
+
+fn silent(chunks: &[&str]) -> Script {
+    Script::begun(chunks.iter().map(|chunk| chunk.as_bytes())).then_go_silent()
+}
+
+async fn check(
+    kind: ServerKind,
+    script: Script,
+    change: impl FnOnce(&mut ModelServerConfig),
+    expected: (usize, Step),
+) {
+    let server = FakeServer::start([script]).await;
+    let servers = servers(kind, &server, change);
+    let (pieces, error) = match ask(&servers).await {
+        Ok(pieces) => all(pieces).await,
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let (deltas, which) = expected;
+    assert_eq!(error, Some(ModelError::TimedOut { which }), "{kind:?}");
+    assert_eq!((pieces.len(), server.received().len()), (deltas, 1));
+    server.is_left().await;
+}
+
+#[tokio::test]
+async fn the_first_piece_has_its_time() {
+    let soon = |config: &mut ModelServerConfig| config.first_token_timeout_ms = SHORT_MS;
+    let step = (0, Step::FirstPiece);
+    for kind in KINDS {
+        check(kind, Script::nothing(), soon, step).await;
+        check(kind, silent(&[]), soon, step).await;
+        check(kind, silent(&[streams::sign_of_life(kind)]), soon, step).await;
+    }
+}
+
+#[tokio::test]
+async fn silence_has_its_time_after_the_first_piece() {
+    let soon = |config: &mut ModelServerConfig| config.idle_timeout_ms = SHORT_MS;
+    let step = (1, Step::Silence);
+    for kind in KINDS {
+        let (first, sign) = (streams::first(kind), streams::sign_of_life(kind));
+        check(kind, silent(&[first]), soon, step).await;
+        check(kind, silent(&[first, sign]), soon, step).await;
+    }
+}
+
+#[tokio::test]
+async fn a_reply_has_its_time_as_a_whole() {
+    let soon = |config: &mut ModelServerConfig| config.total_timeout_ms = SHORT_MS;
+    let kind = ServerKind::OpenAiChat;
+    check(kind, Script::nothing(), soon, (0, Step::Total)).await;
+    let begun = |config: &mut ModelServerConfig| config.total_timeout_ms = 20 * SHORT_MS;
+    let first = silent(&[streams::first(kind)]);
+    check(kind, first, begun, (1, Step::Total)).await;
+}
+
+#[tokio::test]
+async fn a_caller_that_looks_away_loses_neither_time_nor_pieces() {
+    let kind = ServerKind::OpenAiChat;
+    let server = FakeServer::start([silent(&[streams::first(kind)])]).await;
+    let servers = servers(kind, &server, |config| config.idle_timeout_ms = SHORT_MS);
+    let mut pieces = ask(&servers).await.unwrap();
+    let mut deltas = 0;
+    let error = loop {
+        let next = tokio::time::timeout(Duration::from_millis(5), pieces.next()).await;
+        match next {
+            Ok(Some(Ok(Piece::Delta(_)))) => deltas += 1,
+            Ok(Some(Err(error))) => break error,
+            Ok(other) => panic!("{other:?}"),
+            Err(_) => {}
+        }
+    };
+    let which = Step::Silence;
+    assert_eq!((deltas, error), (1, ModelError::TimedOut { which }));
+}
+
+#[tokio::test]
+async fn a_dropped_reply_ends_its_request() {
+    for kind in KINDS {
+        let server = FakeServer::start([silent(&[streams::first(kind)])]).await;
+        let servers = servers(kind, &server, |_| ());
+        drop(ask(&servers).await.unwrap());
+        server.is_left().await;
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_question_ends_its_request() {
+    let server = FakeServer::start([Script::nothing()]).await;
+    let servers = servers(ServerKind::Anthropic, &server, |_| ());
+    let asked = tokio::time::timeout(Duration::from_millis(SHORT_MS), ask(&servers)).await;
+    assert!(asked.is_err());
+    server.is_left().await;
+}
