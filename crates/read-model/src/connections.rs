@@ -1,18 +1,32 @@
 //! The connections to Postgres: bounded, and handed out again without a round trip.
 //!
+//! There are two kinds: the owner's, which write, and the readers', each of which sees the rows of one tenant at a time
+//! and remembers which (see [`Lent::see`]). They share the bound.
+//!
 //! Why not `sqlx::Pool`: it asks every connection that comes back for a sign of life, which is a second round trip for
 //! each read. Here a connection that was left in the middle of an answer is closed instead, and one that died while it
 //! was idle shows itself at its next use (see [`Connections::expel`]).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use domain::{TenantAccess, TenantId};
 use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::error::ReadModelError;
+use crate::{reader_role, row_security};
+
+/// Whose rights a connection has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rights {
+    /// The login's, which owns the tables: for the projections.
+    Owner,
+    /// The readers' role's: for everything that is read for a tenant.
+    Reader,
+}
 
 /// A bounded set of connections; clones share it.
 #[derive(Debug, Clone)]
@@ -20,51 +34,77 @@ pub(crate) struct Connections(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    options: PgConnectOptions,
+    owner: PgConnectOptions,
+    reader: PgConnectOptions,
     permits: Arc<Semaphore>,
+    max: usize,
     acquire_timeout: Duration,
-    idle: Mutex<Vec<PgConnection>>,
+    /// The one that came back last is the last.
+    idle: Mutex<Vec<Session>>,
+}
+
+#[derive(Debug)]
+struct Session {
+    connection: PgConnection,
+    rights: Rights,
+    /// The tenant whose rows a reader's connection sees; `None`: nobody's, or not known.
+    tenant: Option<TenantId>,
 }
 
 /// A connection on loan. Dropped, it is closed; [`Lent::give_back`] keeps it for the next.
 #[derive(Debug)]
 pub(crate) struct Lent {
-    pub(crate) connection: PgConnection,
+    session: Session,
     shared: Arc<Shared>,
     permit: OwnedSemaphorePermit,
 }
 
 impl Connections {
-    pub(crate) fn new(options: PgConnectOptions, max: u32, acquire_timeout: Duration) -> Self {
+    pub(crate) fn new(login: PgConnectOptions, max: u32, acquire_timeout: Duration) -> Self {
         let max = usize::try_from(max.max(1)).unwrap_or(1);
         Self(Arc::new(Shared {
-            options,
+            reader: reader_role::options(&login),
+            owner: login,
             permits: Arc::new(Semaphore::new(max)),
+            max,
             acquire_timeout,
             idle: Mutex::new(Vec::with_capacity(max)),
         }))
     }
 
-    /// A connection: the one that came back last, else a new one.
+    /// A connection with these rights; best one that sees the rows of `access` already, else the reader must be told so by
+    /// [`Lent::see`].
     ///
     /// # Errors
-    /// [`ReadModelError::Unavailable`] when none is free, or none can be made, in time.
-    pub(crate) async fn acquire(&self) -> Result<Lent, ReadModelError> {
-        timeout(self.0.acquire_timeout, self.acquire_at_leisure())
-            .await
-            .map_err(|_| ReadModelError::unavailable("no free connection in time"))?
+    /// [`ReadModelError::Unavailable`] when none is free, or none can be made, in time, or the login may not take on the
+    /// readers' role.
+    pub(crate) async fn acquire(
+        &self,
+        rights: Rights,
+        access: Option<&TenantAccess>,
+    ) -> Result<Lent, ReadModelError> {
+        let tenant = access.map(TenantAccess::tenant);
+        timeout(
+            self.0.acquire_timeout,
+            self.acquire_at_leisure(rights, tenant),
+        )
+        .await
+        .map_err(|_| ReadModelError::unavailable("no free connection in time"))?
     }
 
-    async fn acquire_at_leisure(&self) -> Result<Lent, ReadModelError> {
+    async fn acquire_at_leisure(
+        &self,
+        rights: Rights,
+        tenant: Option<&TenantId>,
+    ) -> Result<Lent, ReadModelError> {
         let permit = Arc::clone(&self.0.permits).acquire_owned().await;
         let permit = permit.map_err(|_| ReadModelError::unavailable("closed"))?;
-        let idle = self.0.idle().pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => self.0.options.connect().await?,
+        let session = match self.0.take_idle(rights, tenant) {
+            Some(session) => session,
+            None => self.0.connect(rights).await?,
         };
         Ok(Lent {
-            connection,
+            session,
             shared: Arc::clone(&self.0),
             permit,
         })
@@ -77,20 +117,72 @@ impl Connections {
 }
 
 impl Shared {
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<PgConnection>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The idle connection that serves best: the tenant's own, else the one that was idle longest, whose tenant is the
+    /// least likely to be asked for next. `None`: one must be made, and there is room for it.
+    fn take_idle(&self, rights: Rights, tenant: Option<&TenantId>) -> Option<Session> {
+        let mut idle = self.idle();
+        let own = |session: &Session| session.rights == rights && session.tenant.as_ref() == tenant;
+        let place = idle
+            .iter()
+            .rposition(own)
+            .or_else(|| idle.iter().position(|session| session.rights == rights));
+        if let Some(place) = place {
+            return Some(idle.remove(place));
+        }
+        let lent = self.max - self.permits.available_permits();
+        if idle.len() + lent > self.max {
+            // All that are left have the other rights.
+            idle.remove(0);
+        }
+        None
+    }
+
+    async fn connect(&self, rights: Rights) -> Result<Session, ReadModelError> {
+        let connection = match rights {
+            Rights::Owner => self.owner.connect().await?,
+            Rights::Reader => {
+                let connected = self.reader.connect().await;
+                connected.map_err(|error| reader_role::connect_error(error, &self.owner))?
+            }
+        };
+        Ok(Session {
+            connection,
+            rights,
+            tenant: None,
+        })
     }
 }
 
 impl Lent {
+    pub(crate) fn connection(&mut self) -> &mut PgConnection {
+        &mut self.session.connection
+    }
+
+    /// Lets the connection see the tenant's rows, and no others. A round trip only when it saw another's.
+    pub(crate) async fn see(&mut self, access: &TenantAccess) -> Result<(), sqlx::Error> {
+        let tenant = access.tenant();
+        if self.session.tenant.as_ref() == Some(tenant) {
+            return Ok(());
+        }
+        // Until the answer is there, it is not known whose rows it sees.
+        self.session.tenant = None;
+        row_security::see(&mut self.session.connection, tenant).await?;
+        self.session.tenant = Some(tenant.clone());
+        Ok(())
+    }
+
     /// Keeps the connection for the next. Only for one that has been read to the end of its answer.
     pub(crate) fn give_back(self) {
         let Self {
-            connection,
+            session,
             shared,
             permit,
         } = self;
-        shared.idle().push(connection);
+        shared.idle().push(session);
         drop(permit);
     }
 }

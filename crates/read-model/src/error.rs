@@ -48,6 +48,15 @@ pub enum ReadModelError {
     /// The database's URL cannot be used.
     #[error("the database URL cannot be used: write it like postgres://user@host:5432/database")]
     Misconfigured,
+    /// The login that migrates may not make the role of readers, or not take it on: somebody who may must run the statement
+    /// once.
+    #[error(
+        "this login may not set up the role of readers; an administrator of Postgres must run: {statement}"
+    )]
+    AdministratorNeeded {
+        /// The statement.
+        statement: String,
+    },
     /// Postgres refused a statement for a reason that no retry mends.
     #[error("Postgres refused a statement with SQLSTATE {sqlstate}")]
     Refused {

@@ -1,6 +1,7 @@
 //! The read models: what readers need of the record, as rows of Postgres. The only importer of sqlx.
 //!
-//! - [`queries`] read; each takes the tenant that authentication granted.
+//! - [`queries`] read; each takes the tenant that authentication granted, and runs on a connection that sees no other
+//!   tenant's rows, whatever its statement says.
 //! - [`projections`] write: a batch of commits, in one transaction with its checkpoint.
 //!
 //! Rows come from the record alone and can be rebuilt from it. Nothing of what a row holds reaches a log or an error:
@@ -8,21 +9,27 @@
 
 mod config;
 mod connections;
+mod day;
 mod error;
 mod model;
 mod moment;
 pub mod projections;
 pub mod queries;
+mod reader_role;
 mod row;
+mod row_security;
 mod schema;
 mod status_code;
 
 pub use config::{CONNECTIONS_MAX, ReadModelConfig, TIMEOUT_MS_MAX};
+pub use day::{Day, DayRange, DayRangeError, USAGE_DAYS_MAX};
 pub use error::{RETRY_AFTER_MS, ReadModelError};
 pub use model::{CONVERSATIONS_SCHEMA, ReadModel};
 pub use queries::{
-    CONVERSATIONS_PER_READ_MAX, CommittedRow, Direction, EVENTS_PER_READ_MAX, EventQuery,
-    ListCursor, ListFilter, ListQuery, committed, conversation, events, list_conversations,
-    standing_with_events,
+    CONVERSATIONS_PER_READ_MAX, CommittedRow, Direction, EVENTS_PER_READ_MAX, EventQuery, Expired,
+    ExpiryRule, KEPT_PER_OWNER_MAX, ListCursor, ListFilter, ListQuery, OWNERS_PER_READ_MAX,
+    SURPLUS_PER_OWNER_MAX, USAGE_ROWS_MAX, UsageDay, committed, conversation, events, expired,
+    list_conversations, standing_with_events, usage_by_day,
 };
+pub use reader_role::READER_ROLE;
 pub use row::{EventRow, Standing};

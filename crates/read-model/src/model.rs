@@ -3,12 +3,13 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use domain::TenantAccess;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgRow};
 use sqlx::{ConnectOptions as _, Executor as _};
 use tokio::time::timeout;
 
 use crate::config::ReadModelConfig;
-use crate::connections::{Connections, Lent};
+use crate::connections::{Connections, Lent, Rights};
 use crate::error::{ReadModelError, is_lost};
 use crate::schema;
 
@@ -62,49 +63,77 @@ impl ReadModel {
         })
     }
 
-    /// Brings the schema up to date, one process at a time.
+    /// Brings the schema up to date, one process at a time, and makes the role of its readers.
     ///
     /// # Errors
+    /// [`ReadModelError::AdministratorNeeded`] when the login may not make roles,
     /// [`ReadModelError::SchemaUnknown`] when a later program has been here, [`ReadModelError::SchemaAltered`],
     /// or [`ReadModelError::Unavailable`].
     pub async fn migrate(&self) -> Result<(), ReadModelError> {
         let mut lent = self.lend().await?;
-        schema::migrate(&mut lent.connection).await?;
+        schema::migrate(lent.connection()).await?;
         lent.give_back();
         Ok(())
     }
 
-    /// Whether Postgres answers and its schema is one that this program knows: for health.
+    /// Whether Postgres answers, its schema is one that this program knows, and this login may read: for health.
     ///
     /// # Errors
-    /// [`ReadModelError::Unavailable`], also when the schema is older than this program's, or
-    /// [`ReadModelError::SchemaUnknown`].
+    /// [`ReadModelError::Unavailable`], also when the schema is older than this program's, or the login may not take on the
+    /// readers' role; or [`ReadModelError::SchemaUnknown`].
     pub async fn check(&self) -> Result<(), ReadModelError> {
         let rows = self
             .fetch(schema::LAST_MIGRATION, PgArguments::default)
             .await?;
-        schema::check(&rows)
+        schema::check(&rows)?;
+        self.lend_reader().await?.give_back();
+        Ok(())
     }
 
-    /// Runs one read. A connection that proves dead is replaced once: the server may have been restarted since.
+    /// Runs one read for a tenant: the only way to one. No other tenant's row is seen, whatever the statement says.
+    pub(crate) async fn read(
+        &self,
+        access: &TenantAccess,
+        sql: &'static str,
+        arguments: impl Fn() -> PgArguments,
+    ) -> Result<Vec<PgRow>, ReadModelError> {
+        self.fetch_twice(Some(access), sql, arguments).await
+    }
+
+    /// Runs one statement of the projections'.
     pub(crate) async fn fetch(
         &self,
         sql: &'static str,
         arguments: impl Fn() -> PgArguments,
     ) -> Result<Vec<PgRow>, ReadModelError> {
-        match self.fetch_once(sql, arguments()).await {
+        self.fetch_twice(None, sql, arguments).await
+    }
+
+    /// A connection that proves dead is replaced once: the server may have been restarted since.
+    async fn fetch_twice(
+        &self,
+        access: Option<&TenantAccess>,
+        sql: &'static str,
+        arguments: impl Fn() -> PgArguments,
+    ) -> Result<Vec<PgRow>, ReadModelError> {
+        match self.fetch_once(access, sql, arguments()).await {
             Err(Failure::Lost(_)) => {
                 self.connections.expel();
-                let again = self.fetch_once(sql, arguments()).await;
+                let again = self.fetch_once(access, sql, arguments()).await;
                 again.map_err(Failure::into_error)
             }
             answer => answer.map_err(Failure::into_error),
         }
     }
 
-    /// A connection, for more than one statement.
-    pub(crate) async fn lend(&self) -> Result<Lent, ReadModelError> {
-        self.connections.acquire().await
+    /// An owner's connection, for more than one statement.
+    async fn lend(&self) -> Result<Lent, ReadModelError> {
+        self.connections.acquire(Rights::Owner, None).await
+    }
+
+    /// A reader's connection that was told no tenant.
+    pub(crate) async fn lend_reader(&self) -> Result<Lent, ReadModelError> {
+        self.connections.acquire(Rights::Reader, None).await
     }
 
     /// Runs a transaction: committed when `work` comes out well, else rolled back by the end of its connection.
@@ -114,7 +143,7 @@ impl ReadModel {
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut lent = self.lend().await?;
-        let connection = &mut lent.connection;
+        let connection = lent.connection();
         let whole = async {
             execute(connection, durability.begin()).await?;
             let outcome = work(connection).await?;
@@ -140,11 +169,20 @@ impl ReadModel {
 
     async fn fetch_once(
         &self,
+        access: Option<&TenantAccess>,
         sql: &'static str,
         arguments: PgArguments,
     ) -> Result<Vec<PgRow>, Failure> {
-        let mut lent = self.lend().await.map_err(Failure::Final)?;
-        let answer = sqlx::query_with(sql, arguments).fetch_all(&mut lent.connection);
+        let rights = access.map_or(Rights::Owner, |_| Rights::Reader);
+        let lent = self.connections.acquire(rights, access).await;
+        let mut lent = lent.map_err(Failure::Final)?;
+        let answer = async {
+            if let Some(access) = access {
+                lent.see(access).await?;
+            }
+            let query = sqlx::query_with(sql, arguments);
+            query.fetch_all(lent.connection()).await
+        };
         match timeout(self.answer_timeout, answer).await {
             Ok(Ok(rows)) => {
                 lent.give_back();

@@ -21,6 +21,8 @@ pub(crate) struct Moment(i64);
 impl Moment {
     /// Later than every time: Postgres's `infinity`.
     pub(crate) const INFINITY: Self = Self(i64::MAX);
+    /// Earlier than every time: Postgres's `-infinity`.
+    pub(crate) const NEGATIVE_INFINITY: Self = Self(i64::MIN);
 
     /// The microsecond that a time falls in.
     pub(crate) fn of(time: Timestamp) -> Self {
@@ -89,5 +91,6 @@ mod tests {
         }
         assert_eq!(Moment::of(Timestamp(-1)), Moment::of(Timestamp(-1_000)));
         assert!(Moment::of(Timestamp(i64::MAX)) < Moment::INFINITY);
+        assert!(Moment::of(Timestamp(i64::MIN)) > Moment::NEGATIVE_INFINITY);
     }
 }

@@ -5,21 +5,31 @@ use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{Executor as _, Row as _, SqlSafeStr as _};
 
 use crate::error::ReadModelError;
+use crate::reader_role;
 
 /// Every migration: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 1] = [(
-    1,
-    "conversations",
-    include_str!("../migrations/0001_conversations.sql"),
-)];
+const MIGRATIONS: [(i64, &str, &str); 3] = [
+    (
+        1,
+        "conversations",
+        include_str!("../migrations/0001_conversations.sql"),
+    ),
+    (
+        2,
+        "row level security",
+        include_str!("../migrations/0002_row_level_security.sql"),
+    ),
+    (3, "usage", include_str!("../migrations/0003_usage.sql")),
+];
 
 /// The version of the database's last migration.
 pub(crate) const LAST_MIGRATION: &str = "SELECT coalesce(max(version), 0) FROM hansard.migration";
 
-/// Brings the schema up to date. The advisory lock and the bookkeeping are sqlx's.
+/// Brings the schema, and the role of its readers, up to date. The advisory lock and the bookkeeping are sqlx's.
 pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), ReadModelError> {
     // An index may take longer to build than any read may run.
     connection.execute("SET statement_timeout = 0").await?;
+    reader_role::ensure(connection).await?;
     let migrator = migrator();
     let outcome = migrator.run_direct(None, connection, false).await;
     match outcome {

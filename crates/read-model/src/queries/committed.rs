@@ -40,7 +40,7 @@ pub async fn committed(
         bind(bind(arguments, conversation.as_str()), commit.0)
     };
     let rows = model
-        .fetch(include_str!("committed.sql"), arguments)
+        .read(access, include_str!("committed.sql"), arguments)
         .await?;
     let columns = rows
         .first()

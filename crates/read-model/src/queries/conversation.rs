@@ -22,7 +22,7 @@ pub async fn conversation(
         bind(arguments, id.as_str())
     };
     let rows = model
-        .fetch(include_str!("conversation.sql"), arguments)
+        .read(access, include_str!("conversation.sql"), arguments)
         .await?;
     let columns = rows
         .first()

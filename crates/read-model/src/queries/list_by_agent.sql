@@ -8,6 +8,7 @@ CROSS JOIN LATERAL (
       AND conversation.status = wanted.status
       AND partition > -1
       AND (last_event_at, conversation_id) < ($4, $5)
+      AND last_event_at >= $7
     ORDER BY last_event_at DESC, conversation_id DESC
     LIMIT $6
 ) AS page

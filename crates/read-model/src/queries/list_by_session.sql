@@ -7,6 +7,7 @@ CROSS JOIN LATERAL (
     WHERE tenant_id = $1 AND agent_id = $2 AND session_id = $3
       AND conversation.status = wanted.status
       AND (last_event_at, conversation_id) < ($5, $6)
+      AND last_event_at >= $8
     ORDER BY last_event_at DESC, conversation_id DESC
     LIMIT $7
 ) AS page

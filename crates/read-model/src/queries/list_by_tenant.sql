@@ -8,6 +8,7 @@ CROSS JOIN LATERAL (
       AND conversation.status = wanted.status
       AND partition >= 0
       AND (last_event_at, conversation_id) < ($3, $4)
+      AND last_event_at >= $6
     ORDER BY last_event_at DESC, conversation_id DESC
     LIMIT $5
 ) AS page

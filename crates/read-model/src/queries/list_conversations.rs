@@ -25,6 +25,11 @@ pub struct ListQuery {
     pub filter: ListFilter,
     /// Only those of this status; `None`: active and archived. Erased ones are never listed.
     pub status: Option<Status>,
+    /// Only those whose last event is of this time or later; `None`: of any. Rows keep whole microseconds, so both bounds
+    /// are rounded down to them.
+    pub active_after: Option<Timestamp>,
+    /// Only those whose last event is earlier than this; `None`: as late as any.
+    pub active_before: Option<Timestamp>,
     /// The last conversation of the page before; `None`: the first page.
     pub after: Option<ListCursor>,
     /// Most conversations to read; [`CONVERSATIONS_PER_READ_MAX`] at most, whatever is asked for.
@@ -77,7 +82,7 @@ impl ListCursor {
     }
 }
 
-/// A page of the tenant's conversations, by last event and then by id, both falling.
+/// A page of the tenant's conversations within the bounds of the query, by last event and then by id, both falling.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
@@ -87,7 +92,9 @@ pub async fn list_conversations(
     query: &ListQuery,
 ) -> Result<Vec<Conversation>, ReadModelError> {
     let rows = model
-        .fetch(statement(&query.filter), || arguments(access, query))
+        .read(access, statement(&query.filter), || {
+            arguments(access, query)
+        })
         .await?;
     let columns = rows
         .iter()
@@ -114,23 +121,38 @@ fn arguments(access: &TenantAccess, query: &ListQuery) -> PgArguments {
         ListFilter::Agent(agent) => bind(arguments, agent.as_str()),
         ListFilter::Tenant => arguments,
     };
-    let (moment, conversation) = match &query.after {
-        Some(cursor) => (
-            Moment::of(cursor.last_event_at),
-            cursor.conversation.as_str(),
-        ),
-        None => (Moment::INFINITY, ""),
-    };
+    let (moment, conversation) = key_before(query);
     let arguments = bind(arguments, statuses(query.status));
     let arguments = bind(arguments, moment);
     let arguments = bind(arguments, conversation);
+    let limit = query.limit.min(CONVERSATIONS_PER_READ_MAX);
+    let arguments = bind(arguments, i64::from(limit));
     bind(
         arguments,
-        i64::from(query.limit.min(CONVERSATIONS_PER_READ_MAX)),
+        query
+            .active_after
+            .map_or(Moment::NEGATIVE_INFINITY, Moment::of),
     )
 }
 
-fn statuses(status: Option<Status>) -> Vec<i16> {
+/// The key that the page's rows are before: the cursor's, or that of the time that bounds the list, which no row of that
+/// time is before since no id is empty.
+fn key_before(query: &ListQuery) -> (Moment, &str) {
+    let bound = query.active_before.map_or(Moment::INFINITY, Moment::of);
+    match &query.after {
+        Some(cursor) => {
+            let key = (
+                Moment::of(cursor.last_event_at),
+                cursor.conversation.as_str(),
+            );
+            key.min((bound, ""))
+        }
+        None => (bound, ""),
+    }
+}
+
+/// The codes of the statuses to list.
+pub(super) fn statuses(status: Option<Status>) -> Vec<i16> {
     match status {
         None => vec![status_code(Status::Active), status_code(Status::Archived)],
         Some(Status::Erased) => Vec::new(),

@@ -2,17 +2,23 @@
 
 mod committed;
 mod conversation;
+mod expired;
 mod list_conversations;
 mod standing_with_events;
+mod usage_by_day;
 
 pub use committed::{CommittedRow, committed};
 pub use conversation::conversation;
+pub use expired::{
+    Expired, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX, SURPLUS_PER_OWNER_MAX, expired,
+};
 pub use list_conversations::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
 };
 pub use standing_with_events::{
     Direction, EVENTS_PER_READ_MAX, EventQuery, events, standing_with_events,
 };
+pub use usage_by_day::{USAGE_ROWS_MAX, UsageDay, usage_by_day};
 
 use sqlx::postgres::PgArguments;
 use sqlx::{Arguments as _, Encode, Postgres, Type};

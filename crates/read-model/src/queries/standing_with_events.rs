@@ -74,7 +74,7 @@ pub async fn standing_with_events(
     query: &EventQuery,
 ) -> Result<Option<(Standing, Vec<EventRow>)>, ReadModelError> {
     let rows = model
-        .fetch(statement(query), || arguments(access, id, query))
+        .read(access, statement(query), || arguments(access, id, query))
         .await?;
     let mut standing = None;
     let (mut events, mut bytes) = (Vec::with_capacity(rows.len()), 0);

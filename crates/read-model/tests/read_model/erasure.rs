@@ -101,6 +101,8 @@ async fn check_erased(projection: &Projection, url: &str, author: &Author) {
     let list = ListQuery {
         filter: ListFilter::Tenant,
         status: None,
+        active_after: None,
+        active_before: None,
         after: None,
         limit: 9,
     };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use devstack::test::database;
 use devstack::{PostgresConfig, PostgresServer, quiet};
-use domain::event::{ConversationCreated, MessageAppended, Role};
+use domain::event::{ConversationCreated, MessageAppended, Role, Usage};
 use domain::{
     Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
     EventTokens, Fact, Head, Label, Owner, Part, Partition, Position, RequestDigest, Sequence,
@@ -202,8 +202,12 @@ pub(crate) fn digest(sequence: u64) -> RequestDigest {
 }
 
 pub(crate) fn message(text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended {
-        role: Role::User,
+    Fact::MessageAppended(said(Role::User, text))
+}
+
+fn said(role: Role, text: &str) -> MessageAppended {
+    MessageAppended {
+        role,
         parts: vec![Part::Text(text.to_owned())],
         author: None,
         model: None,
@@ -211,6 +215,15 @@ pub(crate) fn message(text: &str) -> Fact {
         provider_response_id: None,
         finish_reason: None,
         usage: None,
+    }
+}
+
+/// What a model answered, and what it cost.
+pub(crate) fn reply(model: Option<&str>, usage: Option<Usage>) -> Fact {
+    Fact::MessageAppended(MessageAppended {
+        model: model.map(|model| Label::parse(model).unwrap()),
+        usage,
+        ..said(Role::Assistant, "answer")
     })
 }
 

@@ -1,8 +1,10 @@
 //! How long the fast path of contexts takes, beside a bare `SELECT` of the same rows, in a short conversation and in a long
-//! one. Run with `cargo test --release -p read-model --test read_model -- --ignored --nocapture latency`.
+//! one; and where two tenants take turns on one connection, which must be told each time whose rows to see. Run with `cargo test --release -p read-model --test read_model -- --ignored --nocapture latency`.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use domain::{TenantAccess, TenantId};
 use read_model::{EventQuery, standing_with_events};
 use sqlx::{Connection as _, Executor as _, PgConnection, Row as _};
 
@@ -22,8 +24,9 @@ async fn latency() {
     let mut connection = PgConnection::connect(&url).await.unwrap();
     let mut sequence = 0;
     let mut authors = Vec::new();
-    for events in [20, 10_000] {
+    for (tenant, events) in [("acme", 20), ("acme", 10_000), ("other", 20)] {
         let mut author = Author::new(&format!("of-{events}"));
+        author.key.tenant = TenantId::parse(tenant).unwrap();
         sequence += 1;
         projection.apply(vec![author.begin(sequence)]).await;
         for _ in 0..=events / EVENTS_PER_COMMIT {
@@ -37,12 +40,22 @@ async fn latency() {
     }
     connection.execute("VACUUM ANALYZE").await.unwrap();
     for _ in 0..ROUNDS {
-        for author in &authors {
-            let bare = bare_select(&mut connection, author).await;
-            let read = read(&projection, author).await;
+        let turns = [
+            &authors[..1],
+            &authors[1..2],
+            &[authors[0].clone(), authors[2].clone()],
+        ];
+        for authors in turns {
+            let bare = bare_select(&mut connection, &authors[0]).await;
+            let read = read(&projection, authors).await;
             println!(
-                "{} events: bare p50 {:?} p99 {:?}, read p50 {:?} p99 {:?}, ratio p50 {:.2}",
-                author.head().version,
+                "{} tenants, {} events: bare p50 {:?} p99 {:?}, read p50 {:?} p99 {:?}, ratio p50 {:.2}",
+                authors
+                    .iter()
+                    .map(|author| &author.key.tenant)
+                    .collect::<HashSet<_>>()
+                    .len(),
+                authors[0].head().version,
                 bare.0,
                 bare.1,
                 read.0,
@@ -76,13 +89,21 @@ async fn bare_select(connection: &mut PgConnection, author: &Author) -> (Duratio
     percentiles(times)
 }
 
-async fn read(projection: &Projection, author: &Author) -> (Duration, Duration) {
-    let (access, query) = (access("acme"), EventQuery::latest(EVENTS, u64::MAX));
-    let id = &author.key.conversation;
+/// The conversations take turns.
+async fn read(projection: &Projection, authors: &[Author]) -> (Duration, Duration) {
+    let query = EventQuery::latest(EVENTS, u64::MAX);
+    let accesses = authors
+        .iter()
+        .map(|author| access(author.key.tenant.as_str()));
+    let accesses: Vec<TenantAccess> = accesses.collect();
     let mut times = Vec::with_capacity(READS);
-    for _ in 0..READS {
+    for turn in 0..READS {
+        let (access, id) = (
+            &accesses[turn % authors.len()],
+            &authors[turn % authors.len()].key.conversation,
+        );
         let begun = Instant::now();
-        let found = standing_with_events(&projection.model, &access, id, &query).await;
+        let found = standing_with_events(&projection.model, access, id, &query).await;
         times.push(begun.elapsed());
         assert_eq!(
             found.unwrap().unwrap().1.len(),

@@ -36,6 +36,8 @@ fn query(filter: ListFilter) -> ListQuery {
     ListQuery {
         filter,
         status: None,
+        active_after: None,
+        active_before: None,
         after: None,
         limit: 100,
     }
@@ -158,6 +160,58 @@ async fn an_event_moves_its_conversation_to_the_front() {
         listed(&projection, "acme", &query(ListFilter::Tenant)).await,
         ["a", "b"]
     );
+}
+
+#[tokio::test]
+async fn a_list_is_bounded_by_times() {
+    let projection = six().await;
+    // `e` and `f` moved when they were archived and erased, seconds later.
+    let at = |micros: i64| Some(Timestamp(START.0 + micros * MICRO));
+    let check = async |active_after, active_before, expected: &[&str]| {
+        for filter in [
+            ListFilter::Tenant,
+            ListFilter::Agent(agent("support")),
+            ListFilter::Session {
+                agent: agent("support"),
+                session: session("s1"),
+            },
+            ListFilter::User {
+                agent: agent("support"),
+                user: user("s1"),
+            },
+        ] {
+            let query = ListQuery {
+                limit: 1,
+                ..query(filter)
+            };
+            let all = paged(&projection, query.clone()).await;
+            let query = ListQuery {
+                active_after,
+                active_before,
+                ..query
+            };
+            let wanted = |id: &String| expected.contains(&id.as_str());
+            let expected: Vec<String> = all.into_iter().filter(wanted).collect();
+            assert_eq!(
+                paged(&projection, query.clone()).await,
+                expected,
+                "{query:?}"
+            );
+        }
+    };
+    check(None, None, &["a", "b", "c", "d", "e"]).await;
+    check(at(2), None, &["b", "c", "d", "e"]).await;
+    check(at(2), at(4), &["b", "c"]).await;
+    check(None, at(4), &["a", "b", "c"]).await;
+    check(at(5), None, &["e"]).await;
+    check(at(5), at(1_000), &[]).await;
+    check(at(4), at(2), &[]).await;
+    check(
+        Some(Timestamp(i64::MIN)),
+        Some(Timestamp(i64::MAX)),
+        &["a", "b", "c", "d", "e"],
+    )
+    .await;
 }
 
 #[tokio::test]

@@ -1,16 +1,18 @@
 //! However commits are cut into batches, and wherever a projector dies, the rows are the same.
 
-use domain::event::ConversationUpdated;
+use domain::event::{ConversationUpdated, Usage};
 use domain::{Conversation, Fact, FieldChange};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use read_model::projections::conversations::lease;
 use read_model::projections::conversations::{Batch, Item, apply};
-use read_model::{Direction, EventRow, conversation, events};
+use read_model::{
+    Day, DayRange, Direction, EventRow, UsageDay, conversation, events, usage_by_day,
+};
 use tokio::runtime::Runtime;
 
-use crate::fixture::{Author, Projection, access, message, take};
+use crate::fixture::{Author, Projection, START, access, message, reply, take};
 use crate::rows::all;
 
 const CASES: u32 = 24;
@@ -40,7 +42,14 @@ fn items(steps: &[Step]) -> (Vec<Author>, Vec<Item>) {
                 Fact::ConversationCreated(authors[*whose].created.clone()),
                 message("hi"),
             ],
-            0..6 => vec![message("x"); usize::from(*what) + 1],
+            0..4 => vec![message("x"); usize::from(*what) + 1],
+            4..6 => vec![reply(
+                Some("m"),
+                Some(Usage {
+                    input_tokens: sequence,
+                    ..Usage::default()
+                }),
+            )],
             6..9 => vec![Fact::ConversationUpdated(ConversationUpdated {
                 title: Some(if *what == 6 {
                     FieldChange::Clear
@@ -60,7 +69,7 @@ fn items(steps: &[Step]) -> (Vec<Author>, Vec<Item>) {
     (authors, items)
 }
 
-type Rows = Vec<(Option<Conversation>, Vec<EventRow>)>;
+type Rows = (Vec<(Option<Conversation>, Vec<EventRow>)>, Vec<UsageDay>);
 
 async fn rows(projection: &Projection, authors: &[Author]) -> Rows {
     let mut rows = Vec::new();
@@ -71,7 +80,9 @@ async fn rows(projection: &Projection, authors: &[Author]) -> Rows {
         let events = events(model, &access, id, &query).await.unwrap();
         rows.push((conversation(model, &access, id).await.unwrap(), events));
     }
-    rows
+    let days = DayRange::new(Day::of(START), Day::of(START)).unwrap();
+    let usage = usage_by_day(&projection.model, &access("acme"), None, days).await;
+    (rows, usage.unwrap())
 }
 
 async fn at_once(steps: &[Step]) -> Rows {

@@ -41,6 +41,8 @@ pub(super) async fn handle(
     let query = ListQuery {
         filter,
         status,
+        active_after: None,
+        active_before: None,
         after: cursor(&request.page_token, hash)?,
         limit: page_size + 1,
     };

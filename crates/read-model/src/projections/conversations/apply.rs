@@ -13,6 +13,7 @@ use super::group::{Group, group};
 use super::isolate::write_isolated;
 use super::lease::{Checkpoint, checkpoint_of};
 use super::parking;
+use super::usage::count_usage;
 use super::write::{WriteFailure, write};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
@@ -75,6 +76,7 @@ async fn attempt(model: &ReadModel, batches: &[Batch], effort: Effort) -> Result
                     }
                 }
                 parking::park(connection, &groups).await?;
+                count_usage(connection, &groups).await?;
                 Ok(applied(&groups))
             },
         )

@@ -14,6 +14,9 @@ pub(super) struct Group<'b> {
     pub(super) partition: Partition,
     /// The commits to write, in order.
     pub(super) commits: Vec<&'b PlacedCommit>,
+    /// Commits of the batch that a tombstone in it left nothing to write of. What they used is counted all the same, as it
+    /// is when the batch ends before the tombstone.
+    pub(super) superseded: Vec<&'b PlacedCommit>,
     /// The commits that wait behind what cannot be projected, in order; what cannot be is the first, if it is new.
     pub(super) queue: Vec<Sequence>,
     /// Why the conversation is parked from here on; `None` when it is not, or was before.
@@ -28,6 +31,7 @@ impl<'b> Group<'b> {
             conversation,
             partition,
             commits: Vec::new(),
+            superseded: Vec::new(),
             queue: Vec::new(),
             newly_parked: None,
             was_parked: false,
@@ -38,6 +42,7 @@ impl<'b> Group<'b> {
     pub(super) fn only(&self, commit: &'b PlacedCommit) -> Self {
         Self {
             commits: vec![commit],
+            superseded: Vec::new(),
             queue: Vec::new(),
             newly_parked: None,
             ..self.clone()
@@ -86,7 +91,8 @@ impl<'b> Group<'b> {
         match item {
             // An erasure needs nothing of what came before it, so nothing can hold it up.
             Item::Commit(commit) if is_tombstone(commit) => {
-                self.commits = vec![commit];
+                self.superseded.append(&mut self.commits);
+                self.commits.push(commit);
                 self.queue.clear();
                 self.newly_parked = None;
                 self.was_parked = false;

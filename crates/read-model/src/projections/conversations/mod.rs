@@ -2,7 +2,7 @@
 //!
 //! A batch of commits and the checkpoint behind it are written in one transaction ([`apply()`]), under a [`lease`] whose
 //! epoch fences off everybody else. Since commits carry heads, nothing is read first. What cannot be written parks its
-//! conversation ([`parking`]); all others go on.
+//! conversation ([`parking`]); all others go on. What the batch's models were paid for is counted with it.
 
 mod apply;
 mod batch;
@@ -12,6 +12,7 @@ mod group;
 mod isolate;
 pub mod lease;
 pub mod parking;
+mod usage;
 mod write;
 
 pub use apply::{ApplyError, apply};

@@ -8,6 +8,7 @@ use super::super::batch::{Item, ParkReason};
 use super::super::conversation_rows::Gaps;
 use super::super::group::group_of;
 use super::super::isolate::write_isolated;
+use super::super::usage::count_usage;
 use super::list::sequence_of;
 use super::{bind_key, lock_partition};
 use crate::error::ReadModelError;
@@ -60,6 +61,7 @@ async fn write_waiting(
 ) -> Result<Retried, ReadModelError> {
     let mut groups = [group_of(key, items)];
     write_isolated(connection, &mut groups, gaps).await?;
+    count_usage(connection, &groups).await?;
     let [group] = groups;
     let written: Vec<i64> = group
         .commits

@@ -1,0 +1,38 @@
+WITH RECURSIVE owner AS (
+    (
+        SELECT session_id, 1::bigint AS nth
+        FROM conversation
+        WHERE tenant_id = $1 AND agent_id = $2 AND session_id > $4
+        ORDER BY tenant_id, agent_id, session_id
+        LIMIT 1
+    )
+    UNION ALL
+    SELECT next.session_id, owner.nth + 1
+    FROM owner
+    CROSS JOIN LATERAL (
+        SELECT conversation.session_id
+        FROM conversation
+        WHERE tenant_id = $1 AND agent_id = $2 AND conversation.session_id > owner.session_id
+        ORDER BY tenant_id, agent_id, conversation.session_id
+        LIMIT 1
+    ) AS next
+    WHERE owner.nth < $6
+)
+SELECT surplus.conversation_id, owner.session_id
+FROM owner
+LEFT JOIN LATERAL (
+    SELECT kept.conversation_id, kept.last_event_at
+    FROM unnest($3::smallint[]) AS wanted (status)
+    CROSS JOIN LATERAL (
+        SELECT conversation_id, last_event_at
+        FROM conversation
+        WHERE tenant_id = $1 AND agent_id = $2 AND session_id = owner.session_id
+          AND conversation.status = wanted.status
+        ORDER BY last_event_at DESC, conversation_id DESC
+        LIMIT $5::bigint + $7::bigint
+    ) AS kept
+    ORDER BY kept.last_event_at DESC, kept.conversation_id DESC
+    OFFSET $5
+    LIMIT $7
+) AS surplus ON true
+ORDER BY owner.nth, surplus.last_event_at, surplus.conversation_id

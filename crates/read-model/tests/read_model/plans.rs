@@ -1,0 +1,95 @@
+//! Plans: every query of a reader goes by its index, with the planner as Postgres ships it and rows enough to be tempted.
+
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, Row as _};
+
+use crate::fixture::Projection;
+
+/// A query's statement, some arguments of it, and the index that it is made for.
+struct Case {
+    sql: &'static str,
+    arguments: &'static str,
+    index: &'static str,
+}
+
+macro_rules! case {
+    ($file:literal ($arguments:literal) by $index:literal) => {
+        Case {
+            sql: include_str!(concat!("../../src/queries/", $file, ".sql")),
+            arguments: $arguments,
+            index: $index,
+        }
+    };
+}
+
+#[rustfmt::skip]
+const CASES: [Case; 20] = [
+    case!("list_by_session" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
+    case!("list_by_session" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
+    case!("list_by_user" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
+    case!("list_by_agent" ("'t1', 'a1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_agent"),
+    case!("list_by_agent" ("'t1', 'a1', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_agent"),
+    case!("list_by_tenant" ("'t1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_tenant"),
+    case!("list_by_tenant" ("'t1', '{2}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_tenant"),
+    case!("conversation" ("'t1', 'c5'") by "conversation_pkey"),
+    case!("committed" ("'t1', 'c5', '00000000-0000-0000-0000-000000000000'") by "event_by_commit"),
+    case!("few_events_forward" ("'t1', 'c5', 1, 4, 10, NULL") by "event_pkey"),
+    case!("few_events_backward" ("'t1', 'c5', 1, 4, 10, NULL") by "event_pkey"),
+    case!("events_forward" ("'t1', 'c5', 1, 4, 10, NULL, 1000") by "event_pkey"),
+    case!("events_backward" ("'t1', 'c5', 1, 4, 10, NULL, 1000") by "event_pkey"),
+    case!("rare_events_forward" ("'t1', 'c5', 1, 4, 10, '{2}', 1000") by "event_by_kind"),
+    case!("rare_events_backward" ("'t1', 'c5', 1, 4, 10, '{2}', 1000") by "event_by_kind"),
+    case!("usage_by_tenant" ("'t1', current_date - 365, current_date, 10000") by "usage_day_of_tenant"),
+    case!("usage_by_agent" ("'t1', current_date - 365, current_date, 10000, 'a1'") by "usage_day_pkey"),
+    case!("expired_idle" ("'t1', 'a1', '{1,2}', '-infinity', '', 'now', 50") by "conversation_by_agent"),
+    case!("expired_by_session" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_session"),
+    case!("expired_by_user" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_user"),
+];
+
+/// A reader of `t1`, set up as ours are but for what keeps the planner from other ways.
+async fn reader(url: &str) -> PgConnection {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    for statement in [
+        "SET search_path = conversations_v1",
+        "SET plan_cache_mode = force_generic_plan",
+        "SET jit = off",
+        "SET ROLE hansard_reader",
+        "SET hansard.tenant = 't1'",
+    ] {
+        connection.execute(statement).await.unwrap();
+    }
+    connection
+}
+
+/// The plan, and how many rows were met on the way.
+async fn plan(reader: &mut PgConnection, case: &Case) -> String {
+    let prepare = format!("DEALLOCATE ALL; PREPARE query AS {}", case.sql);
+    reader.execute(AssertSqlSafe(prepare)).await.unwrap();
+    let explain = format!(
+        "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({})",
+        case.arguments
+    );
+    let explain = sqlx::raw_sql(AssertSqlSafe(explain));
+    let lines = explain.fetch_all(reader).await.unwrap();
+    let lines: Vec<String> = lines.iter().map(|row| row.get(0)).collect();
+    lines.join("\n")
+}
+
+#[tokio::test]
+async fn every_query_has_its_index() {
+    let url = devstack::test::database().await.url;
+    drop(Projection::at(&url).await);
+    let mut owner = PgConnection::connect(&url).await.unwrap();
+    for statement in [include_str!("plans_rows.sql"), "VACUUM ANALYZE"] {
+        owner.execute(statement).await.unwrap();
+    }
+    let mut reader = reader(&url).await;
+    for case in &CASES {
+        let plan = plan(&mut reader, case).await;
+        println!("{}\n{plan}\n", case.index);
+        assert!(
+            plan.contains(case.index) && !plan.contains("Seq Scan"),
+            "{}\n{plan}",
+            case.sql
+        );
+    }
+}

@@ -1,0 +1,21 @@
+-- 40,000 conversations of four tenants, each of two agents, with hundreds of sessions and users; four events each; and a
+-- year's usage of 300 agents.
+INSERT INTO conversations_v1.conversation (
+    version, sequence, created_at, last_event_at, partition, created_nanos, status,
+    tenant_id, conversation_id, agent_id, user_id, session_id, head
+)
+SELECT 4, n, now(), now() - n * interval '1 minute', 0, 0, 1 + n / 32 % 2, 't' || n % 4, 'c' || n, 'a' || n % 8,
+       CASE WHEN n % 16 < 8 THEN 'u' || n % 800 END, CASE WHEN n % 16 >= 8 THEN 's' || n % 800 END, 'head'
+FROM generate_series(1, 40000) AS n;
+
+INSERT INTO conversations_v1.event (
+    version, recorded_at, commit_id, recorded_nanos, commit_index, kind, tenant_id, conversation_id, body
+)
+SELECT nth, now(), gen_random_uuid(), 0, 0, 1 + nth / 4, tenant_id, conversation_id, 'body'
+FROM conversations_v1.conversation, generate_series(1, 4) AS nth;
+
+INSERT INTO conversations_v1.usage_day (
+    messages, input_tokens, output_tokens, cached_tokens, reasoning_tokens, day, tenant_id, agent_id, model
+)
+SELECT 1, 1, 1, 1, 1, current_date - day, 't' || agent % 4, 'a' || agent, 'm'
+FROM generate_series(1, 300) AS agent, generate_series(1, 365) AS day;

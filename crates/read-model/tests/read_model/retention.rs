@@ -1,0 +1,180 @@
+//! Retention: what a rule finds, page by page.
+
+use std::collections::BTreeSet;
+
+use domain::{AgentId, Fact, Owner, SessionId, Timestamp, UserId};
+use read_model::{
+    CONVERSATIONS_PER_READ_MAX, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,
+    SURPLUS_PER_OWNER_MAX, expired,
+};
+use sqlx::{Connection as _, PgConnection};
+
+use crate::fixture::{Author, Projection, START, access};
+
+const MICRO: i64 = 1_000;
+
+fn agent() -> AgentId {
+    AgentId::parse("support").unwrap()
+}
+
+fn session(n: u32) -> Owner {
+    Owner::Session(SessionId::parse(format!("s{n:04}")).unwrap())
+}
+
+/// Conversations that begin a microsecond after each other, in the order of the owners; the nth is `c<n>`.
+async fn with_owners(owners: impl IntoIterator<Item = Owner>) -> (Projection, Vec<Author>) {
+    let mut projection = Projection::new().await;
+    let (mut items, mut authors) = (Vec::new(), Vec::new());
+    for (n, owner) in (0_u32..).zip(owners) {
+        let mut author = Author::new(&format!("c{n}"));
+        author.created.owner = owner;
+        let created = Fact::ConversationCreated(author.created.clone());
+        let at = Timestamp(START.0 + i64::from(n) * MICRO);
+        items.push(author.commit_at(u64::from(n) + 1_u64, at, vec![created]));
+        authors.push(author);
+    }
+    projection.apply(items).await;
+    (projection, authors)
+}
+
+fn n_th(n: u32) -> Timestamp {
+    Timestamp(START.0 + i64::from(n) * MICRO)
+}
+
+/// All pages' conversations by their numbers, and the size of each page.
+async fn all(projection: &Projection, tenant: &str, rule: ExpiryRule) -> (Vec<u32>, Vec<usize>) {
+    let (mut found, mut pages) = (Vec::new(), Vec::new());
+    let mut next = Some(rule);
+    while let Some(rule) = next {
+        let page = expired(&projection.model, &access(tenant), &agent(), &rule)
+            .await
+            .unwrap();
+        pages.push(page.conversations.len());
+        found.extend(page.conversations.iter().map(|id| {
+            let number = &id.as_str()[1..];
+            number.parse::<u32>().unwrap()
+        }));
+        next = page.next;
+    }
+    (found, pages)
+}
+
+#[tokio::test]
+async fn what_was_idle_is_found_oldest_first() {
+    let (mut projection, mut authors) = with_owners((0..6).map(session)).await;
+    for (place, fact) in [
+        (1, Fact::ConversationArchived),
+        (2, Fact::ConversationErased),
+    ] {
+        let at = Timestamp(START.0 + i64::try_from(place).unwrap() * MICRO);
+        let item = authors[place].commit_at(100 + u64::try_from(place).unwrap(), at, vec![fact]);
+        projection.apply(vec![item]).await;
+    }
+    let check = async |since, expected: &[u32]| {
+        let rule = ExpiryRule::Idle { since, after: None };
+        assert_eq!(all(&projection, "acme", rule.clone()).await.0, expected);
+        assert!(all(&projection, "other", rule).await.0.is_empty());
+    };
+    check(n_th(0), &[]).await;
+    check(n_th(1), &[0]).await;
+    check(n_th(5), &[0, 1, 3, 4]).await;
+    check(Timestamp(i64::MAX), &[0, 1, 3, 4, 5]).await;
+}
+
+#[tokio::test]
+async fn pages_of_the_idle_are_bounded_and_complete() {
+    let most = CONVERSATIONS_PER_READ_MAX;
+    let (projection, _) = with_owners((0..=most).map(session)).await;
+    let rule = ExpiryRule::Idle {
+        since: Timestamp(i64::MAX),
+        after: None,
+    };
+    let (found, pages) = all(&projection, "acme", rule).await;
+    assert_eq!(found, (0..=most).collect::<Vec<_>>());
+    assert_eq!(pages, [usize::try_from(most).unwrap(), 1, 0]);
+}
+
+#[tokio::test]
+async fn each_owner_keeps_the_newest() {
+    let user = |n| Owner::User(UserId::parse(format!("s{n:04}")).unwrap());
+    // Session 0 has 0, 2, 4, 6; session 1 has 1, 3; user 0 has 5, 7.
+    let owners = [0, 1, 0, 1, 0].map(session).into_iter();
+    let owners = owners.chain([user(0), session(0), user(0)]);
+    let (mut projection, mut authors) = with_owners(owners).await;
+    let archived = authors[4].commit_at(100, n_th(4), vec![Fact::ConversationArchived]);
+    projection.apply(vec![archived]).await;
+    let sessions = async |keep, expected: &[u32]| {
+        let rule = ExpiryRule::PerSession { keep, after: None };
+        assert_eq!(
+            all(&projection, "acme", rule.clone()).await.0,
+            expected,
+            "{keep}"
+        );
+        assert!(all(&projection, "other", rule).await.0.is_empty());
+    };
+    sessions(0, &[0, 2, 4, 6, 1, 3]).await;
+    sessions(1, &[0, 2, 4, 1]).await;
+    sessions(2, &[0, 2]).await;
+    sessions(4, &[]).await;
+    sessions(u32::MAX, &[]).await;
+    let rule = ExpiryRule::PerUser {
+        keep: 1,
+        after: None,
+    };
+    assert_eq!(all(&projection, "acme", rule).await.0, [5]);
+}
+
+#[tokio::test]
+async fn a_page_of_owners_is_bounded() {
+    let (owners, surplus) = (OWNERS_PER_READ_MAX + 1, SURPLUS_PER_OWNER_MAX + 1);
+    let each = (0..owners).flat_map(|owner| (0..surplus).map(move |_| session(owner)));
+    let (projection, _) = with_owners(each).await;
+    let rule = |keep| ExpiryRule::PerSession { keep, after: None };
+    let (found, pages) = all(&projection, "acme", rule(0)).await;
+    let most = usize::try_from(SURPLUS_PER_OWNER_MAX).unwrap();
+    assert_eq!(
+        pages,
+        [
+            usize::try_from(OWNERS_PER_READ_MAX).unwrap() * most,
+            most,
+            0
+        ]
+    );
+    assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), found.len());
+    let (found, _) = all(&projection, "acme", rule(1)).await;
+    let newest = |n: &u32| (n + 1).is_multiple_of(surplus);
+    assert_eq!(
+        found,
+        (0..owners * surplus)
+            .filter(|n| !newest(n))
+            .collect::<Vec<_>>()
+    );
+}
+
+#[tokio::test]
+async fn no_more_are_kept_than_can_be_walked() {
+    let url = devstack::test::database().await.url;
+    let projection = Projection::at(&url).await;
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    for (first, last, expected) in [
+        (1, KEPT_PER_OWNER_MAX, 0),
+        (KEPT_PER_OWNER_MAX + 1, KEPT_PER_OWNER_MAX + 1, 1),
+    ] {
+        let insert = "INSERT INTO conversations_v1.conversation (
+                version, sequence, created_at, last_event_at, partition, created_nanos, status,
+                tenant_id, conversation_id, agent_id, session_id, head
+            )
+            SELECT 1, n, now(), now() + n * interval '1 second', 0, 0, 1, 'acme', 'c' || n, 'support', 's', ''
+            FROM generate_series($1::bigint, $2::bigint) AS n";
+        let insert = sqlx::query(insert)
+            .bind(i64::from(first))
+            .bind(i64::from(last));
+        insert.execute(&mut connection).await.unwrap();
+        let rule = ExpiryRule::PerSession {
+            keep: u32::MAX,
+            after: None,
+        };
+        let (found, _) = all(&projection, "acme", rule).await;
+        assert_eq!(found.len(), expected, "{last}");
+    }
+}
