@@ -31,6 +31,8 @@ async fn a_trace_goes_through_a_request() {
     let url = format!("http://{}/trace", server.local_addr());
     let end = CancellationToken::new();
     let serving = tokio::spawn(server.serve(end.clone()));
+    // The process may hold clients over TLS, so that a provider must be chosen; there is one choice.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let request = client
         .get(url)

@@ -195,14 +195,21 @@ impl Stack {
     }
 }
 
+/// How clients are built: this process has other clients over TLS, so that a provider must be chosen.
+pub(crate) fn client_builder() -> reqwest::ClientBuilder {
+    // Whoever is first chooses for all; the choice is the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy()
+}
+
 /// A client with connections of its own.
 pub(crate) fn client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().build().unwrap()
+    client_builder().build().unwrap()
 }
 
 /// A client that speaks HTTP/2 from the first byte.
 pub(crate) fn h2_client() -> reqwest::Client {
-    let builder = reqwest::Client::builder().no_proxy();
+    let builder = client_builder();
     builder.http2_prior_knowledge().build().unwrap()
 }
 

@@ -85,7 +85,7 @@ pub(crate) async fn serve(change: impl FnOnce(&mut HttpSection)) -> Served {
     let serving = server.serve(end.clone());
     Served {
         addr,
-        client: Client::builder().no_proxy().build().unwrap(),
+        client: client(),
         _end: end.drop_guard(),
         _server: tokio::spawn(async move {
             let _ = serving.await;
@@ -106,4 +106,11 @@ impl Served {
 /// A header of an answer, where it has one.
 pub(crate) fn header<'a>(answer: &'a Response, name: &str) -> Option<&'a str> {
     answer.headers().get(name)?.to_str().ok()
+}
+
+/// A client: this process has other clients over TLS, so that a provider must be chosen.
+fn client() -> Client {
+    // Whoever is first chooses for all; the choice is the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder().no_proxy().build().unwrap()
 }

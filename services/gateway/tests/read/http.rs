@@ -11,8 +11,15 @@ use crate::stack::{run, shared};
 
 const DEADLINE: Duration = Duration::from_secs(10);
 
+/// A client: this process has other clients over TLS, so that a provider must be chosen.
+fn client() -> Client {
+    // Whoever is first chooses for all; the choice is the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder().no_proxy().build().unwrap()
+}
+
 async fn ask(addr: SocketAddr, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = client();
     let request = client.request(method, format!("http://{addr}{path}"));
     let request = headers.iter().fold(request, |request, (name, value)| {
         request.header(*name, *value)
@@ -52,7 +59,7 @@ fn anybody_may_ask_for_health_limits_and_the_description() {
         assert_eq!(schemes["bearer"]["scheme"], "bearer");
         shutdown.begin();
         shutdown.wait(DEADLINE).await.unwrap();
-        let client = Client::builder().no_proxy().build().unwrap();
+        let client = client();
         assert!(
             client
                 .get(format!("http://{addr}/healthz"))
