@@ -1,0 +1,86 @@
+//! A person's refusal to let a tool run, as the record keeps it: a failed result of a known form, which models read too.
+
+use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
+use domain::{CallId, JsonText};
+use serde::{Deserialize, Serialize};
+
+/// What the refusal's document says it is, in the AI SDK's words.
+const DENIED: &str = "execution-denied";
+
+/// A refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// Why, in the person's words.
+    pub reason: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// The result that a refused call gets.
+#[must_use]
+pub fn denied(call_id: CallId, denial: Denial) -> ToolReturned {
+    let document = Document {
+        kind: DENIED.to_owned(),
+        reason: denial.reason,
+    };
+    let text = serde_json::to_string(&document).unwrap_or_else(|_| "null".to_owned());
+    ToolReturned {
+        call_id,
+        tool_name: None,
+        output: ToolOutput::Json(JsonText::recorded(text)),
+        outcome: ToolOutcome::Failed,
+    }
+}
+
+/// The refusal that a result tells of, if it does.
+#[must_use]
+pub fn denial_of(result: &ToolReturned) -> Option<Denial> {
+    let (ToolOutcome::Failed, ToolOutput::Json(text)) = (result.outcome, &result.output) else {
+        return None;
+    };
+    let document: Document = serde_json::from_str(text.as_str()).ok()?;
+    (document.kind == DENIED).then_some(Denial {
+        reason: document.reason,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_known_again_and_other_failures_are_not() {
+        let call = CallId::parse("c").unwrap();
+        for reason in [None, Some("no \"way\"".to_owned())] {
+            let denial = Denial { reason };
+            let result = denied(call.clone(), denial.clone());
+            assert_eq!(denial_of(&result), Some(denial));
+            let succeeded = ToolReturned {
+                outcome: ToolOutcome::Succeeded,
+                ..result
+            };
+            assert_eq!(denial_of(&succeeded), None);
+        }
+        for text in [
+            "{}",
+            "null",
+            r#"{"type":"execution-denied","x":1}"#,
+            r#"{"type":"x"}"#,
+        ] {
+            let failed = ToolReturned {
+                call_id: call.clone(),
+                tool_name: None,
+                output: ToolOutput::Json(JsonText::parse(text).unwrap()),
+                outcome: ToolOutcome::Failed,
+            };
+            assert_eq!(denial_of(&failed), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What a run comes to, by example, and its bounds.
+
+use domain::event::{ErrorOccurred, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
+use domain::{CallId, JsonText, Part, RunId, RunOutcome, ToolName};
+use uuid::Uuid;
+
+use super::*;
+
+fn fold() -> RunFold {
+    RunFold::new(RunStarted {
+        run: RunId(Uuid::from_u128(1)),
+        model: Label::parse("m").ok(),
+        provider: None,
+    })
+}
+
+/// Folds the kinds, numbered from 1; the error of the first that is refused.
+fn folded(kinds: Vec<RunPartKind>) -> Result<RunFold, FoldError> {
+    let mut fold = fold();
+    for (number, kind) in (1..).zip(kinds) {
+        fold.absorb(&RunPart { number, kind })?;
+    }
+    Ok(fold)
+}
+
+fn text(bytes: usize) -> RunPartKind {
+    RunPartKind::TextDelta("x".repeat(bytes))
+}
+
+fn thought() -> RunPartKind {
+    RunPartKind::ThinkingDelta("t".to_owned())
+}
+
+fn began(index: u32) -> RunPartKind {
+    RunPartKind::CallBegan {
+        index,
+        call_id: CallId::parse("c").unwrap(),
+        tool_name: ToolName::parse("t").unwrap(),
+    }
+}
+
+fn input(index: u32, bytes: usize) -> RunPartKind {
+    RunPartKind::CallInput {
+        index,
+        fragment: "1".repeat(bytes),
+    }
+}
+
+fn returned(bytes: usize) -> ToolReturned {
+    ToolReturned {
+        call_id: CallId::parse("c").unwrap(),
+        tool_name: None,
+        output: ToolOutput::Parts(vec![Part::Text("y".repeat(bytes))]),
+        outcome: ToolOutcome::Succeeded,
+    }
+}
+
+fn message(parts: Vec<Part>, finish_reason: &str) -> Fact {
+    Fact::MessageAppended(MessageAppended {
+        role: Role::Assistant,
+        parts,
+        author: None,
+        model: Label::parse("m").ok(),
+        provider: None,
+        provider_response_id: None,
+        finish_reason: Label::parse(finish_reason).ok(),
+        usage: None,
+    })
+}
+
+fn called() -> Fact {
+    Fact::ToolCalled(ToolCalled {
+        call_id: CallId::parse("c").unwrap(),
+        tool_name: ToolName::parse("t").unwrap(),
+        input: JsonText::parse("{}").unwrap(),
+        model: None,
+        provider: None,
+        provider_response_id: None,
+        signature: None,
+    })
+}
+
+fn end(error: Option<ErrorOccurred>) -> RunPartKind {
+    RunPartKind::RunEnded(RunEnd {
+        outcome: RunOutcome::Stopped,
+        error,
+    })
+}
+
+#[test]
+fn steps_results_and_what_was_cut_off_in_their_order() {
+    let error = ErrorOccurred {
+        error_type: Label::parse("model_timeout").unwrap(),
+        message: "60 s".to_owned(),
+    };
+    let step = vec![message(vec![Part::Text("xx".to_owned())], "stop"), called()];
+    let run = folded(vec![
+        text(2),
+        began(0),
+        input(0, 2),
+        RunPartKind::StepFinished(step.clone()),
+        RunPartKind::ToolReturned(returned(1)),
+        thought(),
+        RunPartKind::KeptAlive,
+        thought(),
+        text(1),
+        began(0),
+        input(0, 1),
+        end(Some(error.clone())),
+    ])
+    .unwrap();
+    let thinking = Part::Thinking {
+        text: "tt".to_owned(),
+        signature: None,
+    };
+    let cut_off = message(vec![thinking, Part::Text("x".to_owned())], INTERRUPTED);
+    let rest = [
+        Fact::ToolReturned(returned(1)),
+        cut_off,
+        Fact::ErrorOccurred(error),
+    ];
+    let expected: Vec<Fact> = step.into_iter().chain(rest).collect();
+    assert_eq!(run.facts(), expected);
+    assert_eq!(run.next_number(), 13);
+    assert_eq!(run.open_step(), None);
+}
+
+#[test]
+fn a_run_that_said_nothing_comes_to_nothing() {
+    let run = folded(vec![
+        RunPartKind::KeptAlive,
+        began(0),
+        input(0, 5),
+        end(None),
+    ])
+    .unwrap();
+    assert_eq!(run.facts(), Vec::new());
+}
+
+fn check(kinds: Vec<RunPartKind>, expected: Result<(), FoldError>) {
+    assert_eq!(folded(kinds).map(drop), expected);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let malformed = |number, rule| Err(FoldError::Malformed { number, rule });
+    check(
+        vec![end(None), text(1)],
+        Err(FoldError::AfterEnd { number: 2 }),
+    );
+    check(
+        vec![end(None), end(None)],
+        Err(FoldError::AfterEnd { number: 2 }),
+    );
+    check(
+        vec![began(0), began(0)],
+        malformed(2, "begins a call of the step that began before"),
+    );
+    check(
+        vec![began(0), RunPartKind::StepFinished(vec![]), began(0)],
+        Ok(()),
+    );
+    check(
+        vec![began(0), input(1, 1)],
+        malformed(2, "goes on with a call that never began"),
+    );
+    check(
+        vec![RunPartKind::StepFinished(vec![Fact::ConversationErased])],
+        malformed(1, "finishes a step with what no model says"),
+    );
+}
+
+#[test]
+fn gaps_are_refused_and_duplicates_ignored() {
+    let mut fold = fold();
+    let part = |number| RunPart {
+        number,
+        kind: text(1),
+    };
+    fold.absorb(&part(1)).unwrap();
+    let before = fold.clone();
+    let gap = FoldError::Gap {
+        expected: 2,
+        found: 3,
+    };
+    assert_eq!(fold.absorb(&part(3)), Err(gap));
+    let kind = input(0, 1);
+    assert!(fold.absorb(&RunPart { number: 2, kind }).is_err());
+    assert_eq!(fold.absorb(&part(1)), Ok(()));
+    assert_eq!(fold, before);
+}
+
+#[test]
+fn bounds_at_their_edge_and_one_past() {
+    let too_large = |number, what, most| Err(FoldError::TooLarge { number, what, most });
+    check(vec![text(STEP_WORDS_BYTES_MAX)], Ok(()));
+    check(
+        vec![text(STEP_WORDS_BYTES_MAX), text(1)],
+        too_large(2, "the step's bytes", STEP_WORDS_BYTES_MAX),
+    );
+    let pieces = |count: usize| [thought(), text(1)].into_iter().cycle().take(count);
+    check(pieces(STEP_PIECES_MAX).chain([text(1)]).collect(), Ok(()));
+    check(
+        pieces(STEP_PIECES_MAX + 1).collect(),
+        too_large(1_001, "the step's pieces", STEP_PIECES_MAX),
+    );
+    check(
+        pieces(STEP_PIECES_MAX).chain([began(0)]).collect(),
+        too_large(1_001, "the step's pieces", STEP_PIECES_MAX),
+    );
+    let results = |count| vec![RunPartKind::ToolReturned(returned(0)); count];
+    check(results(RUN_FACTS_MAX), Ok(()));
+    check(
+        results(RUN_FACTS_MAX + 1),
+        too_large(498, "events", RUN_FACTS_MAX),
+    );
+    let large = RunPartKind::ToolReturned(returned(RUN_BYTES_MAX - 1));
+    check(vec![large.clone(), text(1), end(None)], Ok(()));
+    check(
+        vec![large.clone(), text(2)],
+        too_large(2, "bytes", RUN_BYTES_MAX),
+    );
+    check(
+        vec![large, began(0), input(0, 2)],
+        too_large(3, "bytes", RUN_BYTES_MAX),
+    );
+}
+
+#[test]
+fn a_full_run_has_room_for_its_end() {
+    let mut kinds = vec![RunPartKind::ToolReturned(returned(0)); RUN_FACTS_MAX];
+    let error = ErrorOccurred {
+        error_type: Label::parse("run_too_large").unwrap(),
+        message: String::new(),
+    };
+    kinds.extend([text(1), end(Some(error))]);
+    assert_eq!(folded(kinds).unwrap().facts().len(), RUN_EVENTS_MAX);
+}

@@ -1,0 +1,206 @@
+//! Pages by example.
+
+use domain::event::{EventTokens, RunFinished, RunStarted, ToolCalled, ToolOutcome, ToolOutput};
+use domain::{CommitId, Event, JsonText, Part, RunPart, RunPartKind, Timestamp, ToolName, Version};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::*;
+
+const RUN: u128 = 0xA;
+
+fn run() -> RunId {
+    RunId(Uuid::from_u128(RUN))
+}
+
+fn id(number: u128) -> String {
+    Uuid::from_u128(number).to_string()
+}
+
+fn said(role: Role, text: &str) -> Fact {
+    Fact::MessageAppended(MessageAppended {
+        role,
+        parts: vec![Part::Text(text.to_owned())],
+        author: None,
+        model: None,
+        provider: None,
+        provider_response_id: None,
+        finish_reason: None,
+        usage: None,
+    })
+}
+
+fn called(call: &str) -> Fact {
+    Fact::ToolCalled(ToolCalled {
+        call_id: CallId::parse(call).unwrap(),
+        tool_name: ToolName::parse("t").unwrap(),
+        input: JsonText::parse("{}").unwrap(),
+        model: None,
+        provider: None,
+        provider_response_id: None,
+        signature: None,
+    })
+}
+
+fn returned(call: &str, outcome: ToolOutcome) -> Fact {
+    Fact::ToolReturned(ToolReturned {
+        call_id: CallId::parse(call).unwrap(),
+        tool_name: None,
+        output: ToolOutput::Json(JsonText::parse("\"noon\"").unwrap()),
+        outcome,
+    })
+}
+
+fn started() -> RunStarted {
+    RunStarted {
+        run: run(),
+        model: None,
+        provider: None,
+    }
+}
+
+fn finished() -> Fact {
+    Fact::RunFinished(RunFinished {
+        run: run(),
+        outcome: RunOutcome::Completed,
+    })
+}
+
+/// Events of these commits; their ids count from 1.
+fn events(commits: Vec<Vec<Fact>>) -> Vec<RecordedEvent> {
+    let facts = commits.into_iter().zip(100_u128..);
+    let facts = facts.flat_map(|(facts, commit)| facts.into_iter().map(move |fact| (fact, commit)));
+    facts
+        .zip(1_u128..)
+        .map(|((fact, commit), number)| RecordedEvent {
+            version: Version(u64::try_from(number).unwrap()),
+            commit: CommitId(Uuid::from_u128(commit)),
+            recorded_at: Timestamp(0),
+            event: Event {
+                id: EventId(Uuid::from_u128(number)),
+                occurred_at: None,
+                metadata: None,
+                tokens: EventTokens::default(),
+                fact,
+            },
+        })
+        .collect()
+}
+
+fn check(commits: Vec<Vec<Fact>>, live: Option<&RunFold>, expected: &Value) {
+    let shown = page(&events(commits), live, &Approvals::default());
+    assert_eq!(&serde_json::to_value(shown).unwrap(), expected);
+}
+
+fn user(event: u128, text: &str) -> Value {
+    json!({"id": id(event), "role": "user", "parts": [{"type": "text", "text": text}]})
+}
+
+fn done(text: &str) -> Value {
+    json!({"type": "text", "text": text, "state": "done"})
+}
+
+fn step() -> Value {
+    json!({"type": "step-start"})
+}
+
+#[test]
+fn everything_up_to_the_next_users_message_is_one_message() {
+    let tool = |call: &str, rest: Value| {
+        let mut part = json!({"type": "tool-t", "toolCallId": call, "input": {}});
+        part.as_object_mut()
+            .unwrap()
+            .extend(rest.as_object().unwrap().clone());
+        part
+    };
+    check(
+        vec![
+            vec![said(Role::System, "be kind"), said(Role::User, "when?")],
+            vec![said(Role::Assistant, "see"), called("a"), called("b")],
+            vec![returned("a", ToolOutcome::Succeeded)],
+            vec![returned("b", ToolOutcome::Failed)],
+            vec![said(Role::Assistant, "noon"), called("c")],
+            vec![said(Role::User, "thanks")],
+        ],
+        None,
+        &json!([
+            user(2, "when?"),
+            {"id": id(3), "role": "assistant", "parts": [
+                step(),
+                done("see"),
+                tool("a", json!({"state": "output-available", "output": "noon"})),
+                tool("b", json!({"state": "output-error", "errorText": "noon"})),
+                step(),
+                done("noon"),
+                tool("c", json!({"state": "input-available"})),
+            ]},
+            user(10, "thanks"),
+        ]),
+    );
+}
+
+#[test]
+fn a_message_that_a_run_began_has_the_runs_id() {
+    let completed = json!({"outcome": "completed"});
+    check(
+        vec![
+            vec![said(Role::User, "a"), Fact::RunStarted(started())],
+            vec![said(Role::Assistant, "b"), finished()],
+        ],
+        None,
+        &json!([
+            user(1, "a"),
+            {"id": run().to_string(), "role": "assistant", "metadata": completed, "parts": [step(), done("b")]},
+        ]),
+    );
+}
+
+#[test]
+fn no_two_messages_have_one_id() {
+    let answers = vec![
+        said(Role::Assistant, "a"),
+        said(Role::User, "b"),
+        said(Role::Assistant, "c"),
+        finished(),
+    ];
+    let shown = page(&events(vec![answers]), None, &Approvals::default());
+    let ids: Vec<&str> = shown.iter().map(|message| message.id.as_str()).collect();
+    assert_eq!(ids, [&run().to_string(), &id(2), &id(3)]);
+}
+
+#[test]
+fn what_others_append_during_a_run_stands_before_what_it_says() {
+    let mut fold = RunFold::new(started());
+    let kind = RunPartKind::TextDelta("so".to_owned());
+    fold.absorb(&RunPart { number: 1, kind }).unwrap();
+    let streaming = json!({"type": "text", "text": "so", "state": "streaming"});
+    check(
+        vec![
+            vec![said(Role::User, "a"), Fact::RunStarted(started())],
+            vec![said(Role::Assistant, "b")],
+        ],
+        Some(&fold),
+        &json!([
+            user(1, "a"),
+            {"id": id(3), "role": "assistant", "parts": [step(), done("b"), step(), streaming]},
+        ]),
+    );
+}
+
+#[test]
+fn a_page_may_begin_anywhere_and_hold_nothing() {
+    check(vec![], None, &json!([]));
+    check(
+        vec![vec![Fact::RunStarted(started())]],
+        Some(&RunFold::new(started())),
+        &json!([]),
+    );
+    check(
+        vec![vec![
+            returned("gone", ToolOutcome::Succeeded),
+            said(Role::User, "a"),
+        ]],
+        None,
+        &json!([user(2, "a")]),
+    );
+}

@@ -1,0 +1,142 @@
+//! The request of the AI SDK's chat: what it asks, read from the whole history that it sends along.
+//!
+//! Of the messages only the last user's and the last assistant's are read: the history itself is in the record.
+
+mod object;
+mod parts;
+
+use domain::event::ToolReturned;
+use domain::violation::check_length;
+use domain::{CallId, Part, Violation, ViolationReason};
+
+use object::Object;
+
+/// Most messages of a request.
+pub const MESSAGES_MAX: usize = 10_000;
+/// Most bytes of a chat's or a message's id, as clients make them.
+pub const ID_BYTES_MAX: usize = 256;
+
+/// What a page asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatRequest {
+    /// The chat, as the page names it.
+    pub chat_id: Option<String>,
+    /// What is wanted.
+    pub trigger: Trigger,
+    /// What the user said last, where the last message is the user's. With [`Trigger::Regenerate`] it is in the record
+    /// already.
+    pub said: Option<Said>,
+    /// Results and consents in the last assistant's message, in order; also those that are in the record already: callers
+    /// keep those of open calls.
+    pub answers: Vec<ToolAnswer>,
+}
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trigger {
+    /// An answer to the last message.
+    Submit {
+        /// The user's message that the last one takes the place of, where it was edited, or the assistant's message that
+        /// is gone on with.
+        message_id: Option<String>,
+    },
+    /// Another answer.
+    Regenerate {
+        /// The assistant's message that it takes the place of; the last where none is named.
+        message_id: Option<String>,
+    },
+}
+
+/// What a user said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The message, as the page names it.
+    pub message_id: Option<String>,
+    /// What it is made of; at least one part.
+    pub parts: Vec<Part>,
+}
+
+/// What a page answers to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolAnswer {
+    /// Its result; also a refusal, as [`crate::denied`] writes it.
+    Returned(ToolReturned),
+    /// A person's consent: the tool may run.
+    Approved(CallId),
+}
+
+impl ChatRequest {
+    /// Reads a request's body.
+    ///
+    /// # Errors
+    /// The first field that breaks a rule, by its path: `messages[3].parts[0].url`.
+    pub fn parse(body: &[u8]) -> Result<Self, Violation> {
+        let body = std::str::from_utf8(body).map_err(|_| {
+            Violation::new(ViolationReason::InvalidJson, "is not UTF-8").within("body")
+        })?;
+        let body = Object::parse(body)?;
+        let messages = body.list("messages")?.ok_or_else(|| missing("messages"))?;
+        check_length(messages.len(), MESSAGES_MAX).map_err(|wrong| wrong.within("messages"))?;
+        let (said, answers) = read_messages(&messages)?;
+        Ok(Self {
+            chat_id: body.text("id", ID_BYTES_MAX)?,
+            trigger: trigger(&body)?,
+            said,
+            answers,
+        })
+    }
+}
+
+fn trigger(body: &Object<'_>) -> Result<Trigger, Violation> {
+    let message_id = body.text("messageId", ID_BYTES_MAX)?;
+    match body.text("trigger", ID_BYTES_MAX)?.as_deref() {
+        None | Some("submit-message") => Ok(Trigger::Submit { message_id }),
+        Some("regenerate-message") => Ok(Trigger::Regenerate { message_id }),
+        Some(_) => {
+            let rule = "is neither submit-message nor regenerate-message";
+            Err(Violation::new(ViolationReason::Malformed, rule).within("trigger"))
+        }
+    }
+}
+
+/// What the last user's message says, if it is the last of all, and what the last assistant's message answers.
+fn read_messages(
+    messages: &[&serde_json::value::RawValue],
+) -> Result<(Option<Said>, Vec<ToolAnswer>), Violation> {
+    let mut said = None;
+    for (index, message) in messages.iter().enumerate().rev() {
+        let at = |wrong: Violation| wrong.at(index).within("messages");
+        let message = Object::parse(message.get()).map_err(at)?;
+        match message.text("role", ID_BYTES_MAX).map_err(at)?.as_deref() {
+            Some("user") if index + 1 == messages.len() => {
+                said = Some(read_user(&message).map_err(at)?);
+            }
+            Some("assistant") => {
+                let answers = parts::answers(&message).map_err(at)?;
+                return Ok((said, answers));
+            }
+            Some("user" | "system") => {}
+            Some(_) | None => {
+                let rule = "is none of user, assistant, system";
+                let wrong = Violation::new(ViolationReason::Malformed, rule);
+                return Err(at(wrong.within("role")));
+            }
+        }
+    }
+    Ok((said, Vec::new()))
+}
+
+fn read_user(message: &Object<'_>) -> Result<Said, Violation> {
+    Ok(Said {
+        message_id: message.text("id", ID_BYTES_MAX)?,
+        parts: parts::content(message)?,
+    })
+}
+
+fn missing(field: &str) -> Violation {
+    Violation::new(ViolationReason::Missing, "is required").within(field)
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

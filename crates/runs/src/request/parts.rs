@@ -1,0 +1,170 @@
+//! The parts of a request's messages: what a user said, and what a page answers to calls.
+
+use domain::bounds::{EVENT_BYTES_MAX, LABEL_BYTES_MAX, PARTS_MAX};
+use domain::content::MediaSource;
+use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
+use domain::violation::check_length;
+use domain::{CallId, JsonText, Label, Part, ToolName, Violation, ViolationReason};
+
+use super::object::Object;
+use super::{ToolAnswer, missing};
+use crate::denial::{Denial, denied};
+use crate::shown::FILE_ID_PREFIX;
+
+/// Most bytes of a part's `type` or `state`.
+const TYPE_BYTES_MAX: usize = LABEL_BYTES_MAX + 16;
+
+/// What a user said: texts and files. Parts that are made for pages only (`data-…`) are left out.
+pub(super) fn content(message: &Object<'_>) -> Result<Vec<Part>, Violation> {
+    let mut content = Vec::new();
+    for (index, part) in parts(message)?.iter().enumerate() {
+        let at = |wrong: Violation| wrong.at(index).within("parts");
+        content.extend(content_part(part).map_err(at)?);
+    }
+    if content.is_empty() {
+        let rule = "holds neither text nor a file";
+        return Err(Violation::new(ViolationReason::Missing, rule).within("parts"));
+    }
+    Ok(content)
+}
+
+/// What a page answers to the calls of the assistant's message.
+pub(super) fn answers(message: &Object<'_>) -> Result<Vec<ToolAnswer>, Violation> {
+    let mut answers = Vec::new();
+    for (index, part) in parts(message)?.iter().enumerate() {
+        let at = |wrong: Violation| wrong.at(index).within("parts");
+        answers.extend(answer(part).map_err(at)?);
+    }
+    Ok(answers)
+}
+
+fn parts<'a>(message: &Object<'a>) -> Result<Vec<Object<'a>>, Violation> {
+    let parts = message.list("parts")?.ok_or_else(|| missing("parts"))?;
+    check_length(parts.len(), PARTS_MAX).map_err(|wrong| wrong.within("parts"))?;
+    let object = |(index, part): (usize, &&'a serde_json::value::RawValue)| {
+        Object::parse(part.get()).map_err(|wrong| wrong.at(index).within("parts"))
+    };
+    parts.iter().enumerate().map(object).collect()
+}
+
+fn content_part(part: &Object<'_>) -> Result<Option<Part>, Violation> {
+    match required(part, "type", TYPE_BYTES_MAX)?.as_str() {
+        "text" => {
+            let text = required(part, "text", EVENT_BYTES_MAX)?;
+            Ok((!text.is_empty()).then_some(Part::Text(text)))
+        }
+        "file" => file(part).map(Some),
+        kind if kind.starts_with("data-") => Ok(None),
+        _ => {
+            let rule = "is none of text, file, data-…: a user says nothing else";
+            Err(Violation::new(ViolationReason::Malformed, rule).within("type"))
+        }
+    }
+}
+
+fn file(part: &Object<'_>) -> Result<Part, Violation> {
+    let url = required(part, "url", EVENT_BYTES_MAX)?;
+    if url.is_empty() {
+        return Err(missing("url"));
+    }
+    let source = match url.strip_prefix(FILE_ID_PREFIX) {
+        Some(id) => MediaSource::FileId(id.to_owned()),
+        None => MediaSource::Url(url),
+    };
+    let media_type = label(part, "mediaType")?;
+    let is_image = media_type
+        .as_ref()
+        .is_some_and(|media_type| media_type.as_str().starts_with("image/"));
+    if is_image {
+        return Ok(Part::Image {
+            source,
+            media_type,
+            detail: None,
+        });
+    }
+    Ok(Part::File {
+        source,
+        media_type,
+        filename: label(part, "filename")?,
+    })
+}
+
+fn answer(part: &Object<'_>) -> Result<Option<ToolAnswer>, Violation> {
+    let kind = required(part, "type", TYPE_BYTES_MAX)?;
+    let tool_name = match kind.strip_prefix("tool-") {
+        Some(name) => ToolName::parse(name).map_err(|wrong| wrong.within("type"))?,
+        None if kind == "dynamic-tool" => {
+            ToolName::parse(required(part, "toolName", LABEL_BYTES_MAX)?)
+                .map_err(|wrong| wrong.within("toolName"))?
+        }
+        None => return Ok(None),
+    };
+    let call_id = CallId::parse(required(part, "toolCallId", LABEL_BYTES_MAX)?)
+        .map_err(|wrong| wrong.within("toolCallId"))?;
+    let returned = |output, outcome| ToolReturned {
+        call_id: call_id.clone(),
+        tool_name: Some(tool_name.clone()),
+        output,
+        outcome,
+    };
+    let state = required(part, "state", TYPE_BYTES_MAX)?;
+    Ok(match state.as_str() {
+        "output-available" if part.flag("preliminary")? => None,
+        "output-available" => Some(ToolAnswer::Returned(returned(
+            output(part)?,
+            ToolOutcome::Succeeded,
+        ))),
+        "output-error" => {
+            let text = required(part, "errorText", EVENT_BYTES_MAX)?;
+            let output = ToolOutput::Parts(vec![Part::Text(text)]);
+            Some(ToolAnswer::Returned(returned(output, ToolOutcome::Failed)))
+        }
+        "approval-responded" | "output-denied" => Some(consent(part, call_id, tool_name)?),
+        _ => None,
+    })
+}
+
+fn consent(
+    part: &Object<'_>,
+    call_id: CallId,
+    tool_name: ToolName,
+) -> Result<ToolAnswer, Violation> {
+    let approval = part
+        .object("approval")?
+        .ok_or_else(|| missing("approval"))?;
+    let within = |wrong: Violation| wrong.within("approval");
+    if approval.flag("approved").map_err(within)? {
+        return Ok(ToolAnswer::Approved(call_id));
+    }
+    let reason = approval.text("reason", EVENT_BYTES_MAX).map_err(within)?;
+    Ok(ToolAnswer::Returned(ToolReturned {
+        tool_name: Some(tool_name),
+        ..denied(call_id, Denial { reason })
+    }))
+}
+
+/// A string is taken as text, anything else as the document that it is; what is missing, as null.
+fn output(part: &Object<'_>) -> Result<ToolOutput, Violation> {
+    let text = part
+        .raw("output")
+        .map_or("null", serde_json::value::RawValue::get);
+    check_length(text.len(), EVENT_BYTES_MAX).map_err(|wrong| wrong.within("output"))?;
+    if let Ok(text) = serde_json::from_str(text) {
+        return Ok(ToolOutput::Parts(vec![Part::Text(text)]));
+    }
+    JsonText::parse(text)
+        .map(ToolOutput::Json)
+        .map_err(|wrong| wrong.within("output"))
+}
+
+fn required(part: &Object<'_>, name: &str, bytes_max: usize) -> Result<String, Violation> {
+    part.text(name, bytes_max)?.ok_or_else(|| missing(name))
+}
+
+fn label(part: &Object<'_>, name: &str) -> Result<Option<Label>, Violation> {
+    part.text(name, LABEL_BYTES_MAX)?
+        .filter(|text| !text.is_empty())
+        .map(Label::parse)
+        .transpose()
+        .map_err(|wrong| wrong.within(name))
+}

@@ -1,0 +1,135 @@
+//! How content and results of the record are shown.
+
+use domain::content::MediaSource;
+use domain::event::{ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
+use domain::{Label, Part};
+
+use crate::approvals::Approvals;
+use crate::denial::denial_of;
+use crate::ui_message::{Json, TextState, ToolState, ToolValue, UiApproval, UiPart};
+
+/// What stands before the id of a file that a provider keeps, where pages want an address.
+pub(crate) const FILE_ID_PREFIX: &str = "urn:hansard:file:";
+/// The media type of pictures of which nothing is known.
+const IMAGE: &str = "image/*";
+/// The media type of files of which nothing is known.
+const ANY_FILE: &str = "application/octet-stream";
+
+/// A part as a page shows it; `None` of what is empty, encrypted or a provider's own.
+pub(crate) fn part(part: &Part, state: Option<TextState>) -> Option<UiPart> {
+    match part {
+        Part::Text(text) | Part::Refusal(text) => (!text.is_empty()).then(|| UiPart::Text {
+            text: text.clone(),
+            state,
+        }),
+        Part::Thinking { text, .. } => (!text.is_empty()).then(|| UiPart::Reasoning {
+            text: text.clone(),
+            state: state.unwrap_or(TextState::Done),
+        }),
+        Part::Image {
+            source, media_type, ..
+        } => Some(file(source, media_type.as_ref(), None, IMAGE)),
+        Part::File {
+            source,
+            media_type,
+            filename,
+        } => Some(file(
+            source,
+            media_type.as_ref(),
+            filename.as_ref(),
+            ANY_FILE,
+        )),
+        Part::RedactedThinking(_) | Part::ProviderItem { .. } => None,
+    }
+}
+
+fn file(
+    source: &MediaSource,
+    media_type: Option<&Label>,
+    filename: Option<&Label>,
+    unknown: &str,
+) -> UiPart {
+    UiPart::File {
+        media_type: media_type.map_or(unknown, Label::as_str).to_owned(),
+        filename: filename.map(|name| name.as_str().to_owned()),
+        url: match source {
+            MediaSource::Url(url) => url.clone(),
+            MediaSource::FileId(id) => format!("{FILE_ID_PREFIX}{id}"),
+        },
+    }
+}
+
+/// The state of a call whose input is complete.
+pub(crate) fn call(call: &ToolCalled, approvals: &Approvals) -> ToolState {
+    let input = Json(call.input.clone());
+    if !approvals.needed_for(&call.tool_name) {
+        return ToolState::InputAvailable { input };
+    }
+    ToolState::ApprovalRequested {
+        input,
+        approval: UiApproval {
+            id: call.call_id.as_str().to_owned(),
+            approved: None,
+            reason: None,
+        },
+    }
+}
+
+/// The state of a call that was answered.
+pub(crate) fn answered(input: Json, result: &ToolReturned) -> ToolState {
+    if let Some(denial) = denial_of(result) {
+        let approval = UiApproval {
+            id: result.call_id.as_str().to_owned(),
+            approved: Some(false),
+            reason: denial.reason,
+        };
+        return ToolState::OutputDenied { input, approval };
+    }
+    match result.outcome {
+        ToolOutcome::Succeeded => ToolState::OutputAvailable {
+            input,
+            output: value(&result.output),
+        },
+        ToolOutcome::Failed => ToolState::OutputError {
+            input,
+            error_text: failure_text(&result.output),
+        },
+    }
+}
+
+fn value(output: &ToolOutput) -> ToolValue {
+    match output {
+        ToolOutput::Json(text) => ToolValue::Json(Json(text.clone())),
+        ToolOutput::Parts(parts) => plain_text(parts).map_or_else(
+            || ToolValue::Parts(parts.iter().filter_map(|p| part(p, None)).collect()),
+            ToolValue::Text,
+        ),
+    }
+}
+
+/// The texts as one; `None` where there is anything else.
+fn plain_text(parts: &[Part]) -> Option<String> {
+    let text_of = |part: &Part| match part {
+        Part::Text(text) => Some(text.clone()),
+        Part::Image { .. }
+        | Part::File { .. }
+        | Part::Thinking { .. }
+        | Part::RedactedThinking(_)
+        | Part::Refusal(_)
+        | Part::ProviderItem { .. } => None,
+    };
+    parts.iter().map(text_of).collect()
+}
+
+/// What a failed tool said: a JSON string as what it says, other documents as they are written.
+fn failure_text(output: &ToolOutput) -> String {
+    match output {
+        ToolOutput::Json(text) => {
+            serde_json::from_str(text.as_str()).unwrap_or_else(|_| text.as_str().to_owned())
+        }
+        ToolOutput::Parts(parts) => parts
+            .iter()
+            .filter_map(|part| plain_text(std::slice::from_ref(part)))
+            .collect(),
+    }
+}

@@ -1,0 +1,75 @@
+//! The real client of the AI SDK makes of our streams the messages that our pages show.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+
+use domain::RunPart;
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+use runs::{UiMessage, UiStream, continued, page, replay, sse};
+use serde_json::{Value, json};
+use support::case::{Case, approvals, case, fold_of, set_up};
+use support::record::started;
+
+/// How many random runs the client reads, each cut off after every part.
+const CASES: usize = 40;
+
+/// Run it after `npm ci` in `tests/clients/ai-sdk`.
+#[test]
+#[ignore = "needs node and the packages of tests/clients/ai-sdk"]
+fn the_sdks_client_makes_what_pages_show() {
+    let mut runner = TestRunner::deterministic();
+    let cases: Vec<Value> = (0..CASES)
+        .map(|_| told(&case().new_tree(&mut runner).unwrap().current()))
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cases.json");
+    std::fs::write(&file, serde_json::to_vec(&cases).unwrap()).unwrap();
+    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/ai-sdk");
+    let status = Command::new("node")
+        .arg(clients.join("check.mjs"))
+        .arg(&file)
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+/// A run as events of its stream and, after each part, what a page shows.
+fn told(case: &Case) -> Value {
+    let (record, parts) = set_up(case);
+    let shown = |parts: &[RunPart]| page(&record.events, Some(&fold_of(parts)), &approvals());
+    let before = page(&record.events, None, &approvals());
+    let known = continued(&before);
+    let mut stream = UiStream::new(started(2).run, known, approvals());
+    let opening = stream.opening();
+    let replayed = known.map_or_else(|| vec![opening.clone()], replay);
+    let cuts: Vec<Value> = (1..=parts.len())
+        .map(|cut| {
+            let part = &parts[cut - 1];
+            let frames = sse::frames(Some(part.number), &stream.push(part)).unwrap();
+            json!({ "frames": frames, "shown": last_of(&shown(&parts[..cut]), &before) })
+        })
+        .collect();
+    json!({
+        "before": before,
+        "opening": sse::frames(None, &[opening]).unwrap(),
+        "replayed": sse::frames(None, &replayed).unwrap(),
+        "cuts": cuts,
+        "done": sse::DONE,
+        "outcome": runs::ui_message::outcome_name(case.script.outcome),
+        "during": shown(&parts[..parts.len() / 2]),
+        "after": shown(&parts),
+    })
+}
+
+/// The message that the run makes or goes on with; null where it has said nothing.
+fn last_of(shown: &[UiMessage], before: &[UiMessage]) -> Value {
+    let made = continued(shown).or_else(|| continued(before));
+    made.map_or(Value::Null, |message| {
+        serde_json::to_value(message).unwrap()
+    })
+}
