@@ -6,6 +6,16 @@ use std::{env, fs};
 
 use prost::Message as _;
 
+/// Messages with a secret in them: their `Debug` is written by hand, so that it stays hidden.
+const SECRET: [&str; 6] = [
+    "hansard.operate.v1.SigningKey",
+    "hansard.operate.v1.AddSigningKeyRequest",
+    "hansard.operate.v1.AddSigningKeyResponse",
+    "hansard.operate.v1.CreateApiKeyResponse",
+    "hansard.operate.v1.RotateApiKeyResponse",
+    "hansard.operate.v1.CreateServiceTokenResponse",
+];
+
 const FILES: [&str; 9] = [
     "hansard/event/v1/content.proto",
     "hansard/event/v1/event.proto",
@@ -26,6 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(out.join("descriptors.bin"), descriptors.encode_to_vec())?;
     tonic_prost_build::configure()
         .bytes(".")
+        .skip_debug(SECRET)
         .compile_fds(descriptors)?;
     Ok(())
 }

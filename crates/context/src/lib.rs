@@ -15,7 +15,7 @@ pub mod unit;
 
 pub use account::{Account, Epoch};
 pub use plan::{Assembled, Plan, PlanError, Settings};
-pub use policy::{Policy, PolicyDigest};
+pub use policy::{DEFAULT_POLICY, KeptPolicy, Policy, PolicyDigest};
 pub use stages::select::{Extent, MessageCount, Reach, Selected, Selection, select};
 pub use transcript::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
 pub use unit::{Call, CallResult, Unit};

@@ -4,13 +4,16 @@
 //! same digest, also after settings were added to the language.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 mod check;
+mod mistake;
 
-pub use check::{Mistake, POLICY_BYTES_MAX, TEMPLATE_BYTES_MAX};
+pub use check::{POLICY_BYTES_MAX, TEMPLATE_BYTES_MAX};
+pub use mistake::Mistake;
 
 /// How a context is made.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -226,6 +229,27 @@ impl Policy {
         PolicyDigest(Sha256::digest(self.to_json()).into())
     }
 }
+
+/// A policy in the form in which it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptPolicy {
+    /// The settings.
+    pub policy: Policy,
+    /// The same as JSON, without what is default.
+    pub json: String,
+    /// The SHA-256 of `json`.
+    pub digest: PolicyDigest,
+}
+
+/// The policy of agents that have none of their own.
+pub static DEFAULT_POLICY: LazyLock<KeptPolicy> = LazyLock::new(|| {
+    let policy = Policy::default();
+    KeptPolicy {
+        json: policy.to_json(),
+        digest: policy.digest(),
+        policy,
+    }
+});
 
 impl fmt::Display for PolicyDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -78,6 +78,16 @@ text_newtype!(
     |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
 );
 text_newtype!(
+    /// A key by which a tenant's tokens are checked, unique in its tenant. 1 to 64 of `A-Z a-z 0-9 _ -`.
+    SigningKeyId,
+    |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
+);
+text_newtype!(
+    /// A model server, as the gateway's configuration names it. 1 to 64 of `A-Z a-z 0-9 _ -`.
+    ModelServerId,
+    |text: &str| check_token(text, SCOPE_ID_CHARS_MAX, "_-")
+);
+text_newtype!(
     /// A conversation, unique in its tenant. 1 to 128 of `A-Z a-z 0-9 _ - :`.
     ConversationId,
     |text: &str| check_token(text, CONVERSATION_ID_CHARS_MAX, "_-:")

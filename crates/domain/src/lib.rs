@@ -35,8 +35,8 @@ pub use conversation::{ClientContext, Conversation, ForkPoint, Owner, Status};
 pub use event::{Event, EventKind, EventTokens, Fact, RecordedEvent};
 pub use head::{CommitFacts, Head, OpenCall, RecentCommit, SummaryPlace};
 pub use id::{
-    AgentId, CallId, CommitId, ConversationId, ConversationKey, EventId, Label, RunId, SessionId,
-    TenantId, ToolName, UserId,
+    AgentId, CallId, CommitId, ConversationId, ConversationKey, EventId, Label, ModelServerId,
+    RunId, SessionId, SigningKeyId, TenantId, ToolName, UserId,
 };
 pub use json::JsonText;
 pub use part::{RunEnd, RunPart, RunPartKind};

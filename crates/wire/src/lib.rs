@@ -12,6 +12,7 @@ pub mod proto;
 pub mod reads;
 pub mod reason;
 pub mod run;
+mod secret;
 pub mod status;
 pub mod time;
 pub mod token;

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use domain::Violation;
+use domain::{Violation, ViolationReason};
 use tonic::Status;
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 
@@ -59,16 +59,21 @@ impl Problem {
         }
     }
 
-    /// The same with more fields that are wrong.
+    /// An error of everything that is wrong in a document, which the request names in `field`. The first one speaks for all.
     #[must_use]
-    pub fn and_violations(mut self, violations: impl IntoIterator<Item = Violation>) -> Self {
-        let more = violations.into_iter().map(|violation| FieldProblem {
+    pub fn of_violations<V: Into<Violation>>(field: &str, violations: Vec<V>) -> Self {
+        let violations = violations.into_iter().map(Into::into);
+        let mut violations = violations.map(|violation: Violation| violation.within(field));
+        let unnamed =
+            || Violation::new(ViolationReason::Malformed, "cannot be taken").within(field);
+        let mut problem = Self::from(violations.next().unwrap_or_else(unnamed));
+        let more = violations.map(|violation| FieldProblem {
             field: violation.field,
             reason: Reason::Field(violation.reason),
             description: violation.description,
         });
-        self.fields.extend(more);
-        self
+        problem.fields.extend(more);
+        problem
     }
 
     /// Adds a pair to `google.rpc.ErrorInfo.metadata`; keys are `lower_snake_case`.
@@ -157,7 +162,6 @@ impl From<Problem> for Status {
 
 #[cfg(test)]
 mod tests {
-    use domain::ViolationReason;
     use tonic::Code;
 
     use super::*;
@@ -181,6 +185,23 @@ mod tests {
         assert_eq!(request.field_violations[0].field, "page_size");
         assert_eq!(request.field_violations[0].reason, "FIELD_OUT_OF_RANGE");
         assert!(details.retry_info().is_none());
+    }
+
+    #[test]
+    fn all_that_is_wrong_in_a_document_is_told() {
+        let of = |field: &str| Violation::new(ViolationReason::OutOfRange, "is 0").within(field);
+        let problem = Problem::of_violations("policy_json", vec![of("a.b"), of("c")]);
+        assert_eq!(problem.field(), Some("policy_json.a.b"));
+        let details = Status::from(problem).get_error_details();
+        let request = details.bad_request().expect("bad request");
+        let fields = request.field_violations.iter();
+        assert!(
+            fields
+                .map(|field| field.field.as_str())
+                .eq(["policy_json.a.b", "policy_json.c"])
+        );
+        let none = Problem::of_violations("policy_json", Vec::<Violation>::new());
+        assert_eq!(none.field(), Some("policy_json"));
     }
 
     #[test]

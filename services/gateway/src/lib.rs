@@ -12,6 +12,8 @@ pub mod fresh;
 pub mod history;
 pub mod history_rpc;
 pub mod http;
+pub mod identity;
+pub mod jwks;
 pub mod metrics;
 pub mod page;
 pub mod page_token;
@@ -24,6 +26,7 @@ pub mod request;
 pub mod rpc;
 pub mod run;
 pub mod tail;
+pub mod token_keys;
 pub mod watcher;
 pub mod window;
 pub mod writer;
@@ -35,6 +38,7 @@ use event_log::{Record, Registry};
 use read_model::ReadModel;
 
 use policies::Policies;
+use token_keys::TokenKeys;
 use watcher::WatchRules;
 
 pub use config::GatewayConfig;
@@ -51,6 +55,8 @@ pub struct Parts {
     pub record: Record,
     /// Tenants, agents and tokens.
     pub registry: Registry,
+    /// The keys by which users' and administrators' tokens are checked.
+    pub token_keys: TokenKeys,
     /// Context policies that were used lately.
     pub policies: Policies,
     /// The rows.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use context::policy::Mistake;
 use context::stages::redact::Rules;
-use context::{Policy, PolicyDigest};
+use context::{DEFAULT_POLICY, Policy, PolicyDigest};
 use domain::{AgentId, TenantId, Violation, ViolationReason};
 use event_log::Registry;
 use quick_cache::sync::Cache;
@@ -50,34 +50,39 @@ impl Policies {
         let digest = match asked {
             Some(Asked::PolicyJson(json)) => {
                 let policy = Policy::parse(&json).map_err(refused)?;
-                return self.ready(policy);
+                return self.ready(policy.digest(), || Ok(policy));
             }
             Some(Asked::PolicyDigest(digest)) => digest,
             None => match registry.agent(agent) {
                 Some(agent) if !agent.context_policy_digest.is_empty() => {
                     agent.context_policy_digest
                 }
-                Some(_) | None => return self.ready(Policy::default()),
+                Some(_) | None => return self.default(),
             },
         };
         let digest = digest.as_ref().try_into().map_err(|_| not_a_digest())?;
-        let default = Policy::default();
-        if default.digest() == PolicyDigest(digest) {
+        if PolicyDigest(digest) == DEFAULT_POLICY.digest {
             // Nobody needs to have set it: the receipts of agents without a policy name it.
-            return self.ready(default);
+            return self.default();
         }
         let kept = registry.context_policy(tenant, &digest).await;
         let kept = kept.ok_or_else(unknown)?;
-        if let Some(ready) = self.0.get(&PolicyDigest(digest)) {
-            return Ok(ready);
-        }
-        let policy = Policy::parse(&kept.policy_json).map_err(refused)?;
-        self.ready(policy)
+        self.ready(PolicyDigest(digest), || {
+            Policy::parse(&kept.policy_json).map_err(refused)
+        })
     }
 
-    fn ready(&self, policy: Policy) -> Result<Arc<ReadyPolicy>, Problem> {
-        let digest = policy.digest();
+    fn default(&self) -> Result<Arc<ReadyPolicy>, Problem> {
+        self.ready(DEFAULT_POLICY.digest, || Ok(DEFAULT_POLICY.policy.clone()))
+    }
+
+    fn ready(
+        &self,
+        digest: PolicyDigest,
+        policy: impl FnOnce() -> Result<Policy, Problem>,
+    ) -> Result<Arc<ReadyPolicy>, Problem> {
         self.0.get_or_insert_with(&digest, || {
+            let policy = policy()?;
             let rules = Rules::compile(&policy.redact).map_err(|mistake| refused(vec![mistake]))?;
             Ok(Arc::new(ReadyPolicy {
                 policy,
@@ -89,13 +94,7 @@ impl Policies {
 }
 
 fn refused(mistakes: Vec<Mistake>) -> Problem {
-    let mut violations = mistakes.into_iter().map(|mistake| {
-        Violation::new(ViolationReason::Malformed, mistake.rule)
-            .within(&mistake.field)
-            .within("policy_json")
-    });
-    let first = violations.next().unwrap_or_else(not_a_digest);
-    Problem::from(first).and_violations(violations)
+    Problem::of_violations("policy_json", mistakes)
 }
 
 fn not_a_digest() -> Violation {

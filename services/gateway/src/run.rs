@@ -17,8 +17,10 @@ use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
 use crate::history_rpc::HistoryRpc;
 use crate::http::{HttpState, router};
+use crate::jwks::JwksError;
 use crate::policies::Policies;
 use crate::rpc::ReadRpc;
+use crate::token_keys::TokenKeys;
 use crate::watcher::WatchRules;
 use crate::writer::Writer;
 use crate::{Gateway, GatewayConfig, Parts};
@@ -44,6 +46,9 @@ pub enum GatewayError {
     /// The operators' port cannot be bound.
     #[error(transparent)]
     Admin(#[from] AdminError),
+    /// JWK sets cannot be fetched.
+    #[error(transparent)]
+    Jwks(#[from] JwksError),
     /// The gRPC port cannot be bound.
     #[error(transparent)]
     Grpc(#[from] GrpcError),
@@ -80,6 +85,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     watch_health(&health, shutdown, (&record, &registry, &read_model));
     tokens::load();
     let gateway = Gateway::new(Parts {
+        token_keys: TokenKeys::new(&registry)?,
         policies: Policies::default(),
         record,
         registry,

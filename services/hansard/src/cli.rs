@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, bench, bootstrap, context, dev, import, key, policy, role, tail, tenant, token,
-    verify_receipt,
+    agent, bench, bootstrap, context, dev, import, key, policy, role, signing_key, tail, tenant,
+    token, verify_receipt,
 };
 use crate::exit::{self, Exit};
 
@@ -28,6 +28,7 @@ pub(crate) enum Command {
     Agent(agent::Args),
     Policy(policy::Args),
     Key(key::Args),
+    SigningKey(signing_key::Args),
     Token(token::Args),
     Import(import::Args),
     Context(context::Args),
@@ -48,6 +49,7 @@ impl Command {
             Self::Agent(args) => agent::run(args).await,
             Self::Policy(args) => policy::run(args).await,
             Self::Key(args) => key::run(args).await,
+            Self::SigningKey(args) => signing_key::run(args).await,
             Self::Token(args) => token::run(args).await,
             Self::Import(args) => import::run(args).await,
             Self::Context(args) => context::run(args).await,

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use super::{Budget, Clear, Policy, Redact, ToolDigest};
+use super::{Budget, Clear, Mistake, Policy, Redact, ToolDigest};
 use crate::stages::inject;
 use crate::stages::redact::Rules;
 
@@ -23,29 +23,6 @@ const NAME_BYTES_MAX: usize = 256;
 
 /// The settings that are objects.
 const SECTIONS: [&str; 5] = ["inject", "budget", "clear", "redact", "tool_digest"];
-
-/// A setting that is no setting, or out of its bounds.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {rule}")]
-pub struct Mistake {
-    /// The field, as a path; empty: the document.
-    pub field: String,
-    /// The rule, its bound, and the mend.
-    pub rule: String,
-}
-
-impl Mistake {
-    fn new(field: &str, rule: impl Into<String>) -> Self {
-        Self {
-            field: field.to_owned(),
-            rule: rule.into(),
-        }
-    }
-
-    pub(super) fn of(error: &serde_json::Error) -> Self {
-        Self::new("", error.to_string())
-    }
-}
 
 pub(super) fn bytes(json: &str) -> Result<(), Vec<Mistake>> {
     if json.len() > POLICY_BYTES_MAX {

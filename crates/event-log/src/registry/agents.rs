@@ -4,9 +4,12 @@ use domain::{AgentId, TenantId, Timestamp};
 use wire::proto::operate::v1::Agent;
 use wire::time;
 
-use super::Registry;
+use super::bucket::Change;
 use super::entries::{Held, agent_key};
 use super::error::RegistryError;
+use super::settings::CheckedSettings;
+use super::{CHANGES_MAX, Registry};
+use crate::error::Unavailable;
 
 impl Registry {
     /// Makes an agent of a tenant.
@@ -34,6 +37,47 @@ impl Registry {
         let key = agent_key(agent);
         self.shared().create(&key, &made, "agent").await?;
         Ok(made)
+    }
+
+    /// Sets how an agent works, all of it.
+    ///
+    /// # Errors
+    /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`].
+    pub async fn set_agent_settings(
+        &self,
+        agent: &AgentId,
+        settings: CheckedSettings,
+    ) -> Result<Agent, RegistryError> {
+        let settings = settings.into_proto();
+        let changed = |agent: Agent| Agent {
+            settings: Some(settings.clone()),
+            ..agent
+        };
+        self.change_agent(agent, changed).await
+    }
+
+    /// Changes an agent's entry, again where others were faster.
+    pub(super) async fn change_agent(
+        &self,
+        agent: &AgentId,
+        change: impl Fn(Agent) -> Agent,
+    ) -> Result<Agent, RegistryError> {
+        let key = agent_key(agent);
+        for _ in 0..CHANGES_MAX {
+            let Some(held) = self.held_agent(agent) else {
+                return Err(RegistryError::NotFound { what: "agent" });
+            };
+            let (_, current) = held.value;
+            let changed = change(current.clone());
+            if changed == current {
+                return Ok(current);
+            }
+            let expected = Some(held.revision);
+            if self.shared().put(&key, &changed, expected).await? == Change::Made {
+                return Ok(changed);
+            }
+        }
+        Err(Unavailable::new("the agent keeps changing").into())
     }
 
     /// Every agent of a tenant, by id.

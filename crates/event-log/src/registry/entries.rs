@@ -1,12 +1,14 @@
 //! The registry's memory: what the bucket's entries say, by what they are looked up by.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
-use domain::{Actor, AgentId, Label, Sequence, TenantId};
+use domain::{Actor, AgentId, Label, Sequence, SigningKeyId, TenantId};
 use prost::Message;
-use wire::proto::operate::v1::{Agent, ApiKey, ContextPolicy, ServiceToken, Tenant};
+use wire::proto::operate::v1::{Agent, ApiKey, ContextPolicy, ServiceToken, SigningKey, Tenant};
 
 use super::access::{Principal, Scopes};
+use super::frontend_keys::FrontendKey;
 
 /// SHA-256 of a secret, or of a policy.
 pub type Digest = [u8; 32];
@@ -29,6 +31,10 @@ pub(super) struct Entries {
     pub(super) context_policies: BTreeMap<(TenantId, Digest), Held<ContextPolicy>>,
     /// By their own ids.
     pub(super) api_keys: BTreeMap<String, Held<ApiKey>>,
+    /// Whoever has shown a key of this digest; revoked ones are not among them, expired ones may be.
+    pub(super) frontend_keys: HashMap<Digest, FrontendKey>,
+    /// By their tenants, then by their own ids.
+    pub(super) signing_keys: BTreeMap<TenantId, BTreeMap<SigningKeyId, Held<Arc<SigningKey>>>>,
     /// By their own ids.
     pub(super) service_tokens: BTreeMap<String, Held<ServiceToken>>,
     /// Whoever has shown a token of this digest; revoked ones are not among them.
@@ -55,6 +61,11 @@ pub(super) fn api_key_key(digest: &[u8]) -> String {
     format!("apikey.{}", hex::encode(digest))
 }
 
+/// The key of a signing key in the bucket: neither id has a dot in it.
+pub(super) fn signing_key_key(tenant: &TenantId, id: &SigningKeyId) -> String {
+    format!("signing.{tenant}.{id}")
+}
+
 /// The key of a service token in the bucket.
 pub(super) fn service_token_key(digest: &[u8]) -> String {
     format!("token.{}", hex::encode(digest))
@@ -72,16 +83,8 @@ impl Entries {
             ("tenant", _) => self.apply_tenant(revision, decode(value)?),
             ("agent", _) => self.apply_agent(revision, decode(value)?),
             ("policy", _) => self.apply_policy(revision, decode(value)?),
-            ("apikey", _) => {
-                let api_key: ApiKey = decode(value)?;
-                put(
-                    &mut self.api_keys,
-                    api_key.api_key_id.clone(),
-                    revision,
-                    api_key,
-                );
-                Ok(())
-            }
+            ("apikey", _) => self.apply_api_key(revision, decode(value)?),
+            ("signing", _) => self.apply_signing_key(revision, decode(value)?),
             ("token", _) => self.apply_service_token(revision, decode(value)?),
             _ => Err(Corrupt),
         }
@@ -109,6 +112,31 @@ impl Entries {
             revision,
             policy,
         );
+        Ok(())
+    }
+
+    fn apply_api_key(&mut self, revision: Sequence, api_key: ApiKey) -> Result<(), Corrupt> {
+        let digest: Digest = api_key
+            .key_sha256
+            .as_ref()
+            .try_into()
+            .map_err(|_| Corrupt)?;
+        let frontend_key = FrontendKey::of(&api_key)?;
+        let id = api_key.api_key_id.clone();
+        if put(&mut self.api_keys, id, revision, api_key) {
+            match frontend_key {
+                Some(key) => drop(self.frontend_keys.insert(digest, key)),
+                None => drop(self.frontend_keys.remove(&digest)),
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_signing_key(&mut self, revision: Sequence, key: SigningKey) -> Result<(), Corrupt> {
+        let tenant = TenantId::parse(key.tenant_id.as_str()).map_err(|_| Corrupt)?;
+        let id = SigningKeyId::parse(key.signing_key_id.as_str()).map_err(|_| Corrupt)?;
+        let theirs = self.signing_keys.entry(tenant).or_default();
+        put(theirs, id, revision, Arc::new(key));
         Ok(())
     }
 
@@ -205,6 +233,8 @@ mod tests {
         check("tenant.acme", &[]);
         check("tenant.acme", b"\xff\xff");
         check("agent.bot", &tenant("an agent without a tenant")[..4]);
+        check("apikey.00", &ApiKey::default().encode_to_vec());
+        check("signing.acme.a", &SigningKey::default().encode_to_vec());
         check("token.00", &ServiceToken::default().encode_to_vec());
         check("unknown.kind", &tenant("x"));
         check("nodot", &tenant("x"));

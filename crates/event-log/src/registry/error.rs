@@ -28,6 +28,14 @@ pub enum RegistryError {
         /// What kind of thing.
         what: &'static str,
     },
+    /// There are as many as there may be.
+    #[error("there are {max} {what} already, no more may be")]
+    TooMany {
+        /// What kind of things.
+        what: &'static str,
+        /// How many there may be.
+        max: usize,
+    },
     /// There is no such thing.
     #[error("no such {what}")]
     NotFound {

@@ -1,29 +1,46 @@
-//! The registry: tenants, agents, their policies, API keys and service tokens, in memory, kept fresh from a `JetStream` bucket.
+//! The registry: tenants, agents, their settings and policies, API keys, signing keys and service tokens, in memory, kept
+//! fresh from a `JetStream` bucket.
 //!
 //! Reads answer from memory. Changes go to the bucket, each conditional on what it changes, and are seen here at once
 //! and by every other process within moments. What memory does not know may be looked up in the bucket, at a bounded
 //! rate: it may have been made by another process just now.
 
 mod access;
+mod admins;
 mod agents;
 mod api_keys;
 mod bucket;
 mod entries;
 mod error;
+mod frontend_keys;
 mod lookups;
+mod origins;
 mod policies;
 mod refusal;
 mod secret;
 mod service_tokens;
+mod settings;
+mod signing_keys;
 mod tenants;
+mod urls;
 mod watch;
 
 pub use access::{AgentAccess, Principal, Scope, Scopes};
+pub use api_keys::OVERLAP_MAX;
 pub use entries::Digest;
 pub use error::{AccessError, RegistryError};
+pub use frontend_keys::FrontendKey;
+pub use origins::{ALLOWED_ORIGINS_MAX, AllowedOrigins, ORIGIN_BYTES_MAX};
 pub use refusal::{of_access, unauthenticated};
 pub use secret::Secret;
 pub use service_tokens::NewServiceToken;
+pub use settings::{
+    CheckedSettings, IDLE_SECONDS_MAX, MODEL_BYTES_MAX, SETTINGS_BYTES_MAX, STEPS_MAX,
+    SUMMARY_TOKENS_MIN, TEMPERATURE_MAX, TOOL_DESCRIPTION_BYTES_MAX, TOOL_SCHEMA_BYTES_MAX,
+    TOOL_TIMEOUT_MS_MAX, TOOLS_MAX,
+};
+pub use signing_keys::{NewSigningKey, SIGNING_KEYS_MAX, SigningMaterial};
+pub use urls::{URL_BYTES_MAX, check_jwks_url};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};

@@ -4,11 +4,10 @@ use domain::{AgentId, TenantId, Timestamp};
 use wire::proto::operate::v1::{Agent, ContextPolicy};
 use wire::time;
 
+use super::Registry;
 use super::bucket::Change;
-use super::entries::{Digest, agent_key, policy_key};
+use super::entries::{Digest, policy_key};
 use super::error::RegistryError;
-use super::{CHANGES_MAX, Registry};
-use crate::error::Unavailable;
 
 impl Registry {
     /// Sets how the contexts of an agent are made; `digest` is the SHA-256 of `policy_json`.
@@ -27,25 +26,12 @@ impl Registry {
             .ok_or(RegistryError::NotFound { what: "agent" })?;
         let policy = self.keep_policy(&held.value.0, digest, policy_json, at);
         let policy = policy.await?;
-        let key = agent_key(agent);
-        for _ in 0..CHANGES_MAX {
-            let Some(held) = self.held_agent(agent) else {
-                return Err(RegistryError::NotFound { what: "agent" });
-            };
-            let (_, agent_entry) = held.value;
-            if agent_entry.context_policy_digest.as_ref() == digest {
-                return Ok(policy);
-            }
-            let changed = Agent {
-                context_policy_digest: digest.to_vec().into(),
-                ..agent_entry
-            };
-            let expected = Some(held.revision);
-            if self.shared().put(&key, &changed, expected).await? == Change::Made {
-                return Ok(policy);
-            }
-        }
-        Err(Unavailable::new("the agent keeps changing").into())
+        let changed = |agent: Agent| Agent {
+            context_policy_digest: digest.to_vec().into(),
+            ..agent
+        };
+        self.change_agent(agent, changed).await?;
+        Ok(policy)
     }
 
     /// The policy of a tenant with this digest.

@@ -12,6 +12,8 @@ use super::entries::Digest;
 pub(super) const API_KEY_PREFIX: &str = "hp_";
 /// What a service token begins with.
 pub(super) const SERVICE_TOKEN_PREFIX: &str = "hs_";
+/// What a secret that signs tokens begins with.
+pub(super) const SIGNING_SECRET_PREFIX: &str = "hk_";
 /// Random bytes of a secret: 256 bits.
 const SECRET_BYTES: usize = 32;
 /// Bytes of the digest that the id shows: 16 hexadecimal digits.

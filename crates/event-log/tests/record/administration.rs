@@ -1,7 +1,7 @@
 //! Changes of the registry by two processes.
 
 use domain::Timestamp;
-use event_log::registry::{Registry, RegistryError, Scope};
+use event_log::registry::{AllowedOrigins, Registry, RegistryError, Scope};
 
 use crate::registry::{NOW, principal, token, two};
 use crate::support::{agent, tenant, until};
@@ -73,7 +73,7 @@ async fn api_keys_belong_to_their_agent_and_end() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
     let (key, secret) = first
-        .create_api_key(&agent("bot"), "web", NOW)
+        .create_api_key(&agent("bot"), "web", AllowedOrigins::default(), NOW)
         .await
         .unwrap();
     assert!(secret.reveal().starts_with("hp_"));
@@ -83,7 +83,9 @@ async fn api_keys_belong_to_their_agent_and_end() {
         None,
         "it is no service token"
     );
-    let orphan = first.create_api_key(&agent("missing"), "", NOW).await;
+    let orphan = first
+        .create_api_key(&agent("missing"), "", AllowedOrigins::default(), NOW)
+        .await;
     assert_eq!(
         orphan.map(drop),
         Err(RegistryError::NotFound { what: "agent" })

@@ -5,6 +5,7 @@ mod administration;
 mod appends;
 mod cluster;
 mod follows;
+mod frontends;
 mod lives;
 mod proxy;
 mod rates;

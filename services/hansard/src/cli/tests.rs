@@ -80,3 +80,24 @@ fn what_is_and_is_not_understood() {
     check("hansard bench --data-dir x", false);
     check("hansard bench --nats-url x", false);
 }
+
+#[test]
+fn what_frontends_need_is_understood() {
+    check("hansard key rotate 0 --overlap-seconds 60 --token t", true);
+    check("hansard key rotate 0 --overlap-seconds -1 --token t", false);
+    check(
+        "hansard agent set a --model m --identity-mode trust --token t",
+        true,
+    );
+    check("hansard agent set a --identity-mode some --token t", false);
+    check("hansard signing-key add k --tenant a --token t", false);
+    check(
+        "hansard signing-key add k --tenant a --use user --token t",
+        true,
+    );
+    check(
+        "hansard signing-key add k --tenant a --use user --jwks-url x --secret-file y --token t",
+        false,
+    );
+    check("hansard signing-key retire k --tenant a --token t", true);
+}

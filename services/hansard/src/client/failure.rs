@@ -136,8 +136,8 @@ mod tests {
         let problem = Problem::from(wrong("a"));
         let told = |problem: &Problem| Failure::from(Status::from(problem.clone())).message;
         assert_eq!(told(&problem), "a is wrong");
-        let problem = problem.and_violations([wrong("b.c")]);
-        assert_eq!(told(&problem), "a is wrong; b.c is wrong");
+        let problem = Problem::of_violations("d", vec![wrong("a"), wrong("b.c")]);
+        assert_eq!(told(&problem), "d.a is wrong; d.b.c is wrong");
     }
 
     #[test]

@@ -1,24 +1,37 @@
 //! `hansard agent`: the assistants of a tenant.
 
-use clap::Subcommand;
-use wire::proto::operate::v1::{Agent, CreateAgentRequest, ListAgentsRequest};
+use std::path::{Path, PathBuf};
 
+use clap::{Subcommand, ValueEnum};
+use wire::proto::operate::v1::{
+    Agent, AgentSettings, CreateAgentRequest, IdentityMode, ListAgentsRequest, ModelSettings,
+    SetAgentSettingsRequest,
+};
+
+use super::input_file;
 use super::registry::{Call, print_json};
 use crate::client::{Failure, Registrar};
-use crate::exit::Exit;
-use crate::view::when;
+use crate::exit::{Exit, UsageError};
+use crate::view::{json, when};
 use crate::{console, table};
 
 const MESSAGE: &str = "hansard.operate.v1.Agent";
+const SETTINGS: &str = "hansard.operate.v1.AgentSettings";
+/// The model server that is built in, and the model of agents without settings.
+const ECHO: &str = "echo";
+/// Most bytes of a file of settings: JSON is longer than what it stands for.
+const SETTINGS_FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
-/// Make and list agents.
+/// Make agents, list them, and set how they work.
 ///
 /// Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard agent create support --tenant acme --name 'Support'
-  hansard agent list --tenant acme")]
+  hansard agent list --tenant acme
+  hansard agent set support --model ollama/qwen3:4b --identity-mode signed
+  hansard agent set support --settings-file settings.json --json")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,
@@ -39,12 +52,47 @@ enum Action {
         #[arg(long, default_value = "")]
         name: String,
     },
+    /// Set how an agent works, all of it: what is not given is as by default from then on.
+    Set {
+        /// The agent.
+        agent: String,
+        /// The model that answers, after the server that the gateway's configuration names; `echo` is built in.
+        #[arg(long, value_name = "SERVER/MODEL")]
+        model: Option<String>,
+        /// Which users' names its frontends are believed.
+        #[arg(long, value_name = "MODE")]
+        identity_mode: Option<Mode>,
+        /// All settings, as JSON of `hansard.operate.v1.AgentSettings`; the other options stand above it.
+        #[arg(long, value_name = "FILE")]
+        settings_file: Option<PathBuf>,
+    },
     /// List every agent of a tenant.
     List {
         /// Whose agents.
         #[arg(long)]
         tenant: String,
     },
+}
+
+/// Which users' names are believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// None: everyone is a session.
+    Anonymous,
+    /// A name as the frontend gives it.
+    Trust,
+    /// A name only by a token that the tenant has signed.
+    Signed,
+}
+
+impl From<Mode> for IdentityMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Anonymous => Self::Anonymous,
+            Mode::Trust => Self::Trust,
+            Mode::Signed => Self::Signed,
+        }
+    }
 }
 
 /// Runs the command.
@@ -66,24 +114,91 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
             };
             create(&mut registrar, request).await?
         }
+        Action::Set {
+            agent,
+            model,
+            identity_mode,
+            settings_file,
+        } => {
+            let mut settings = settings(settings_file.as_deref())?;
+            if let Some(model) = model {
+                name_model(&mut settings, &model)?;
+            }
+            if let Some(mode) = identity_mode {
+                settings.set_identity_mode(mode.into());
+            }
+            set(&mut registrar, agent, settings).await?
+        }
         Action::List { tenant } => list(&mut registrar, tenant).await?,
     };
     if args.call.json {
         print_json(MESSAGE, &agents)?;
     } else {
-        let rows: Vec<[String; 4]> = agents.into_iter().map(row).collect();
+        let rows: Vec<[String; 6]> = agents.into_iter().map(row).collect();
         table::write(
             &mut console::out(),
-            ["AGENT", "TENANT", "NAME", "CREATED"],
+            ["AGENT", "TENANT", "NAME", "MODEL", "IDENTITY", "CREATED"],
             &rows,
         )?;
     }
     Ok(Exit::Done)
 }
 
-fn row(agent: Agent) -> [String; 4] {
+fn row(agent: Agent) -> [String; 6] {
     let created = when::seconds(agent.created_at.as_ref());
-    [agent.agent_id, agent.tenant_id, agent.display_name, created]
+    let settings = agent.settings.unwrap_or_default();
+    let mode = match settings.identity_mode() {
+        IdentityMode::Unspecified | IdentityMode::Anonymous => "anonymous",
+        IdentityMode::Trust => "trust",
+        IdentityMode::Signed => "signed",
+    };
+    let model = settings
+        .model
+        .map(|model| format!("{}/{}", model.server, model.model));
+    let model = model.unwrap_or_else(|| ECHO.to_owned());
+    let model = model.trim_end_matches('/').to_owned();
+    [
+        agent.agent_id,
+        agent.tenant_id,
+        agent.display_name,
+        model,
+        mode.to_owned(),
+        created,
+    ]
+}
+
+fn settings(file: Option<&Path>) -> anyhow::Result<AgentSettings> {
+    let Some(file) = file else {
+        return Ok(AgentSettings::default());
+    };
+    let text = input_file::text(file, SETTINGS_FILE_BYTES_MAX)?;
+    let wrong = |error| UsageError(format!("{}: {error:#}", file.display()));
+    Ok(json::read(SETTINGS, &text).map_err(wrong)?)
+}
+
+/// A model's name may have slashes of its own.
+fn name_model(settings: &mut AgentSettings, name: &str) -> Result<(), UsageError> {
+    let (server, model) = match name.split_once('/') {
+        Some((server, model)) => (server, model),
+        None if name == ECHO => (ECHO, ""),
+        None => return Err(UsageError("--model is SERVER/MODEL, or echo".to_owned())),
+    };
+    let named = settings.model.get_or_insert_with(ModelSettings::default);
+    (named.server, named.model) = (server.to_owned(), model.to_owned());
+    Ok(())
+}
+
+async fn set(
+    registrar: &mut Registrar,
+    agent_id: String,
+    settings: AgentSettings,
+) -> Result<Vec<Agent>, Failure> {
+    let request = SetAgentSettingsRequest {
+        agent_id,
+        settings: Some(settings),
+    };
+    let set = registrar.set_agent_settings(request).await?.into_inner();
+    Ok(set.agent.into_iter().collect())
 }
 
 async fn create(

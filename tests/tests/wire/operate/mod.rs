@@ -1,8 +1,11 @@
 //! `hansard.operate.v1.RegistryService`, and who may see and do what.
 
+mod agent_settings;
 mod bound_tokens;
 mod context_policies;
+mod frontend_keys;
 mod registry;
 mod scopes;
+mod signing_keys;
 mod tenancy;
 mod tokens;

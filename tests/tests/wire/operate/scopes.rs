@@ -45,12 +45,21 @@ async fn operating(agent: &Agent) -> Outcomes {
     let agents = proto::ListAgentsRequest { tenant_id };
     let agent_id = agent.id().to_owned();
     let keys = proto::ListApiKeysRequest { agent_id };
+    let signing_keys = proto::ListSigningKeysRequest {
+        tenant_id: "acme".to_owned(),
+    };
+    let settings = proto::SetAgentSettingsRequest {
+        agent_id: agent.id().to_owned(),
+        settings: None,
+    };
     let tokens = proto::ListServiceTokensRequest {};
     let tenants = proto::ListTenantsRequest {};
     vec![
         registry.list_tenants(tenants).await.map(drop),
         registry.list_agents(agents).await.map(drop),
         registry.list_api_keys(keys).await.map(drop),
+        registry.list_signing_keys(signing_keys).await.map(drop),
+        registry.set_agent_settings(settings).await.map(drop),
         registry.list_service_tokens(tokens).await.map(drop),
     ]
 }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::assemble_context_request::Policy;
 
-use crate::exit::UsageError;
+use super::super::input_file;
 
 /// Most bytes of a policy's file: more than a policy may have.
 const POLICY_FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -118,16 +118,7 @@ impl Asked {
 
 /// The policy in a file.
 pub(in crate::commands) fn policy_json(file: &Path) -> anyhow::Result<String> {
-    let cannot = |error: std::io::Error| anyhow::anyhow!("cannot read {}: {error}", file.display());
-    let bytes = std::fs::metadata(file).map_err(cannot)?.len();
-    if bytes > POLICY_FILE_BYTES_MAX {
-        let rule = format!(
-            "{} has {bytes} bytes: a policy has at most 256 KiB",
-            file.display()
-        );
-        return Err(UsageError(rule).into());
-    }
-    std::fs::read_to_string(file).map_err(cannot)
+    input_file::text(file, POLICY_FILE_BYTES_MAX)
 }
 
 fn to_proto(format: Format) -> proto::ContextFormat {

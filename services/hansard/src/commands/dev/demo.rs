@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use domain::{AgentId, Label, TenantId, Timestamp};
-use event_log::registry::{NewServiceToken, RegistryError, Scope};
+use event_log::registry::{AllowedOrigins, NewServiceToken, RegistryError, Scope};
 use event_log::{Record, Registry};
 use runtime::clock::Clock;
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,10 @@ async fn make(registry: &Registry) -> anyhow::Result<(String, String)> {
     let (tenant, agent) = (TenantId::parse(NAME)?, AgentId::parse(NAME)?);
     there(registry.create_tenant(&tenant, "Demo", now()).await)?;
     there(registry.create_agent(&tenant, &agent, "Demo", now()).await)?;
-    let (_, api_key) = registry.create_api_key(&agent, "dev", now()).await?;
+    // Pages from anywhere on a developer's machine may use it.
+    let origins = AllowedOrigins::any();
+    let made = registry.create_api_key(&agent, "dev", origins, now());
+    let (_, api_key) = made.await?;
     let new = NewServiceToken {
         display_name: Label::parse("dev")?,
         scopes: [Scope::Append, Scope::Read, Scope::Operate]

@@ -1,7 +1,9 @@
 //! API keys.
 
-use domain::TenantId;
-use event_log::registry::Principal;
+use std::time::Duration;
+
+use domain::{TenantId, Violation, ViolationReason};
+use event_log::registry::{AllowedOrigins, OVERLAP_MAX, Principal};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
@@ -17,9 +19,10 @@ pub(super) async fn create(
     let request = request.into_inner();
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     display_name(&request.display_name)?;
+    let origins = origins(request.allowed_origins)?;
     let made = writer
         .registry
-        .create_api_key(&agent, &request.display_name, writer.now())
+        .create_api_key(&agent, &request.display_name, origins, writer.now())
         .await;
     let (api_key, secret) = made.map_err(|error| of_registry(&error, "agent_id"))?;
     Ok(proto::CreateApiKeyResponse {
@@ -28,16 +31,56 @@ pub(super) async fn create(
     })
 }
 
+pub(super) async fn rotate(
+    writer: &Writer,
+    request: Request<proto::RotateApiKeyRequest>,
+) -> Result<proto::RotateApiKeyResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let request = request.into_inner();
+    let id = visible(writer, &operator, request.api_key_id)?;
+    let overlap = Duration::from_secs(request.overlap_seconds.into());
+    if overlap > OVERLAP_MAX {
+        let rule = format!(
+            "is {}, at most {} is taken",
+            overlap.as_secs(),
+            OVERLAP_MAX.as_secs()
+        );
+        return Err(Violation::new(ViolationReason::OutOfRange, rule)
+            .within("overlap_seconds")
+            .into());
+    }
+    let rotated = writer
+        .registry
+        .rotate_api_key(&id, overlap, writer.now())
+        .await;
+    let (api_key, secret) = rotated.map_err(|error| of_registry(&error, "api_key_id"))?;
+    Ok(proto::RotateApiKeyResponse {
+        api_key: Some(api_key),
+        secret: secret.reveal().to_owned(),
+    })
+}
+
+pub(super) async fn set_origins(
+    writer: &Writer,
+    request: Request<proto::SetApiKeyOriginsRequest>,
+) -> Result<proto::SetApiKeyOriginsResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let request = request.into_inner();
+    let id = visible(writer, &operator, request.api_key_id)?;
+    let origins = origins(request.allowed_origins)?;
+    let set = writer.registry.set_api_key_origins(&id, origins).await;
+    let api_key = set.map_err(|error| of_registry(&error, "api_key_id"))?;
+    Ok(proto::SetApiKeyOriginsResponse {
+        api_key: Some(api_key),
+    })
+}
+
 pub(super) async fn revoke(
     writer: &Writer,
     request: Request<proto::RevokeApiKeyRequest>,
 ) -> Result<proto::RevokeApiKeyResponse, Problem> {
     let operator = operator(writer, request.metadata()).await?;
-    let id = request.into_inner().api_key_id;
-    let known = writer.registry.api_key(&id);
-    if !known.is_some_and(|key| sees(&operator, &key.tenant_id)) {
-        return Err(not_found("API key", "api_key_id"));
-    }
+    let id = visible(writer, &operator, request.into_inner().api_key_id)?;
     let revoked = writer.registry.revoke_api_key(&id, writer.now()).await;
     let api_key = revoked.map_err(|error| of_registry(&error, "api_key_id"))?;
     Ok(proto::RevokeApiKeyResponse {
@@ -56,6 +99,18 @@ pub(super) async fn list(
     })
 }
 
-fn sees(operator: &Principal, tenant_id: &str) -> bool {
-    TenantId::parse(tenant_id).is_ok_and(|tenant| operator.sees(&tenant))
+/// The key of a request, if the operator may see its tenant.
+fn visible(writer: &Writer, operator: &Principal, id: String) -> Result<String, Problem> {
+    let tenant = writer
+        .registry
+        .api_key(&id)
+        .and_then(|key| TenantId::parse(key.tenant_id).ok());
+    if tenant.is_some_and(|tenant| operator.sees(&tenant)) {
+        return Ok(id);
+    }
+    Err(not_found("API key", "api_key_id"))
+}
+
+fn origins(texts: Vec<String>) -> Result<AllowedOrigins, Violation> {
+    AllowedOrigins::parse(texts).map_err(|violation| violation.within("allowed_origins"))
 }

@@ -1,7 +1,6 @@
 //! Context policies of agents.
 
-use context::Policy;
-use context::policy::Mistake;
+use context::{DEFAULT_POLICY, Policy};
 use domain::{TenantId, Violation, ViolationReason};
 use event_log::registry::Digest;
 use tonic::Request;
@@ -18,7 +17,8 @@ pub(super) async fn set(
     let operator = operator(writer, request.metadata()).await?;
     let request = request.into_inner();
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
-    let policy = Policy::parse(&request.policy_json).map_err(refused)?;
+    let policy = Policy::parse(&request.policy_json)
+        .map_err(|mistakes| Problem::of_violations("policy_json", mistakes))?;
     let (digest, json) = (policy.digest(), policy.to_json());
     let set = writer
         .registry
@@ -55,9 +55,8 @@ pub(super) async fn get(
         return Ok(answer(policy));
     }
     // Nobody needs to have set the default: receipts name it.
-    let default = default_policy(agent.tenant_id);
-    if default.digest.as_ref() == digest {
-        return Ok(answer(default));
+    if digest == DEFAULT_POLICY.digest.0 {
+        return Ok(answer(default_policy(agent.tenant_id)));
     }
     Err(not_found("context policy", "digest"))
 }
@@ -69,27 +68,12 @@ fn answer(policy: proto::ContextPolicy) -> proto::GetContextPolicyResponse {
 }
 
 fn default_policy(tenant_id: String) -> proto::ContextPolicy {
-    let policy = Policy::default();
     proto::ContextPolicy {
-        digest: policy.digest().0.to_vec().into(),
+        digest: DEFAULT_POLICY.digest.0.to_vec().into(),
         tenant_id,
-        policy_json: policy.to_json(),
+        policy_json: DEFAULT_POLICY.json.clone(),
         created_at: None,
     }
-}
-
-fn refused(mistakes: Vec<Mistake>) -> Problem {
-    let mut violations = mistakes.into_iter().map(|mistake| {
-        Violation::new(ViolationReason::Malformed, mistake.rule)
-            .within(&mistake.field)
-            .within("policy_json")
-    });
-    let first = violations.next().unwrap_or_else(not_a_policy);
-    Problem::from(first).and_violations(violations)
-}
-
-fn not_a_policy() -> Violation {
-    Violation::new(ViolationReason::Malformed, "is not a context policy").within("policy_json")
 }
 
 fn not_a_digest() -> Violation {

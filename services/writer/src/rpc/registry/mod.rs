@@ -1,14 +1,16 @@
 //! The registry service over gRPC: who may do it, field checks, and what the registry answers.
 
+mod agent_settings;
 mod agents;
 mod api_keys;
 mod context_policies;
 mod service_tokens;
+mod signing_keys;
 mod tenants;
 
 use domain::bounds::LABEL_BYTES_MAX;
 use domain::violation::check_text;
-use domain::{TenantId, Violation};
+use domain::{TenantId, Violation, ViolationReason};
 use event_log::registry::{Principal, RegistryError, Scope};
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status};
@@ -71,6 +73,10 @@ fn of_registry(error: &RegistryError, field: &str) -> Problem {
             field,
             format!("is taken by another {what}: choose another id"),
         ),
+        RegistryError::TooMany { .. } => {
+            let reason = Reason::Field(ViolationReason::OutOfRange);
+            Problem::of_field(reason, field, format!("cannot be added: {error}"))
+        }
         RegistryError::NotFound { what } => not_found(what, field),
         RegistryError::Corrupt { .. } => Problem::new(Reason::DataCorrupt, error.to_string()),
         RegistryError::Unavailable(unavailable) => problem::of_record(*unavailable),
@@ -148,6 +154,60 @@ impl RegistryService for RegistryRpc {
         request: Request<proto::ListApiKeysRequest>,
     ) -> Result<Response<proto::ListApiKeysResponse>, Status> {
         Ok(Response::new(api_keys::list(&self.writer, request).await?))
+    }
+
+    async fn set_agent_settings(
+        &self,
+        request: Request<proto::SetAgentSettingsRequest>,
+    ) -> Result<Response<proto::SetAgentSettingsResponse>, Status> {
+        Ok(Response::new(
+            agent_settings::set(&self.writer, request).await?,
+        ))
+    }
+
+    async fn rotate_api_key(
+        &self,
+        request: Request<proto::RotateApiKeyRequest>,
+    ) -> Result<Response<proto::RotateApiKeyResponse>, Status> {
+        Ok(Response::new(
+            api_keys::rotate(&self.writer, request).await?,
+        ))
+    }
+
+    async fn set_api_key_origins(
+        &self,
+        request: Request<proto::SetApiKeyOriginsRequest>,
+    ) -> Result<Response<proto::SetApiKeyOriginsResponse>, Status> {
+        Ok(Response::new(
+            api_keys::set_origins(&self.writer, request).await?,
+        ))
+    }
+
+    async fn add_signing_key(
+        &self,
+        request: Request<proto::AddSigningKeyRequest>,
+    ) -> Result<Response<proto::AddSigningKeyResponse>, Status> {
+        Ok(Response::new(
+            signing_keys::add(&self.writer, request).await?,
+        ))
+    }
+
+    async fn retire_signing_key(
+        &self,
+        request: Request<proto::RetireSigningKeyRequest>,
+    ) -> Result<Response<proto::RetireSigningKeyResponse>, Status> {
+        Ok(Response::new(
+            signing_keys::retire(&self.writer, request).await?,
+        ))
+    }
+
+    async fn list_signing_keys(
+        &self,
+        request: Request<proto::ListSigningKeysRequest>,
+    ) -> Result<Response<proto::ListSigningKeysResponse>, Status> {
+        Ok(Response::new(
+            signing_keys::list(&self.writer, request).await?,
+        ))
     }
 
     async fn create_service_token(

@@ -1,0 +1,223 @@
+use domain::bounds::{LABEL_BYTES_MAX, SCOPE_ID_CHARS_MAX};
+
+use super::*;
+
+const SCHEMA: &str = r#"{"type": "object"}"#;
+
+fn model() -> ModelSettings {
+    ModelSettings {
+        server: "local".to_owned(),
+        model: "smol".to_owned(),
+        ..ModelSettings::default()
+    }
+}
+
+fn tool(name: &str) -> ToolSettings {
+    ToolSettings {
+        tool_name: name.to_owned(),
+        input_schema_json: SCHEMA.to_owned(),
+        ..ToolSettings::default()
+    }
+}
+
+fn summaries() -> SummarySettings {
+    SummarySettings {
+        model: Some(model()),
+        tokens_min: SUMMARY_TOKENS_MIN,
+        tokens_kept: 0,
+    }
+}
+
+/// `expected` is the field of the violation; empty: none.
+#[track_caller]
+fn check(change: impl FnOnce(&mut AgentSettings), expected: &str) {
+    let mut settings = AgentSettings {
+        model: Some(model()),
+        tools: vec![tool("search")],
+        retention: Some(RetentionSettings::default()),
+        summaries: Some(summaries()),
+        ..AgentSettings::default()
+    };
+    change(&mut settings);
+    let field = CheckedSettings::parse(settings)
+        .err()
+        .map(|violation| violation.field);
+    assert_eq!(field.unwrap_or_default(), expected);
+}
+
+#[track_caller]
+fn check_model(change: impl FnOnce(&mut ModelSettings), expected: &str) {
+    check(
+        |settings| change(settings.model.as_mut().unwrap()),
+        expected,
+    );
+}
+
+#[track_caller]
+fn check_tool(change: impl FnOnce(&mut ToolSettings), expected: &str) {
+    check(|settings| change(&mut settings.tools[0]), expected);
+}
+
+#[track_caller]
+fn check_summaries(change: impl FnOnce(&mut SummarySettings), expected: &str) {
+    check(
+        |settings| change(settings.summaries.as_mut().unwrap()),
+        expected,
+    );
+}
+
+#[test]
+fn nothing_is_required() {
+    assert!(CheckedSettings::parse(AgentSettings::default()).is_ok());
+    check(|_| {}, "");
+}
+
+#[test]
+fn identity_modes() {
+    check(|settings| settings.identity_mode = 3, "");
+    check(|settings| settings.identity_mode = 4, "identity_mode");
+    check(|settings| settings.identity_mode = -1, "identity_mode");
+}
+
+#[test]
+fn models() {
+    check_model(|model| model.server = "a".repeat(SCOPE_ID_CHARS_MAX), "");
+    check_model(
+        |model| model.server = "a".repeat(SCOPE_ID_CHARS_MAX + 1),
+        "model.server",
+    );
+    check_model(|model| model.server.clear(), "model.server");
+    check_model(|model| model.server = "a/b".to_owned(), "model.server");
+    check_model(|model| model.model = "m".repeat(MODEL_BYTES_MAX), "");
+    check_model(
+        |model| model.model = "m".repeat(MODEL_BYTES_MAX + 1),
+        "model.model",
+    );
+    check_model(|model| model.model.clear(), "model.model");
+    check_model(
+        |model| (model.server, model.model) = (ECHO.to_owned(), String::new()),
+        "",
+    );
+    check_model(|model| model.steps_max = STEPS_MAX, "");
+    check_model(|model| model.steps_max = STEPS_MAX + 1, "model.steps_max");
+    for temperature in [0.0, TEMPERATURE_MAX] {
+        check_model(|model| model.temperature = Some(temperature), "");
+    }
+    for temperature in [-0.001, 2.001, f64::NAN, f64::INFINITY] {
+        check_model(
+            |model| model.temperature = Some(temperature),
+            "model.temperature",
+        );
+    }
+}
+
+#[test]
+fn tools() {
+    let many = |count: usize| (0..count).map(|number| tool(&number.to_string())).collect();
+    check(|settings| settings.tools = many(TOOLS_MAX), "");
+    check(|settings| settings.tools = many(TOOLS_MAX + 1), "tools");
+    check(
+        |settings| settings.tools = vec![tool("a"), tool("b"), tool("a")],
+        "tools[2].tool_name",
+    );
+    check_tool(|tool| tool.tool_name = "n".repeat(LABEL_BYTES_MAX), "");
+    check_tool(
+        |tool| tool.tool_name = "n".repeat(LABEL_BYTES_MAX + 1),
+        "tools[0].tool_name",
+    );
+    check_tool(
+        |tool| tool.description = "d".repeat(TOOL_DESCRIPTION_BYTES_MAX),
+        "",
+    );
+    check_tool(
+        |tool| tool.description = "d".repeat(TOOL_DESCRIPTION_BYTES_MAX + 1),
+        "tools[0].description",
+    );
+    let schema = |bytes: usize| format!("{SCHEMA}{}", " ".repeat(bytes - SCHEMA.len()));
+    check_tool(
+        |tool| tool.input_schema_json = schema(TOOL_SCHEMA_BYTES_MAX),
+        "",
+    );
+    for wrong in [
+        schema(TOOL_SCHEMA_BYTES_MAX + 1),
+        String::new(),
+        "[]".to_owned(),
+        "{".to_owned(),
+    ] {
+        check_tool(
+            |tool| tool.input_schema_json = wrong,
+            "tools[0].input_schema_json",
+        );
+    }
+    check_tool(
+        |tool| tool.webhook_url = "http://tools.internal/x".to_owned(),
+        "",
+    );
+    check_tool(
+        |tool| tool.webhook_url = "x".to_owned(),
+        "tools[0].webhook_url",
+    );
+    check_tool(|tool| tool.timeout_ms = TOOL_TIMEOUT_MS_MAX, "");
+    check_tool(
+        |tool| tool.timeout_ms = TOOL_TIMEOUT_MS_MAX + 1,
+        "tools[0].timeout_ms",
+    );
+}
+
+#[test]
+fn retention_and_summaries() {
+    let idle = |seconds: u64| {
+        move |settings: &mut AgentSettings| {
+            settings.retention.as_mut().unwrap().idle_seconds_max = seconds;
+        }
+    };
+    check(idle(IDLE_SECONDS_MAX), "");
+    check(idle(IDLE_SECONDS_MAX + 1), "retention.idle_seconds_max");
+    check_summaries(|summaries| summaries.model = None, "summaries.model");
+    check_summaries(
+        |summaries| summaries.model = Some(ModelSettings::default()),
+        "summaries.model.server",
+    );
+    check_summaries(
+        |summaries| summaries.tokens_min -= 1,
+        "summaries.tokens_min",
+    );
+    check_summaries(
+        |summaries| summaries.tokens_kept = SUMMARY_TOKENS_MIN - 1,
+        "",
+    );
+    check_summaries(
+        |summaries| summaries.tokens_kept = SUMMARY_TOKENS_MIN,
+        "summaries.tokens_kept",
+    );
+}
+
+#[test]
+fn all_of_them_at_their_bound_and_one_past() {
+    let sized = |bytes: usize| {
+        let mut settings = AgentSettings::default();
+        let full = ToolSettings {
+            input_schema_json: format!("{SCHEMA}{}", " ".repeat(60_000)),
+            ..tool("x")
+        };
+        settings.tools = (0..8)
+            .map(|number| ToolSettings {
+                tool_name: number.to_string(),
+                ..full.clone()
+            })
+            .collect();
+        let mut last = tool("last");
+        last.input_schema_json = format!("{SCHEMA}{}", " ".repeat(40_000));
+        settings.tools.push(last);
+        let spare = bytes - settings.encoded_len();
+        settings.tools[8]
+            .input_schema_json
+            .push_str(&" ".repeat(spare));
+        settings
+    };
+    let fits = sized(SETTINGS_BYTES_MAX);
+    assert_eq!(fits.encoded_len(), SETTINGS_BYTES_MAX);
+    assert_eq!(CheckedSettings::parse(fits).map(drop), Ok(()));
+    let past = CheckedSettings::parse(sized(SETTINGS_BYTES_MAX + 1));
+    assert_eq!(past.unwrap_err().reason, ViolationReason::TooLong);
+}

@@ -1,0 +1,117 @@
+//! What the claims of a token must say, whoever it is for.
+
+use std::time::Duration;
+
+use domain::Timestamp;
+use serde::Deserialize;
+use serde_json::{Number, Value};
+
+use crate::error::TokenError;
+
+/// How far the clocks of those who make tokens may be off.
+pub const LEEWAY: Duration = Duration::from_secs(30);
+/// The audience that every token may have.
+pub const AUDIENCE: &str = "hansard";
+
+const NANOS_PER_SECOND: i128 = 1_000_000_000;
+
+/// The claims that are looked at. `Debug` is left out: they are content.
+#[derive(Deserialize)]
+pub(crate) struct Claims {
+    sub: Option<Value>,
+    exp: Option<Value>,
+    nbf: Option<Value>,
+    iat: Option<Value>,
+    aud: Option<Value>,
+    tenant: Option<Value>,
+    agent: Option<Value>,
+    role: Option<Value>,
+}
+
+impl Claims {
+    /// Checks that the token is valid now: `exp` must be there; `nbf` and `iat`, where they are, must not lie ahead.
+    pub(crate) fn check_time(&self, now: Timestamp) -> Result<(), TokenError> {
+        let now = i128::from(now.0);
+        let leeway = i128::try_from(LEEWAY.as_nanos()).unwrap_or(i128::MAX);
+        let missing = TokenError::Claim { claim: "exp" };
+        let expiry = nanos("exp", self.exp.as_ref())?.ok_or(missing)?;
+        if now >= expiry.saturating_add(leeway) {
+            return Err(TokenError::Expired);
+        }
+        let begins = [
+            nanos("nbf", self.nbf.as_ref())?,
+            nanos("iat", self.iat.as_ref())?,
+        ];
+        if begins
+            .iter()
+            .flatten()
+            .any(|begin| *begin > now.saturating_add(leeway))
+        {
+            return Err(TokenError::NotYetValid);
+        }
+        Ok(())
+    }
+
+    /// Checks that the token, where it names an audience, names one of these.
+    pub(crate) fn check_audience(&self, accepted: &[&str]) -> Result<(), TokenError> {
+        let is_accepted = |value: &Value| value.as_str().is_some_and(|one| accepted.contains(&one));
+        let is_meant = match &self.aud {
+            None => true,
+            Some(Value::Array(several)) => several.iter().any(is_accepted),
+            Some(one) => is_accepted(one),
+        };
+        if is_meant {
+            return Ok(());
+        }
+        Err(TokenError::WrongAudience)
+    }
+
+    pub(crate) fn subject(&self) -> Result<&str, TokenError> {
+        let subject = text("sub", self.sub.as_ref())?;
+        subject.ok_or(TokenError::Claim { claim: "sub" })
+    }
+
+    pub(crate) fn tenant(&self) -> Result<Option<&str>, TokenError> {
+        text("tenant", self.tenant.as_ref())
+    }
+
+    pub(crate) fn agent(&self) -> Result<Option<&str>, TokenError> {
+        text("agent", self.agent.as_ref())
+    }
+
+    pub(crate) fn role(&self) -> Result<Option<&str>, TokenError> {
+        text("role", self.role.as_ref())
+    }
+}
+
+fn text<'a>(claim: &'static str, value: Option<&'a Value>) -> Result<Option<&'a str>, TokenError> {
+    match value {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(TokenError::Claim { claim }),
+    }
+}
+
+/// Nanoseconds since the epoch of a `NumericDate` (RFC 7519, 2), which may have a fraction.
+fn nanos(claim: &'static str, value: Option<&Value>) -> Result<Option<i128>, TokenError> {
+    match value {
+        None => Ok(None),
+        Some(Value::Number(seconds)) => {
+            let nanos = whole(seconds).or_else(|| fraction(seconds));
+            nanos.map(Some).ok_or(TokenError::Claim { claim })
+        }
+        Some(_) => Err(TokenError::Claim { claim }),
+    }
+}
+
+fn whole(seconds: &Number) -> Option<i128> {
+    let whole = seconds.as_i64().map(i128::from);
+    let whole = whole.or_else(|| seconds.as_u64().map(i128::from));
+    whole.map(|whole| whole.saturating_mul(NANOS_PER_SECOND))
+}
+
+/// Before the epoch, and past what a duration holds, there is none.
+fn fraction(seconds: &Number) -> Option<i128> {
+    let since_epoch = Duration::try_from_secs_f64(seconds.as_f64()?).ok()?;
+    i128::try_from(since_epoch.as_nanos()).ok()
+}

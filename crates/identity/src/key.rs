@@ -1,0 +1,148 @@
+//! Keys: each for one algorithm, so that none is ever used as a key of another kind.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use domain::SigningKeyId;
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
+use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::KeyError;
+
+/// Bytes of a secret of HS256: as many as its hash at least (RFC 7518, 3.2).
+pub const HS256_SECRET_BYTES: RangeInclusive<usize> = 32..=1_024;
+/// Most bytes of a JWK set.
+pub const JWKS_BYTES_MAX: usize = 64 * 1024;
+/// Most keys of a JWK set, unusable ones among them.
+pub const JWKS_KEYS_MAX: usize = 64;
+/// Bytes of an RSA key's modulus: 2,048 (RFC 7518, 3.3) to 8,192 bits.
+pub const RSA_MODULUS_BYTES: RangeInclusive<usize> = 256..=1_024;
+
+/// Bytes of the coordinates of a point of P-256, with the mark before them.
+const P256_POINT_BYTES: usize = 65;
+/// Bytes of a public key of Ed25519.
+const ED25519_BYTES: usize = 32;
+
+/// A key by which tokens are checked. Clones share it; its `Debug` hides it.
+#[derive(Clone)]
+pub struct Key(Arc<Parts>);
+
+struct Parts {
+    kid: String,
+    algorithm: Algorithm,
+    decoding: DecodingKey,
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+impl Key {
+    /// A secret of HS256.
+    ///
+    /// # Errors
+    /// [`KeyError::SecretLength`].
+    pub fn hs256(id: &SigningKeyId, secret: &[u8]) -> Result<Self, KeyError> {
+        if !HS256_SECRET_BYTES.contains(&secret.len()) {
+            return Err(KeyError::SecretLength);
+        }
+        let decoding = DecodingKey::from_secret(secret);
+        Ok(Self::new(id.as_str(), Algorithm::HS256, decoding))
+    }
+
+    fn new(kid: &str, algorithm: Algorithm, decoding: DecodingKey) -> Self {
+        Self(Arc::new(Parts {
+            kid: kid.to_owned(),
+            algorithm,
+            decoding,
+        }))
+    }
+
+    pub(crate) fn is_called(&self, kid: &str) -> bool {
+        self.0.kid == kid
+    }
+
+    pub(crate) fn algorithm(&self) -> Algorithm {
+        self.0.algorithm
+    }
+
+    pub(crate) fn decoding(&self) -> &DecodingKey {
+        &self.0.decoding
+    }
+}
+
+/// A JWK set as far as it must be one; each key is read by itself, so that one of a new kind spoils no other.
+#[derive(Deserialize)]
+struct JwkSet {
+    keys: Vec<Value>,
+}
+
+/// The usable keys of a JWK set, in its order: public ones for signatures by RS256, ES256 or `EdDSA`, by what they are
+/// themselves. Secrets, keys for encryption and keys for other algorithms are passed over. A key without a `kid` is
+/// called as `id` says.
+///
+/// # Errors
+/// No JWK set, over [`JWKS_BYTES_MAX`] or [`JWKS_KEYS_MAX`], or without a usable key.
+pub fn jwk_set(id: &SigningKeyId, json: &str) -> Result<Vec<Key>, KeyError> {
+    if json.len() > JWKS_BYTES_MAX {
+        return Err(KeyError::TooLong);
+    }
+    let set: JwkSet = serde_json::from_str(json).map_err(|_| KeyError::NotASet)?;
+    if set.keys.len() > JWKS_KEYS_MAX {
+        return Err(KeyError::TooMany);
+    }
+    let keys: Vec<Key> = set
+        .keys
+        .into_iter()
+        .filter_map(|key| usable(id, key))
+        .collect();
+    if keys.is_empty() {
+        return Err(KeyError::NoneUsable);
+    }
+    Ok(keys)
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "kinds of keys are named by what is taken: others may be added"
+)]
+fn usable(id: &SigningKeyId, key: Value) -> Option<Key> {
+    let jwk: Jwk = serde_json::from_value(key).ok()?;
+    let (algorithm, named) = match &jwk.algorithm {
+        AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),
+        AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => {
+            (Algorithm::ES256, KeyAlgorithm::ES256)
+        }
+        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
+            (Algorithm::EdDSA, KeyAlgorithm::EdDSA)
+        }
+        _ => return None,
+    };
+    let common = &jwk.common;
+    let is_for_it = common.key_algorithm.is_none_or(|key| key == named);
+    let usage = common.public_key_use.as_ref();
+    let signs = usage.is_none_or(|usage| *usage == PublicKeyUse::Signature);
+    let decoding = DecodingKey::from_jwk(&jwk).ok()?;
+    if !is_for_it || !signs || !has_its_size(algorithm, &decoding) {
+        return None;
+    }
+    let kid = common.key_id.as_deref().unwrap_or(id.as_str());
+    Some(Key::new(kid, algorithm, decoding))
+}
+
+fn has_its_size(algorithm: Algorithm, key: &DecodingKey) -> bool {
+    match key.kind() {
+        DecodingKeyKind::RsaModulusExponent { n, .. } => {
+            algorithm == Algorithm::RS256 && RSA_MODULUS_BYTES.contains(&n.len())
+        }
+        DecodingKeyKind::SecretOrDer(bytes) if algorithm == Algorithm::ES256 => {
+            bytes.len() == P256_POINT_BYTES
+        }
+        DecodingKeyKind::SecretOrDer(bytes) => bytes.len() == ED25519_BYTES,
+    }
+}

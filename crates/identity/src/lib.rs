@@ -1,0 +1,22 @@
+//! Users' and administrators' tokens: whom a JWT names, once its signature and its claims hold.
+//!
+//! Pure: keys and the time are passed in, nothing is fetched and nothing is kept. Keys come from the registry, and from
+//! the JWK sets that it names; what was verified goes to whoever grants access. A token and what stands in it reach no
+//! error and no `Debug`.
+//!
+//! Source: RFC 7519 (JWT), RFC 7515 (JWS), RFC 7517 (JWK), RFC 8725 (best current practices).
+
+mod admin;
+mod claims;
+mod error;
+mod key;
+mod ring_backend;
+mod token;
+mod user;
+
+pub use admin::{ADMIN_ROLE, VerifiedAdmin, claimed_tenant, verify_admin};
+pub use claims::{AUDIENCE, LEEWAY};
+pub use error::{KeyError, TokenError};
+pub use key::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, Key, RSA_MODULUS_BYTES, jwk_set};
+pub use token::{KEYS_TRIED_MAX, TOKEN_BYTES_MAX};
+pub use user::{UserScope, VerifiedUser, verify_user};

@@ -1,0 +1,59 @@
+//! Tokens of administrators.
+
+use identity::{TokenError, claimed_tenant, verify_admin};
+use serde_json::{Value, json};
+
+use crate::signer::{NOW, NOW_SECONDS, Signer, tenant, with};
+
+fn check(more: &Value, expected: Result<(&str, &str), TokenError>) {
+    let signer = Signer::eddsa();
+    let mut claims = with(&json!({"tenant": "acme", "role": "admin"}));
+    for (name, value) in more.as_object().unwrap() {
+        claims[name] = value.clone();
+    }
+    let token = signer.token(&claims);
+    let admin = verify_admin(&token, &[signer.key("a")], &tenant("acme"), NOW);
+    let seen = admin
+        .as_ref()
+        .map(|admin| (admin.tenant().as_str(), admin.subject().as_str()));
+    assert_eq!(seen.map_err(|error| *error), expected, "{more}");
+}
+
+const fn claim(claim: &'static str) -> Result<(&'static str, &'static str), TokenError> {
+    Err(TokenError::Claim { claim })
+}
+
+#[test]
+fn what_makes_an_administrator() {
+    check(&json!({}), Ok(("acme", "ada")));
+    check(&json!({"aud": ["hansard"]}), Ok(("acme", "ada")));
+    check(&json!({"aud": "support"}), Err(TokenError::WrongAudience));
+    check(&json!({"tenant": "globex"}), Err(TokenError::WrongTenant));
+    check(&json!({"tenant": null}), claim("tenant"));
+    check(&json!({"tenant": "a.b"}), claim("tenant"));
+    check(&json!({"role": null}), Err(TokenError::NotAdmin));
+    check(&json!({"role": "Admin"}), Err(TokenError::NotAdmin));
+    check(&json!({"role": ["admin"]}), claim("role"));
+    check(&json!({"sub": null}), claim("sub"));
+    check(&json!({"exp": NOW_SECONDS - 31}), Err(TokenError::Expired));
+    check(
+        &json!({"nbf": NOW_SECONDS + 31}),
+        Err(TokenError::NotYetValid),
+    );
+}
+
+#[test]
+fn the_claimed_tenant_is_read_but_not_believed() {
+    let (signer, other) = (Signer::hs256(), Signer::Hs256(vec![1; 32]));
+    let token = other.token(&with(&json!({"tenant": "acme", "role": "admin"})));
+    assert_eq!(claimed_tenant(&token), Ok(tenant("acme")));
+    let admin = verify_admin(&token, &[signer.key("a")], &tenant("acme"), NOW);
+    assert_eq!(admin, Err(TokenError::BadSignature));
+    let bare = other.token(&with(&json!({})));
+    assert_eq!(
+        claimed_tenant(&bare),
+        Err(TokenError::Claim { claim: "tenant" })
+    );
+    assert_eq!(claimed_tenant("x"), Err(TokenError::Malformed));
+    assert_eq!(claimed_tenant(&"x".repeat(8_193)), Err(TokenError::TooLong));
+}

@@ -1,0 +1,9 @@
+//! Tokens of every kind, and what is wrong with those that are refused.
+#![cfg(test)]
+
+mod admins;
+mod claims;
+mod keys;
+mod properties;
+mod signatures;
+mod signer;

@@ -1,0 +1,112 @@
+use ::identity::{Key, UserScope, verify_user};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::{AgentId, SigningKeyId, TenantId, Timestamp};
+use ring::hmac;
+
+use super::*;
+
+const SECRET: [u8; 32] = [7; 32];
+
+fn verified(user: &str) -> VerifiedUser {
+    let claims = format!(r#"{{"sub":"{user}","exp":1000}}"#);
+    let parts = [r#"{"alg":"HS256"}"#, &claims].map(|part| URL_SAFE_NO_PAD.encode(part));
+    let message = parts.join(".");
+    let signature = hmac::sign(
+        &hmac::Key::new(hmac::HMAC_SHA256, &SECRET),
+        message.as_bytes(),
+    );
+    let token = format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature));
+    let key = Key::hs256(&SigningKeyId::parse("a").unwrap(), &SECRET).unwrap();
+    let scope = UserScope {
+        tenant: &TenantId::parse("acme").unwrap(),
+        agent: &AgentId::parse("support").unwrap(),
+    };
+    verify_user(&token, &[key], scope, Timestamp(0)).unwrap()
+}
+
+/// A session, a user's name and a token's user; empty: none.
+type Said = (&'static str, &'static str, &'static str);
+
+fn claimed((session, user, token): Said) -> Claimed {
+    Claimed {
+        session: SessionId::parse(session).ok(),
+        user: UserId::parse(user).ok(),
+        verified: (!token.is_empty()).then(|| verified(token)),
+    }
+}
+
+type Expected = Result<Identified, Refusal>;
+
+fn owned_by(owner: Owner) -> Identified {
+    Identified {
+        owner,
+        verified: false,
+    }
+}
+
+/// Everything that can be said, under every rule, and for a listing by user.
+#[test]
+fn the_whole_matrix() {
+    use Refusal::{SessionMissing, TokenRequired, UserMismatch};
+    let check = |said: Said, expected: [Expected; 4]| {
+        let [anonymous, trust, signed, lister] = expected;
+        for (rule, expected) in [
+            (IdentityRule::Anonymous, anonymous),
+            (IdentityRule::Trust, trust),
+            (IdentityRule::Signed, signed),
+        ] {
+            assert_eq!(identify(rule, claimed(said)), expected, "{rule:?} {said:?}");
+        }
+        assert_eq!(identify_lister(claimed(said)), lister, "{said:?}");
+    };
+    let session = || Ok(owned_by(Owner::Session(SessionId::parse("s").unwrap())));
+    let named = || Ok(owned_by(Owner::User(UserId::parse("ada").unwrap())));
+    let proven = || {
+        named().map(|named| Identified {
+            verified: true,
+            ..named
+        })
+    };
+    let none = || Err(SessionMissing);
+    let unproven = || Err(TokenRequired);
+    let other = || Err(UserMismatch);
+    // Columns: anonymous, trust, signed, listing by user.
+    check(("", "", ""), [none(), none(), none(), unproven()]);
+    check(("s", "", ""), [session(), session(), session(), unproven()]);
+    check(("", "ada", ""), [none(), named(), unproven(), unproven()]);
+    check(
+        ("s", "ada", ""),
+        [session(), named(), unproven(), unproven()],
+    );
+    check(("", "", "ada"), [none(), proven(), proven(), proven()]);
+    check(("s", "", "ada"), [session(), proven(), proven(), proven()]);
+    check(("", "ada", "ada"), [none(), proven(), proven(), proven()]);
+    check(
+        ("s", "ada", "ada"),
+        [session(), proven(), proven(), proven()],
+    );
+    check(("", "eve", "ada"), [none(), other(), other(), other()]);
+    check(("s", "eve", "ada"), [session(), other(), other(), other()]);
+}
+
+#[test]
+fn rules_of_agents() {
+    let check = |mode: Option<i32>, expected: IdentityRule| {
+        let settings = mode.map(|identity_mode| AgentSettings {
+            identity_mode,
+            ..AgentSettings::default()
+        });
+        let agent = Agent {
+            settings,
+            ..Agent::default()
+        };
+        assert_eq!(IdentityRule::of(&agent), expected, "{mode:?}");
+    };
+    check(None, IdentityRule::Anonymous);
+    check(Some(0), IdentityRule::Anonymous);
+    check(Some(1), IdentityRule::Anonymous);
+    check(Some(2), IdentityRule::Trust);
+    check(Some(3), IdentityRule::Signed);
+    check(Some(4), IdentityRule::Anonymous);
+}

@@ -1,0 +1,92 @@
+//! Signing keys.
+
+use domain::{SigningKeyId, Violation, ViolationReason};
+use event_log::registry::{NewSigningKey, SigningMaterial};
+use tonic::Request;
+use wire::proto::operate::v1 as proto;
+use wire::proto::operate::v1::SigningKeyUse;
+use wire::proto::operate::v1::add_signing_key_request::Kind;
+use wire::status::Problem;
+use wire::time;
+
+use super::{of_registry, operator, visible_tenant};
+use crate::Writer;
+
+pub(super) async fn add(
+    writer: &Writer,
+    request: Request<proto::AddSigningKeyRequest>,
+) -> Result<proto::AddSigningKeyResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let request = request.into_inner();
+    let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
+    let id = signing_key_id(&request.signing_key_id)?;
+    let new = NewSigningKey {
+        key_use: key_use(&request)?,
+        material: request.kind.map(|kind| material(&id, kind)).transpose()?,
+        tenant,
+        id,
+    };
+    let added = writer.registry.add_signing_key(new, writer.now()).await;
+    let (signing_key, secret) = added.map_err(|error| of_registry(&error, "signing_key_id"))?;
+    Ok(proto::AddSigningKeyResponse {
+        signing_key: Some(signing_key),
+        secret: secret.map_or_else(String::new, |secret| secret.reveal().to_owned()),
+    })
+}
+
+pub(super) async fn retire(
+    writer: &Writer,
+    request: Request<proto::RetireSigningKeyRequest>,
+) -> Result<proto::RetireSigningKeyResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let request = request.into_inner();
+    let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
+    let id = signing_key_id(&request.signing_key_id)?;
+    let now = writer.now();
+    let from = request.retired_at.map_or(Ok(now), time::from_proto);
+    let from = from.map_err(|violation| violation.within("retired_at"))?;
+    let registry = &writer.registry;
+    let retired = registry.retire_signing_key(&tenant, &id, from, now).await;
+    let signing_key = retired.map_err(|error| of_registry(&error, "signing_key_id"))?;
+    Ok(proto::RetireSigningKeyResponse {
+        signing_key: Some(signing_key),
+    })
+}
+
+pub(super) async fn list(
+    writer: &Writer,
+    request: Request<proto::ListSigningKeysRequest>,
+) -> Result<proto::ListSigningKeysResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let tenant = visible_tenant(writer, &operator, &request.into_inner().tenant_id)?;
+    Ok(proto::ListSigningKeysResponse {
+        signing_keys: writer.registry.list_signing_keys(&tenant),
+    })
+}
+
+fn signing_key_id(text: &str) -> Result<SigningKeyId, Violation> {
+    SigningKeyId::parse(text).map_err(|violation| violation.within("signing_key_id"))
+}
+
+fn key_use(request: &proto::AddSigningKeyRequest) -> Result<SigningKeyUse, Violation> {
+    let refused = |reason, rule: &str| Violation::new(reason, rule).within("use");
+    match SigningKeyUse::try_from(request.r#use) {
+        Ok(SigningKeyUse::Unspecified) => Err(refused(ViolationReason::Missing, "is required")),
+        Ok(known) => Ok(known),
+        Err(_) => Err(refused(ViolationReason::Malformed, "is no use of a key")),
+    }
+}
+
+fn material(id: &SigningKeyId, kind: Kind) -> Result<SigningMaterial, Violation> {
+    let (field, material) = match kind {
+        Kind::Hs256Secret(secret) => ("hs256_secret", SigningMaterial::hs256(id, secret)),
+        Kind::JwksJson(json) => ("jwks_json", SigningMaterial::jwks(id, json)),
+        Kind::JwksUrl(url) => {
+            let material = SigningMaterial::jwks_url(url);
+            return material.map_err(|violation| violation.within("jwks_url"));
+        }
+    };
+    material.map_err(|error| {
+        Violation::new(ViolationReason::Malformed, error.to_string()).within(field)
+    })
+}

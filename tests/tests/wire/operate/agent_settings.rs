@@ -1,0 +1,102 @@
+//! How agents work: set, listed, refused.
+
+use tests::errors::{Expected, check_failure};
+use tests::operator::Operator;
+use tests::stack::Setup;
+use tonic::Code::{InvalidArgument, NotFound};
+use tonic::Status;
+use wire::proto::operate::v1 as proto;
+
+async fn set(
+    operator: &Operator,
+    agent: &str,
+    settings: proto::AgentSettings,
+) -> Result<proto::Agent, Status> {
+    let request = proto::SetAgentSettingsRequest {
+        agent_id: agent.to_owned(),
+        settings: Some(settings),
+    };
+    let set = operator.registry().set_agent_settings(request).await?;
+    Ok(set.into_inner().agent.expect("an agent"))
+}
+
+fn settings() -> proto::AgentSettings {
+    proto::AgentSettings {
+        identity_mode: proto::IdentityMode::Trust.into(),
+        model: Some(proto::ModelSettings {
+            server: "local".to_owned(),
+            model: "meta/llama".to_owned(),
+            temperature: Some(0.0),
+            ..proto::ModelSettings::default()
+        }),
+        tools: vec![proto::ToolSettings {
+            tool_name: "search".to_owned(),
+            input_schema_json: r#"{ "type": "object" }"#.to_owned(),
+            ..proto::ToolSettings::default()
+        }],
+        ..proto::AgentSettings::default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_set_is_kept_and_replaced_as_a_whole() {
+    let mut stack = Setup::tasks().start().await;
+    let operator = stack.operator().await;
+    operator.agent("acme", "support").await;
+    let agent = set(&operator, "support", settings())
+        .await
+        .expect("settings");
+    assert_eq!(agent.settings, Some(settings()));
+    stack.writer.stop().await;
+    stack.writer.start().await;
+    let request = proto::ListAgentsRequest {
+        tenant_id: "acme".to_owned(),
+    };
+    let listed = operator
+        .registry()
+        .list_agents(request)
+        .await
+        .expect("agents");
+    assert_eq!(listed.into_inner().agents, [agent]);
+    let none = proto::AgentSettings::default();
+    let agent = set(&operator, "support", none.clone())
+        .await
+        .expect("settings");
+    assert_eq!(agent.settings, Some(none));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_refused() {
+    let stack = Setup::tasks().start().await;
+    let operator = stack.operator().await;
+    operator.agent("acme", "support").await;
+    operator.agent("globex", "foreign").await;
+    let token = operator.token(&[proto::Scope::Operate], "acme").await;
+    let bound = Operator::new(operator.caller().with_token(&token.secret));
+    let no_agent: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "agent_id");
+    check_failure("missing", set(&bound, "nobody", settings()).await, no_agent);
+    check_failure(
+        "foreign",
+        set(&bound, "foreign", settings()).await,
+        no_agent,
+    );
+    let mut hot = settings();
+    hot.model.as_mut().expect("a model").temperature = Some(2.1);
+    let range = (
+        InvalidArgument,
+        "FIELD_OUT_OF_RANGE",
+        "settings.model.temperature",
+    );
+    check_failure("hot", set(&bound, "support", hot).await, range);
+    let mut twice = settings();
+    twice.tools.extend(settings().tools);
+    let name = (
+        InvalidArgument,
+        "FIELD_MALFORMED",
+        "settings.tools[1].tool_name",
+    );
+    check_failure("twice", set(&bound, "support", twice).await, name);
+    set(&bound, "support", settings())
+        .await
+        .expect("its own agent");
+}
