@@ -38,6 +38,9 @@ pub struct Settings<'a> {
     pub client: &'a ClientContext,
     /// The newest summary at or before the version, if the policy uses one.
     pub summary: Option<Summary>,
+    /// The last version that a fork shares with what it goes on from: calls up to there that have no result by then never
+    /// get one here. [`Version::ZERO`]: it is no fork.
+    pub shared: Version,
 }
 
 /// What is known before the first event is read.
@@ -141,7 +144,11 @@ impl<'a> Plan<'a> {
             clear(&mut selected.units, line, settings)
         });
         let stubs: BTreeSet<Version> = cleared.iter().map(|cleared| cleared.version).collect();
-        let mut repaired = repair(std::mem::take(&mut selected.units), &stubs);
+        let mut repaired = repair(
+            std::mem::take(&mut selected.units),
+            &stubs,
+            self.settings.shared,
+        );
         let redacted = fit::redact_turns(&mut repaired, self.settings.rules, &mut weights);
         let begins = fit::begins(&weights, self.room)?;
         let redactions = begins.redactions(&redacted);

@@ -22,7 +22,7 @@ pub mod time;
 pub mod totals;
 pub mod violation;
 
-pub use access::TenantAccess;
+pub use access::{SweepAccess, TenantAccess};
 pub use chain::ChainHash;
 pub use change::{Change, FieldChange};
 pub use command::{

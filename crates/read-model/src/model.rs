@@ -100,7 +100,7 @@ impl ReadModel {
         self.fetch_twice(Some(access), sql, arguments).await
     }
 
-    /// Runs one statement of the projections'.
+    /// Runs one statement of the projections', or one that looks across all tenants by leave.
     pub(crate) async fn fetch(
         &self,
         sql: &'static str,

@@ -8,7 +8,7 @@ use crate::error::ReadModelError;
 use crate::reader_role;
 
 /// Every migration: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 3] = [
+const MIGRATIONS: [(i64, &str, &str); 4] = [
     (
         1,
         "conversations",
@@ -20,6 +20,7 @@ const MIGRATIONS: [(i64, &str, &str); 3] = [
         include_str!("../migrations/0002_row_level_security.sql"),
     ),
     (3, "usage", include_str!("../migrations/0003_usage.sql")),
+    (4, "runs", include_str!("../migrations/0004_runs.sql")),
 ];
 
 /// The version of the database's last migration.

@@ -46,17 +46,21 @@ pub async fn make(gateway: &Gateway, target: &Target, order: &Order) -> Result<M
     let mut recent = Recent::read(gateway, target, wanted(order)).await?;
     let at = order.version(recent.place.version)?;
     let summary = summary::newest(gateway, target, &recent, (&order.policy.policy, at)).await?;
-    let client = client::context(gateway, target, &order.policy.policy).await?;
+    let shared = recent.lineage.shared(at);
+    let client = client::context(gateway, target, (&order.policy.policy, shared.next())).await?;
+    let behind = recent.lineage.tokens(gateway).await?;
     let plan = Plan::new(Settings {
         policy: &order.policy.policy,
         rules: &order.policy.rules,
         client: &client,
         summary,
+        shared,
     })
     .map_err(|error| refused(&error))?;
     let selected = loop {
         let events = recent.window.newest_first();
-        let events = events.map(|row| window::recorded(&target.key, row).map(counted));
+        let events = events
+            .map(|row| window::recorded(&target.key, row).map(|event| behind.add(counted(event))));
         match select(events, plan.extent(order.messages_max), recent.reach())? {
             Selection::Selected(selected) => break selected,
             Selection::NeedsOlder => recent.read_older(gateway, target).await?,

@@ -5,13 +5,16 @@
 //! The version of the read is that of the last commit, or of the row where that is ahead: a replica that answered for the
 //! record may lag. A position that the caller names is a fence, see [`crate::fence`].
 
-use domain::{AgentId, Conversation, ConversationKey, Head, Position, Sequence, Status, Version};
+use domain::{
+    AgentId, Conversation, ConversationKey, ForkPoint, Head, Position, Sequence, Status, Version,
+};
 use event_log::{StoredCommit, StoredMessage};
 use read_model::queries::{self, EventQuery};
 use read_model::{EventRow, ReadModelError, Standing};
 use wire::status::Problem;
 use wire::token::PositionToken;
 
+use crate::lineage::{self, Lineage};
 use crate::request::{Freshness, Target};
 use crate::tail::Tail;
 use crate::{Gateway, fence, problem};
@@ -47,6 +50,9 @@ pub struct Base {
     pub events: Vec<EventRow>,
     /// Where the read stands: at the last commit, or at the row where that is ahead.
     pub place: Place,
+    /// What stands behind it, where it is a fork.
+    pub lineage: Lineage,
+    forked_from: Option<ForkPoint>,
     ahead: Option<StoredCommit>,
 }
 
@@ -59,37 +65,56 @@ pub(crate) struct Rows {
 }
 
 impl Base {
-    /// Reads rows and last commit, past the fence where there is one.
+    /// Reads rows and last commit, past the fence where there is one, and what stands behind a fork.
     ///
     /// # Errors
-    /// There is no such conversation for the caller, a dependency is away, or the fence is not reached in time.
+    /// There is no such conversation for the caller, or one behind it was erased; a dependency is away, or the fence is
+    /// not reached in time.
     pub async fn read(
+        gateway: &Gateway,
+        target: &Target,
+        events: Option<&EventQuery>,
+    ) -> Result<Self, Problem> {
+        let mut base = Self::read_alone(gateway, target, events).await?;
+        if !base.has_reached(target.fence) {
+            base = fence::wait(gateway, target, events, base).await?;
+        }
+        base.check_visible(&target.access.agent)?;
+        if let Some(from) = &base.forked_from {
+            // Boxed, so that the many that are no forks have no room for it in their own reads.
+            base.lineage = Box::pin(lineage::read(gateway, target, from)).await?;
+        }
+        Ok(base)
+    }
+
+    /// Reads rows and last commit, with nothing checked and nothing behind it.
+    pub(crate) async fn read_alone(
         gateway: &Gateway,
         target: &Target,
         events: Option<&EventQuery>,
     ) -> Result<Self, Problem> {
         let patience = target.patience;
         let rows = patience.rows(rows(gateway, target, events));
-        let mut base = match target.freshness {
-            Freshness::Eventual => Self::of(rows.await?, None)?,
+        match target.freshness {
+            Freshness::Eventual => Self::of(rows.await?, None),
             Freshness::Fresh => {
                 let last = patience.record(gateway.record.last(&target.key));
                 // The record first: its answer takes more hand-overs between tasks.
                 let (last, rows) = tokio::try_join!(last, rows)?;
-                Self::of(rows, last)?
+                Self::of(rows, last)
             }
-        };
-        if !base.has_reached(target.fence) {
-            base = fence::wait(gateway, target, events, base).await?;
         }
-        base.check_visible(&target.access.agent)?;
-        Ok(base)
     }
 
     /// Puts rows and the record's last commit together.
     pub(crate) fn of(rows: Rows, last: Option<StoredMessage>) -> Result<Self, Problem> {
         let base = Self {
-            place: place_of_row(rows.standing.as_ref()),
+            place: rows
+                .standing
+                .as_ref()
+                .map_or_else(Place::default, place_of_row),
+            forked_from: fork_of(rows.standing.as_ref().map(|row| &row.head)),
+            lineage: Lineage::default(),
             standing: rows.standing,
             conversation: rows.conversation,
             events: rows.events,
@@ -108,6 +133,7 @@ impl Base {
                 .open()
                 .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
             self.place = Place::of(&last);
+            self.forked_from = fork_of(Some(&last.opened.commit.head));
             self.ahead = Some(last);
         }
         Ok(self)
@@ -118,10 +144,15 @@ impl Base {
         fence.is_none_or(|fence| fence.sequence <= self.place.sequence)
     }
 
-    /// Where the rows stand.
+    /// Where the rows stand; before its first event where there are none.
     #[must_use]
     pub fn row_place(&self) -> Place {
-        place_of_row(self.standing.as_ref())
+        let shared = || self.forked_from.as_ref().map(|fork| fork.version);
+        let beginning = || Place {
+            version: shared().unwrap_or_default(),
+            sequence: Sequence(0),
+        };
+        self.standing.as_ref().map_or_else(beginning, place_of_row)
     }
 
     /// What lies between the rows and the last commit; `None`: nothing.
@@ -131,12 +162,7 @@ impl Base {
 
     /// What lies between a place and the last commit, where the rows do not reach further than that place.
     pub fn tail_after(&mut self, key: &ConversationKey, after: Place) -> Option<Tail> {
-        let row = self.row_place();
-        let after = if after.version > row.version {
-            after
-        } else {
-            row
-        };
+        let after = later(after, self.row_place());
         let ahead = self
             .ahead
             .take_if(|ahead| ahead.position.sequence > after.sequence)?;
@@ -152,8 +178,19 @@ impl Base {
         }
     }
 
+    /// The last commit, where it is ahead of the rows.
+    pub(crate) fn take_ahead(&mut self) -> Option<StoredCommit> {
+        self.ahead.take()
+    }
+
+    /// The point that a fork leaves from.
+    #[must_use]
+    pub fn forked_from(&self) -> Option<&ForkPoint> {
+        self.forked_from.as_ref()
+    }
+
     /// A missing conversation, another agent's and an erased one look alike.
-    fn check_visible(&self, agent: &AgentId) -> Result<(), Problem> {
+    pub(crate) fn check_visible(&self, agent: &AgentId) -> Result<(), Problem> {
         let visible = self
             .head()
             .is_some_and(|head| head.status != Status::Erased && head.agent == *agent);
@@ -210,9 +247,22 @@ pub fn position_token(gateway: &Gateway, key: &ConversationKey, place: Place) ->
     .encode()
 }
 
-fn place_of_row(row: Option<&Standing>) -> Place {
-    row.map_or_else(Place::default, |row| Place {
+/// The later of a place that is known and that of the rows.
+pub(crate) fn later(after: Place, row: Place) -> Place {
+    if after.version > row.version {
+        after
+    } else {
+        row
+    }
+}
+
+fn fork_of(head: Option<&Head>) -> Option<ForkPoint> {
+    head.and_then(|head| head.forked_from.clone())
+}
+
+fn place_of_row(row: &Standing) -> Place {
+    Place {
         version: row.head.version,
         sequence: row.sequence,
-    })
+    }
 }

@@ -1,6 +1,7 @@
-//! Pages of a conversation's events by version, in both directions, over rows and tail.
+//! Pages of a conversation's events by version, in both directions, over rows and tail, and over what is behind a fork.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use domain::{EventKind, Version};
 use event_log::StoredCommit;
@@ -10,7 +11,9 @@ use wire::status::Problem;
 
 use crate::Gateway;
 use crate::fresh::{Base, Place};
+use crate::lineage::Part;
 use crate::page::{Filling, Page, PageBounds};
+use crate::patience::Patience;
 use crate::request::Target;
 use crate::window::{Window, WindowBounds, event_rows};
 
@@ -41,6 +44,14 @@ impl Range {
         }
     }
 
+    /// The part of the range up to a version.
+    fn up_to(&self, last: Version) -> Self {
+        Self {
+            to: self.to.min(last),
+            ..self.clone()
+        }
+    }
+
     /// The events of a commit that are in the range, oldest first.
     fn events_of(&self, commit: &StoredCommit) -> impl DoubleEndedIterator<Item = EventRow> {
         let facts = commit.opened.commit.events.iter();
@@ -64,34 +75,55 @@ pub async fn forward(gateway: &Gateway, target: &Target, range: &Range) -> Resul
     let query = range.query(Direction::Forward);
     let mut base = Base::read(gateway, target, Some(&query)).await?;
     let mut page = Filling::new(range.bounds, base.place);
-    let row_place = base.row_place();
-    for event in std::mem::take(&mut base.events) {
-        if page.push(event, Place::default()).is_break() {
+    for ancestor in base.lineage.forward(range.from, range.to) {
+        let part = ancestor.part(gateway, &query, range.after).await?;
+        let shared = range.up_to(ancestor.last());
+        let filled = fill_forward(gateway, target.patience, part, (&shared, &mut page));
+        if filled.await?.is_break() {
             return Ok(page.done());
         }
     }
-    if range.to <= row_place.version {
-        return Ok(page.done());
+    let part = Part {
+        events: std::mem::take(&mut base.events),
+        row_place: base.row_place(),
+        tail: base.tail_after(&target.key, range.after),
+    };
+    // Full or not: nothing comes after it.
+    let _ = fill_forward(gateway, target.patience, part, (range, &mut page)).await?;
+    Ok(page.done())
+}
+
+/// Fills a page with one conversation's part of a range; breaks when the page is full.
+async fn fill_forward(
+    gateway: &Gateway,
+    patience: Patience,
+    part: Part,
+    (range, page): (&Range, &mut Filling),
+) -> Result<ControlFlow<()>, Problem> {
+    for event in part.events {
+        if page.push(event, Place::default()).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
     }
-    let Some(tail) = base.tail_after(&target.key, range.after) else {
-        return Ok(page.done());
+    let Some(tail) = part.tail.filter(|_| range.to > part.row_place.version) else {
+        return Ok(ControlFlow::Continue(()));
     };
     let mut tail = tail.in_pages_of(range.bounds.events_in_memory());
     let mut after = tail.place();
-    while let Some(commits) = tail.next_page(gateway, target.patience).await? {
+    while let Some(commits) = tail.next_page(gateway, patience).await? {
         for commit in commits {
             for event in range.events_of(&commit) {
                 if page.push(event, after).is_break() {
-                    return Ok(page.done());
+                    return Ok(ControlFlow::Break(()));
                 }
             }
             after = Place::of(&commit);
             if after.version >= range.to {
-                return Ok(page.done());
+                return Ok(ControlFlow::Continue(()));
             }
         }
     }
-    Ok(page.done())
+    Ok(ControlFlow::Continue(()))
 }
 
 /// A page of the range, newest first.
@@ -102,14 +134,36 @@ pub async fn backward(gateway: &Gateway, target: &Target, range: &Range) -> Resu
     let query = range.query(Direction::Backward);
     let mut base = Base::read(gateway, target, Some(&query)).await?;
     let mut page = Filling::new(range.bounds, base.place);
+    let part = Part {
+        events: std::mem::take(&mut base.events),
+        row_place: base.row_place(),
+        tail: base.tail(&target.key),
+    };
+    let mut filled = fill_backward(gateway, target.patience, part, (range, &mut page)).await?;
+    for ancestor in base.lineage.backward(range.from, range.to) {
+        if filled.is_break() {
+            break;
+        }
+        let part = ancestor.part(gateway, &query, Place::default()).await?;
+        let shared = range.up_to(ancestor.last());
+        filled = fill_backward(gateway, target.patience, part, (&shared, &mut page)).await?;
+    }
+    Ok(page.done())
+}
+
+/// As [`fill_forward`], newest first.
+async fn fill_backward(
+    gateway: &Gateway,
+    patience: Patience,
+    part: Part,
+    (range, page): (&Range, &mut Filling),
+) -> Result<ControlFlow<()>, Problem> {
     let mut newest = Window::new(WindowBounds {
         events_max: range.bounds.events_in_memory(),
         bytes_max: range.bounds.bytes_to_read(),
     });
-    if range.to > base.row_place().version
-        && let Some(mut tail) = base.tail(&target.key)
-    {
-        while let Some(commits) = tail.next_page(gateway, target.patience).await? {
+    if let Some(mut tail) = part.tail.filter(|_| range.to > part.row_place.version) {
+        while let Some(commits) = tail.next_page(gateway, patience).await? {
             let events = commits.iter().flat_map(|commit| range.events_of(commit));
             events.for_each(|event| newest.push_newer(event));
             if tail.place().version >= range.to {
@@ -117,11 +171,10 @@ pub async fn backward(gateway: &Gateway, target: &Target, range: &Range) -> Resu
             }
         }
     }
-    let events = newest.into_newest_first().chain(base.events);
-    for event in events {
+    for event in newest.into_newest_first().chain(part.events) {
         if page.push(event, Place::default()).is_break() {
-            break;
+            return Ok(ControlFlow::Break(()));
         }
     }
-    Ok(page.done())
+    Ok(ControlFlow::Continue(()))
 }

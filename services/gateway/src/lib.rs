@@ -3,7 +3,7 @@
 //! Data comes from the read model (rows) and from the record (what the rows do not hold yet), and goes to gRPC and HTTP callers.
 //! The gateway appends nothing. Every read goes one way: [`request`] says who asks for what, [`fresh`] reads the rows and
 //! the record's last commit at the same time, [`tail`] fetches what lies between, and an endpoint of [`rpc`] shapes the
-//! answer.
+//! answer. What a fork shares with the conversations behind it comes from [`lineage`].
 
 pub mod assembly;
 pub mod config;
@@ -14,6 +14,7 @@ pub mod history_rpc;
 pub mod http;
 pub mod identity;
 pub mod jwks;
+pub mod lineage;
 pub mod metrics;
 pub mod page;
 pub mod page_token;

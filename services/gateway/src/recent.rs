@@ -8,7 +8,10 @@ use read_model::queries::{Direction, EventQuery};
 use wire::status::Problem;
 
 use crate::fresh::{self, Base, Place};
+use crate::lineage::{Lineage, Part};
+use crate::patience::Patience;
 use crate::request::Target;
+use crate::tail::Tail;
 use crate::window::{Window, WindowBounds, event_rows, sum_of_bytes};
 use crate::{Gateway, problem};
 
@@ -34,8 +37,11 @@ pub struct Recent {
     pub place: Place,
     /// Where its rows stood: what is later came from the tail.
     pub row_place: Place,
-    /// Where the latest summary stands.
+    /// Where the conversation's own latest summary stands.
     pub latest_summary: Option<SummaryPlace>,
+    /// What stands behind the conversation, where it is a fork.
+    pub lineage: Lineage,
+    has_rows: bool,
     wanted: Wanted,
     rows_left: RowsLeft,
 }
@@ -63,15 +69,20 @@ impl Recent {
             place: base.place,
             row_place: base.row_place(),
             latest_summary: base.head().and_then(|head| head.latest_summary),
+            lineage: std::mem::take(&mut base.lineage),
+            has_rows: base.standing.is_some(),
             wanted,
             rows_left: RowsLeft::None,
         };
         if wanted.to > recent.row_place.version {
             recent.take_tail(gateway, target, &mut base).await?;
         }
-        if base.standing.is_some() {
+        let rows = base.events.len();
+        if recent.has_rows {
             recent.take_rows(base.events, limit);
         }
+        let limit = limit.saturating_sub(rows);
+        recent.take_ancestors(gateway, wanted.to, limit).await?;
         Ok(recent)
     }
 
@@ -89,20 +100,98 @@ impl Recent {
             .bounds
             .events_max
             .saturating_sub(self.window.len());
-        let query = self
-            .wanted
-            .query(Version(oldest.0.saturating_sub(1)), limit);
-        let rows = fresh::rows(gateway, target, Some(&query));
-        let rows = target.patience.rows(rows).await?;
-        match rows.standing {
-            Some(row) if row.head.status != Status::Erased => {
-                self.take_rows(rows.events, limit);
-            }
-            Some(_) | None => return Err(problem::not_found()),
-        }
+        let to = Version(oldest.0.saturating_sub(1));
+        let rows = self.take_older_rows(gateway, target, (to, limit)).await?;
+        let limit = limit.saturating_sub(rows);
+        self.take_ancestors(gateway, to, limit).await?;
         if self.rows_left == RowsLeft::Some {
             self.rows_left = RowsLeft::NotNeeded;
         }
+        Ok(())
+    }
+
+    /// Whether an event came from the rows.
+    #[must_use]
+    pub fn is_in_rows(&self, version: Version) -> bool {
+        let behind = self.lineage.is_in_rows(version);
+        behind.unwrap_or(version <= self.row_place.version)
+    }
+
+    /// Takes up to `limit` rows up to a version; how many there were.
+    async fn take_older_rows(
+        &mut self,
+        gateway: &Gateway,
+        target: &Target,
+        (to, limit): (Version, usize),
+    ) -> Result<usize, Problem> {
+        self.rows_left = RowsLeft::None;
+        if !self.has_rows {
+            return Ok(0);
+        }
+        let query = self.wanted.query(to, limit);
+        let rows = fresh::rows(gateway, target, Some(&query));
+        let rows = target.patience.rows(rows).await?;
+        let standing = rows
+            .standing
+            .filter(|row| row.head.status != Status::Erased);
+        standing.ok_or_else(problem::not_found)?;
+        let count = rows.events.len();
+        self.take_rows(rows.events, limit);
+        Ok(count)
+    }
+
+    /// Takes what is behind the conversation up to a version, as long as there is room: at most `limit` rows of it.
+    async fn take_ancestors(
+        &mut self,
+        gateway: &Gateway,
+        to: Version,
+        mut limit: usize,
+    ) -> Result<(), Problem> {
+        let lineage = std::mem::take(&mut self.lineage);
+        for ancestor in lineage.backward(Version::ZERO, to) {
+            if self.rows_left != RowsLeft::None || self.window.has_left_out() {
+                break;
+            }
+            if limit == 0 || self.window.is_full() {
+                self.rows_left = RowsLeft::Some;
+                break;
+            }
+            let query = self.wanted.query(to.min(ancestor.last()), limit);
+            let part = ancestor.part(gateway, &query, Place::default()).await?;
+            let rows = part.events.len();
+            self.take_part(gateway, ancestor.patience(), part, (query.to, limit))
+                .await?;
+            limit = limit.saturating_sub(rows);
+        }
+        self.lineage = lineage;
+        Ok(())
+    }
+
+    /// Takes one conversation's part of what is behind.
+    async fn take_part(
+        &mut self,
+        gateway: &Gateway,
+        patience: Patience,
+        part: Part,
+        (to, limit): (Version, usize),
+    ) -> Result<(), Problem> {
+        if let Some(tail) = part.tail {
+            let mut newest = Window::new(self.wanted.bounds);
+            self.wanted
+                .take_tail(gateway, patience, (tail, to), &mut newest)
+                .await?;
+            let has_left_out = newest.has_left_out();
+            for event in newest.into_newest_first() {
+                if self.window.push_older(event).is_break() {
+                    return Ok(());
+                }
+            }
+            if has_left_out {
+                self.window.leave_out();
+                return Ok(());
+            }
+        }
+        self.take_rows(part.events, limit);
         Ok(())
     }
 
@@ -123,21 +212,13 @@ impl Recent {
         target: &Target,
         base: &mut Base,
     ) -> Result<(), Problem> {
-        let Some(mut tail) = base.tail(&target.key) else {
+        let Some(tail) = base.tail(&target.key) else {
             return Ok(());
         };
-        while let Some(commits) = tail.next_page(gateway, target.patience).await? {
-            for commit in &commits {
-                let facts = commit.opened.commit.events.iter();
-                let kinds = facts.map(|event| event.fact.kind());
-                let events = event_rows(commit).zip(kinds);
-                let wanted = events.filter(|(event, kind)| {
-                    event.version <= self.wanted.to && self.wanted.kinds.contains(kind)
-                });
-                wanted.for_each(|(event, _)| self.window.push_newer(event));
-            }
-        }
-        Ok(())
+        let (wanted, window) = (self.wanted, &mut self.window);
+        wanted
+            .take_tail(gateway, target.patience, (tail, wanted.to), window)
+            .await
     }
 
     fn take_rows(&mut self, events: Vec<EventRow>, limit: usize) {
@@ -152,6 +233,30 @@ impl Recent {
 }
 
 impl Wanted {
+    /// Takes the wanted events of a tail up to a version.
+    async fn take_tail(
+        &self,
+        gateway: &Gateway,
+        patience: Patience,
+        (mut tail, to): (Tail, Version),
+        window: &mut Window,
+    ) -> Result<(), Problem> {
+        while let Some(commits) = tail.next_page(gateway, patience).await? {
+            for commit in &commits {
+                let facts = commit.opened.commit.events.iter();
+                let kinds = facts.map(|event| event.fact.kind());
+                let events = event_rows(commit).zip(kinds);
+                let wanted =
+                    events.filter(|(event, kind)| event.version <= to && self.kinds.contains(kind));
+                wanted.for_each(|(event, _)| window.push_newer(event));
+            }
+            if tail.place().version >= to {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn query(&self, to: Version, limit: usize) -> EventQuery {
         EventQuery {
             from: Version::ZERO.next(),

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Status as Stands, Version};
+use domain::{ForkPoint, Status as Stands, Version};
 use event_log::{LiveItem, LiveSubscription, StoredCommit, StoredMessage};
 use read_model::EventRow;
 use read_model::queries::EventQuery;
@@ -30,7 +30,7 @@ use crate::patience::Patience;
 use crate::request::Target;
 use crate::tail::Tail;
 use crate::window::event_rows;
-use crate::{Gateway, problem, render};
+use crate::{Gateway, lineage, problem, render};
 
 /// Responses on their way to a caller who does not take them: at most 4 MiB.
 const RESPONSES_ON_THE_WAY_MAX: usize = 8;
@@ -98,6 +98,8 @@ pub struct Watch {
     pub live: LiveSubscription,
     /// The watcher's place.
     pub place: WatcherPlace,
+    /// What the conversation goes on from, where it is a fork.
+    pub forked_from: Option<ForkPoint>,
 }
 
 /// The end of a stream of responses that its caller reads.
@@ -112,6 +114,7 @@ pub fn watch(gateway: &Gateway, watch: Watch) -> (Responses, impl Future<Output 
         target: watch.target,
         next: watch.from,
         after: Place::default(),
+        forked_from: watch.forked_from,
         responses: sender,
         _place: watch.place,
     };
@@ -125,6 +128,7 @@ struct Watcher {
     next: Version,
     /// The last commit that was sent whole, or that stands before what was asked for.
     after: Place,
+    forked_from: Option<ForkPoint>,
     responses: mpsc::Sender<Result<proto::WatchConversationResponse, Status>>,
     _place: WatcherPlace,
 }
@@ -200,6 +204,11 @@ impl Watcher {
     /// Sends what the record holds after the last commit that was sent.
     async fn catch_up(&mut self) -> Result<(), Problem> {
         let patience = Patience::until(None);
+        if let Some(from) = &self.forked_from {
+            // A fork goes with what it goes on from.
+            self.target.patience = patience;
+            Box::pin(lineage::read(&self.gateway, &self.target, from)).await?;
+        }
         let last = self.gateway.record.last(&self.target.key);
         let last = patience.record(last).await?;
         let Some(last) = last.filter(|last| last.position.sequence > self.after.sequence) else {

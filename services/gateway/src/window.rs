@@ -70,6 +70,11 @@ impl Window {
         ControlFlow::Continue(())
     }
 
+    /// Takes no more: something older has no room.
+    pub fn leave_out(&mut self) {
+        self.left_out = true;
+    }
+
     /// Whether no older event has room.
     #[must_use]
     pub fn is_full(&self) -> bool {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use domain::{
-    Action, Command, ConversationKey, Decision, Event, Head, Position, RequestDigest, Sequence,
-    Timestamp, Version, Violation, ViolationReason, decide,
+    Action, Command, ConversationKey, Decision, Event, ForkPoint, Head, Position, RequestDigest,
+    Sequence, Timestamp, Version, Violation, ViolationReason, decide,
 };
 use event_log::registry::AgentAccess;
 use event_log::{Append, AppendOutcome, TraceHeaders};
@@ -17,7 +17,7 @@ use wire::token::PositionToken;
 
 use crate::base::{Base, Loaded};
 use crate::queue::Place;
-use crate::{Writer, metrics, problem, replay};
+use crate::{Writer, fork, metrics, problem, replay};
 
 /// How often a command is decided anew because somebody else was faster, before the caller is asked to come again.
 pub const REBASES_MAX: u32 = 8;
@@ -39,6 +39,8 @@ pub struct Intent {
     pub request_digest: RequestDigest,
     /// What should happen.
     pub command: Command,
+    /// From where a conversation that is to begin goes on, as the caller names it: its depth is not known yet.
+    pub forks: Option<ForkPoint>,
 }
 
 /// Carries out a command, once its place in the conversation's queue has its turn.
@@ -68,16 +70,16 @@ async fn carry_out(writer: &Writer, intent: &Intent) -> Result<proto::CommitResu
         if let Some(result) = search.before_decision(writer, intent, &loaded).await? {
             return finish(writer, intent, result).await;
         }
-        let events = match decide(loaded.head(), &intent.command) {
+        let events = match decided(writer, intent, &loaded).await {
             Ok(Decision::Commit(events)) => events,
             Ok(Decision::Unchanged) if loaded.is_certain => {
                 let earlier = search.before_rejection(writer, intent, &loaded).await?;
                 let result = earlier.unwrap_or_else(|| unchanged(writer, intent, &loaded));
                 return finish(writer, intent, result).await;
             }
-            Err(rejection) if loaded.is_certain => {
+            Err(rejected) if loaded.is_certain => {
                 let earlier = search.before_rejection(writer, intent, &loaded).await?;
-                return earlier.ok_or_else(|| problem::of_rejection(&rejection));
+                return earlier.ok_or(rejected);
             }
             Ok(Decision::Unchanged) | Err(_) => {
                 loaded = writer.bases.load_certain(&intent.key).await?;
@@ -96,6 +98,11 @@ async fn carry_out(writer: &Writer, intent: &Intent) -> Result<proto::CommitResu
             Appended::Superseded => return Err(problem::contention(REBASES_MAX)),
         }
     }
+}
+
+async fn decided(writer: &Writer, intent: &Intent, loaded: &Loaded) -> Result<Decision, Problem> {
+    let command = fork::placed(writer, intent, loaded).await?;
+    decide(loaded.head(), &command).map_err(|rejection| problem::of_rejection(&rejection))
 }
 
 enum Appended {

@@ -1,26 +1,61 @@
 //! From where a fork goes on: the conversation that really holds the version, however many forks lie between.
 
+use std::borrow::Cow;
+
 use domain::bounds::FORK_DEPTH_MAX;
-use domain::{ConversationKey, ForkPoint, ForkSource, Rejection, fork_source};
+use domain::event::ConversationCreated;
+use domain::{Action, Command, ConversationKey, ForkPoint, ForkSource, Rejection, fork_source};
 use event_log::registry::AgentAccess;
-use wire::conversation::fork_point_from_proto;
-use wire::proto::event::v1 as proto;
 use wire::status::Problem;
 
+use crate::base::Loaded;
+use crate::commit::Intent;
 use crate::{Writer, problem};
 
-/// The point that a fork leaves from, as a caller names it.
+/// The command of an intent, with the point that its fork leaves from where one is to begin.
+///
+/// Where the conversation is there already, nothing is looked for: an earlier try may have begun it, whatever became of
+/// its parent since.
 ///
 /// # Errors
-/// A field breaks a rule, there is no such conversation for the caller, it does not reach that version, or too many stand
-/// behind it.
-pub async fn find(
+/// There is no such parent for the caller, it does not reach that version, or too many stand behind it.
+pub async fn placed<'i>(
+    writer: &Writer,
+    intent: &'i Intent,
+    loaded: &Loaded,
+) -> Result<Cow<'i, Command>, Problem> {
+    let command = &intent.command;
+    let (
+        Some(asked),
+        None,
+        Action::Create {
+            created,
+            occurred_at,
+        },
+    ) = (&intent.forks, loaded.head(), &command.action)
+    else {
+        return Ok(Cow::Borrowed(command));
+    };
+    let created = ConversationCreated {
+        forked_from: Some(find(writer, &intent.access, asked).await?),
+        ..created.as_ref().clone()
+    };
+    Ok(Cow::Owned(Command {
+        action: Action::Create {
+            created: Box::new(created),
+            occurred_at: *occurred_at,
+        },
+        ..command.clone()
+    }))
+}
+
+/// The point that a fork leaves from; versions never change, so it holds whoever appends meanwhile.
+async fn find(
     writer: &Writer,
     access: &AgentAccess,
-    asked: proto::ForkPoint,
+    asked: &ForkPoint,
 ) -> Result<ForkPoint, Problem> {
-    let asked = fork_point_from_proto(asked).map_err(|broken| broken.within("forked_from"))?;
-    let mut conversation = asked.conversation;
+    let mut conversation = asked.conversation.clone();
     for _ in 0..=FORK_DEPTH_MAX {
         let key = ConversationKey {
             tenant: access.tenant.tenant().clone(),

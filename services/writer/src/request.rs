@@ -92,6 +92,7 @@ pub async fn intent(
         key_field: "target.idempotency_key",
         request_digest: asked.digest,
         command,
+        forks: None,
     })
 }
 

@@ -121,10 +121,11 @@ impl History<'_> {
 
     fn check_follows(&mut self, previous: Option<&RecordedCommit>, stored: &RecordedCommit) {
         let commit = &stored.opened.commit;
-        let before = previous.map_or(Version::ZERO, |previous| {
-            previous.opened.commit.head.version
-        });
-        let (id, first, due) = (commit.id, commit.first_version, before.next());
+        let due = previous.map_or_else(
+            || Version(model::first_version(std::slice::from_ref(stored))),
+            |previous| previous.opened.commit.head.version.next(),
+        );
+        let (id, first) = (commit.id, commit.first_version);
         if first > due {
             self.find(
                 Kind::Gap,

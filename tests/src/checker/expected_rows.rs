@@ -38,6 +38,7 @@ pub(super) fn conversation(key: &ConversationKey, commits: &[RecordedCommit]) ->
         "agent_id": head.agent.as_str(),
         "user_id": owner_of(&head).0,
         "session_id": owner_of(&head).1,
+        "active_run_id": head.active_run.map(|run| run.id.to_string()),
         "version": head.version.0,
         "partition": last.position.partition.0,
         "sequence": last.position.sequence.0,
@@ -63,7 +64,7 @@ pub(super) fn events(key: &ConversationKey, commits: &[RecordedCommit]) -> Vec<(
     if tombstone(commits).is_some() {
         return Vec::new();
     }
-    let versions = 1..;
+    let versions = model::first_version(commits)..;
     let placed = commits.iter().flat_map(|stored| {
         let bytes = stored.opened.event_bytes.iter();
         let events = stored.opened.commit.events.iter().zip(bytes).enumerate();

@@ -151,10 +151,15 @@ fn active_run(history: &[RecordedCommit]) -> Option<ActiveRun> {
     Some(ActiveRun { id, phase })
 }
 
+/// The version of a history's first event: a fork's numbers go on from what it shares.
+#[must_use]
+pub fn first_version(history: &[RecordedCommit]) -> u64 {
+    created(history).map_or(1, |created| shared(created).next().0)
+}
+
 /// The facts of a history with their versions.
 fn numbered(history: &[RecordedCommit]) -> impl Iterator<Item = (u64, &Fact)> {
-    let first = created(history).map_or(1, |created| shared(created).next().0);
-    (first..).zip(facts(history))
+    (first_version(history)..).zip(facts(history))
 }
 
 fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {

@@ -1,8 +1,9 @@
 //! From units to turns that every provider takes: each call has an answer, none stands twice, all stand by version.
 //!
 //! A call without a result is no orphan while nothing came of it: it may wait for an approval, or its tool may still run.
-//! It says so, and the caller is told which they are. Where the assistant went on without the result, the call was
-//! interrupted, and its answer says that. Nothing is written to the record: a result that comes later takes its place.
+//! It says so, and the caller is told which they are. Where the assistant went on without the result, or the conversation is
+//! a fork that left the call behind, the call was interrupted, and its answer says that. Nothing is written to the record: a
+//! result that comes later takes its place.
 
 mod repeated;
 
@@ -32,28 +33,28 @@ pub struct Repaired {
     /// The versions of messages and calls that repeat earlier ones and were left out, ascending.
     pub repeated: Vec<Version>,
     /// The newest version at which an earlier turn came to read otherwise: its result came after a later turn had begun, or
-    /// the assistant went on without it.
+    /// the assistant, or a fork, went on without it.
     pub revised: Option<Version>,
 }
 
-/// Makes turns of units; `cleared` holds the versions of results that are stubs.
+/// Makes turns of units; `cleared` holds the versions of results that are stubs, calls up to `shared` are not waited for.
 #[must_use]
-pub fn repair(mut units: Vec<Unit>, cleared: &BTreeSet<Version>) -> Repaired {
+pub fn repair(mut units: Vec<Unit>, cleared: &BTreeSet<Version>, shared: Version) -> Repaired {
     units.sort_by_key(|unit| unit.version);
     let mut repaired = Repaired {
         repeated: repeated(&units),
-        revised: revised(&units),
+        revised: revised(&units, shared),
         ..Repaired::default()
     };
     let last_assistant = assistants(&units).last();
     for unit in units {
-        let answerless = if Some(unit.version) < last_assistant {
-            AnswerOrigin::Interrupted
+        let left_through = if Some(unit.version) < last_assistant {
+            Version(u64::MAX)
         } else {
-            AnswerOrigin::Pending
+            shared
         };
         if let Some(unit) = without(unit, &repaired.repeated) {
-            let turn = turn(unit, answerless, cleared);
+            let turn = turn(unit, left_through, cleared);
             repaired.note(&turn);
             repaired.turns.push(turn);
         }
@@ -98,14 +99,22 @@ impl Repaired {
     }
 }
 
-fn turn(unit: Unit, answerless: AnswerOrigin, cleared: &BTreeSet<Version>) -> Turn {
+/// Calls up to `left_through` without a result were left.
+fn turn(unit: Unit, left_through: Version, cleared: &BTreeSet<Version>) -> Turn {
     let role = unit.role();
     let calls_provider = unit.calls.first();
     let calls_provider = calls_provider.and_then(|call| call.called.provider.clone());
     let (parts, author, provider) = unit.message.map_or_else(Default::default, |message| {
         (message.parts, message.author, message.provider)
     });
-    let answer = |call| answered(call, answerless, cleared);
+    let answer = |call: Call| {
+        let answerless = if call.version <= left_through {
+            AnswerOrigin::Interrupted
+        } else {
+            AnswerOrigin::Pending
+        };
+        answered(call, answerless, cleared)
+    };
     Turn {
         version: unit.version,
         role,
@@ -150,19 +159,26 @@ fn placeholder(origin: AnswerOrigin) -> Answer {
 }
 
 /// The newest version at which an earlier turn came to read otherwise: its result came late, or it was given up.
-fn revised(units: &[Unit]) -> Option<Version> {
+fn revised(units: &[Unit], shared: Version) -> Option<Version> {
     let following = units.iter().skip(1).map(|unit| unit.version);
     let late = units.iter().zip(following).flat_map(|(unit, next)| {
         let results = unit.calls.iter().filter_map(|call| call.result.as_ref());
         let versions = results.map(|result| result.version);
         versions.filter(move |version| *version > next)
     });
-    let given_up = units.iter().filter(|unit| unit.pending().next().is_some());
-    let given_up = given_up.filter_map(|unit| {
-        let mut later = assistants(units).filter(|version| *version > unit.version);
-        later.next()
+    let waiting = units.iter().filter(|unit| unit.pending().next().is_some());
+    let given_up = waiting.filter_map(|unit| {
+        let later = assistants(units).filter(|version| *version > unit.version);
+        later.chain(left_by_a_fork(unit, shared)).min()
     });
     late.chain(given_up).max()
+}
+
+/// The version at which a fork goes on without the results of a turn's calls.
+fn left_by_a_fork(unit: &Unit, shared: Version) -> Option<Version> {
+    let mut waiting = unit.calls.iter().filter(|call| call.result.is_none());
+    let is_left = waiting.any(|call| call.version <= shared);
+    is_left.then(|| shared.next())
 }
 
 fn assistants(units: &[Unit]) -> impl Iterator<Item = Version> {

@@ -8,7 +8,7 @@ use context::stages::budget::cost;
 use context::stages::redact::Rules;
 use context::{AnswerOrigin, Assembled, Plan, Policy, Reach, Selection, Settings, Turn, select};
 use domain::event::ToolOutput;
-use domain::{ClientContext, Fact, JsonText, RecordedEvent};
+use domain::{ClientContext, Fact, JsonText, RecordedEvent, Version};
 use proptest::prelude::*;
 
 use crate::notation::weighed;
@@ -167,6 +167,7 @@ fn plan<'a>(policy: &'a Policy, client: &'a ClientContext) -> Option<Plan<'a>> {
         rules: &RULES,
         client,
         summary: None,
+        shared: Version::ZERO,
     };
     Plan::new(settings).ok()
 }

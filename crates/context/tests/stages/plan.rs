@@ -66,6 +66,29 @@ fn calls_without_a_result_say_why() {
 }
 
 #[test]
+fn a_fork_does_not_wait_for_the_calls_that_it_left() {
+    check("k u c1 k", 900, "", "u2 -3[3=interrupted]");
+    check("k u c1 k u", 900, "", "u2 -3[3=interrupted] u5");
+    check(
+        "k u c1 k u c2",
+        900,
+        "",
+        "u2 -3[3=interrupted] u5 -6[6=pending]",
+    );
+    check("k u a c1 k c2", 900, "", "u2 a3[4=interrupted 6=pending]");
+    check(
+        "k u c1 k u c1 r1",
+        900,
+        "",
+        "u2 -3[3=interrupted] u5 -6[6=7]",
+    );
+    let revised = |words| assembled(words, "{}", None).unwrap().account.epoch.revised;
+    assert_eq!(revised("k u c1 k u"), Version(4));
+    assert_eq!(revised("k u c1 u a k u"), Version(5));
+    assert_eq!(revised("k u c1 r1 k u"), Version::ZERO);
+}
+
+#[test]
 fn what_stands_twice_goes_in_once() {
     check("u c1 r1 c1 r1 a", 900, "", "u1 -2[2=3] a6");
     check("u c1 r1 a c1 r1", 900, "", "u1 -2[2=3] a4");
@@ -155,6 +178,7 @@ fn opening_tokens() -> u64 {
         rules: &rules,
         client: &client,
         summary: None,
+        shared: Version::ZERO,
     };
     let room = Plan::new(settings).unwrap().room();
     u64::from(context::policy::Budget::CONTEXT_TOKENS - context::policy::Budget::RESERVED_TOKENS)
@@ -177,6 +201,7 @@ fn assembled(words: &str, policy: &str, summary: Option<u64>) -> Result<Assemble
         rules: &rules,
         client: &client,
         summary,
+        shared: shared(words),
     })?;
     let newest_first = events.into_iter().rev().map(Ok::<_, Infallible>);
     let Ok(Selection::Selected(selected)) =
@@ -185,6 +210,13 @@ fn assembled(words: &str, policy: &str, summary: Option<u64>) -> Result<Assemble
         panic!("the whole history is enough");
     };
     Ok(plan.complete(selected)?)
+}
+
+/// The version before the last beginning: what a fork shares.
+fn shared(words: &str) -> Version {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let last = words.iter().rposition(|word| *word == "k");
+    last.map_or(Version::ZERO, |shared| Version::ZERO.plus(shared))
 }
 
 /// Turns as the notation writes units, with what a model reads as each call's result.
@@ -257,6 +289,7 @@ fn what_the_client_told_is_redacted_before_it_is_told() {
         rules: &rules,
         client: &client,
         summary: None,
+        shared: Version::ZERO,
     };
     let plan = Plan::new(settings).unwrap();
     let nothing = std::iter::empty::<Result<RecordedEvent, Infallible>>();

@@ -7,7 +7,8 @@
 pub struct EventTokens {
     /// What a model reads of the event, at most.
     pub own: u32,
-    /// The sum over this and all earlier messages, calls and results of the conversation, as far as they were counted.
+    /// The sum over this and all earlier messages, calls and results of the conversation, as far as they were counted. A fork
+    /// counts its own alone: readers add what stands behind it.
     pub through: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use domain::{Actor, AgentId, TenantAccess, TenantId};
+use domain::{Actor, AgentId, SweepAccess, TenantAccess, TenantId};
 use wire::proto::operate::v1 as proto;
 
 use super::Registry;
@@ -197,6 +197,18 @@ impl Registry {
             return Ok(TenantAccess::grant(tenant.clone()));
         }
         Err(AccessError::UnknownTenant)
+    }
+
+    /// Leave for a caller to look across all tenants for generations that nobody makes any more.
+    ///
+    /// # Errors
+    /// [`AccessError::MissingScope`], or [`AccessError::UnknownTenant`] for a caller that is bound to a tenant.
+    pub fn authorize_sweep(&self, principal: &Principal) -> Result<SweepAccess, AccessError> {
+        principal.require(Scope::Append)?;
+        match principal.tenant {
+            None => Ok(SweepAccess::grant()),
+            Some(_) => Err(AccessError::UnknownTenant),
+        }
     }
 
     pub(super) async fn has_tenant(&self, tenant: &TenantId) -> bool {

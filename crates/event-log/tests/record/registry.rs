@@ -114,6 +114,30 @@ async fn an_ended_token_ends_everywhere() {
 }
 
 #[tokio::test]
+async fn only_who_is_bound_to_no_tenant_looks_across_all() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let registry = filled(&record).await;
+    let (append, read) = ([Scope::Append], [Scope::Read, Scope::Operate]);
+    let cases = [
+        (token("free", &append, None), Ok(())),
+        (
+            token("bound", &append, Some("acme")),
+            Err(AccessError::UnknownTenant),
+        ),
+        (
+            token("reader", &read, None),
+            Err(AccessError::MissingScope(Scope::Append)),
+        ),
+    ];
+    for (token, expected) in cases {
+        let (caller, ..) = principal(&registry, token).await;
+        let sweep = registry.authorize_sweep(&caller);
+        assert_eq!(sweep.map(|_| ()), expected, "{caller:?}");
+    }
+}
+
+#[tokio::test]
 async fn foreign_and_missing_are_told_alike() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;

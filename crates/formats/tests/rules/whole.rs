@@ -255,6 +255,7 @@ fn assembled(events: &[RecordedEvent], policy: &Policy) -> Option<Assembled> {
         rules: &RULES,
         client: &client,
         summary: None,
+        shared: Version::ZERO,
     };
     let plan = Plan::new(settings).ok()?;
     let newest_first = events.iter().rev().cloned().map(Ok::<_, Infallible>);

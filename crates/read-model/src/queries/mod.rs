@@ -1,5 +1,7 @@
-//! The reads. One file a query, its SQL beside it; each takes the tenant that authentication granted.
+//! The reads. One file a query, its SQL beside it; each takes the tenant that authentication granted, or leave to look
+//! across all of them.
 
+mod active_runs;
 mod committed;
 mod conversation;
 mod expired;
@@ -7,6 +9,7 @@ mod list_conversations;
 mod standing_with_events;
 mod usage_by_day;
 
+pub use active_runs::{ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, active_runs};
 pub use committed::{CommittedRow, committed};
 pub use conversation::conversation;
 pub use expired::{

@@ -20,6 +20,7 @@ mod reader_role;
 mod restart;
 mod retention;
 mod rows;
+mod runs;
 mod schema;
 mod splits;
 mod throughput;

@@ -1,4 +1,4 @@
-//! Where the client was when the conversation began.
+//! Where the client was when the conversation began; a fork began with its own first event.
 
 use context::Policy;
 use domain::{ClientContext, Fact, Version};
@@ -11,16 +11,15 @@ use crate::page::PageBounds;
 use crate::request::Target;
 use crate::window;
 
-/// Reads the first event, which never changes, if the policy tells anything of it.
+/// Reads the event of version `first`, which never changes, if the policy tells anything of it.
 pub(super) async fn context(
     gateway: &Gateway,
     target: &Target,
-    policy: &Policy,
+    (policy, first): (&Policy, Version),
 ) -> Result<ClientContext, Problem> {
     if !policy.tells_of_client() {
         return Ok(ClientContext::default());
     }
-    let first = Version::ZERO.next();
     let range = Range {
         from: first,
         to: first,

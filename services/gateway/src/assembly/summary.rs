@@ -22,14 +22,9 @@ pub(super) async fn newest(
     wanted: (&Policy, Version),
 ) -> Result<Option<Summary>, Problem> {
     let (policy, at) = wanted;
-    let latest = recent.latest_summary;
-    let Some(latest) = latest.filter(|_| policy.summary == SummaryUse::Newest) else {
+    let since = recent.lineage.summary_since(recent.latest_summary, at);
+    let Some(from) = since.filter(|_| policy.summary == SummaryUse::Newest) else {
         return Ok(None);
-    };
-    let from = if latest.version <= at {
-        latest.version
-    } else {
-        Version(1)
     };
     let range = Range {
         from,

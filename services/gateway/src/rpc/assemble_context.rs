@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use context::{CONTEXT_KINDS, Extent, MessageCount, Selected, Selection, Unit, select};
-use domain::Version;
 use formats::canonical;
 use read_model::queries::EventQuery;
 use tonic::{Request, Response, Status};
@@ -102,7 +101,7 @@ async fn as_kept(
         }
     };
     Span::current().record("commit.version", recent.place.version.0);
-    let report = report(&selected, recent.row_place.version);
+    let report = report(&selected, &recent);
     let messages = canonical::messages(selected.units).map(render::context_message);
     let response = proto::AssembleContextResponse {
         messages: messages.collect(),
@@ -126,11 +125,14 @@ fn wanted(messages_max: MessageCount) -> Wanted {
     }
 }
 
-/// How the context came about; events up to `rows_end` came from the rows.
-fn report(selected: &Selected, rows_end: Version) -> proto::ContextReport {
+/// How the context came about.
+fn report(selected: &Selected, recent: &Recent) -> proto::ContextReport {
     let versions = selected.units.iter().flat_map(Unit::versions);
-    let (rows, tail): (Vec<_>, Vec<_>) = versions.partition(|version| *version <= rows_end);
-    let pending = selected.units.iter().flat_map(Unit::pending);
+    let (rows, tail): (Vec<_>, Vec<_>) = versions.partition(|version| recent.is_in_rows(*version));
+    let shared = recent.lineage.shared(recent.place.version);
+    let calls = selected.units.iter().flat_map(|unit| &unit.calls);
+    let pending = calls.filter(|call| call.result.is_none() && call.version > shared);
+    let pending = pending.map(|call| &call.called.call_id);
     proto::ContextReport {
         first_version: selected.units.first().map_or(0, |unit| unit.version.0),
         truncated: selected.truncated,

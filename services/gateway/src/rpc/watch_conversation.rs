@@ -43,6 +43,7 @@ pub(super) async fn handle(
         from,
         live,
         place,
+        forked_from: base.forked_from().cloned(),
     };
     let (responses, following) = watcher::watch(gateway, watch);
     tokio::spawn(following.instrument(span));

@@ -4,7 +4,7 @@ use domain::bounds::TITLE_BYTES_MAX;
 use domain::event::ConversationCreated;
 use domain::{Action, AgentId, Command, ConversationId, ConversationKey, Expectation, Violation};
 use tonic::{Request, Response, Status};
-use wire::conversation::{client_context_from_proto, owner_from_proto};
+use wire::conversation::{client_context_from_proto, fork_point_from_proto, owner_from_proto};
 use wire::optional::{label, metadata, text};
 use wire::proto::write::v1::{CreateConversationRequest, CreateConversationResponse};
 use wire::status::Problem;
@@ -12,7 +12,6 @@ use wire::status::Problem;
 use super::carry_out;
 use crate::Writer;
 use crate::commit::Intent;
-use crate::fork;
 use crate::request::{Caller, agent_id, conversation_id, digest, idempotency_key};
 
 pub(super) async fn handle(
@@ -45,12 +44,11 @@ pub(super) async fn intent_of(
     };
     let occurred_at = request.occurred_at.map(wire::time::from_proto).transpose();
     let occurred_at = occurred_at.map_err(|violation| violation.within("occurred_at"))?;
-    let forked_from = request.forked_from.take();
-    let mut created = created(request, agent.clone())?;
+    let forks = request.forked_from.take().map(fork_point_from_proto);
+    let forks = forks.transpose();
+    let forks = forks.map_err(|violation| violation.within("forked_from"))?;
+    let created = created(request, agent.clone())?;
     let access = caller.authorize(writer, &agent, "agent_id").await?;
-    if let Some(point) = forked_from {
-        created.forked_from = Some(fork::find(writer, &access, point).await?);
-    }
     Ok(Intent {
         key: ConversationKey {
             tenant: access.tenant.tenant().clone(),
@@ -69,6 +67,7 @@ pub(super) async fn intent_of(
                 occurred_at,
             },
         },
+        forks,
     })
 }
 

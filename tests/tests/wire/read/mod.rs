@@ -2,6 +2,7 @@
 
 mod assemble_context;
 mod bad_fields;
+mod forks;
 mod forms;
 mod freshness;
 mod list_conversations;

@@ -10,16 +10,16 @@ use tonic::{Code, Status, Streaming};
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::watch_conversation_response::Item;
 
-struct Watch(Streaming<proto::WatchConversationResponse>);
+pub(super) struct Watch(Streaming<proto::WatchConversationResponse>);
 
 impl Watch {
-    async fn of(agent: &Agent, conversation: &str, from_version: u64) -> Self {
+    pub(super) async fn of(agent: &Agent, conversation: &str, from_version: u64) -> Self {
         let request = agent.watch_request(conversation, from_version);
         let watch = agent.caller().read().watch_conversation(request).await;
         Self(watch.expect("a watch").into_inner())
     }
 
-    async fn next(&mut self) -> Result<Item, Status> {
+    pub(super) async fn next(&mut self) -> Result<Item, Status> {
         let response = within("the next of a watch", self.0.next()).await;
         Ok(response
             .expect("a watch that goes on")?
@@ -28,7 +28,7 @@ impl Watch {
     }
 
     /// The versions up to the sign that history has been sent, and what the sign says.
-    async fn history(&mut self) -> (Vec<u64>, u64) {
+    pub(super) async fn history(&mut self) -> (Vec<u64>, u64) {
         let mut versions = Vec::new();
         loop {
             match self.next().await.expect("an item") {
@@ -39,7 +39,7 @@ impl Watch {
     }
 
     /// The versions of the next so many events.
-    async fn live(&mut self, count: usize) -> Vec<u64> {
+    pub(super) async fn live(&mut self, count: usize) -> Vec<u64> {
         let mut versions = Vec::new();
         while versions.len() < count {
             match self.next().await.expect("an item") {

@@ -1,9 +1,10 @@
 //! The columns of conversations: those that begin, those that go on, and those that are erased. Pure, but for being bound.
 
 use domain::change::Beginning;
-use domain::{Change, ClientContext, FieldChange, JsonText, Owner, Partition, Timestamp};
+use domain::{Change, ClientContext, FieldChange, Head, JsonText, Owner, Partition, Timestamp};
 use prost::Message as _;
 use sqlx::postgres::PgArguments;
+use uuid::Uuid;
 use wire::conversation::client_context_to_proto;
 
 use super::group::Group;
@@ -41,13 +42,20 @@ struct Fresh {
     agent_id: Vec<String>,
 }
 
+/// What a row has until it is erased, and any commit may change.
+#[derive(Debug, Default)]
+struct Living {
+    user: Vec<Option<String>>,
+    session: Vec<Option<String>>,
+    active_run: Vec<Option<Uuid>>,
+}
+
 /// Conversations whose first commit is in the batch.
 #[derive(Debug, Default)]
 pub(super) struct Begun<'b> {
     common: Common<'b>,
     fresh: Fresh,
-    user_id: Vec<Option<String>>,
-    session_id: Vec<Option<String>>,
+    living: Living,
     title: Vec<Option<String>>,
     metadata_json: Vec<Option<String>>,
     client_context: Vec<Option<Vec<u8>>>,
@@ -57,6 +65,7 @@ pub(super) struct Begun<'b> {
 #[derive(Debug, Default)]
 pub(super) struct Continued<'b> {
     common: Common<'b>,
+    living: Living,
     first_version: Vec<i64>,
     changes_title: Vec<bool>,
     title: Vec<Option<String>>,
@@ -128,6 +137,25 @@ impl Fresh {
     }
 }
 
+impl Living {
+    fn add(&mut self, head: &Head) {
+        let (user, session) = match &head.owner {
+            Some(Owner::User(user)) => (Some(user.as_str().to_owned()), None),
+            Some(Owner::Session(session)) => (None, Some(session.as_str().to_owned())),
+            None => (None, None),
+        };
+        self.user.push(user);
+        self.session.push(session);
+        self.active_run.push(head.active_run.map(|run| run.id.0));
+    }
+
+    fn bind(self, arguments: PgArguments) -> PgArguments {
+        let arguments = bind(arguments, self.user);
+        let arguments = bind(arguments, self.session);
+        bind(arguments, self.active_run)
+    }
+}
+
 /// The arguments that every statement that makes rows begins with.
 fn bind_fresh(common: Common<'_>, fresh: Fresh) -> PgArguments {
     let arguments = bind(PgArguments::default(), common.version);
@@ -148,13 +176,7 @@ impl<'b> Begun<'b> {
         self.common.add(group, &change);
         self.fresh
             .add(&change, group.partition, beginning.created_at);
-        let (user, session) = match change.head.owner {
-            Some(Owner::User(user)) => (Some(user.as_str().to_owned()), None),
-            Some(Owner::Session(session)) => (None, Some(session.as_str().to_owned())),
-            None => (None, None),
-        };
-        self.user_id.push(user);
-        self.session_id.push(session);
+        self.living.add(&change.head);
         self.title
             .push(change.title.and_then(FieldChange::into_value));
         self.metadata_json.push(json_text(change.metadata));
@@ -171,8 +193,7 @@ impl<'b> Begun<'b> {
     /// The arguments of `begin_conversations.sql`.
     pub(super) fn bind(self) -> PgArguments {
         let arguments = bind_fresh(self.common, self.fresh);
-        let arguments = bind(arguments, self.user_id);
-        let arguments = bind(arguments, self.session_id);
+        let arguments = self.living.bind(arguments);
         let arguments = bind(arguments, self.title);
         let arguments = bind(arguments, self.metadata_json);
         bind(arguments, self.client_context)
@@ -182,6 +203,7 @@ impl<'b> Begun<'b> {
 impl<'b> Continued<'b> {
     fn add(&mut self, group: &Group<'b>, change: Change) {
         self.common.add(group, &change);
+        self.living.add(&change.head);
         self.first_version.push(signed(change.first_version.0));
         self.changes_title.push(change.title.is_some());
         self.title
@@ -204,6 +226,7 @@ impl<'b> Continued<'b> {
         let arguments = bind(arguments, self.common.last_event_at);
         let arguments = bind(arguments, self.common.status);
         let arguments = bind(arguments, self.common.head);
+        let arguments = self.living.bind(arguments);
         let arguments = bind(arguments, self.changes_title);
         let arguments = bind(arguments, self.title);
         let arguments = bind(arguments, self.changes_metadata);

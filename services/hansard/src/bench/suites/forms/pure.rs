@@ -65,6 +65,7 @@ pub(super) fn turn(
             rules: &rules,
             client: &ClientContext::default(),
             summary: None,
+            shared: Version::ZERO,
         };
         let begun = Instant::now();
         let plan = Plan::new(settings)?;

@@ -1,0 +1,194 @@
+//! What any commit may change in a row: its owner and its run; and forks, whose first version is not 1.
+
+use domain::event::{OwnerChanged, RunFinished, RunStarted};
+use domain::{
+    ConversationId, ConversationKey, Fact, ForkPoint, Owner, RunId, RunOutcome, RunPhase,
+    SessionId, SweepAccess, TenantId, UserId, Version,
+};
+use read_model::projections::conversations::Item;
+use read_model::{
+    ACTIVE_RUNS_PER_READ_MAX, Direction, ListFilter, ListQuery, active_runs, conversation,
+    list_conversations, standing_with_events,
+};
+use uuid::Uuid;
+
+use crate::fixture::{Author, Projection, access, message};
+use crate::rows::{all, event_rows, folded};
+
+fn run(number: u128) -> RunId {
+    RunId(Uuid::from_u128(number))
+}
+
+fn started(number: u128) -> Fact {
+    Fact::RunStarted(RunStarted {
+        run: run(number),
+        model: None,
+        provider: None,
+    })
+}
+
+fn finished(number: u128) -> Fact {
+    Fact::RunFinished(RunFinished {
+        run: run(number),
+        outcome: RunOutcome::Abandoned,
+    })
+}
+
+/// The conversations with a run, page after page of `limit`, each with its phase.
+async fn active(projection: &Projection, limit: u32) -> Vec<(String, RunId, RunPhase)> {
+    let (mut found, mut after) = (Vec::new(), None);
+    let access = SweepAccess::grant();
+    loop {
+        let model = &projection.model;
+        let page = active_runs(model, &access, after.as_ref(), limit).await;
+        let page = page.unwrap();
+        assert!(page.len() <= usize::try_from(limit).unwrap());
+        let Some(last) = page.last() else {
+            return found;
+        };
+        after = Some(last.key.clone());
+        found.extend(page.into_iter().map(|row| {
+            assert_eq!(row.agent.as_str(), "support");
+            let name = format!("{}/{}", row.key.tenant, row.key.conversation);
+            (name, row.run.id, row.run.phase)
+        }));
+    }
+}
+
+#[tokio::test]
+async fn runs_are_found_across_tenants_by_pages_until_they_end() {
+    let mut projection = Projection::new().await;
+    let author = |tenant: &str, id: &str| {
+        let mut author = Author::new(id);
+        author.key = ConversationKey {
+            tenant: TenantId::parse(tenant).unwrap(),
+            conversation: ConversationId::parse(id).unwrap(),
+        };
+        author
+    };
+    let (mut first, mut idle) = (author("acme", "a"), author("acme", "b"));
+    let (mut foreign, mut stopped) = (author("globex", "a"), author("globex", "d"));
+    let begun = vec![
+        first.begin(1),
+        idle.begin(2),
+        foreign.begin(3),
+        stopped.begin(4),
+    ];
+    projection.apply(begun).await;
+    assert_eq!(active(&projection, 10).await, []);
+    let created = Fact::ConversationCreated(Author::new("e").created);
+    let mut last = author("zeta", "e");
+    let items = vec![
+        first.commit(5, vec![message("hi"), started(1)]),
+        foreign.commit(6, vec![started(2)]),
+        stopped.commit(7, vec![started(3)]),
+        // Begun with a run, in one batch and in one commit.
+        last.commit(8, vec![created, started(4)]),
+        stopped.commit(9, vec![Fact::RunStopRequested(run(3))]),
+    ];
+    projection.apply(items).await;
+    let expected = [
+        ("acme/a", 1, RunPhase::Running),
+        ("globex/a", 2, RunPhase::Running),
+        ("globex/d", 3, RunPhase::Stopping),
+        ("zeta/e", 4, RunPhase::Running),
+    ];
+    let expected = expected.map(|(name, number, phase)| (name.to_owned(), run(number), phase));
+    for limit in [1, 3, 4, 5, ACTIVE_RUNS_PER_READ_MAX] {
+        assert_eq!(active(&projection, limit).await, expected, "{limit}");
+    }
+    let items = vec![
+        first.commit(10, vec![finished(1), message("done")]),
+        foreign.commit(11, vec![Fact::ConversationErased]),
+        stopped.commit(12, vec![finished(3), started(5)]),
+        last.commit(13, vec![finished(4)]),
+        idle.say(14, "no run"),
+    ];
+    projection.apply(items).await;
+    let left = ("globex/d".to_owned(), run(5), RunPhase::Running);
+    assert_eq!(active(&projection, 10).await, [left]);
+}
+
+#[tokio::test]
+async fn a_change_of_hands_moves_a_conversation_between_listings() {
+    let mut projection = Projection::new().await;
+    let mut author = Author::new("c");
+    let agent = author.created.agent.clone();
+    let session = SessionId::parse("session-1").unwrap();
+    let user = UserId::parse("jo").unwrap();
+    let owners = [
+        Owner::Session(session.clone()),
+        Owner::User(user.clone()),
+        Owner::Session(session.clone()),
+    ];
+    let mut items = vec![author.begin(1)];
+    projection.apply(items.clone()).await;
+    for (sequence, hands) in (2..).zip(owners.windows(2)) {
+        let (previous, owner) = (hands[0].clone(), hands[1].clone());
+        let changed = Fact::OwnerChanged(OwnerChanged { owner, previous });
+        items.push(author.commit(sequence, vec![changed]));
+        projection.apply(items[items.len() - 1..].to_vec()).await;
+        let listed = async |filter: ListFilter| {
+            let query = ListQuery {
+                filter,
+                status: None,
+                active_after: None,
+                active_before: None,
+                after: None,
+                limit: 10,
+            };
+            let page = list_conversations(&projection.model, &access("acme"), &query).await;
+            page.unwrap().len()
+        };
+        let of_session = ListFilter::Session {
+            agent: agent.clone(),
+            session: session.clone(),
+        };
+        let of_user = ListFilter::User {
+            agent: agent.clone(),
+            user: user.clone(),
+        };
+        let is_users = matches!(hands[1], Owner::User(_));
+        assert_eq!(listed(of_user).await, usize::from(is_users));
+        assert_eq!(listed(of_session).await, usize::from(!is_users));
+        check_row(&projection, &author, &items).await;
+    }
+}
+
+#[tokio::test]
+async fn a_fork_begins_behind_what_it_shares() {
+    let fork = || {
+        let mut author = Author::new("fork");
+        author.created.forked_from = Some(ForkPoint {
+            conversation: ConversationId::parse("parent").unwrap(),
+            version: Version(7),
+            depth: 1,
+        });
+        author
+    };
+    // In one batch, commit by commit, and with what cannot be written between.
+    for step in [1, 3] {
+        let (mut projection, mut author) = (Projection::new().await, fork());
+        let items = vec![author.begin(1), author.say(2, "x"), author.say(3, "y")];
+        for batch in items.chunks(step) {
+            assert_eq!(projection.apply(batch.to_vec()).await.parked, []);
+        }
+        assert_eq!(author.head().version, Version(10));
+        check_row(&projection, &author, &items).await;
+    }
+    let (mut projection, mut author) = (Projection::new().await, fork());
+    let (begin, _lost, late) = (author.begin(1), author.say(2, "x"), author.say(3, "y"));
+    projection.apply(vec![begin]).await;
+    let parked = projection.apply(vec![late]).await.parked;
+    assert_eq!(parked.len(), 1, "a fork's gaps are noticed too");
+}
+
+async fn check_row(projection: &Projection, author: &Author, items: &[Item]) {
+    let (model, id) = (&projection.model, &author.key.conversation);
+    let row = conversation(model, &access("acme"), id).await.unwrap();
+    assert_eq!(row, Some(folded(items)));
+    let read = standing_with_events(model, &access("acme"), id, &all(Direction::Forward)).await;
+    let (standing, events) = read.unwrap().unwrap();
+    assert_eq!(standing.head, *author.head());
+    assert_eq!(events, event_rows(items));
+}
