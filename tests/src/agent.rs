@@ -4,6 +4,7 @@
 
 mod commands;
 mod reads;
+mod runs;
 
 use prost_types::FieldMask;
 use wire::proto::event::v1 as event;

@@ -9,6 +9,7 @@ use tonic_health::pb::health_client::HealthClient;
 use wire::proto::history::v1::history_service_client::HistoryServiceClient;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::read::v1::read_service_client::ReadServiceClient;
+use wire::proto::run::v1::run_service_client::RunServiceClient;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 /// The largest answer that a test takes, in bytes.
@@ -18,6 +19,8 @@ const ANSWER_BYTES_MAX: usize = 128 * 1024 * 1024;
 pub type Authenticated = InterceptedService<Channel, Bearer>;
 /// The write service.
 pub type Writer = WriteServiceClient<Authenticated>;
+/// The run service.
+pub type Runner = RunServiceClient<Authenticated>;
 /// The read service.
 pub type Reader = ReadServiceClient<Authenticated>;
 /// The history service.
@@ -110,6 +113,12 @@ impl Caller {
     #[must_use]
     pub fn write_over(&self, writer: &Channel) -> Writer {
         WriteServiceClient::new(self.authenticated(writer))
+    }
+
+    /// The run service.
+    #[must_use]
+    pub fn runs(&self) -> Runner {
+        RunServiceClient::new(self.authenticated(&self.writer))
     }
 
     /// The registry service.

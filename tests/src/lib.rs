@@ -33,6 +33,7 @@ pub mod eventually;
 pub mod folder;
 pub mod node;
 pub mod operator;
+pub mod parts;
 pub mod port;
 pub mod process;
 pub mod program;

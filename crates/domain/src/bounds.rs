@@ -28,6 +28,8 @@ pub const RUN_EVENTS_MAX: usize = EVENTS_PER_COMMIT_MAX - 1;
 pub const PARTS_PER_BATCH_MAX: usize = 500;
 /// Most bytes of one delta of a part.
 pub const DELTA_BYTES_MAX: usize = 256 * 1_024;
+/// Most bytes of all deltas of the parts that are published together.
+pub const BATCH_DELTA_BYTES_MAX: usize = 1_024 * 1_024;
 /// Most bytes of what is said of a run's failure.
 pub const RUN_ERROR_BYTES_MAX: usize = 4 * 1_024;
 /// How many of a conversation's latest commits its head names.

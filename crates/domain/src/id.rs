@@ -151,6 +151,14 @@ impl EventId {
     }
 }
 
+impl RunId {
+    /// The id of the commit that finishes the run, whoever finishes it.
+    #[must_use]
+    pub fn finish_commit(self) -> CommitId {
+        CommitId(Uuid::new_v5(&self.0, b"finish"))
+    }
+}
+
 fn check_token(text: &str, chars_max: usize, extra: &str) -> Result<(), Violation> {
     if text.is_empty() {
         return Err(missing());

@@ -27,7 +27,7 @@ pub use chain::ChainHash;
 pub use change::{Change, FieldChange};
 pub use command::{
     Action, Command, Decision, Expectation, FinishRun, ForkSource, NewEvent, Rejection, StartRun,
-    decide, fork_source,
+    check_parts, decide, fork_source,
 };
 pub use commit::{Actor, Commit, RequestDigest};
 pub use content::{MediaSource, Part};

@@ -95,7 +95,7 @@ impl Record {
 pub(crate) fn publication<'a>(place: &Place, append: &'a Append, id: &'a str) -> Publication<'a> {
     Publication {
         subject: place.subject.clone(),
-        id,
+        id: Some(id),
         expected: append.expected,
         trace: &append.trace,
         payload: append.message.clone(),

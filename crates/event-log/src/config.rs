@@ -17,6 +17,10 @@ pub const REPLICAS: [usize; 3] = [1, 3, 5];
 pub const REQUEST_TIMEOUT_MS_DEFAULT: u64 = 5_000;
 /// Longest that one call of the record may be configured to take, in milliseconds.
 pub const REQUEST_TIMEOUT_MS_MAX: u64 = 60_000;
+/// How long the parts of runs are kept, unless configured otherwise, in seconds.
+pub const PARTS_TTL_SECONDS_DEFAULT: u64 = 60 * 60;
+/// Longest that the parts of runs may be configured to be kept, in seconds.
+pub const PARTS_TTL_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
 /// How long a stream knows the id of a commit, and answers a retry of it by itself.
 pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(10);
 
@@ -29,6 +33,9 @@ pub struct RecordConfig {
     pub partitions: u16,
     /// On how many servers each stream and the registry are kept when they are created; one of [`REPLICAS`].
     pub replicas: usize,
+    /// How long the parts of runs are kept, in seconds; 1 to [`PARTS_TTL_SECONDS_MAX`]. Fixed when their streams are
+    /// created. Longer than any pause within a run, or what it said before is gone for those who come later.
+    pub parts_ttl_seconds: u64,
     /// How long one call of the record may take, retries among it, in milliseconds; 1 to [`REQUEST_TIMEOUT_MS_MAX`].
     pub request_timeout_ms: u64,
     /// Whether to start on a server that is seen to lose acknowledged commits when the power fails.
@@ -47,6 +54,7 @@ impl RecordConfig {
             nats_url: nats_url.into(),
             partitions: PARTITIONS_DEFAULT,
             replicas: 1,
+            parts_ttl_seconds: PARTS_TTL_SECONDS_DEFAULT,
             request_timeout_ms: REQUEST_TIMEOUT_MS_DEFAULT,
             accept_data_loss: false,
             monitor_url: None,
@@ -70,6 +78,11 @@ impl RecordConfig {
             let bound = format!("is {}, but must be 1, 3 or 5 replicas", self.replicas);
             mistakes.push(("replicas", bound));
         }
+        if !(1..=PARTS_TTL_SECONDS_MAX).contains(&self.parts_ttl_seconds) {
+            let given = self.parts_ttl_seconds;
+            let bound = format!("is {given}, but must be 1 to {PARTS_TTL_SECONDS_MAX} s");
+            mistakes.push(("parts_ttl_seconds", bound));
+        }
         if !(1..=REQUEST_TIMEOUT_MS_MAX).contains(&self.request_timeout_ms) {
             let given = self.request_timeout_ms;
             let bound = format!("is {given}, but must be 1 to {REQUEST_TIMEOUT_MS_MAX} ms");
@@ -91,6 +104,10 @@ impl RecordConfig {
         }
     }
 
+    pub(crate) fn parts_ttl(&self) -> Duration {
+        Duration::from_secs(self.parts_ttl_seconds)
+    }
+
     pub(crate) fn request_timeout(&self) -> Duration {
         Duration::from_millis(self.request_timeout_ms)
     }
@@ -108,6 +125,7 @@ impl fmt::Debug for RecordConfig {
         f.debug_struct("RecordConfig")
             .field("partitions", &self.partitions)
             .field("replicas", &self.replicas)
+            .field("parts_ttl_seconds", &self.parts_ttl_seconds)
             .field("request_timeout_ms", &self.request_timeout_ms)
             .field("accept_data_loss", &self.accept_data_loss)
             .field("client_name", &self.client_name)
@@ -138,6 +156,14 @@ mod tests {
         check(|config| config.replicas = 0, Some("replicas"));
         check(|config| config.replicas = 5, None);
         check(|config| config.replicas = 6, Some("replicas"));
+        let ttl = "parts_ttl_seconds";
+        check(|config| config.parts_ttl_seconds = 0, Some(ttl));
+        check(|config| config.parts_ttl_seconds = 1, None);
+        check(
+            |config| config.parts_ttl_seconds = PARTS_TTL_SECONDS_MAX,
+            None,
+        );
+        check(|config| config.parts_ttl_seconds = 604_801, Some(ttl));
         let timeout = "request_timeout_ms";
         check(|config| config.request_timeout_ms = 0, Some(timeout));
         check(

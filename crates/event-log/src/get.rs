@@ -4,8 +4,10 @@ use async_nats::{HeaderMap, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use domain::{CommitId, Sequence};
+use domain::{CommitId, Sequence, Timestamp};
 use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use tokio::time::Instant;
 
 use crate::connection::{Connection, Outgoing};
@@ -23,6 +25,8 @@ pub(crate) struct RawMessage {
     pub(crate) sequence: Sequence,
     pub(crate) payload: Bytes,
     pub(crate) trace: TraceHeaders,
+    /// When the server stored it.
+    pub(crate) stored_at: Timestamp,
 }
 
 impl RawMessage {
@@ -63,6 +67,7 @@ struct LeaderMessage {
     seq: u64,
     hdrs: Option<String>,
     data: Option<String>,
+    time: String,
 }
 
 #[derive(Deserialize)]
@@ -128,22 +133,34 @@ pub(crate) fn of_direct(
             sequence: Sequence(headers::sequence_of(headers)?),
             payload: payload.clone(),
             trace: headers::trace_of(headers),
+            stored_at: timestamp_of(headers::time_of(headers)?)?,
         })
     };
-    read().ok_or(Unavailable::new("a message came without its sequence"))
+    read().ok_or(Unavailable::new(
+        "a message came without its sequence or time",
+    ))
 }
 
 fn of_leader(message: LeaderMessage) -> Result<RawMessage, Unavailable> {
     let decode = |text: Option<String>| STANDARD.decode(text.unwrap_or_default());
-    let read = || -> Result<RawMessage, base64::DecodeError> {
-        Ok(RawMessage {
+    let read = || {
+        Some(RawMessage {
             subject: message.subject,
             sequence: Sequence(message.seq),
-            payload: decode(message.data)?.into(),
-            trace: trace_of_block(&decode(message.hdrs)?),
+            payload: decode(message.data).ok()?.into(),
+            trace: trace_of_block(&decode(message.hdrs).ok()?),
+            stored_at: timestamp_of(&message.time)?,
         })
     };
-    read().map_err(|_| Unavailable::new("the leader's answer cannot be read"))
+    read().ok_or(Unavailable::new("the leader's answer cannot be read"))
+}
+
+/// A time as the server writes it: RFC 3339, with nanoseconds.
+fn timestamp_of(text: &str) -> Option<Timestamp> {
+    let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+    i64::try_from(time.unix_timestamp_nanos())
+        .ok()
+        .map(Timestamp)
 }
 
 /// The trace in a block of headers as it stands on the wire.

@@ -2,7 +2,7 @@
 
 use async_nats::header::{
     HeaderName, NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_LAST_SEQUENCE, NATS_MESSAGE_ID,
-    NATS_SEQUENCE, NATS_SUBJECT,
+    NATS_SEQUENCE, NATS_SUBJECT, NATS_TIME_STAMP,
 };
 use async_nats::{HeaderMap, HeaderValue};
 
@@ -18,9 +18,11 @@ const TRACE_BYTES_MAX: usize = 512;
 const NUM_PENDING: &str = "Nats-Num-Pending";
 
 /// The headers of a publish that is stored once, after the message that is expected to be its subject's last.
-pub(crate) fn of_publish(id: &str, expected: u64, trace: &TraceHeaders) -> HeaderMap {
+pub(crate) fn of_publish(id: Option<&str>, expected: u64, trace: &TraceHeaders) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    headers.insert(NATS_MESSAGE_ID, id);
+    if let Some(id) = id {
+        headers.insert(NATS_MESSAGE_ID, id);
+    }
     headers.insert(
         NATS_EXPECTED_LAST_SUBJECT_SEQUENCE,
         HeaderValue::from(expected),
@@ -60,6 +62,11 @@ pub(crate) fn last_sequence_of(headers: &HeaderMap) -> Option<u64> {
 
 pub(crate) fn subject_of(headers: &HeaderMap) -> Option<&str> {
     headers.get_last(NATS_SUBJECT).map(HeaderValue::as_str)
+}
+
+/// When the server stored a message, as it writes times.
+pub(crate) fn time_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get_last(NATS_TIME_STAMP).map(HeaderValue::as_str)
 }
 
 pub(crate) fn pending_of(headers: &HeaderMap) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! The record: the only importer of `async-nats`, and the only place that knows how conversations lie in `JetStream`.
 //!
 //! Owns the streams and the registry's bucket, appends commits and resolves their outcome, reads tails, follows
-//! partitions, and answers who may do what. It decides nothing about conversations: what is in a commit is the
+//! partitions, keeps the parts of runs for a while, and answers who may do what. It decides nothing about conversations: what is in a commit is the
 //! domain's and `wire`'s business. No message content, token or key reaches its logs or errors.
 
 mod append;
@@ -19,6 +19,7 @@ mod jitter;
 mod last;
 mod live;
 mod message;
+mod parts;
 mod publish;
 mod purge;
 mod record;
@@ -29,14 +30,16 @@ mod topology;
 
 pub use append::{Append, AppendOutcome};
 pub use config::{
-    DUPLICATE_WINDOW, PARTITIONS_DEFAULT, PARTITIONS_MAX, REPLICAS, REQUEST_TIMEOUT_MS_DEFAULT,
-    REQUEST_TIMEOUT_MS_MAX, RecordConfig,
+    DUPLICATE_WINDOW, PARTITIONS_DEFAULT, PARTITIONS_MAX, PARTS_TTL_SECONDS_DEFAULT,
+    PARTS_TTL_SECONDS_MAX, REPLICAS, REQUEST_TIMEOUT_MS_DEFAULT, REQUEST_TIMEOUT_MS_MAX,
+    RecordConfig,
 };
 pub use durability::Durability;
 pub use error::{CorruptMessage, RecordError, Unavailable};
 pub use follow::FollowedMessage;
 pub use live::{LiveItem, LiveSubscription};
 pub use message::{StoredCommit, StoredMessage, TraceHeaders};
+pub use parts::{LiveParts, LivePartsItem, PartsBounds, PartsOutcome, PartsPage, StoredParts};
 pub use record::{PartitionBounds, Record};
 pub use registry::Registry;
 pub use tail::{Tail, TailBounds};

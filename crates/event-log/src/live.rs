@@ -1,4 +1,4 @@
-//! What is stored of a conversation, as it is stored.
+//! What is stored of a conversation or a run, as it is stored.
 
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::error::Unavailable;
+use crate::get::RawMessage;
 use crate::message::StoredMessage;
 use crate::record::Record;
 use crate::{get, headers, last, topology};
@@ -32,62 +33,73 @@ pub enum LiveItem {
 #[derive(Debug)]
 pub struct LiveSubscription {
     partition: Partition,
+    messages: LiveMessages,
+}
+
+impl LiveSubscription {
+    /// The next item; waits for ever. Safe to cancel.
+    pub async fn next(&mut self) -> LiveItem {
+        match self.messages.next().await {
+            Some(message) => LiveItem::Commit(last::stored(self.partition, message)),
+            None => LiveItem::Gap,
+        }
+    }
+}
+
+/// The messages of a subject of any stream as they are stored.
+#[derive(Debug)]
+pub(crate) struct LiveMessages {
     messages: Subscriber,
     reconnects: watch::Receiver<u64>,
     /// When to tell of what may have been missed in the beginning.
     settles_at: Option<Instant>,
     /// The last sequence that was told, once there is one.
     last: Option<u64>,
-    /// A commit that came behind a gap.
-    held: Option<StoredMessage>,
+    /// A message that came behind a gap.
+    held: Option<RawMessage>,
 }
 
-impl LiveSubscription {
-    /// The next item; waits for ever. Safe to cancel.
-    pub async fn next(&mut self) -> LiveItem {
+impl LiveMessages {
+    /// The next message; `None`: some may have been missed. Waits for ever. Safe to cancel.
+    pub(crate) async fn next(&mut self) -> Option<RawMessage> {
         if let Some(held) = self.held.take() {
-            return LiveItem::Commit(held);
+            return Some(held);
         }
         loop {
             let settled = self.settles_at;
             let message = tokio::select! {
                 biased;
-                Ok(()) = self.reconnects.changed() => return self.gap(),
+                Ok(()) = self.reconnects.changed() => {
+                    self.last = None;
+                    return None;
+                }
                 () = sleep_until(settled.unwrap_or_else(Instant::now)), if settled.is_some() => {
                     self.settles_at = None;
-                    return LiveItem::Gap;
+                    return None;
                 }
                 message = self.messages.next() => message,
             };
-            match message {
-                Some(message) => {
-                    if let Some(item) = self.take(&message) {
-                        return item;
-                    }
-                }
-                // Ended for good: the handle to the record is gone, so nothing can come any more.
-                None => std::future::pending().await,
+            // Ended for good: the handle to the record is gone, so nothing can come any more.
+            let Some(message) = message else {
+                return std::future::pending().await;
+            };
+            if let Ok(stored) = get::of_direct(message.headers.as_ref(), &message.payload) {
+                return self.told(&message, stored);
             }
         }
     }
 
-    fn gap(&mut self) -> LiveItem {
-        self.last = None;
-        LiveItem::Gap
-    }
-
-    fn take(&mut self, message: &Message) -> Option<LiveItem> {
+    /// The message, or first the gap that it shows.
+    fn told(&mut self, message: &Message, stored: RawMessage) -> Option<RawMessage> {
         let headers = message.headers.as_ref();
-        let raw = get::of_direct(headers, &message.payload).ok()?;
         let before = headers.and_then(headers::last_sequence_of);
         let follows = self.last.is_none() || self.last == before;
-        self.last = Some(raw.sequence.0);
-        let commit = last::stored(self.partition, raw);
+        self.last = Some(stored.sequence.0);
         if follows {
-            return Some(LiveItem::Commit(commit));
+            return Some(stored);
         }
-        self.held = Some(commit);
-        Some(LiveItem::Gap)
+        self.held = Some(stored);
+        None
     }
 }
 
@@ -97,21 +109,28 @@ impl Record {
     /// # Errors
     /// [`Unavailable`].
     pub async fn live(&self, key: &ConversationKey) -> Result<LiveSubscription, Unavailable> {
-        let deadline = self.deadline();
         let place = self.place(key);
+        Ok(LiveSubscription {
+            partition: place.partition,
+            messages: self.subscribe(&place.subject).await?,
+        })
+    }
+
+    /// Subscribes to what is stored under a subject.
+    pub(crate) async fn subscribe(&self, subject: &str) -> Result<LiveMessages, Unavailable> {
+        let deadline = self.deadline();
         let connection = self.connection();
         connection.ready(deadline).await?;
         let reconnects = connection.reconnects();
         let subscribing = async {
-            let subject = topology::live_subject(&place.subject);
+            let subject = topology::live_subject(subject);
             let messages = connection.client.subscribe(subject).await.ok()?;
             connection.client.flush().await.ok()?;
             Some(messages)
         };
         let messages = timeout_at(deadline, subscribing).await.ok().flatten();
         let alone = connection.client.server_info().cluster.is_none();
-        Ok(LiveSubscription {
-            partition: place.partition,
+        Ok(LiveMessages {
             messages: messages.ok_or(Unavailable::new("the connection was lost"))?,
             reconnects,
             settles_at: (!alone).then(|| Instant::now() + INTEREST_SETTLES),

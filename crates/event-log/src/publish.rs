@@ -14,7 +14,8 @@ use crate::message::TraceHeaders;
 #[derive(Debug)]
 pub(crate) struct Publication<'a> {
     pub(crate) subject: String,
-    pub(crate) id: &'a str,
+    /// `None`: only the expected sequence keeps it from being stored twice.
+    pub(crate) id: Option<&'a str>,
     pub(crate) expected: Option<Sequence>,
     pub(crate) trace: &'a TraceHeaders,
     pub(crate) payload: Bytes,

@@ -88,7 +88,7 @@ impl Record {
         if let Ok(Ack::Stored(sequence)) = answer {
             return Ok(Finding::Settled(AppendOutcome::Committed { sequence }));
         }
-        note(&answer);
+        counter!(RETRIES, "cause" => cause_of(&answer)).increment(1);
         for attempt in 0..READS_MAX {
             let found = match answer {
                 Ok(Ack::Duplicate(of)) => self.find_duplicate(place, append, of, deadline).await,
@@ -190,11 +190,12 @@ impl Record {
     }
 }
 
-async fn wait(attempt: u32, deadline: Instant) -> Result<(), Unavailable> {
+/// Waits before the next attempt.
+pub(crate) async fn wait(attempt: u32, deadline: Instant) -> Result<(), Unavailable> {
     let wait = jittered(attempt, WAIT_MAX);
     if Instant::now() + wait >= deadline {
         return Err(Unavailable::new(
-            "what became of a commit is not known in time",
+            "what became of a publish is not known in time",
         ));
     }
     sleep(wait).await;
@@ -229,9 +230,9 @@ fn superseded(last: Option<crate::message::StoredMessage>) -> Finding {
     Finding::Settled(AppendOutcome::Superseded { last })
 }
 
-/// Counts why an append needs more than one publish; a refusal that is nobody's race is for an operator to look at.
-fn note(answer: &Result<Ack, Unavailable>) {
-    let cause = match answer {
+/// Why more than one publish is needed; a refusal that is nobody's race is for an operator to look at.
+pub(crate) fn cause_of(answer: &Result<Ack, Unavailable>) -> &'static str {
+    match answer {
         Ok(Ack::Stored(_)) => "stored",
         Ok(Ack::Duplicate(_)) => "duplicate",
         Ok(Ack::Refused { code }) => match *code {
@@ -239,11 +240,10 @@ fn note(answer: &Result<Ack, Unavailable>) {
             WRONG_LAST_SEQUENCE_IN_FLIGHT => "wrong_last_sequence_in_flight",
             DUPLICATE_IN_FLIGHT => "duplicate_in_flight",
             code => {
-                tracing::warn!(code, "the stream refused a commit");
+                tracing::warn!(code, "the stream refused a publish");
                 "refused"
             }
         },
         Err(_) => "unanswered",
-    };
-    counter!(RETRIES, "cause" => cause).increment(1);
+    }
 }

@@ -72,7 +72,7 @@ impl Record {
 }
 
 /// The server sends the message that passes the bound, too.
-fn within(mut batch: Batch, bytes_max: usize) -> Batch {
+pub(crate) fn within(mut batch: Batch, bytes_max: usize) -> Batch {
     let mut bytes = 0_usize;
     let fitting = batch.messages.iter().take_while(|message| {
         bytes = bytes.saturating_add(message.payload.len());

@@ -2,28 +2,26 @@
 //!
 //! The first stream decides: whoever makes it has made the record, with its id and its number of partitions. All others
 //! take both from it, so any number of processes may create at once.
+//!
+//! The streams of parts are no part of the record: a record without them, made before there were any, is whole and can
+//! be opened; its parts are unavailable until a writer has started, which makes them.
 
-use std::collections::HashMap;
-use std::time::Duration;
+mod shape;
 
-use async_nats::jetstream::stream::{
-    Config, DiscardPolicy, Republish, RetentionPolicy, StorageType,
-};
-use domain::{ConversationId, ConversationKey, Partition, TenantId};
+use async_nats::jetstream::stream::Config;
+use domain::{ConversationId, ConversationKey, Partition, RunId, TenantId};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 use wire::token::RecordId;
 
-use crate::config::{DUPLICATE_WINDOW, RecordConfig};
+use crate::config::RecordConfig;
 use crate::connection::Connection;
 use crate::error::{RecordError, Unavailable};
 
 /// The stream of the registry's bucket, and the subject before its keys.
 pub(crate) const REGISTRY_STREAM: &str = "KV_HANSARD_registry";
 pub(crate) const REGISTRY_PREFIX: &str = "$KV.HANSARD_registry.";
-/// How long the bucket knows the ids of its messages.
-const REGISTRY_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
 /// The form of everything in the streams; another one is of another program.
 const FORM: &str = "1";
 const KEY_RECORD: &str = "hansard_record";
@@ -60,6 +58,29 @@ pub(crate) fn key_of(subject: &str) -> Option<ConversationKey> {
         tenant: TenantId::parse(tenant).ok()?,
         conversation: ConversationId::parse(conversation).ok()?,
     })
+}
+
+/// The stream that holds the parts of a partition's runs.
+pub(crate) fn parts_stream_name(partition: Partition) -> String {
+    format!("HANSARD_PARTS_{partition}")
+}
+
+/// The subject of a run's parts.
+pub(crate) fn parts_subject(partition: Partition, key: &ConversationKey, run: RunId) -> String {
+    format!("{}.{}", parts_root(partition, key), run.0.simple())
+}
+
+/// The subjects of the parts of all runs of a conversation.
+pub(crate) fn all_parts_subjects(partition: Partition, key: &ConversationKey) -> String {
+    format!("{}.*", parts_root(partition, key))
+}
+
+fn parts_root(partition: Partition, key: &ConversationKey) -> String {
+    let ConversationKey {
+        tenant,
+        conversation,
+    } = key;
+    format!("hansard_parts.{partition}.{tenant}.{conversation}")
 }
 
 /// Where what is stored under a subject is published again.
@@ -117,17 +138,22 @@ pub(crate) async fn create(
     };
     let info = make(
         connection,
-        partition_config(Partition(0), own, config),
+        shape::partition(Partition(0), own, config),
         deadline,
     )
     .await?;
     let identity = identity_of(&first, &info.config)?;
     check_partitions(identity, config)?;
     for partition in 1..config.partitions {
-        let stream = partition_config(Partition(partition), identity, config);
+        let stream = shape::partition(Partition(partition), identity, config);
         make(connection, stream, deadline).await?;
     }
-    make(connection, registry_config(identity, config), deadline).await?;
+    make(connection, shape::registry(identity, config), deadline).await?;
+    for partition in 0..config.partitions {
+        let stream = shape::parts(Partition(partition), identity, config);
+        let info = make(connection, stream, deadline).await?;
+        check_identity(&info.config, identity)?;
+    }
     Ok(())
 }
 
@@ -145,10 +171,7 @@ pub(crate) async fn check(
     let others = (1..config.partitions).map(|partition| stream_name(Partition(partition)));
     for stream in others.chain([REGISTRY_STREAM.to_owned()]) {
         let info = existing(connection, &stream, deadline).await?;
-        if identity_of(&stream, &info.config)? != identity {
-            let problem = format!("belongs to another record than {first}");
-            return Err(RecordError::Foreign { stream, problem });
-        }
+        check_identity(&info.config, identity)?;
         streams.push(info.config);
     }
     Ok((identity, streams))
@@ -205,59 +228,6 @@ async fn make(
     }
 }
 
-fn partition_config(partition: Partition, identity: Identity, config: &RecordConfig) -> Config {
-    let subjects = format!("hansard.{partition}.>");
-    Config {
-        name: stream_name(partition),
-        description: Some("The record: conversations, one commit a message".to_owned()),
-        republish: Some(Republish {
-            source: subjects.clone(),
-            destination: live_subject(&subjects),
-            headers_only: false,
-        }),
-        subjects: vec![subjects],
-        duplicate_window: DUPLICATE_WINDOW,
-        ..stream_config(identity, config)
-    }
-}
-
-/// A key-value bucket, as the server's own tools know one.
-fn registry_config(identity: Identity, config: &RecordConfig) -> Config {
-    Config {
-        name: REGISTRY_STREAM.to_owned(),
-        description: Some("The registry: tenants, agents, keys and tokens".to_owned()),
-        subjects: vec![format!("{REGISTRY_PREFIX}>")],
-        max_messages_per_subject: 1,
-        allow_rollup: true,
-        deny_delete: true,
-        duplicate_window: REGISTRY_DUPLICATE_WINDOW,
-        ..stream_config(identity, config)
-    }
-}
-
-/// What all streams have: on disk, without a limit that would drop what was acknowledged; when the account's own limit
-/// is reached, new messages are refused.
-fn stream_config(identity: Identity, config: &RecordConfig) -> Config {
-    Config {
-        max_messages: -1,
-        max_bytes: -1,
-        max_messages_per_subject: -1,
-        max_message_size: -1,
-        max_consumers: -1,
-        discard: DiscardPolicy::New,
-        retention: RetentionPolicy::Limits,
-        storage: StorageType::File,
-        num_replicas: config.replicas,
-        allow_direct: true,
-        metadata: HashMap::from([
-            (KEY_RECORD.to_owned(), hex::encode(identity.id.0)),
-            (KEY_PARTITIONS.to_owned(), identity.partitions.to_string()),
-            (KEY_FORM.to_owned(), FORM.to_owned()),
-        ]),
-        ..Config::default()
-    }
-}
-
 fn identity_of(stream: &str, config: &Config) -> Result<Identity, RecordError> {
     let foreign = |problem: &str| RecordError::Foreign {
         stream: stream.to_owned(),
@@ -279,6 +249,16 @@ fn identity_of(stream: &str, config: &Config) -> Result<Identity, RecordError> {
         id: RecordId(id),
         partitions,
     })
+}
+
+fn check_identity(config: &Config, identity: Identity) -> Result<(), RecordError> {
+    let stream = config.name.clone();
+    if identity_of(&stream, config)? == identity {
+        return Ok(());
+    }
+    let first = stream_name(Partition(0));
+    let problem = format!("belongs to another record than {first}");
+    Err(RecordError::Foreign { stream, problem })
 }
 
 fn check_partitions(identity: Identity, config: &RecordConfig) -> Result<(), RecordError> {

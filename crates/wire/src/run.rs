@@ -1,7 +1,10 @@
 //! The streamed pieces of a generation, both ways, and the batches that they are kept in.
 
 use bytes::Bytes;
-use domain::bounds::{DELTA_BYTES_MAX, OPEN_CALLS_MAX, PARTS_PER_BATCH_MAX, RUN_ERROR_BYTES_MAX};
+use domain::bounds::{
+    BATCH_DELTA_BYTES_MAX, DELTA_BYTES_MAX, OPEN_CALLS_MAX, PARTS_PER_BATCH_MAX,
+    RUN_ERROR_BYTES_MAX,
+};
 use domain::event::{ErrorOccurred, Fact};
 use domain::violation::check_length;
 use domain::{
@@ -137,7 +140,8 @@ fn end_from_proto(end: proto::RunEnded) -> Result<RunEnd, Violation> {
     Ok(RunEnd { outcome, error })
 }
 
-/// Parts of one batch, as callers give them: 1 to [`PARTS_PER_BATCH_MAX`], numbered without gaps, an end only last.
+/// Parts of one batch, as callers give them: 1 to [`PARTS_PER_BATCH_MAX`], their deltas at most
+/// [`BATCH_DELTA_BYTES_MAX`] together, numbered without gaps, an end only last.
 ///
 /// # Errors
 /// The first field that breaks a rule, by its path under `parts`.
@@ -156,11 +160,27 @@ pub fn parts_from_proto(parts: Vec<proto::Part>) -> Result<Vec<RunPart>, Violati
         }
         taken.push(part);
     }
+    check_length(taken.iter().map(delta_bytes).sum(), BATCH_DELTA_BYTES_MAX)
+        .map_err(|violation| violation.within("parts"))?;
     Ok(taken)
 }
 
+fn delta_bytes(part: &RunPart) -> usize {
+    match &part.kind {
+        RunPartKind::TextDelta(text)
+        | RunPartKind::ThinkingDelta(text)
+        | RunPartKind::RefusalDelta(text)
+        | RunPartKind::CallInput { fragment: text, .. } => text.len(),
+        RunPartKind::CallBegan { .. }
+        | RunPartKind::StepFinished(_)
+        | RunPartKind::ToolReturned(_)
+        | RunPartKind::KeptAlive
+        | RunPartKind::RunEnded(_) => 0,
+    }
+}
+
 fn check_follows(before: &RunPart, part: &RunPart) -> Result<(), Violation> {
-    if part.number != before.number.saturating_add(1) {
+    if Some(part.number) != before.number.checked_add(1) {
         let rule = format!(
             "is {}, but must be one more than the part before it",
             part.number

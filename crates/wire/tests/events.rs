@@ -6,13 +6,14 @@ use bytes::Bytes;
 use domain::bounds::EVENT_BYTES_MAX;
 use domain::event::{
     ConversationCreated, ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended,
-    Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    OwnerChanged, Role, RunFinished, RunStarted, SystemNoted, ToolCalled, ToolOutcome, ToolOutput,
+    ToolReturned, Usage,
 };
 use domain::{
     Actor, AgentId, CallId, ChainHash, ClientContext, CommitId, ConversationId, Event, EventId,
-    EventTokens, Fact, FieldChange, JsonText, Label, MediaSource, NewEvent, Owner, Part,
-    RequestDigest, Sequence, SessionId, TenantId, Timestamp, ToolName, UserId, Version,
-    ViolationReason,
+    EventTokens, Fact, FieldChange, ForkPoint, JsonText, Label, MediaSource, NewEvent, Owner, Part,
+    RequestDigest, RunId, RunOutcome, Sequence, SessionId, TenantId, Timestamp, ToolName, UserId,
+    Version, ViolationReason,
 };
 use proptest::prelude::*;
 use prost::Message as _;
@@ -120,6 +121,46 @@ fn created() -> Fact {
     })
 }
 
+fn run() -> RunId {
+    RunId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0002))
+}
+
+fn forked() -> Fact {
+    let Fact::ConversationCreated(created) = created() else {
+        panic!("another fact")
+    };
+    Fact::ConversationCreated(ConversationCreated {
+        forked_from: Some(ForkPoint {
+            conversation: ConversationId::parse("c-0").unwrap(),
+            version: Version(300),
+            depth: 2,
+        }),
+        ..created
+    })
+}
+
+fn owner_changed() -> Fact {
+    Fact::OwnerChanged(OwnerChanged {
+        owner: Owner::User(UserId::parse("u-1").unwrap()),
+        previous: Owner::Session(SessionId::parse("s-1").unwrap()),
+    })
+}
+
+fn run_started() -> Fact {
+    Fact::RunStarted(RunStarted {
+        run: run(),
+        model: label("m-1"),
+        provider: label("openai"),
+    })
+}
+
+fn run_finished(outcome: RunOutcome) -> Fact {
+    Fact::RunFinished(RunFinished {
+        run: run(),
+        outcome,
+    })
+}
+
 fn summarised(previous: Option<Version>) -> Fact {
     Fact::HistorySummarised(HistorySummarised {
         through: Version(300),
@@ -183,6 +224,25 @@ fn every_fact() -> Vec<(&'static str, Fact)> {
         ("conversation_erased", Fact::ConversationErased),
         ("first_history_summarised", summarised(None)),
         ("history_summarised", summarised(Some(Version(7)))),
+        ("conversation_created_as_fork", forked()),
+    ]
+    .into_iter()
+    .chain(facts_of_runs())
+    .collect()
+}
+
+fn facts_of_runs() -> Vec<(&'static str, Fact)> {
+    vec![
+        ("owner_changed", owner_changed()),
+        ("run_started", run_started()),
+        ("run_stop_requested", Fact::RunStopRequested(run())),
+        ("run_finished", run_finished(RunOutcome::Completed)),
+        ("run_finished_stopped", run_finished(RunOutcome::Stopped)),
+        ("run_finished_failed", run_finished(RunOutcome::Failed)),
+        (
+            "run_finished_abandoned",
+            run_finished(RunOutcome::Abandoned),
+        ),
     ]
 }
 
@@ -228,7 +288,10 @@ fn lifecycle_events_are_not_taken_from_callers() {
                 taken.unwrap_err().field,
                 "history_summarised.previous_version"
             ),
-            _ if name.starts_with("conversation_") => {
+            _ if ["conversation_", "owner_", "run_"]
+                .iter()
+                .any(|own| name.starts_with(own)) =>
+            {
                 assert_eq!(taken.unwrap_err().field, "fact", "{name}");
             }
             _ => assert_eq!(taken.unwrap().fact, fact, "{name}"),
@@ -297,6 +360,31 @@ fn a_sealed_commit_opens_to_what_was_sealed() {
     for (bytes, event) in opened.event_bytes.into_iter().zip(&events) {
         assert_eq!(wire::commit::decode_event(bytes).as_ref(), Ok(event));
     }
+}
+
+/// The head of a fork, with a run that goes on, and with one that was asked to stop.
+#[test]
+fn golden_heads() {
+    let writer = Writer::new();
+    let first = writer.seal(1, &[event(forked())], None).unwrap();
+    let running = writer.seal(2, &[event(run_started())], Some((&first, 41)));
+    let running = running.unwrap();
+    let stop = event(Fact::RunStopRequested(run()));
+    let stopping = writer.seal(3, &[stop], Some((&running, 42))).unwrap();
+    let lines: Vec<String> = [
+        ("forked", first),
+        ("running", running),
+        ("stopping", stopping),
+    ]
+    .into_iter()
+    .map(|(name, sealed)| {
+        let proto = wire::head::to_proto(&sealed.head);
+        let bytes = proto.encode_to_vec();
+        assert_eq!(wire::head::from_proto(proto), Ok(sealed.head), "{name}");
+        format!("{name} {}", hex(&bytes))
+    })
+    .collect();
+    insta::assert_snapshot!(lines.join("\n"));
 }
 
 #[test]

@@ -174,6 +174,11 @@ async fn finish(
             .purge_before_last(&intent.key)
             .await
             .map_err(problem::of_record)?;
+        writer
+            .record
+            .purge_parts(&intent.key)
+            .await
+            .map_err(problem::of_record)?;
     }
     Ok(result)
 }

@@ -14,6 +14,7 @@ pub mod replay;
 pub mod request;
 pub mod rpc;
 pub mod run;
+pub mod tips;
 pub mod weigh;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use uuid::Uuid;
 
 use base::Bases;
 use queue::Queues;
+use tips::Tips;
 
 pub use config::WriterConfig;
 pub use run::{Running, start};
@@ -45,6 +47,8 @@ pub struct Parts {
     pub read_model: ReadModel,
     /// The heads of conversations written to of late.
     pub bases: Bases,
+    /// Where the parts of runs end.
+    pub tips: Tips,
     /// A short queue per conversation.
     pub queues: Queues,
     /// The time.

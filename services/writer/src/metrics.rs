@@ -3,12 +3,14 @@
 //! | metric | unit | meaning |
 //! |---|---|---|
 //! | `hansard_writer_append_seconds{outcome}` | s | from the turn's wait to the answer; outcome `committed`, `replayed`, `unchanged` or the error's reason |
+//! | `hansard_writer_parts_seconds{outcome}` | s | from a batch of parts to its answer; outcome `published` or the error's reason |
 //! | `hansard_writer_queue_seconds` | s | waiting for the conversation's turn |
 //! | `hansard_writer_rebases_total` | 1 | decisions made anew because another writer was faster |
 
 use std::time::Duration;
 
 use ::metrics::{counter, histogram};
+use domain::Sequence;
 use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 
@@ -21,6 +23,15 @@ pub fn appended(took: Duration, outcome: &Result<CommitResult, Problem>) {
         Err(problem) => problem.reason().as_str(),
     };
     histogram!("hansard_writer_append_seconds", "outcome" => outcome).record(took.as_secs_f64());
+}
+
+/// A batch of a run's parts was answered.
+pub fn parts_appended(took: Duration, outcome: &Result<Sequence, Problem>) {
+    let outcome = match outcome {
+        Ok(_) => "published",
+        Err(problem) => problem.reason().as_str(),
+    };
+    histogram!("hansard_writer_parts_seconds", "outcome" => outcome).record(took.as_secs_f64());
 }
 
 /// A command got its turn.

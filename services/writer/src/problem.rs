@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::Rejection;
+use domain::{Rejection, Sequence};
 pub use event_log::registry::{of_access, unauthenticated};
 use event_log::{CorruptMessage, Unavailable};
 use read_model::ReadModelError;
@@ -33,6 +33,7 @@ pub fn of_rejection(rejection: &Rejection) -> Problem {
             Problem::new(Reason::RunActive, message).with("run_id", run.to_string())
         }
         Rejection::RunNotActive => Problem::new(Reason::RunNotActive, message),
+        Rejection::RunStopping => Problem::new(Reason::RunStopping, message),
         Rejection::OwnerMismatch => Problem::new(Reason::OwnerMismatch, message),
         Rejection::ForkPointMissing => {
             Problem::of_field(Reason::ForkPointNotFound, "forked_from", message)
@@ -73,6 +74,13 @@ pub fn key_reused(field: &str) -> Problem {
         field,
         "was used for another request: give every request a key of its own",
     )
+}
+
+/// Other parts of the run are there than the caller knows of; `last`: where the run's last ones stand, 0 for none.
+#[must_use]
+pub fn parts_superseded(last: Sequence) -> Problem {
+    let message = "other parts of the run are there than those at `previous_sequence`, or those are gone: read the run";
+    Problem::new(Reason::PartsSuperseded, message).with("last_sequence", last.to_string())
 }
 
 /// Others were faster, `attempts` times in a row.

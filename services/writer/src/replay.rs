@@ -1,11 +1,12 @@
 //! Durable idempotency: a retry gets the first answer, after a minute or a month.
 //!
 //! The head names the latest commits; the stream's duplicate window knows keys of the last minutes; older keys are looked
-//! up in the read model and in the part of the record that it does not hold yet.
+//! up in the read model and in the part of the record that it does not hold yet. The key that every run has for its own
+//! finish says no time, but is used once the run is over and not before: it is looked up only when the run is.
 
 use std::time::Duration;
 
-use domain::{CommitId, RecentCommit, RequestDigest, Sequence, Timestamp, Version};
+use domain::{Action, CommitId, RecentCommit, RequestDigest, Sequence, Timestamp, Version};
 use event_log::{StoredCommit, TailBounds};
 use uuid::Uuid;
 use wire::proto::write::v1 as proto;
@@ -28,16 +29,33 @@ pub fn young_key_age_max() -> Duration {
 #[derive(Debug)]
 pub struct Search {
     is_done: bool,
+    when: When,
+    /// The time since which an earlier try can have been recorded; `None`: the read model must tell.
     made_at: Option<Timestamp>,
+}
+
+/// When what the head does not name is searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Before anything is appended: nothing else would keep an old key from being used twice.
+    BeforeDecision,
+    /// Only when the command cannot be carried out (any more).
+    BeforeRejection,
 }
 
 impl Search {
     /// The search for the command's key: none where the caller gave no key.
     #[must_use]
     pub fn of(writer: &Writer, intent: &Intent) -> Self {
-        let made_at = young_since(intent.command.commit, writer.now());
+        let finished = finished_run(intent);
+        let key = finished.unwrap_or(intent.command.commit);
+        let made_at = young_since(key, writer.now());
         Self {
             is_done: !intent.has_key,
+            when: match (finished, made_at) {
+                (None, None) => When::BeforeDecision,
+                _ => When::BeforeRejection,
+            },
             made_at,
         }
     }
@@ -55,15 +73,14 @@ impl Search {
         if let Some(result) = from_head(writer, intent, loaded)? {
             return Ok(Some(result));
         }
-        if self.made_at.is_some() || !self.has_more_to_search(loaded) {
+        if self.when == When::BeforeRejection || !self.has_more_to_search(loaded) {
             return Ok(None);
         }
         self.is_done = true;
         from_read_model(writer, intent).await
     }
 
-    /// The first answer, for a young key whose command is about to be rejected, or to change nothing: its first try may be
-    /// why.
+    /// The first answer, for a command that is about to be rejected, or to change nothing: its first try may be why.
     ///
     /// # Errors
     /// As [`Search::before_decision`].
@@ -73,10 +90,13 @@ impl Search {
         intent: &Intent,
         loaded: &Loaded,
     ) -> Result<Option<proto::CommitResult>, Problem> {
-        let Some(made_at) = self.made_at.filter(|_| self.has_more_to_search(loaded)) else {
+        if !self.has_more_to_search(loaded) {
             return Ok(None);
-        };
+        }
         self.is_done = true;
+        let Some(made_at) = self.made_at else {
+            return from_read_model(writer, intent).await;
+        };
         let commit = intent.command.commit;
         let found = writer
             .record
@@ -96,6 +116,15 @@ impl Search {
     fn has_more_to_search(&self, loaded: &Loaded) -> bool {
         !self.is_done && loaded.head().is_some_and(|head| !head.names_every_commit())
     }
+}
+
+/// The run whose own key a command has, as an id that tells its age: it was made before the run was finished.
+fn finished_run(intent: &Intent) -> Option<CommitId> {
+    let Action::FinishRun(finish) = &intent.command.action else {
+        return None;
+    };
+    let run = finish.finished.run;
+    (run.finish_commit() == intent.command.commit).then_some(CommitId(run.0))
 }
 
 /// The time since which a commit under a young key can have been recorded; `None` for a key that says no time, or one

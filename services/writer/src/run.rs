@@ -12,11 +12,13 @@ use runtime::metrics::MetricsError;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
 use wire::proto::operate::v1::registry_service_server::RegistryServiceServer;
+use wire::proto::run::v1::run_service_server::RunServiceServer;
 use wire::proto::write::v1::write_service_server::WriteServiceServer;
 
 use crate::base::Bases;
 use crate::queue::Queues;
-use crate::rpc::{RegistryRpc, Streams, WriteRpc};
+use crate::rpc::{RegistryRpc, RunRpc, Streams, WriteRpc};
+use crate::tips::Tips;
 use crate::{Parts, Writer, WriterConfig};
 
 /// Why a writer cannot start.
@@ -68,6 +70,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         record,
         registry,
         read_model: ReadModel::connect_lazy(&config.read_model)?,
+        tips: Tips::default(),
         queues: Queues::default(),
         clock: Clock::System,
     });
@@ -78,12 +81,15 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     let message_bytes_max = config.grpc.message_bytes_max;
     let write = WriteServiceServer::new(WriteRpc::new(writer.clone(), streams))
         .max_decoding_message_size(message_bytes_max);
+    let run = RunServiceServer::new(RunRpc::new(writer.clone()))
+        .max_decoding_message_size(message_bytes_max);
     let registry = RegistryServiceServer::new(RegistryRpc::new(writer))
         .max_decoding_message_size(message_bytes_max);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let server = GrpcServer::new(config.grpc, health)
         .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
         .service(write)
+        .service(run)
         .service(registry)
         .bind()
         .await?;

@@ -10,7 +10,7 @@ use super::Agent;
 pub type Outcome = Result<write::CommitResult, Status>;
 
 /// Every answer has a result.
-fn of(result: Option<write::CommitResult>) -> write::CommitResult {
+pub(super) fn of(result: Option<write::CommitResult>) -> write::CommitResult {
     result.expect("a result")
 }
 

@@ -8,5 +8,6 @@ mod history;
 mod operate;
 mod read;
 mod real_data;
+mod run;
 mod service;
 mod write;

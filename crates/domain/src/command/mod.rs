@@ -1,6 +1,7 @@
 //! Commands and the decisions about them: pure functions from a head and a command to events. One file a command.
 
 mod append_events;
+mod append_parts;
 mod archive;
 mod change_owner;
 mod create;
@@ -15,6 +16,7 @@ mod update;
 use thiserror::Error;
 
 pub use append_events::NewEvent;
+pub use append_parts::check_parts;
 pub use finish_run::FinishRun;
 pub use fork::{ForkSource, fork_source};
 pub use start_run::StartRun;
@@ -150,6 +152,9 @@ pub enum Rejection {
     /// The generation is not the one that goes on.
     #[error("the run is not the conversation's active one: it is over, or never began")]
     RunNotActive,
+    /// The generation was asked to stop.
+    #[error("the run was asked to stop: no part is taken but its end")]
+    RunStopping,
     /// It belongs to somebody else than the caller believed.
     #[error("the conversation belongs to somebody else than `expected_owner`")]
     OwnerMismatch,

@@ -14,6 +14,9 @@ use crate::json::JsonText;
 use crate::position::Sequence;
 use crate::time::Timestamp;
 
+mod forks;
+mod owners;
+mod runs;
 mod summaries;
 mod tokens;
 

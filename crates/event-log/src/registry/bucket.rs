@@ -35,7 +35,7 @@ impl Shared {
         let deadline = self.record.deadline();
         let publication = Publication {
             subject: subject(key),
-            id: &Uuid::new_v4().to_string(),
+            id: Some(&Uuid::new_v4().to_string()),
             expected,
             trace: &TraceHeaders::default(),
             payload: value.clone(),

@@ -7,6 +7,7 @@ mod cluster;
 mod follows;
 mod frontends;
 mod lives;
+mod parts;
 mod proxy;
 mod rates;
 mod registry;

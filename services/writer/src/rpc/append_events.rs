@@ -49,14 +49,7 @@ fn new_events(events: Vec<wire::proto::event::v1::Event>) -> Result<Vec<NewEvent
             ViolationReason::NoEvents,
             "is empty: give 1 to 500 events".to_owned(),
         ),
-        1..=EVENTS_PER_COMMIT_MAX => events
-            .into_iter()
-            .enumerate()
-            .map(|(index, event)| {
-                wire::event::new_event_from_proto(event)
-                    .map_err(|violation| violation.at(index).within("events"))
-            })
-            .collect(),
+        1..=EVENTS_PER_COMMIT_MAX => converted(events),
         count => broken(
             ViolationReason::TooManyEvents,
             format!(
@@ -64,4 +57,15 @@ fn new_events(events: Vec<wire::proto::event::v1::Event>) -> Result<Vec<NewEvent
             ),
         ),
     }
+}
+
+/// Events as the domain keeps them, not weighed yet.
+pub(super) fn converted(
+    events: Vec<wire::proto::event::v1::Event>,
+) -> Result<Vec<NewEvent>, Violation> {
+    let convert = |(index, event)| {
+        wire::event::new_event_from_proto(event)
+            .map_err(|violation| violation.at(index).within("events"))
+    };
+    events.into_iter().enumerate().map(convert).collect()
 }

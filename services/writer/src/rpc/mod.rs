@@ -8,6 +8,7 @@ mod create_conversation;
 mod erase_conversation;
 mod registry;
 mod restore_conversation;
+mod runs;
 mod update_conversation;
 
 use tonic::{Request, Response, Status};
@@ -17,6 +18,7 @@ use wire::status::Problem;
 
 pub use append_stream::Streams;
 pub use registry::RegistryRpc;
+pub use runs::RunRpc;
 
 use crate::Writer;
 use crate::commit::{Intent, commit};

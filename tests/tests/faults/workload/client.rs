@@ -133,7 +133,7 @@ impl Client {
     /// Sends a command once.
     pub(crate) async fn send(&mut self, pending: &Pending) -> Reply {
         let request = Request::of(pending, &self.doors.agent);
-        let answer = request.send(self.caller().write()).await;
+        let answer = request.send(&self.caller()).await;
         reply(pending.key, answer.map_err(Into::into), self.doors.record)
     }
 

@@ -43,6 +43,14 @@ pub(crate) fn asked(facts: impl IntoIterator<Item = Fact>) -> Asked {
     }
 }
 
+/// A request for these events, whatever the version.
+pub(crate) fn asked_events(events: Vec<NewEvent>) -> Asked {
+    Asked {
+        events,
+        expected: None,
+    }
+}
+
 /// A beginning.
 pub(crate) fn created(rng: &mut StdRng, agent: &str) -> Fact {
     let owner = match rng.random_range(0..2) {
@@ -186,7 +194,8 @@ fn some_text(rng: &mut StdRng) -> String {
     (0..words).map(word).collect::<Vec<_>>().join(" ")
 }
 
-fn plain(fact: Fact) -> NewEvent {
+/// An event with nothing but its fact.
+pub(crate) fn plain(fact: Fact) -> NewEvent {
     NewEvent {
         id: None,
         occurred_at: None,

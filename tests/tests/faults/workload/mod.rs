@@ -7,6 +7,7 @@ mod lane;
 mod parts;
 mod reply;
 mod request;
+mod runs;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -77,7 +78,8 @@ impl Workload {
         self.callers.spawn(part);
     }
 
-    /// Everybody calls: conversations that are hot, raced for, cold, erased, changed, full of calls, and streamed to.
+    /// Everybody calls: conversations that are hot, raced for, cold, erased, changed, full of calls, run in, and
+    /// streamed to.
     pub(crate) async fn start(ground: &Ground, seed: u64) -> Self {
         let mut load = Self::new(ground, seed);
         let hot = load.created("hot", 3).await;
@@ -85,6 +87,7 @@ impl Workload {
         let moody = load.created("moody", 2).await;
         let tooled = load.created("tooled", 1).await;
         let streamed = load.created("streamed", 4).await;
+        let run_in = load.created("run-in", 2).await;
         load.play_many(6, |client| parts::hot(client, hot.clone()));
         for conversation in &raced {
             load.play_many(4, |client| parts::racing(client, conversation.clone()));
@@ -97,6 +100,9 @@ impl Workload {
         }
         for conversation in moody {
             load.play_many(1, |client| parts::moody(client, conversation.clone()));
+        }
+        for conversation in run_in {
+            load.play_many(1, |client| runs::runs(client, conversation.clone()));
         }
         for caller in 0..3 {
             let name = format!("call-{caller}");

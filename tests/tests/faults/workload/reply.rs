@@ -61,7 +61,7 @@ fn settled(key: CommitId, result: &CommitResult, record: RecordId) -> Outcome {
 }
 
 /// A failure without a reason is not the service's word: the connection broke, or a deadline passed.
-fn is_open(failure: &Failure) -> bool {
+pub(super) fn is_open(failure: &Failure) -> bool {
     let passing = [
         Code::Unavailable,
         Code::DeadlineExceeded,

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use domain::{Fact, FieldChange, JsonText, Label, NewEvent};
 use prost_types::FieldMask;
-use tests::client::Writer;
+use tests::client::Caller;
 use tonic::{IntoRequest, Request as Call, Response, Status};
 use wire::proto::event::v1 as event;
+use wire::proto::run::v1 as run;
 use wire::proto::write::v1 as write;
 use wire::proto::write::v1::append_stream_request::Command;
 
@@ -25,6 +26,9 @@ pub(crate) enum Request {
     Restore(write::CommandTarget),
     Erase(write::CommandTarget),
     ChangeOwner(write::ChangeOwnerRequest),
+    StartRun(run::StartRunRequest),
+    StopRun(run::StopRunRequest),
+    FinishRun(run::FinishRunRequest),
 }
 
 impl Request {
@@ -37,6 +41,11 @@ impl Request {
             idempotency_key: pending.key.to_string(),
             expected_version: asked.expected.map(|version| version.0),
         };
+        // A run's own fact stands behind what is recorded with it.
+        let last = asked.events.last().expect("an event");
+        if let Some(request) = of_run(&last.fact, &asked.events, &target) {
+            return request;
+        }
         match &asked.events[0].fact {
             Fact::ConversationCreated(_) => {
                 Self::Create(Box::new(create(&asked.events[0].fact, target)))
@@ -53,7 +62,7 @@ impl Request {
                 expected_owner: None,
             }),
             Fact::RunStarted(_) | Fact::RunStopRequested(_) | Fact::RunFinished(_) => {
-                panic!("runs are no commands of the write service")
+                panic!("a run's own fact is the last")
             }
             Fact::MessageAppended(_)
             | Fact::ToolCalled(_)
@@ -76,13 +85,20 @@ impl Request {
             | Self::Archive(_)
             | Self::Restore(_)
             | Self::Erase(_)
-            | Self::ChangeOwner(_) => None,
+            | Self::ChangeOwner(_)
+            | Self::StartRun(_)
+            | Self::StopRun(_)
+            | Self::FinishRun(_) => None,
         }
     }
 
     /// Sends it once, by itself.
-    pub(crate) async fn send(self, mut to: Writer) -> Result<write::CommitResult, Status> {
+    pub(crate) async fn send(self, caller: &Caller) -> Result<write::CommitResult, Status> {
+        let (mut to, mut runs) = (caller.write(), caller.runs());
         let result = match self {
+            Self::StartRun(request) => answer(runs.start_run(timed(request)).await)?.result,
+            Self::StopRun(request) => answer(runs.stop_run(timed(request)).await)?.result,
+            Self::FinishRun(request) => answer(runs.finish_run(timed(request)).await)?.result,
             Self::Create(request) => answer(to.create_conversation(timed(*request)).await)?.result,
             Self::Append(request) => answer(to.append_events(timed(request)).await)?.result,
             Self::ChangeOwner(request) => answer(to.change_owner(timed(request)).await)?.result,
@@ -108,6 +124,37 @@ impl Request {
         };
         Ok(result.expect("a result in every answer"))
     }
+}
+
+/// The request of a run's own fact, and of what is recorded before it; `None`: it is another fact.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other fact is of another service"
+)]
+fn of_run(last: &Fact, events: &[NewEvent], target: &write::CommandTarget) -> Option<Request> {
+    let target = Some(target.clone());
+    let before = events.len().saturating_sub(1);
+    let events = events.iter().take(before).map(event_of).collect();
+    Some(match last {
+        Fact::RunStarted(started) => Request::StartRun(run::StartRunRequest {
+            target,
+            run_id: started.run.to_string(),
+            events,
+            model: label(started.model.as_ref()),
+            provider: label(started.provider.as_ref()),
+        }),
+        Fact::RunStopRequested(run) => Request::StopRun(run::StopRunRequest {
+            target,
+            run_id: run.to_string(),
+        }),
+        Fact::RunFinished(finished) => Request::FinishRun(run::FinishRunRequest {
+            target,
+            run_id: finished.run.to_string(),
+            outcome: wire::event::outcome_to_proto(finished.outcome).into(),
+            events,
+        }),
+        _ => return None,
+    })
 }
 
 fn answer<T>(outcome: Result<Response<T>, Status>) -> Result<T, Status> {

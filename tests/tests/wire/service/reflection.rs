@@ -9,6 +9,7 @@ const WRITER: &[&str] = &[
     "grpc.reflection.v1.ServerReflection",
     "grpc.reflection.v1alpha.ServerReflection",
     "hansard.operate.v1.RegistryService",
+    "hansard.run.v1.RunService",
     "hansard.write.v1.WriteService",
 ];
 const GATEWAY: &[&str] = &[

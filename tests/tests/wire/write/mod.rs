@@ -61,7 +61,7 @@ pub(crate) fn with<T>(mut value: T, change: impl FnOnce(&mut T)) -> T {
 
 /// Checks that an answer repeats an earlier one, and says so.
 #[track_caller]
-fn check_replayed(
+pub(crate) fn check_replayed(
     case: impl fmt::Display,
     again: &proto::CommitResult,
     first: &proto::CommitResult,

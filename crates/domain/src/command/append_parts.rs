@@ -1,0 +1,36 @@
+//! Publish parts of a generation: of the one under way, also in a conversation that was archived meanwhile.
+
+use super::Rejection;
+use crate::conversation::Status;
+use crate::head::Head;
+use crate::id::{AgentId, RunId};
+use crate::part::{RunPart, RunPartKind};
+use crate::run::RunPhase;
+
+/// Whether a conversation with this head takes these parts of a run, in the name of this agent.
+///
+/// # Errors
+/// [`Rejection::NotFound`], also for another agent's conversation; [`Rejection::Erased`]; [`Rejection::RunNotActive`];
+/// [`Rejection::RunStopping`] unless the last part is the run's end.
+pub fn check_parts(
+    head: Option<&Head>,
+    agent: &AgentId,
+    run: RunId,
+    parts: &[RunPart],
+) -> Result<(), Rejection> {
+    let head = head
+        .filter(|head| head.agent == *agent)
+        .ok_or(Rejection::NotFound)?;
+    if head.status == Status::Erased {
+        return Err(Rejection::Erased);
+    }
+    let active = head
+        .active_run
+        .filter(|active| active.id == run)
+        .ok_or(Rejection::RunNotActive)?;
+    let end = parts.last().map(|part| &part.kind);
+    match (active.phase, end) {
+        (RunPhase::Running, _) | (RunPhase::Stopping, Some(RunPartKind::RunEnded(_))) => Ok(()),
+        (RunPhase::Stopping, _) => Err(Rejection::RunStopping),
+    }
+}

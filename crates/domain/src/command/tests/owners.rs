@@ -1,0 +1,54 @@
+//! Changes of hands.
+
+use super::*;
+
+fn session(id: &str) -> Owner {
+    Owner::Session(SessionId::parse(id).unwrap())
+}
+
+fn to(id: &str, expected: Option<&str>) -> Action {
+    Action::ChangeOwner {
+        owner: session(id),
+        expected: expected.map(session),
+    }
+}
+
+/// Conversations of these tests belong to `s1`.
+#[test]
+fn who_may_become_an_owner() {
+    let archived = || vec![created(), Action::Archive];
+    let moved = || vec![created(), to("s2", None)];
+    check(vec![], to("s2", None), Err(Rejection::NotFound));
+    check(vec![created()], to("s2", None), Ok(1));
+    check(vec![created()], to("s2", Some("s1")), Ok(1));
+    let mismatch = Err(Rejection::OwnerMismatch);
+    check(vec![created()], to("s2", Some("s3")), mismatch.clone());
+    check(vec![created()], to("s1", None), Ok(0));
+    check(vec![created()], to("s1", Some("s3")), Ok(0));
+    check(archived(), to("s2", None), Ok(1));
+    check(moved(), to("s1", Some("s2")), Ok(1));
+    check(moved(), to("s3", Some("s1")), mismatch);
+    check(
+        vec![created(), Action::Erase],
+        to("s2", None),
+        Err(Rejection::Erased),
+    );
+}
+
+#[test]
+fn the_head_names_the_new_owner_and_the_fact_both() {
+    let before = head_after(vec![created()]);
+    let decision = decide(before.as_ref(), &command(9, to("s2", None))).unwrap();
+    let Decision::Commit(events) = decision else {
+        panic!("nothing was decided")
+    };
+    let Fact::OwnerChanged(changed) = &events[0].fact else {
+        panic!("another fact")
+    };
+    assert_eq!(
+        (&changed.owner, &changed.previous),
+        (&session("s2"), &session("s1"))
+    );
+    let head = head_after(vec![created(), to("s2", None)]).unwrap();
+    assert_eq!(head.owner, Some(session("s2")));
+}

@@ -1,0 +1,89 @@
+//! The configuration of each stream as it is made.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use async_nats::jetstream::stream::{
+    Config, DiscardPolicy, Republish, RetentionPolicy, StorageType,
+};
+use domain::Partition;
+
+use super::{
+    FORM, Identity, KEY_FORM, KEY_PARTITIONS, KEY_RECORD, REGISTRY_PREFIX, REGISTRY_STREAM,
+    live_subject, parts_stream_name, stream_name,
+};
+use crate::config::{DUPLICATE_WINDOW, RecordConfig};
+
+/// How long the bucket knows the ids of its messages.
+const REGISTRY_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
+
+/// The stream of a partition.
+pub(super) fn partition(partition: Partition, identity: Identity, config: &RecordConfig) -> Config {
+    let subjects = format!("hansard.{partition}.>");
+    Config {
+        name: stream_name(partition),
+        description: Some("The record: conversations, one commit a message".to_owned()),
+        republish: Some(Republish {
+            source: subjects.clone(),
+            destination: live_subject(&subjects),
+            headers_only: false,
+        }),
+        subjects: vec![subjects],
+        duplicate_window: DUPLICATE_WINDOW,
+        ..stream_config(identity, config)
+    }
+}
+
+/// A key-value bucket, as the server's own tools know one.
+pub(super) fn registry(identity: Identity, config: &RecordConfig) -> Config {
+    Config {
+        name: REGISTRY_STREAM.to_owned(),
+        description: Some("The registry: tenants, agents, keys and tokens".to_owned()),
+        subjects: vec![format!("{REGISTRY_PREFIX}>")],
+        max_messages_per_subject: 1,
+        allow_rollup: true,
+        deny_delete: true,
+        duplicate_window: REGISTRY_DUPLICATE_WINDOW,
+        ..stream_config(identity, config)
+    }
+}
+
+/// The stream of the parts of a partition's runs. What is published has no id: the expected sequence lets it in once.
+pub(super) fn parts(partition: Partition, identity: Identity, config: &RecordConfig) -> Config {
+    let subjects = format!("hansard_parts.{partition}.>");
+    Config {
+        name: parts_stream_name(partition),
+        description: Some("Parts of runs, kept for a while".to_owned()),
+        republish: Some(Republish {
+            source: subjects.clone(),
+            destination: live_subject(&subjects),
+            headers_only: false,
+        }),
+        subjects: vec![subjects],
+        max_age: config.parts_ttl(),
+        ..stream_config(identity, config)
+    }
+}
+
+/// What all streams have: on disk, without a limit that would drop what was acknowledged; when the account's own limit
+/// is reached, new messages are refused.
+fn stream_config(identity: Identity, config: &RecordConfig) -> Config {
+    Config {
+        max_messages: -1,
+        max_bytes: -1,
+        max_messages_per_subject: -1,
+        max_message_size: -1,
+        max_consumers: -1,
+        discard: DiscardPolicy::New,
+        retention: RetentionPolicy::Limits,
+        storage: StorageType::File,
+        num_replicas: config.replicas,
+        allow_direct: true,
+        metadata: HashMap::from([
+            (KEY_RECORD.to_owned(), hex::encode(identity.id.0)),
+            (KEY_PARTITIONS.to_owned(), identity.partitions.to_string()),
+            (KEY_FORM.to_owned(), FORM.to_owned()),
+        ]),
+        ..Config::default()
+    }
+}

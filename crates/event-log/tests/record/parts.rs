@@ -1,0 +1,261 @@
+//! The parts of runs.
+
+use async_nats::jetstream;
+use bytes::Bytes;
+use domain::{RunId, Sequence, Timestamp};
+use event_log::{
+    LiveParts, LivePartsItem, PartsBounds, PartsOutcome, Record, RecordConfig, RecordError,
+    StoredParts,
+};
+use uuid::Uuid;
+
+use crate::proxy::Proxy;
+use crate::support::{Writer, config, record_of_one, soon, until};
+
+const NONE: Sequence = Sequence(0);
+
+fn run() -> RunId {
+    RunId(Uuid::now_v7())
+}
+
+fn batch(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
+}
+
+async fn publish(record: &Record, run: RunId, previous: Sequence, text: &str) -> PartsOutcome {
+    let key = Writer::of("c").key;
+    let outcome = record.publish_parts(&key, run, previous, batch(text)).await;
+    outcome.unwrap()
+}
+
+async fn published(record: &Record, run: RunId, previous: Sequence, text: &str) -> Sequence {
+    match publish(record, run, previous, text).await {
+        PartsOutcome::Published { sequence } => sequence,
+        superseded @ PartsOutcome::Superseded { .. } => panic!("{superseded:?}"),
+    }
+}
+
+async fn texts_after(record: &Record, run: RunId, after: Sequence) -> Vec<Bytes> {
+    let key = Writer::of("c").key;
+    let page = record.parts_after(&key, run, after, PartsBounds::default());
+    let batches = page.await.unwrap().batches;
+    batches.into_iter().map(|stored| stored.bytes).collect()
+}
+
+#[tokio::test]
+async fn every_batch_names_the_one_that_it_follows() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let key = Writer::of("c").key;
+    let (one, two) = (run(), run());
+    assert_eq!(record.last_parts(&key, one).await.unwrap(), None);
+    let a = published(&record, one, NONE, "a").await;
+    let other = published(&record, two, NONE, "other").await;
+    let b = published(&record, one, a, "b").await;
+    let last = record.last_parts(&key, one).await.unwrap().unwrap();
+    assert_eq!((last.sequence, &last.bytes), (b, &batch("b")));
+    assert!(last.stored_at > Timestamp(1_700_000_000_000_000_000));
+    let superseded = PartsOutcome::Superseded { last: Some(last) };
+    for (case, previous) in [
+        ("as if first", NONE),
+        ("behind a", a),
+        ("behind another run's", other),
+        ("behind what is not there", Sequence(99)),
+    ] {
+        assert_eq!(
+            publish(&record, one, previous, "c").await,
+            superseded,
+            "{case}"
+        );
+    }
+    // The same bytes behind the same batch are the same batch.
+    assert_eq!(published(&record, one, a, "b").await, b);
+    assert_eq!(
+        texts_after(&record, one, NONE).await,
+        [batch("a"), batch("b")]
+    );
+    for (at, of, expected) in [
+        (a, one, Some("a")),
+        (other, one, None),
+        (other, two, Some("other")),
+        (NONE, one, None),
+        (Sequence(99), one, None),
+    ] {
+        let found = record.parts_at(&key, of, at).await.unwrap();
+        assert_eq!(found.map(|found| found.bytes), expected.map(batch), "{at}");
+    }
+}
+
+#[tokio::test]
+async fn pages_end_at_their_bounds_and_go_on() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let (key, run) = (Writer::of("c").key, run());
+    let mut sequence = NONE;
+    let texts: Vec<String> = (0..7).map(|number| format!("part-{number}")).collect();
+    for text in &texts {
+        sequence = published(&record, run, sequence, text).await;
+    }
+    let batches = |batches_max| PartsBounds {
+        batches_max,
+        ..PartsBounds::default()
+    };
+    let bytes = |bytes_max| PartsBounds {
+        bytes_max,
+        ..PartsBounds::default()
+    };
+    for (bounds, most) in [
+        (PartsBounds::default(), 7),
+        (batches(0), 1),
+        (batches(3), 3),
+        (batches(7), 7),
+        (bytes(0), 1),
+        (bytes(12), 2),
+        (bytes(13), 2),
+    ] {
+        let (mut after, mut seen) = (NONE, Vec::new());
+        loop {
+            let page = record.parts_after(&key, run, after, bounds).await.unwrap();
+            assert!(page.batches.len() <= most, "{bounds:?}");
+            seen.extend(page.batches.into_iter().map(|stored| stored.bytes));
+            match page.resume_after {
+                Some(next) => after = next,
+                None => break,
+            }
+        }
+        let expected: Vec<Bytes> = texts.iter().map(|text| batch(text)).collect();
+        assert_eq!(seen, expected, "{bounds:?}");
+    }
+}
+
+async fn next(live: &mut LiveParts) -> Option<StoredParts> {
+    match soon("parts", live.next()).await {
+        LivePartsItem::Parts(stored) => Some(stored),
+        LivePartsItem::Gap => None,
+    }
+}
+
+#[tokio::test]
+async fn live_parts_are_the_stored_ones_and_nothing_else() {
+    let mut server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let (key, run_id, other) = (Writer::of("c").key, run(), run());
+    let mut sequence = published(&record, run_id, NONE, "before").await;
+    let mut live = record.live_parts(&key, run_id).await.unwrap();
+    for text in ["a", "b"] {
+        published(&record, other, NONE, "not ours").await;
+        publish(&record, run_id, Sequence(99), "refused").await;
+        sequence = published(&record, run_id, sequence, text).await;
+        let stored = record.last_parts(&key, run_id).await.unwrap();
+        assert_eq!(next(&mut live).await, stored);
+    }
+    server.kill();
+    server.restart().await.unwrap();
+    assert_eq!(next(&mut live).await, None);
+    let sequence = published(&record, run_id, sequence, "c").await;
+    assert_eq!(
+        next(&mut live).await.map(|stored| stored.sequence),
+        Some(sequence)
+    );
+}
+
+#[tokio::test]
+async fn a_purge_takes_every_run_of_its_conversation_and_no_other() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let (one, two) = (run(), run());
+    let a = published(&record, one, NONE, "a").await;
+    published(&record, two, NONE, "b").await;
+    let neighbour = Writer::of("c2").key;
+    let outcome = record.publish_parts(&neighbour, one, NONE, batch("theirs"));
+    outcome.await.unwrap();
+    for _ in 0..2 {
+        record.purge_parts(&Writer::of("c").key).await.unwrap();
+        for run in [one, two] {
+            assert!(texts_after(&record, run, NONE).await.is_empty());
+        }
+    }
+    let theirs = record.last_parts(&neighbour, one).await.unwrap();
+    assert_eq!(theirs.map(|stored| stored.bytes), Some(batch("theirs")));
+    // What follows something purged is fenced off.
+    let late = publish(&record, one, a, "late").await;
+    assert_eq!(late, PartsOutcome::Superseded { last: None });
+}
+
+#[tokio::test]
+async fn parts_are_gone_for_their_age_and_the_rest_tells() {
+    let server = devstack::test::nats().await;
+    let aging = RecordConfig {
+        partitions: 1,
+        parts_ttl_seconds: 1,
+        ..config(&server.url())
+    };
+    let record = Record::create(aging).await.unwrap();
+    let (key, run) = (Writer::of("c").key, run());
+    let first = published(&record, run, NONE, "1").await;
+    until("the first part's age", || async {
+        record.parts_at(&key, run, first).await.unwrap().is_none()
+    })
+    .await;
+    assert!(texts_after(&record, run, NONE).await.is_empty());
+    let outcome = publish(&record, run, first, "2").await;
+    assert_eq!(outcome, PartsOutcome::Superseded { last: None });
+}
+
+#[tokio::test]
+async fn an_outcome_without_an_answer_is_asked_for() {
+    let server = devstack::test::nats().await;
+    let direct = record_of_one(&server).await;
+    let proxy = Proxy::to(&server.url()).await;
+    let through = RecordConfig {
+        partitions: 1,
+        ..config(&proxy.url)
+    };
+    let record = Record::open(through).await.unwrap();
+    let run = run();
+    let first = published(&record, run, NONE, "a").await;
+    proxy.swallow();
+    let second = published(&record, run, first, "b").await;
+    assert!(!proxy.is_swallowing(), "the answer was not lost");
+    assert_eq!(
+        texts_after(&direct, run, NONE).await,
+        [batch("a"), batch("b")]
+    );
+    published(&record, run, second, "c").await;
+}
+
+#[tokio::test]
+async fn a_record_from_before_there_were_parts() {
+    let server = devstack::test::nats().await;
+    let made = Record::create(config(&server.url())).await.unwrap();
+    let context = jetstream::new(async_nats::connect(server.url()).await.unwrap());
+    for partition in 0..8 {
+        let stream = format!("HANSARD_PARTS_{partition}");
+        context.delete_stream(stream).await.unwrap();
+    }
+    let reader = Record::open(config(&server.url())).await.unwrap();
+    let (key, run) = (Writer::of("c").key, run());
+    reader.last_parts(&key, run).await.unwrap_err();
+    let again = Record::create(config(&server.url())).await.unwrap();
+    assert_eq!(again.id(), made.id());
+    assert_eq!(reader.last_parts(&key, run).await.unwrap(), None);
+    published(&again, run, NONE, "a").await;
+    // A stream of another record is refused by who would fill it.
+    let mut other = context
+        .get_stream("HANSARD_PARTS_2")
+        .await
+        .unwrap()
+        .cached_info()
+        .config
+        .clone();
+    assert_eq!(other.max_age, std::time::Duration::from_hours(1));
+    other
+        .metadata
+        .insert("hansard_record".to_owned(), "0011223344556677".to_owned());
+    context.update_stream(other).await.unwrap();
+    let refused = Record::create(config(&server.url())).await.unwrap_err();
+    assert!(
+        matches!(&refused, RecordError::Foreign { stream, .. } if stream == "HANSARD_PARTS_2"),
+        "{refused:?}"
+    );
+}

@@ -1,0 +1,112 @@
+//! A caller that makes runs: one after the other, with parts, some of them stopped, each finished.
+
+use std::time::Duration;
+
+use domain::event::{RunFinished, RunStarted};
+use domain::{Fact, Label, RunId, RunOutcome};
+use rand::RngExt as _;
+use tests::checker::Outcome;
+use tests::errors::Failure;
+use tests::parts::{end, text};
+use tokio::time::{Instant, sleep};
+use uuid::Uuid;
+use wire::event::outcome_to_proto;
+use wire::proto::run::v1 as proto;
+
+use super::client::{Client, SETTLE_LIMIT};
+use super::content;
+use super::reply::is_open;
+
+/// The deadline of one try, past the record's own of 3 s.
+const TRY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest pause between two tries; jittered.
+const PAUSE_MAX: Duration = Duration::from_millis(100);
+
+/// Makes runs in a conversation that nobody else writes to. A run that has begun is finished, whatever happens.
+pub(crate) async fn runs(mut client: Client, conversation: String) {
+    while client.goes_on() {
+        let run = RunId(Uuid::from_u128(client.rng.random()));
+        let mut events = content::some_events(&mut client.rng);
+        events.push(content::plain(Fact::RunStarted(RunStarted {
+            run,
+            model: Some(Label::parse("model-1").unwrap()),
+            provider: None,
+        })));
+        let asked = content::asked_events(events);
+        if let Outcome::Committed(_) = client.command(&conversation, asked).await {
+            carry(&mut client, &conversation, run).await;
+        }
+    }
+}
+
+async fn carry(client: &mut Client, conversation: &str, run: RunId) {
+    let mut parts = Parts {
+        conversation,
+        run,
+        sequence: 0,
+        next: 1,
+    };
+    for _ in 0..client.rng.random_range(0..4) {
+        let words = (parts.next..).take(client.rng.random_range(1..4));
+        let words = words.map(|number| text(number, "word ")).collect();
+        parts.publish(client, words).await;
+    }
+    let mut outcome = RunOutcome::Completed;
+    if client.rng.random_bool(0.3) {
+        outcome = RunOutcome::Stopped;
+        let stop = content::asked([Fact::RunStopRequested(run)]);
+        client.command(conversation, stop).await;
+    }
+    let last = end(parts.next, outcome_to_proto(outcome));
+    parts.publish(client, vec![last]).await;
+    let mut events = content::some_events(&mut client.rng);
+    let finished = Fact::RunFinished(RunFinished { run, outcome });
+    events.push(content::plain(finished));
+    let asked = content::asked_events(events);
+    client.command(conversation, asked).await;
+}
+
+/// The parts of a run that nobody else publishes to.
+struct Parts<'a> {
+    conversation: &'a str,
+    run: RunId,
+    sequence: u64,
+    next: u64,
+}
+
+impl Parts<'_> {
+    /// Publishes parts until that is settled: they can only be taken, and stand behind those before them.
+    async fn publish(&mut self, client: &mut Client, parts: Vec<proto::Part>) {
+        self.next += u64::try_from(parts.len()).unwrap();
+        let request = proto::AppendPartsRequest {
+            agent_id: client.doors.agent.clone(),
+            conversation_id: self.conversation.to_owned(),
+            run_id: self.run.to_string(),
+            previous_sequence: self.sequence,
+            parts,
+        };
+        let deadline = Instant::now() + SETTLE_LIMIT;
+        loop {
+            let mut call = tonic::Request::new(request.clone());
+            call.set_timeout(TRY_TIMEOUT);
+            let failure: Failure = match client.caller().runs().append_parts(call).await {
+                Ok(answer) => {
+                    let sequence = answer.into_inner().sequence;
+                    assert!(sequence > self.sequence, "parts stand behind one another");
+                    self.sequence = sequence;
+                    return;
+                }
+                Err(status) => status.into(),
+            };
+            assert!(
+                is_open(&failure),
+                "the parts of a run were refused: {failure:?}"
+            );
+            assert!(
+                Instant::now() < deadline,
+                "parts are not settled: {failure:?}"
+            );
+            sleep(PAUSE_MAX.mul_f64(client.rng.random())).await;
+        }
+    }
+}
