@@ -37,3 +37,4 @@ pub use reading::{REPLY_BYTES_MAX, STREAM_BYTES_MAX};
 pub use request::{BODY_BYTES_MAX, ModelRequest, TOOLS_MAX, Tool};
 pub use retry::{RETRY_AFTER_MS_DEFAULT, RETRY_AFTER_MS_MAX, RETRY_WAIT_MS_MAX};
 pub use servers::ModelServers;
+pub use tls::http_client;

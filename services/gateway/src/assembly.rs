@@ -2,19 +2,22 @@
 
 mod client;
 mod order;
+mod pending;
 mod receipt;
 mod summary;
 
 use context::plan::BUDGETED_MESSAGES_MAX;
 use context::stages::budget;
 use context::{CONTEXT_KINDS, MessageCount, Plan, PlanError, Selection, Settings, select};
-use domain::{EventTokens, RecordedEvent};
+use domain::{EventTokens, Fact, RecordedEvent};
+use formats::Names;
 use read_model::queries::EventQuery;
 use sha2::{Digest as _, Sha256};
 use wire::proto::read::v1 as proto;
 use wire::status::{Problem, Reason};
 
 pub use order::Order;
+use pending::Behind;
 
 use crate::Gateway;
 use crate::recent::{Recent, Wanted};
@@ -32,6 +35,8 @@ const EVENT_TOKENS_MIN: u64 = 8;
 pub struct Made {
     /// The rendered context.
     pub body: Vec<u8>,
+    /// The call ids and tool names that had to be written otherwise in it.
+    pub names: Names,
     /// Its proof.
     pub receipt: proto::Receipt,
     /// What was read.
@@ -43,10 +48,28 @@ pub struct Made {
 /// # Errors
 /// As [`Recent::read`]; a version that is not there; no room.
 pub async fn make(gateway: &Gateway, target: &Target, order: &Order) -> Result<Made, Problem> {
+    make_with(gateway, target, order, &[]).await
+}
+
+/// Makes a context of a conversation and facts behind it that are not recorded yet, as if they were.
+///
+/// # Errors
+/// As [`make`].
+pub async fn make_with(
+    gateway: &Gateway,
+    target: &Target,
+    order: &Order,
+    pending: &[Fact],
+) -> Result<Made, Problem> {
     let mut recent = Recent::read(gateway, target, wanted(order)).await?;
     let at = order.version(recent.place.version)?;
     let summary = summary::newest(gateway, target, &recent, (&order.policy.policy, at)).await?;
     let shared = recent.lineage.shared(at);
+    let before = Behind {
+        at,
+        shared: recent.lineage.shared(at.next()),
+    };
+    pending::push(&mut recent.window, &target.key, before, pending)?;
     let client = client::context(gateway, target, (&order.policy.policy, shared.next())).await?;
     let behind = recent.lineage.tokens(gateway).await?;
     let plan = Plan::new(Settings {
@@ -77,6 +100,7 @@ pub async fn make(gateway: &Gateway, target: &Target, order: &Order) -> Result<M
     order.sign(target, at, &mut receipt);
     Ok(Made {
         body: rendered.body,
+        names: rendered.names,
         receipt,
         recent,
     })

@@ -4,11 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use event_log::RecordConfig;
+use models::ModelServersConfig;
 use read_model::ReadModelConfig;
-use runtime::config::{Bounds, Checks, Validate};
+use runtime::config::{Bounds, Checks, Secret, Validate};
 use runtime::grpc::GrpcConfig;
 use serde::{Deserialize, Serialize};
 
+use crate::generation::GenerationConfig;
 use crate::http::HttpSection;
 use crate::writer::Writer;
 
@@ -43,6 +45,13 @@ pub struct GatewayConfig {
     pub read_model: ReadModelConfig,
     /// The writer that takes what callers record of histories, as an `http://` URL. Reads do not need it.
     pub writer_url: String,
+    /// The gateway's own service token for the writer, under which it acts for frontends: scopes append and read, any
+    /// tenant. Empty: frontends can record nothing, and no runs are looked after.
+    pub writer_token: Secret,
+    /// The model servers, by name; `echo` is there without being named.
+    pub models: ModelServersConfig,
+    /// What runs keep to.
+    pub generation: GenerationConfig,
     /// The longest wait for a position that a caller names, in ms; a call's own deadline may end it earlier.
     pub fence_wait_ms: u64,
     /// Most conversations watched at once; more are refused.
@@ -61,6 +70,9 @@ impl Default for GatewayConfig {
             record: RecordConfig::default(),
             read_model: ReadModelConfig::default(),
             writer_url: "http://127.0.0.1:7301".to_owned(),
+            writer_token: Secret::default(),
+            models: ModelServersConfig::default(),
+            generation: GenerationConfig::default(),
             fence_wait_ms: 2_000,
             watchers_max: 4_000,
             watch_idle_check_ms: 5_000,
@@ -95,6 +107,10 @@ impl Validate for GatewayConfig {
         if Writer::endpoint(&self.writer_url).is_none() {
             checks.invalid("writer_url", "is no http:// URL; write http://host:7301");
         }
+        for (key, mistake) in self.models.mistakes() {
+            checks.invalid(&format!("models.{key}"), mistake);
+        }
+        checks.section("generation", &self.generation);
         checks.bounds("fence_wait_ms", self.fence_wait_ms, &FENCE_WAIT);
         checks.bounds("watchers_max", self.watchers_max, &WATCHERS);
         checks.bounds("watch_idle_check_ms", self.watch_idle_check_ms, &IDLE_CHECK);

@@ -4,11 +4,16 @@
 //! The gateway appends nothing. Every read goes one way: [`request`] says who asks for what, [`fresh`] reads the rows and
 //! the record's last commit at the same time, [`tail`] fetches what lies between, and an endpoint of [`rpc`] shapes the
 //! answer. What a fork shares with the conversations behind it comes from [`lineage`].
+//! Data comes from the read model (rows) and from the record (what the rows do not hold yet), and goes to gRPC and HTTP
+//! callers. The gateway appends nothing by itself: what it is asked to record goes to the writer. Every read goes one way:
+//! [`request`] says who asks for what, [`fresh`] reads the rows and the record's last commit at the same time, [`tail`]
+//! fetches what lies between, and an endpoint of [`rpc`] shapes the answer. [`generation`] has models answer.
 
 pub mod assembly;
 pub mod config;
 pub mod fence;
 pub mod fresh;
+pub mod generation;
 pub mod history;
 pub mod history_rpc;
 pub mod http;
@@ -26,6 +31,7 @@ pub mod render;
 pub mod request;
 pub mod rpc;
 pub mod run;
+pub mod run_client;
 pub mod tail;
 pub mod token_keys;
 pub mod watcher;

@@ -10,7 +10,7 @@ use wire::status::{Problem, Reason};
 use wire::token::TokenError;
 
 /// When to try again once a dependency is away, a position is not reached, or there is no place left.
-const RETRY_AFTER: Duration = Duration::from_millis(250);
+pub const RETRY_AFTER: Duration = Duration::from_millis(250);
 
 /// No such conversation, another agent's, or an erased one: nothing tells them apart.
 #[must_use]

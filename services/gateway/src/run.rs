@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use event_log::{Record, RecordError, Registry, Unavailable};
+use models::{ModelServers, ModelsError};
 use read_model::{ReadModel, ReadModelError};
 use runtime::admin::{Admin, AdminError};
 use runtime::grpc::{GrpcError, GrpcServer};
@@ -15,11 +16,13 @@ use thiserror::Error;
 use wire::proto::history::v1::history_service_server::HistoryServiceServer;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
+use crate::generation::{Generations, Means};
 use crate::history_rpc::HistoryRpc;
 use crate::http::{HttpState, router};
 use crate::jwks::JwksError;
 use crate::policies::Policies;
 use crate::rpc::ReadRpc;
+use crate::run_client::RunClient;
 use crate::token_keys::TokenKeys;
 use crate::watcher::WatchRules;
 use crate::writer::Writer;
@@ -40,6 +43,12 @@ pub enum GatewayError {
     /// `writer_url` is none.
     #[error("`writer_url` is no http:// URL; write it like `http://127.0.0.1:7301`")]
     WriterUrl,
+    /// The model servers cannot be set up.
+    #[error(transparent)]
+    Models(#[from] ModelsError),
+    /// The client for webhooks cannot be set up.
+    #[error("the HTTP client for webhooks cannot be set up")]
+    Webhooks,
     /// The metrics cannot be set up.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
@@ -77,27 +86,15 @@ pub struct Running {
 /// What it needs to start is missing or wrong.
 pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running, GatewayError> {
     let metrics = runtime::metrics::install()?;
-    let record = Record::open(config.record.clone()).await?;
-    let registry = Registry::open(&record).await?;
-    let read_model = ReadModel::connect_lazy(&config.read_model)?;
     let writer = Writer::at(&config.writer_url).ok_or(GatewayError::WriterUrl)?;
+    let gateway = connect(&config, shutdown).await?;
     let health = Health::new(&["nats", "postgres", "registry"]);
-    watch_health(&health, shutdown, (&record, &registry, &read_model));
+    let watched = (&gateway.record, &gateway.registry, &gateway.read_model);
+    watch_health(&health, shutdown, watched);
     tokens::load();
-    let gateway = Gateway::new(Parts {
-        token_keys: TokenKeys::new(&registry)?,
-        policies: Policies::default(),
-        record,
-        registry,
-        read_model,
-        fence_wait: config.fence_wait(),
-        watch: WatchRules::new(
-            config.watchers_max,
-            config.watch_idle_check(),
-            shutdown.token(),
-        ),
-    });
-    let state = HttpState::new(gateway.clone(), writer.clone(), health.clone(), config.http);
+    let generations = generations(&config, &gateway, shutdown)?;
+    let makers = (writer.clone(), generations);
+    let state = HttpState::new(gateway.clone(), makers, health.clone(), config.http);
     let http = bind_http(state).await?;
     let message_bytes_max = config.grpc.message_bytes_max;
     let read = ReadServiceServer::new(ReadRpc::new(gateway.clone()))
@@ -119,6 +116,50 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     runtime::serve::spawn("gateway", Doors::new(server, http), admin, shutdown);
     tracing::info!(grpc.addr = %running.grpc_addr, http.addr = %running.http_addr, admin.addr = %running.admin_addr, "gateway serves");
     Ok(running)
+}
+
+/// What reads need, connected; watchers end with `shutdown`.
+///
+/// # Errors
+/// The record is not there, or the read model is misconfigured.
+pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gateway, GatewayError> {
+    let record = Record::open(config.record.clone()).await?;
+    let registry = Registry::open(&record).await?;
+    let read_model = ReadModel::connect_lazy(&config.read_model)?;
+    Ok(Gateway::new(Parts {
+        token_keys: TokenKeys::new(&registry)?,
+        policies: Policies::default(),
+        record,
+        registry,
+        read_model,
+        fence_wait: config.fence_wait(),
+        watch: WatchRules::new(
+            config.watchers_max,
+            config.watch_idle_check(),
+            shutdown.token(),
+        ),
+    }))
+}
+
+/// The runs of a gateway, which end with `shutdown`; those that others left are looked after from now on.
+///
+/// # Errors
+/// What they need is misconfigured.
+pub fn generations(
+    config: &GatewayConfig,
+    gateway: &Gateway,
+    shutdown: &Shutdown,
+) -> Result<Generations, GatewayError> {
+    let token = config.writer_token.clone();
+    let means = Means {
+        writer: Writer::at(&config.writer_url).ok_or(GatewayError::WriterUrl)?,
+        client: RunClient::at(&config.writer_url, token.clone()).ok_or(GatewayError::WriterUrl)?,
+        token,
+        models: ModelServers::new(&config.models)?,
+        shutdown: shutdown.clone(),
+    };
+    let generations = Generations::new(gateway.clone(), means, &config.generation);
+    generations.ok_or(GatewayError::Webhooks)
 }
 
 async fn bind_http(state: HttpState) -> Result<BoundHttpServer, GatewayError> {

@@ -64,7 +64,7 @@ impl Writer {
 }
 
 /// A request with the caller's token, trace and patience.
-fn on_behalf<T>(call: &Call, message: T) -> Result<Request<T>, Status> {
+pub(crate) fn on_behalf<T>(call: &Call, message: T) -> Result<Request<T>, Status> {
     let bearer = call.bearer().ok_or_else(problem::unauthenticated)?;
     let authorization = MetadataValue::<Ascii>::try_from(format!("Bearer {bearer}"));
     let mut authorization = authorization.map_err(|_| problem::unauthenticated())?;

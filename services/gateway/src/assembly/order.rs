@@ -64,6 +64,26 @@ impl Order {
         }))
     }
 
+    /// The order for an agent's model: the newest, by the agent's policy.
+    ///
+    /// # Errors
+    /// The policy cannot be had.
+    pub async fn of_agent(
+        gateway: &Gateway,
+        target: &Target,
+        format: Format,
+    ) -> Result<Self, Problem> {
+        let agent = (&target.key.tenant, &target.access.agent);
+        let policy = gateway.policies.find(&gateway.registry, agent, None);
+        Ok(Self {
+            at: None,
+            messages_max: None,
+            format,
+            policy: policy.await?,
+            render: proto::RenderSettings::default(),
+        })
+    }
+
     /// The version that is asked for, in a conversation that stands at `newest`.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use runtime::health::Health;
 use super::config::HttpSection;
 use super::limits::RateLimits;
 use crate::Gateway;
+use crate::generation::Generations;
 use crate::writer::Writer;
 
 /// What every endpoint is given. Clones share it.
@@ -16,6 +17,8 @@ pub struct HttpState {
     pub gateway: Gateway,
     /// Writes, under the caller's own leave.
     pub writer: Writer,
+    /// Runs, under the gateway's own token.
+    pub generations: Generations,
     /// How often who may ask.
     pub limits: RateLimits,
     /// Whether the gateway can do its work.
@@ -27,10 +30,16 @@ pub struct HttpState {
 impl HttpState {
     /// The state of a door with these settings.
     #[must_use]
-    pub fn new(gateway: Gateway, writer: Writer, health: Health, section: HttpSection) -> Self {
+    pub fn new(
+        gateway: Gateway,
+        (writer, generations): (Writer, Generations),
+        health: Health,
+        section: HttpSection,
+    ) -> Self {
         Self {
             gateway,
             writer,
+            generations,
             limits: RateLimits::new(&section),
             health,
             section: Arc::new(section),

@@ -84,11 +84,10 @@ impl Stack {
             admin_addr: "127.0.0.1:0".parse().unwrap(),
             record: record_config,
             read_model: read_model_config,
-            // Nobody records a history here.
-            writer_url: GatewayConfig::default().writer_url,
             fence_wait_ms: 300,
             watchers_max: 64,
             watch_idle_check_ms: 500,
+            ..GatewayConfig::default()
         };
         let shutdown = Shutdown::new();
         Self {

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use devstack::StackError;
 use serde::{Deserialize, Serialize};
 
+use super::model_server::ModelServer;
 use super::ports::PortBase;
 
 /// Start everything on this machine, with a demo tenant and real conversations.
@@ -21,6 +22,7 @@ Examples:
   hansard dev
   hansard dev --once --import none
   hansard dev --import all
+  hansard dev --model-server ollama=http://127.0.0.1:11434 --model llama3.2
   hansard dev --nats-url nats://127.0.0.1:4222 --database-url postgres://hansard@127.0.0.1/hansard")]
 pub struct Args {
     /// End after the context is printed.
@@ -38,6 +40,16 @@ pub struct Args {
     /// A Postgres database that is there already.
     #[arg(long, value_name = "URL")]
     pub database_url: Option<String>,
+    /// A model server that answers in place of the built-in `echo`: its kind (openai_chat, openai_responses, anthropic,
+    /// ollama) and where its API begins.
+    #[arg(long, value_name = "KIND=URL", requires = "model")]
+    pub model_server: Option<ModelServer>,
+    /// The model, as its server names it.
+    #[arg(long, value_name = "NAME", requires = "model_server")]
+    pub model: Option<String>,
+    /// The key that the model server asks for.
+    #[arg(long, value_name = "KEY", env = "HANSARD_MODEL_API_KEY", hide_env_values = true)]
+    pub model_api_key: Option<String>,
     /// The writer listens one port above it, the gateway two (HTTP: three), metrics from eleven, NATS 20, Postgres 30;
     /// free ports are taken where these are not free.
     #[arg(long, value_name = "PORT", default_value_t)]

@@ -4,8 +4,7 @@
 //! record: with another one, everything is made anew.
 
 use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -16,12 +15,11 @@ use runtime::clock::Clock;
 use serde::{Deserialize, Serialize};
 
 use super::args::Amount;
+use super::secret_file;
 
 /// The demo tenant, and its agent.
 pub(super) const NAME: &str = "demo";
 const FILE: &str = "demo.json";
-/// Read and written by its owner alone.
-const FILE_MODE: u32 = 0o600;
 
 /// What is kept from run to run.
 #[derive(Clone, Serialize, Deserialize)]
@@ -111,24 +109,8 @@ fn read(path: &Path) -> Option<Settings> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// Replaces the file at once, so that a crash leaves the old one or the new one.
 fn write(path: &Path, settings: &Settings) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let new = path.with_extension("json.new");
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(FILE_MODE)
-        .open(&new)?;
-    writeln!(file, "{}", serde_json::to_string_pretty(settings)?)?;
-    file.sync_all()?;
-    fs::rename(new, path)
+    secret_file::write(path, &serde_json::to_string_pretty(settings)?)
 }
 
 #[cfg(test)]
@@ -136,6 +118,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+    use crate::commands::dev::secret_file::FILE_MODE;
 
     #[test]
     fn settings_are_kept_for_their_owner_alone() {

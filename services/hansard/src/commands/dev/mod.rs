@@ -7,9 +7,12 @@
 mod args;
 mod demo;
 mod first_part;
+mod gateway_token;
 mod guide;
+mod model_server;
 mod ports;
 mod roles;
+mod secret_file;
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -83,6 +86,7 @@ async fn live(
     let roles = roles::start(args, stack, roles_end).await?;
     let data_dir = args.data_dir()?;
     let mut demo = demo::prepare(&roles.record, &data_dir).await?;
+    model_server::choose(&roles.record, args).await?;
     first_part::import(args.import, &roles, &mut demo).await?;
     let guide = Guide {
         roles: &roles,

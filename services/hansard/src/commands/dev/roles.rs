@@ -14,7 +14,8 @@ use runtime::shutdown::Shutdown;
 use writer::WriterConfig;
 
 use super::Args;
-use super::ports::local;
+use super::gateway_token;
+use super::ports::{PortBase, local};
 
 /// The roles that run, and the record that they share.
 #[derive(Debug)]
@@ -59,21 +60,13 @@ pub(super) async fn start(
         ..ProjectorConfig::default()
     };
     let projector = projector::start(projector, shutdown).await?;
-    let defaults = GatewayConfig::default();
     let gateway = GatewayConfig {
-        grpc: GrpcConfig {
-            addr: local(ports.gateway()),
-            ..defaults.grpc
-        },
-        http: HttpSection {
-            server: HttpConfig::at(local(ports.gateway_http())),
-            ..defaults.http
-        },
-        admin_addr: local(ports.gateway_admin()),
         record: named(&record, "hansard-gateway"),
         read_model,
         writer_url: format!("http://{}", writer.grpc_addr),
-        ..defaults
+        writer_token: gateway_token::prepare(named(&record, "hansard-dev"), &args.data_dir()?)
+            .await?,
+        ..gateway_at(ports)
     };
     let gateway = gateway::start(gateway, shutdown).await?;
     Ok(Roles {
@@ -87,6 +80,22 @@ pub(super) async fn start(
             ("projector", projector.admin_addr),
         ],
     })
+}
+
+fn gateway_at(ports: PortBase) -> GatewayConfig {
+    let defaults = GatewayConfig::default();
+    GatewayConfig {
+        grpc: GrpcConfig {
+            addr: local(ports.gateway()),
+            ..defaults.grpc
+        },
+        http: HttpSection {
+            server: HttpConfig::at(local(ports.gateway_http())),
+            ..defaults.http
+        },
+        admin_addr: local(ports.gateway_admin()),
+        ..defaults
+    }
 }
 
 fn named(record: &RecordConfig, client_name: &str) -> RecordConfig {

@@ -1,0 +1,57 @@
+//! Facts that are not recorded yet, behind a conversation's events: what a run has come to so far.
+
+use domain::{CommitId, ConversationKey, Event, EventId, EventTokens, Fact, Timestamp, Version};
+use prost::Message as _;
+use read_model::EventRow;
+use uuid::Uuid;
+use wire::status::Problem;
+
+use crate::window::{Window, recorded};
+
+/// The commit that no pending fact is in yet.
+const NO_COMMIT: CommitId = CommitId(Uuid::nil());
+
+/// What facts stand behind.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Behind {
+    /// The last version of the history.
+    pub(super) at: Version,
+    /// The last version that is shared with another conversation: tokens are counted anew from there.
+    pub(super) shared: Version,
+}
+
+/// Puts facts behind the events of a window, at the versions that follow, weighed as the writer will.
+pub(super) fn push(
+    window: &mut Window,
+    key: &ConversationKey,
+    behind: Behind,
+    facts: &[Fact],
+) -> Result<(), Problem> {
+    let newest = window.newest_first().next();
+    let newest = newest.map(|row| recorded(key, row)).transpose()?;
+    let recorded_at = newest
+        .as_ref()
+        .map_or(Timestamp(0), |newest| newest.recorded_at);
+    let own = newest.filter(|newest| newest.version > behind.shared);
+    let mut through = own.map_or(0, |newest| newest.event.tokens.through);
+    let mut version = behind.at;
+    for (index, fact) in facts.iter().enumerate() {
+        version = version.next();
+        let own = tokens::of_fact(fact);
+        through += u64::from(own);
+        let event = Event {
+            id: EventId::derived(NO_COMMIT, index),
+            occurred_at: None,
+            metadata: None,
+            tokens: EventTokens { own, through },
+            fact: fact.clone(),
+        };
+        window.push_newer(EventRow {
+            version,
+            commit: NO_COMMIT,
+            recorded_at,
+            bytes: wire::event::to_proto(&event).encode_to_vec().into(),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Makes one run: a task of the gateway's own, which outlives the caller's connection.
+//!
+//! Its parts are published while it is made. It ends by itself, by a stop, by a bound, or with the gateway; its end is
+//! the last of its parts, and then it is finished. Where somebody else has taken the run, it is left to them.
+
+use std::time::{Duration, Instant};
+
+use domain::event::RunStarted;
+use domain::{CallId, RunEnd, RunOutcome, RunPartKind};
+use event_log::registry::AgentAccess;
+use runtime::backoff::Backoff;
+use tokio::sync::OwnedSemaphorePermit;
+use tracing::Instrument as _;
+
+use super::close::{Closing, close};
+use super::finish::{Finished, finish};
+use super::metrics::{self, Gauge};
+use super::publisher::{Closed, Outlet, Published, Publisher};
+use super::run_key::RunKey;
+use super::settings::RunSettings;
+use super::steps::{Steps, ended, failed};
+use super::stop::{self, Interruption};
+use super::{Generations, summarise};
+use crate::patience::Patience;
+use crate::request::{Freshness, Target};
+
+/// The first wait before a run that could not be finished is finished.
+const RETRY_WAIT_BASE: Duration = Duration::from_millis(250);
+/// The longest wait before a run that could not be finished is finished.
+const RETRY_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// A run that is to be made.
+#[derive(Debug)]
+pub(super) struct Making {
+    pub(super) run: RunKey,
+    pub(super) started: RunStarted,
+    /// Leave to read the conversation.
+    pub(super) access: AgentAccess,
+    pub(super) settings: RunSettings,
+    /// Calls from before that a person has approved.
+    pub(super) approved: Vec<CallId>,
+    /// Its place among the runs that are made here.
+    pub(super) _place: OwnedSemaphorePermit,
+}
+
+impl Making {
+    /// Fresh reads of the conversation.
+    pub(super) fn target(&self) -> Target {
+        Target {
+            access: self.access.clone(),
+            key: self.run.key.clone(),
+            freshness: Freshness::Fresh,
+            fence: None,
+            patience: Patience::until(None),
+        }
+    }
+}
+
+/// Makes the run, and finishes it.
+pub(super) async fn drive(generations: Generations, making: Making) {
+    let span = tracing::info_span!(
+        "gateway.run.make",
+        tenant.id = making.run.key.tenant.as_str(),
+        conversation.id = making.run.key.conversation.as_str(),
+        run.id = %making.run.run,
+    );
+    let making_it = async {
+        let gauge = Gauge::run();
+        let began = Instant::now();
+        if !make_and_close(&generations, &making).await {
+            return;
+        }
+        let finished = finish_in_the_end(&generations, &making).await;
+        drop(gauge);
+        if let Finished::Finished(outcome) = finished {
+            metrics::run_made(outcome, began.elapsed());
+            summarise::consider(&generations, &making);
+        }
+    };
+    making_it.instrument(span).await;
+}
+
+/// Makes and publishes the parts; whether the run is closed then.
+async fn make_and_close(generations: &Generations, making: &Making) -> bool {
+    let client = generations.client.clone();
+    let keep_alive = generations.rules.keep_alive;
+    let (outlet, publisher) = Publisher::new(client, making.run.clone(), keep_alive);
+    let how = {
+        let mut publishing = std::pin::pin!(publisher.run());
+        let feeding = feed(generations, making, outlet);
+        tokio::select! {
+            biased;
+            how = &mut publishing => how,
+            () = feeding => publishing.await,
+        }
+    };
+    let end = match how {
+        Published::Ended => return true,
+        // It is over, or another makes it: its end, if there is one, is theirs.
+        Published::NotActive | Published::Superseded | Published::LeftOpen => return false,
+        Published::Stopping => ended(RunOutcome::Stopped),
+        Published::Refused(status) => {
+            tracing::error!(code = ?status.code(), "the writer refuses the parts of a run");
+            failed("parts_refused", "the writer refused the parts of the run")
+        }
+    };
+    close_in_the_end(generations, making, end).await
+}
+
+/// Closes the run, however long the record takes to answer; whether it is closed then.
+async fn close_in_the_end(generations: &Generations, making: &Making, end: RunEnd) -> bool {
+    let mut backoff = Backoff::new(RETRY_WAIT_BASE, RETRY_WAIT_MAX);
+    loop {
+        match close(generations, &making.run, end.clone()).await {
+            Ok(Closing::Closed) => return true,
+            Ok(Closing::Over) => return false,
+            Err(problem) => {
+                let reason = problem.reason().as_str();
+                tracing::warn!(reason, "a run is not closed yet");
+                backoff.wait().await;
+            }
+        }
+    }
+}
+
+/// Makes the parts, the run's end last.
+async fn feed(generations: &Generations, making: &Making, outlet: Outlet) {
+    if let Some(end) = Box::pin(make(generations, making, &outlet)).await {
+        // Where nobody publishes any more, its end is somebody else's.
+        let _: Result<(), Closed> = outlet.send(RunPartKind::RunEnded(end)).await;
+    }
+}
+
+/// Makes the parts but for the run's end, which it gives; `None`: somebody else ends the run.
+async fn make(generations: &Generations, making: &Making, outlet: &Outlet) -> Option<RunEnd> {
+    let rules = &generations.rules;
+    let (key, run) = (&making.run.key, making.run.run);
+    tokio::select! {
+        end = Steps::new(generations, making, outlet).run() => end.ok(),
+        interruption = stop::interruption(&generations.gateway, key, run) => match interruption {
+            Interruption::StopRequested => Some(ended(RunOutcome::Stopped)),
+            Interruption::Over => None,
+        },
+        () = tokio::time::sleep(rules.run_timeout) => {
+            let message = format!("the run took longer than {} s", rules.run_timeout.as_secs());
+            Some(failed("run_timed_out", &message))
+        }
+        () = generations.drained() => Some(ended(RunOutcome::Abandoned)),
+    }
+}
+
+/// Finishes a closed run, however long the record takes to answer.
+async fn finish_in_the_end(generations: &Generations, making: &Making) -> Finished {
+    let mut backoff = Backoff::new(RETRY_WAIT_BASE, RETRY_WAIT_MAX);
+    loop {
+        match finish(generations, &making.run, Some(making.started.clone())).await {
+            Ok(finished) => return finished,
+            Err(problem) => {
+                tracing::warn!(
+                    reason = problem.reason().as_str(),
+                    "a run is not finished yet"
+                );
+                backoff.wait().await;
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Finishes a closed run: what its parts came to, and its end, as one commit. Anybody may; it is the same commit.
+
+use std::time::Duration;
+
+use domain::event::{ErrorOccurred, RunStarted};
+use domain::{EventKind, Fact, Label, RunEnd, RunOutcome, RunPart, RunPartKind, Sequence, Version};
+use read_model::queries::EventQuery;
+use runs::RunFold;
+use runtime::backoff::Backoff;
+use wire::proto::run::v1 as proto;
+use wire::status::{Problem, Reason};
+
+use super::refusal::Refusal;
+use super::run_key::RunKey;
+use super::{Generations, metrics, parts_log, pieces};
+use crate::fresh::Place;
+use crate::history::{self, Range};
+use crate::page::PageBounds;
+use crate::window;
+
+/// The error of a run of which not all can be recorded.
+const UNRECORDABLE: &str = "run_unrecordable";
+/// Most times that the commit is sent again while the writer does not answer.
+const RETRIES_MAX: u32 = 8;
+/// The first wait before it is sent again.
+const WAIT_BASE: Duration = Duration::from_millis(25);
+/// The longest wait before it is sent again.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// What became of finishing a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Finished {
+    /// Its finishing commit stands, by this call or another.
+    Finished(RunOutcome),
+    /// It was over already, or its conversation is gone.
+    Over,
+}
+
+/// Finishes a closed run. `started` is the recorded event, where the caller has it.
+///
+/// # Errors
+/// The record or the writer does not answer, or the run is not closed: the same call may be made again.
+pub(super) async fn finish(
+    generations: &Generations,
+    run: &RunKey,
+    started: Option<RunStarted>,
+) -> Result<Finished, Problem> {
+    let started = match started {
+        Some(started) => started,
+        None => match read_started(generations, run).await? {
+            Some(started) => started,
+            None => return Ok(Finished::Over),
+        },
+    };
+    let came = read(generations, run, started).await?;
+    for (events, is_whole) in came.versions() {
+        match commit(generations, run, came.end.outcome, &events).await {
+            Ok(finished) => {
+                let label = if is_whole {
+                    metrics::outcome_label(came.end.outcome)
+                } else {
+                    "unrecordable"
+                };
+                metrics::run_finished(label);
+                return Ok(finished);
+            }
+            Err(Refusal::NotActive) => return Ok(Finished::Over),
+            Err(Refusal::Lasting(status)) => {
+                tracing::error!(run.id = %run.run, code = ?status.code(), "what a run came to cannot be recorded");
+            }
+            Err(
+                Refusal::Passing(_)
+                | Refusal::Stopping
+                | Refusal::Superseded
+                | Refusal::RunActive(_),
+            ) => break,
+        }
+    }
+    let message = "the writer does not finish the run: try again";
+    Err(Problem::new(Reason::RecordUnavailable, message))
+}
+
+/// What a run came to.
+struct Came {
+    facts: Vec<Fact>,
+    end: RunEnd,
+    is_whole: bool,
+}
+
+impl Came {
+    /// What to record, and whether that is all: first all of it; should the conversation not take that, what was said;
+    /// should it not take that either, that there was something.
+    fn versions(&self) -> Vec<(Vec<Fact>, bool)> {
+        let failed = Label::parse(UNRECORDABLE).map(|error_type| {
+            Fact::ErrorOccurred(ErrorOccurred {
+                error_type,
+                message: "not all that the run came to could be recorded".to_owned(),
+            })
+        });
+        let failed: Vec<Fact> = failed.into_iter().collect();
+        let said =
+            |fact: &&Fact| matches!(fact, Fact::MessageAppended(_)) && pieces::fits_an_event(fact);
+        let said = self.facts.iter().filter(said).cloned();
+        let said: Vec<Fact> = said.chain(failed.clone()).collect();
+        vec![
+            (self.facts.clone(), self.is_whole),
+            (said, false),
+            (failed, false),
+        ]
+    }
+}
+
+/// Folds the parts of a run.
+async fn read(
+    generations: &Generations,
+    run: &RunKey,
+    started: RunStarted,
+) -> Result<Came, Problem> {
+    let mut fold = RunFold::new(started);
+    let mut after = Sequence(0);
+    let mut fault = None;
+    loop {
+        let page = parts_log::page(&generations.gateway, (&run.key, run.run), after).await?;
+        for batch in &page.batches {
+            after = batch.sequence;
+            for part in &batch.parts {
+                fault = fault.or(fold.absorb(part).err());
+                if let Some(end) = end_of(part) {
+                    return Ok(came(&fold, end, fault));
+                }
+            }
+        }
+        if !page.has_more {
+            let message = "the end of the run is not there yet: try again";
+            return Err(Problem::new(Reason::RecordUnavailable, message));
+        }
+    }
+}
+
+fn end_of(part: &RunPart) -> Option<&RunEnd> {
+    if let RunPartKind::RunEnded(end) = &part.kind {
+        return Some(end);
+    }
+    None
+}
+
+/// What a fold came to; after a fault, such as parts that have grown too old, that is what came before it.
+fn came(fold: &RunFold, end: &RunEnd, fault: Option<runs::FoldError>) -> Came {
+    if let Some(fault) = fault {
+        tracing::error!(run.id = %fold.started().run, fault = %fault, "a run's parts cannot be folded");
+    }
+    Came {
+        facts: fold.facts(),
+        end: end.clone(),
+        is_whole: fault.is_none(),
+    }
+}
+
+async fn commit(
+    generations: &Generations,
+    run: &RunKey,
+    outcome: RunOutcome,
+    facts: &[Fact],
+) -> Result<Finished, Refusal> {
+    let request = proto::FinishRunRequest {
+        target: Some(run.target(Some(run.finishing()))),
+        run_id: run.run.to_string(),
+        outcome: wire::event::outcome_to_proto(outcome).into(),
+        events: facts.iter().map(wire::event::of_fact).collect(),
+    };
+    let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX).attempts(RETRIES_MAX);
+    loop {
+        let answer = generations.client.finish(request.clone()).await;
+        match answer.map_err(Refusal::from) {
+            Ok(_) => return Ok(Finished::Finished(outcome)),
+            Err(Refusal::Passing(_)) if backoff.wait().await => {}
+            Err(refusal) => return Err(refusal),
+        }
+    }
+}
+
+/// The recorded start of a run that is under way; `None`: it is not, or its conversation is gone.
+async fn read_started(
+    generations: &Generations,
+    run: &RunKey,
+) -> Result<Option<RunStarted>, Problem> {
+    let Some(target) = generations.target(&run.agent, &run.key).await else {
+        return Ok(None);
+    };
+    let range = Range {
+        from: Version::ZERO.next(),
+        to: EventQuery::TO_THE_END,
+        kinds: [EventKind::RunStarted].into(),
+        after: Place::default(),
+        bounds: PageBounds {
+            events_max: 1,
+            bytes_max: 1,
+        },
+    };
+    let page = match history::backward(&generations.gateway, &target, &range).await {
+        Ok(page) => page,
+        Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
+        Err(problem) => return Err(problem),
+    };
+    let Some(row) = page.events.first() else {
+        return Ok(None);
+    };
+    let Fact::RunStarted(started) = window::recorded(&run.key, row)?.event.fact else {
+        return Ok(None);
+    };
+    Ok((started.run == run.run).then_some(started))
+}

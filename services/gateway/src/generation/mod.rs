@@ -1,0 +1,210 @@
+//! Runs: generations by models, made by a task of this gateway, followed and stopped from any.
+//!
+//! A run starts by a commit, its parts go through the writer into a stream of their own, and a commit of what they came
+//! to finishes it. [`Generations`] is what the doors use. Nothing here appends by itself: all goes through the writer,
+//! under the gateway's own token.
+
+mod calls;
+mod close;
+pub mod config;
+mod driver;
+mod finish;
+mod follow;
+pub mod metrics;
+mod parts_log;
+pub mod pieces;
+mod publisher;
+pub mod refusal;
+mod run_key;
+pub mod settings;
+mod start;
+mod steps;
+mod stop;
+mod summarise;
+mod summary_boundary;
+mod sweeper;
+mod tools;
+
+use std::sync::Arc;
+
+use domain::{ActiveRun, AgentId, ConversationKey, Head, RunId};
+use event_log::registry::Scope;
+use futures::Stream;
+use models::ModelServers;
+use runtime::config::Secret;
+use runtime::shutdown::Shutdown;
+use tokio::sync::Semaphore;
+use tonic::Status;
+use wire::proto::run::v1 as proto;
+use wire::proto::write::v1::CommitResult;
+use wire::status::Problem;
+
+pub use config::GenerationConfig;
+pub use follow::Followed;
+pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
+pub use run_key::RunKey;
+pub use start::{RunHandle, Start};
+pub use summarise::REQUEST as SUMMARY_REQUEST;
+pub use tools::{ANSWER_BYTES_MAX, CALLS_AT_ONCE};
+
+use config::Rules;
+use driver::Making;
+use follow::Followers;
+use tools::Webhooks;
+
+use crate::patience::Patience;
+use crate::request::{Freshness, Target};
+use crate::run_client::RunClient;
+use crate::writer::Writer;
+use crate::{Gateway, problem};
+
+/// What runs need beside a gateway.
+#[derive(Debug)]
+pub struct Means {
+    /// The writer.
+    pub writer: Writer,
+    /// The writer's run service.
+    pub client: RunClient,
+    /// The gateway's own token: scopes append and read, any tenant.
+    pub token: Secret,
+    /// The model servers.
+    pub models: ModelServers,
+    /// What ends the gateway; runs are among its tasks.
+    pub shutdown: Shutdown,
+}
+
+/// The runs of this gateway. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Generations(Arc<Shared>);
+
+/// What all runs of a gateway share.
+#[derive(Debug)]
+pub struct Shared {
+    gateway: Gateway,
+    writer: Writer,
+    client: RunClient,
+    token: Secret,
+    models: ModelServers,
+    webhooks: Webhooks,
+    followers: Followers,
+    places: Arc<Semaphore>,
+    summaries: Arc<Semaphore>,
+    rules: Rules,
+    shutdown: Shutdown,
+}
+
+impl std::ops::Deref for Generations {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl Generations {
+    /// The runs of a gateway, and a task that looks after those that others left, where there is a token; `None`: the HTTP
+    /// client for webhooks cannot be set up. Needs a tokio runtime.
+    #[must_use]
+    pub fn new(gateway: Gateway, means: Means, config: &GenerationConfig) -> Option<Self> {
+        let generations = Self(Arc::new(Shared {
+            gateway,
+            writer: means.writer,
+            client: means.client,
+            token: means.token,
+            models: means.models,
+            webhooks: Webhooks::new()?,
+            followers: Followers::new(config.followers_max),
+            places: Arc::new(Semaphore::new(config.runs_max)),
+            summaries: Arc::new(Semaphore::new(config.summaries_max)),
+            rules: Rules::of(config),
+            shutdown: means.shutdown,
+        }));
+        if generations.token.is_empty() {
+            tracing::info!("no `writer_token` is set: frontends can record nothing here");
+        } else {
+            let sweeping = sweeper::sweep(generations.clone());
+            generations.shutdown.spawn_until_begun(sweeping);
+        }
+        Some(generations)
+    }
+
+    /// Starts a run, which goes on by itself.
+    ///
+    /// # Errors
+    /// `RUN_ACTIVE`, with the run's id, where another goes on; whatever else the writer refuses; no place left; the
+    /// gateway is ending; the writer does not answer in time.
+    pub async fn start(&self, start: Start) -> Result<RunHandle, Status> {
+        start::start(self, start).await
+    }
+
+    /// The parts of a run from a number on, made here or elsewhere: those that are there, then those that come, each
+    /// once. Ends after the run's end, or [`Followed::Gone`]. Whether the caller may is checked already.
+    ///
+    /// # Errors
+    /// There is no place left, or the record does not answer.
+    pub async fn follow(
+        &self,
+        key: &ConversationKey,
+        run: RunId,
+        from_part: u64,
+    ) -> Result<impl Stream<Item = Followed> + Send + use<>, Problem> {
+        follow::follow(&self.gateway, &self.followers, (key, run), from_part).await
+    }
+
+    /// Asks a run to stop; whoever makes it ends it within a second. One that is over is left as it is. Whether the
+    /// caller may is checked already.
+    ///
+    /// # Errors
+    /// What the writer says, or that it does not answer.
+    pub async fn stop(&self, run: &RunKey) -> Result<CommitResult, Status> {
+        let request = proto::StopRunRequest {
+            target: Some(run.target(None)),
+            run_id: run.run.to_string(),
+        };
+        self.client.stop(request).await.map_err(start::refused)
+    }
+
+    /// The run that goes on in a conversation, as the record's leader knows it. Whether the caller may is checked
+    /// already.
+    ///
+    /// # Errors
+    /// The record does not answer.
+    pub async fn active(&self, key: &ConversationKey) -> Result<Option<ActiveRun>, Problem> {
+        let head = head_of(&self.gateway, key).await?;
+        Ok(head.and_then(|head| head.active_run))
+    }
+
+    /// Fresh reads of a conversation by the gateway itself; `None`: its token may not, or there is no such agent.
+    async fn target(&self, agent: &AgentId, key: &ConversationKey) -> Option<Target> {
+        let registry = &self.gateway.registry;
+        let principal = registry.authenticate(self.token.expose()).await?;
+        let access = registry
+            .authorize(&principal, Scope::Read, agent)
+            .await
+            .ok()?;
+        Some(Target {
+            access,
+            key: key.clone(),
+            freshness: Freshness::Fresh,
+            fence: None,
+            patience: Patience::until(None),
+        })
+    }
+
+    /// Waits until the gateway is ending and runs have had their time.
+    async fn drained(&self) {
+        self.shutdown.begun().await;
+        tokio::time::sleep(self.rules.drain).await;
+    }
+}
+
+/// The head of a conversation as the stream's leader knows it; `None`: there is no such conversation.
+///
+/// # Errors
+/// The record does not answer, or its last commit cannot be read.
+async fn head_of(gateway: &Gateway, key: &ConversationKey) -> Result<Option<Head>, Problem> {
+    let last = gateway.record.last_from_leader(key);
+    let last = Patience::until(None).record(last).await?;
+    let head = last.map(|last| last.open_head()).transpose();
+    head.map_err(|corrupt| problem::of_corrupt(&corrupt))
+}

@@ -1,0 +1,208 @@
+//! Starts a run: with what it answers, as one commit; then a task of this gateway makes it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::event::RunStarted;
+use domain::{CallId, CommitId, ConversationKey, Label, NewEvent, RunId};
+use event_log::registry::AgentAccess;
+use runtime::backoff::Backoff;
+use tonic::{Code, Status};
+use uuid::Uuid;
+use wire::proto::event::v1 as event;
+use wire::proto::run::v1 as proto;
+use wire::proto::write::v1::CommitResult;
+use wire::status::{Problem, Reason};
+
+use super::finish::finish;
+use super::refusal::Refusal;
+use super::run_key::{RunKey, started_by};
+use super::settings::RunSettings;
+use super::{Generations, Making, driver, parts_log};
+use crate::patience::Patience;
+use crate::problem;
+
+/// The first wait before the start is sent again.
+const WAIT_BASE: Duration = Duration::from_millis(25);
+/// The longest wait before the start is sent again.
+const WAIT_MAX: Duration = Duration::from_millis(500);
+/// Most runs that are finished for others before one starts.
+const FINISHED_FOR_OTHERS_MAX: u32 = 2;
+
+/// A run to start. Whether the caller may is checked already.
+#[derive(Debug)]
+pub struct Start {
+    /// Leave to act for the agent.
+    pub access: AgentAccess,
+    /// The conversation.
+    pub key: ConversationKey,
+    /// What is recorded with the start, before it, such as the user's message or the results of calls; at most
+    /// [`domain::bounds::RUN_EVENTS_MAX`].
+    pub events: Vec<NewEvent>,
+    /// Open calls that a person has approved meanwhile: those with a webhook run before the model is asked.
+    pub approved: Vec<CallId>,
+    /// Names this start for all of its retries.
+    pub idempotency_key: Option<CommitId>,
+    /// How long the caller waits.
+    pub patience: Patience,
+}
+
+/// A run that has started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunHandle {
+    /// The run.
+    pub run: RunId,
+    /// The commit that started it: versions, and the token of its position.
+    pub commit: CommitResult,
+}
+
+pub(super) async fn start(generations: &Generations, start: Start) -> Result<RunHandle, Status> {
+    if generations.shutdown.has_begun() {
+        return Err(draining().into());
+    }
+    let place = Arc::clone(&generations.places).try_acquire_owned();
+    let place = place.map_err(|_| too_many_runs(generations.rules.runs_max))?;
+    let agent = generations.gateway.registry.agent(&start.access.agent);
+    let settings = agent.as_ref().and_then(|agent| agent.settings.as_ref());
+    let settings = RunSettings::of(settings).map_err(Problem::from)?;
+    let command = start
+        .idempotency_key
+        .unwrap_or_else(|| CommitId(Uuid::now_v7()));
+    let run = RunKey {
+        agent: start.access.agent.clone(),
+        key: start.key.clone(),
+        run: started_by(command),
+    };
+    let provider = generations.models.provider(&settings.model.server);
+    let started = RunStarted {
+        run: run.run,
+        model: settings.model.label(),
+        provider: provider.and_then(|provider| Label::parse(provider).ok()),
+    };
+    let (commit, is_ours) = record(generations, &run, &start, (&started, command)).await?;
+    let handle = RunHandle {
+        run: run.run,
+        commit,
+    };
+    if is_ours {
+        let making = Making {
+            run,
+            started,
+            access: start.access,
+            settings,
+            approved: start.approved,
+            _place: place,
+        };
+        generations
+            .shutdown
+            .spawn(driver::drive(generations.clone(), making));
+    }
+    Ok(handle)
+}
+
+/// Commits the start; whether it is this call that did. A run that stands in the way and is closed already is finished.
+async fn record(
+    generations: &Generations,
+    run: &RunKey,
+    start: &Start,
+    (started, command): (&RunStarted, CommitId),
+) -> Result<(CommitResult, bool), Status> {
+    let text = |label: &Option<Label>| {
+        let label = label.as_ref();
+        label
+            .map(|label| label.as_str().to_owned())
+            .unwrap_or_default()
+    };
+    let request = proto::StartRunRequest {
+        target: Some(run.target(Some(command))),
+        run_id: run.run.to_string(),
+        events: start.events.iter().map(new_event).collect(),
+        model: text(&started.model),
+        provider: text(&started.provider),
+    };
+    let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX);
+    let mut finished = 0;
+    // An earlier try of this very call may have been carried out without an answer.
+    let mut is_resent = false;
+    loop {
+        let refusal = match generations.client.start(request.clone()).await {
+            Ok(commit) => {
+                let is_ours = is_resent || !commit.replayed;
+                return Ok((commit, is_ours));
+            }
+            Err(status) => (Refusal::from(status.clone()), status),
+        };
+        match refusal {
+            (Refusal::RunActive(active), status) => {
+                finished += 1;
+                let active = RunKey {
+                    run: active,
+                    ..run.clone()
+                };
+                if finished > FINISHED_FOR_OTHERS_MAX || !is_finished(generations, &active).await {
+                    return Err(status);
+                }
+            }
+            (Refusal::Passing(_), status) => {
+                is_resent = true;
+                if start.patience.is_over() {
+                    return Err(unavailable(&status));
+                }
+                backoff.wait().await;
+            }
+            (
+                Refusal::NotActive | Refusal::Stopping | Refusal::Superseded | Refusal::Lasting(_),
+                status,
+            ) => return Err(refused(status)),
+        }
+    }
+}
+
+/// Whether a run that stands in the way was closed, and is finished now.
+async fn is_finished(generations: &Generations, active: &RunKey) -> bool {
+    let last = parts_log::last(&generations.gateway, (&active.key, active.run)).await;
+    let is_closed = matches!(&last, Ok(Some(last)) if last.ends());
+    is_closed && finish(generations, active, None).await.is_ok()
+}
+
+fn new_event(given: &NewEvent) -> event::Event {
+    event::Event {
+        event_id: given.id.map(|id| id.to_string()).unwrap_or_default(),
+        occurred_at: given.occurred_at.map(wire::time::to_proto),
+        metadata_json: wire::optional::json_text(given.metadata.as_ref()),
+        ..wire::event::of_fact(&given.fact)
+    }
+}
+
+/// What the writer says to the gateway's own token is not for the gateway's callers.
+pub(super) fn refused(status: Status) -> Status {
+    if !matches!(
+        status.code(),
+        Code::Unauthenticated | Code::PermissionDenied
+    ) {
+        return status;
+    }
+    tracing::error!(code = ?status.code(), "the writer refuses the gateway's own token: set `writer_token`");
+    unavailable(&status)
+}
+
+/// The writer does not answer, or not sensibly.
+pub(super) fn unavailable(status: &Status) -> Status {
+    let message = format!(
+        "the writer does not answer ({:?}): try again",
+        status.code()
+    );
+    Problem::new(Reason::RecordUnavailable, message)
+        .retry_after(problem::RETRY_AFTER)
+        .into()
+}
+
+fn draining() -> Problem {
+    let message = "this gateway is ending: ask another";
+    Problem::new(Reason::Draining, message).retry_after(problem::RETRY_AFTER)
+}
+
+fn too_many_runs(runs_max: usize) -> Problem {
+    let message = format!("{runs_max} runs are being made here, which is the most: try again");
+    Problem::new(Reason::Overloaded, message).retry_after(problem::RETRY_AFTER)
+}

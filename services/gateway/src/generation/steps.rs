@@ -1,0 +1,280 @@
+//! The steps of a run: the context goes to the model, its answer becomes parts, webhooks answer its calls, and again.
+
+use std::time::Duration;
+
+use domain::bounds::RUN_ERROR_BYTES_MAX;
+use domain::event::{ErrorOccurred, ToolCalled};
+use domain::{Fact, Label, RunEnd, RunOutcome, RunPart, RunPartKind};
+use models::{ModelError, ModelRequest, Piece, ReplyPieces};
+use runs::{FoldError, RunFold};
+use runtime::backoff::Backoff;
+use tonic::Code;
+use wire::status::Problem;
+
+use super::pieces::{self, Weight};
+use super::publisher::{Closed, Outlet};
+use super::settings::Webhook;
+use super::{Generations, Making, calls};
+use crate::assembly::{self, Made, Order};
+use crate::patience::Patience;
+use crate::request::Target;
+
+/// Most times that a context is asked for again while a dependency is away.
+const CONTEXT_RETRIES_MAX: u32 = 6;
+/// The first wait before it is asked for again.
+const WAIT_BASE: Duration = Duration::from_millis(50);
+/// The longest wait before it is asked for again.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// Why a step is not made to its end.
+enum Halt {
+    /// Nobody publishes parts any more.
+    Closed,
+    /// The run ends.
+    Ended(RunEnd),
+}
+
+impl From<Closed> for Halt {
+    fn from(_: Closed) -> Self {
+        Self::Closed
+    }
+}
+
+/// A run while it is made.
+pub(super) struct Steps<'a> {
+    generations: &'a Generations,
+    making: &'a Making,
+    outlet: &'a Outlet,
+    target: Target,
+    fold: RunFold,
+    weight: Weight,
+}
+
+impl<'a> Steps<'a> {
+    pub(super) fn new(
+        generations: &'a Generations,
+        making: &'a Making,
+        outlet: &'a Outlet,
+    ) -> Self {
+        Self {
+            generations,
+            making,
+            outlet,
+            target: making.target(),
+            fold: RunFold::new(making.started.clone()),
+            weight: Weight::default(),
+        }
+    }
+
+    /// Makes the run; its end, which is not published yet.
+    ///
+    /// # Errors
+    /// [`Closed`]: nobody publishes its parts any more.
+    pub(super) async fn run(mut self) -> Result<RunEnd, Closed> {
+        match self.steps().await {
+            Ok(()) => Ok(ended(RunOutcome::Completed)),
+            Err(Halt::Ended(end)) => Ok(end),
+            Err(Halt::Closed) => Err(Closed),
+        }
+    }
+
+    async fn steps(&mut self) -> Result<(), Halt> {
+        self.answer_approved().await?;
+        for _ in 0..self.making.settings.model.steps_max {
+            let made = self.context().await?;
+            let called = self.step(made).await?;
+            if called.is_empty() || !self.answer(called).await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The context of the next step: the conversation as it stands, and what the run has come to.
+    async fn context(&mut self) -> Result<Made, Halt> {
+        let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX).attempts(CONTEXT_RETRIES_MAX);
+        loop {
+            match self.try_context().await {
+                Ok(made) => return Ok(made),
+                Err(problem)
+                    if problem.reason().code() == Code::Unavailable && backoff.wait().await => {}
+                Err(problem) => return Err(Halt::Ended(of_problem(&problem))),
+            }
+        }
+    }
+
+    async fn try_context(&mut self) -> Result<Made, Problem> {
+        let gateway = &self.generations.gateway;
+        self.target.patience = Patience::until(None);
+        let format = self
+            .generations
+            .models
+            .format(&self.making.settings.model.server);
+        let format = format.unwrap_or(formats::Format::Canonical);
+        let order = Order::of_agent(gateway, &self.target, format).await?;
+        assembly::make_with(gateway, &self.target, &order, self.fold.settled()).await
+    }
+
+    /// Asks the model; its calls.
+    async fn step(&mut self, made: Made) -> Result<Vec<ToolCalled>, Halt> {
+        let model = &self.making.settings.model;
+        let request = ModelRequest {
+            model: model.model.clone(),
+            body: made.body,
+            tools: self.making.settings.tools.clone(),
+            max_output_tokens: model.output_tokens_max,
+            temperature: model.temperature,
+            names: made.names,
+        };
+        let stream = self.generations.models.stream(&model.server, request);
+        let mut reply = stream
+            .await
+            .map_err(|error| Halt::Ended(of_model(&error)))?;
+        let facts = self.stream(&mut reply).await?;
+        let called = facts.iter().filter_map(called).cloned().collect();
+        self.publish(RunPartKind::StepFinished(facts)).await?;
+        Ok(called)
+    }
+
+    /// Publishes what the model streams; the facts of its whole reply.
+    async fn stream(&mut self, reply: &mut ReplyPieces) -> Result<Vec<Fact>, Halt> {
+        loop {
+            match reply.next().await {
+                Some(Ok(Piece::Delta(delta))) => {
+                    let kinds = pieces::of_delta(delta);
+                    let kinds = kinds.map_err(|_| Halt::Ended(of_model(&ModelError::Broken)))?;
+                    for kind in kinds {
+                        self.publish(kind).await?;
+                    }
+                }
+                Some(Ok(Piece::Finished(reply))) => return Ok(reply.facts),
+                Some(Err(error)) => return Err(Halt::Ended(of_model(&error))),
+                None => return Err(Halt::Ended(of_model(&ModelError::Broken))),
+            }
+        }
+    }
+
+    /// Runs the calls that a person has approved.
+    async fn answer_approved(&mut self) -> Result<(), Halt> {
+        let approved = &self.making.approved;
+        let open = calls::open(&self.generations.gateway, &self.target, approved).await;
+        let open = open.map_err(|problem| Halt::Ended(of_problem(&problem)))?;
+        let settings = &self.making.settings;
+        let posted = open.into_iter().filter_map(|call| {
+            let webhook = settings.answering_approved(&call.tool_name)?.clone();
+            Some((call, webhook))
+        });
+        self.post(posted.collect()).await
+    }
+
+    /// Runs the calls that nobody must approve; whether these are all.
+    async fn answer(&mut self, called: Vec<ToolCalled>) -> Result<bool, Halt> {
+        let settings = &self.making.settings;
+        let all = called.len();
+        let posted = called.into_iter().filter_map(|call| {
+            let webhook = settings.answering(&call.tool_name)?.clone();
+            Some((call, webhook))
+        });
+        let posted: Vec<_> = posted.collect();
+        let answers_all = posted.len() == all;
+        self.post(posted).await?;
+        Ok(answers_all)
+    }
+
+    async fn post(&mut self, calls: Vec<(ToolCalled, Webhook)>) -> Result<(), Halt> {
+        let results = self.generations.webhooks.answers(&self.making.run, &calls);
+        for result in results.await {
+            self.publish(RunPartKind::ToolReturned(result)).await?;
+        }
+        Ok(())
+    }
+
+    /// Publishes a piece, unless the run would come to more than can be recorded.
+    async fn publish(&mut self, kind: RunPartKind) -> Result<(), Halt> {
+        let part = RunPart {
+            number: self.fold.next_number(),
+            kind,
+        };
+        if let Err(fault) = self.weight.add(&part.kind) {
+            return Err(Halt::Ended(failed("run_too_large", &fault.to_string())));
+        }
+        if let Err(fault) = self.fold.absorb(&part) {
+            let error_type = match fault {
+                FoldError::TooLarge { .. } => "run_too_large",
+                FoldError::Gap { .. }
+                | FoldError::AfterEnd { .. }
+                | FoldError::Malformed { .. } => "model_reply_broken",
+            };
+            return Err(Halt::Ended(failed(error_type, &fault.to_string())));
+        }
+        Ok(self.outlet.send(part.kind).await?)
+    }
+}
+
+fn called(fact: &Fact) -> Option<&ToolCalled> {
+    match fact {
+        Fact::ToolCalled(called) => Some(called),
+        Fact::MessageAppended(_)
+        | Fact::ToolReturned(_)
+        | Fact::SystemNoted(_)
+        | Fact::ErrorOccurred(_)
+        | Fact::ConversationCreated(_)
+        | Fact::ConversationUpdated(_)
+        | Fact::ConversationArchived
+        | Fact::ConversationRestored
+        | Fact::ConversationErased
+        | Fact::HistorySummarised(_)
+        | Fact::OwnerChanged(_)
+        | Fact::RunStarted(_)
+        | Fact::RunStopRequested(_)
+        | Fact::RunFinished(_) => None,
+    }
+}
+
+/// An end without an error.
+pub(super) fn ended(outcome: RunOutcome) -> RunEnd {
+    RunEnd {
+        outcome,
+        error: None,
+    }
+}
+
+/// An end by a failure; `error_type` is a short stable name.
+pub(super) fn failed(error_type: &str, message: &str) -> RunEnd {
+    let end = message.floor_char_boundary(RUN_ERROR_BYTES_MAX);
+    let message = message.get(..end).unwrap_or_default().to_owned();
+    let error_type = Label::parse(error_type);
+    RunEnd {
+        outcome: RunOutcome::Failed,
+        error: error_type.ok().map(|error_type| ErrorOccurred {
+            error_type,
+            message,
+        }),
+    }
+}
+
+fn of_problem(problem: &Problem) -> RunEnd {
+    let error_type = problem.reason().as_str().to_ascii_lowercase();
+    failed(&error_type, problem.message())
+}
+
+fn of_model(error: &ModelError) -> RunEnd {
+    let said = match error {
+        ModelError::Refused { message, .. } | ModelError::Failed { message, .. } => {
+            message.expose()
+        }
+        ModelError::UnknownServer
+        | ModelError::Unusable { .. }
+        | ModelError::Unavailable { .. }
+        | ModelError::BreakerOpen { .. }
+        | ModelError::Overloaded { .. }
+        | ModelError::TimedOut { .. }
+        | ModelError::Broken
+        | ModelError::TooLarge { .. } => "",
+    };
+    let message = match said {
+        "" => error.to_string(),
+        said => format!("{error}: {said}"),
+    };
+    failed(error.code(), &message)
+}

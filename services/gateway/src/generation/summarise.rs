@@ -1,0 +1,248 @@
+//! Summaries of long histories, after a run: a background task asks the agent's model for one, and appends it.
+//!
+//! It may fail, or come too late: the next run tries again. Contexts need none.
+
+use std::sync::Arc;
+
+use context::{CONTEXT_KINDS, Reach};
+use domain::bounds::SUMMARY_BYTES_MAX;
+use domain::event::{HistorySummarised, MessageAppended, Role};
+use domain::{CommitId, Fact, Part, Version};
+use formats::Reply;
+use models::{ModelRequest, Piece};
+use read_model::queries::EventQuery;
+use tonic_types::StatusExt as _;
+use tracing::Instrument as _;
+use uuid::Uuid;
+use wire::proto::operate::v1::SummarySettings;
+use wire::proto::write::v1 as write;
+use wire::status::{Problem, Reason};
+
+use super::settings::ModelChoice;
+use super::summary_boundary::{Due, Weighed, through};
+use super::{Generations, Making, metrics};
+use crate::assembly::{self, Order};
+use crate::recent::{Recent, Wanted};
+use crate::request::Target;
+use crate::rpc::CONTEXT_BYTES_MAX;
+use crate::run_client::RunClient;
+use crate::window::{WindowBounds, recorded};
+
+/// What the model is asked, as the user's message behind the history.
+pub const REQUEST: &str = "Summarise our conversation so far for yourself, so that you can go on with it when you see \
+    only the summary: who wants what, what was decided and why, names, numbers, open questions. Write only the summary.";
+/// Most events that a summary is weighed by.
+const EVENTS_MAX: usize = 4_000;
+/// Events that are read at first.
+const EVENTS_LIKELY: usize = 512;
+/// `tokens_kept` where the settings say nothing: this part of `tokens_min`.
+const KEPT_PART: u64 = 4;
+
+/// Why there is no summary: a short stable name, for metrics and logs.
+#[derive(Debug, Clone, Copy)]
+struct Failure(&'static str);
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self(problem.reason().as_str())
+    }
+}
+
+/// Summarises the conversation in the background, if the agent's settings say so and it is due.
+pub(super) fn consider(generations: &Generations, making: &Making) {
+    let agent = generations.gateway.registry.agent(&making.run.agent);
+    let settings = agent.and_then(|agent| agent.settings?.summaries);
+    let Some(settings) = settings else { return };
+    let Ok(permit) = Arc::clone(&generations.summaries).try_acquire_owned() else {
+        metrics::summary("no_place");
+        return;
+    };
+    let task = Task {
+        generations: generations.clone(),
+        target: making.target(),
+        due: due(&settings),
+        model: ModelChoice::of(settings.model.as_ref()),
+        // The same for all who summarise after this run.
+        commit: CommitId(Uuid::new_v5(&making.run.run.0, b"summary")),
+    };
+    let span = tracing::info_span!("gateway.history.summarise", run.id = %making.run.run);
+    let timeout = generations.rules.run_timeout;
+    let summarising = async move {
+        let summarised = tokio::time::timeout(timeout, task.run()).await;
+        match summarised.unwrap_or(Err(Failure("timed_out"))) {
+            Ok(None) => {}
+            Ok(Some(outcome)) => metrics::summary(outcome),
+            Err(Failure(code)) => {
+                metrics::summary(code);
+                tracing::warn!(code, "a history could not be summarised");
+            }
+        }
+        drop(permit);
+    };
+    generations
+        .shutdown
+        .spawn_until_begun(summarising.instrument(span));
+}
+
+fn due(settings: &SummarySettings) -> Due {
+    Due {
+        tokens_min: settings.tokens_min,
+        tokens_kept: match settings.tokens_kept {
+            0 => settings.tokens_min / KEPT_PART,
+            kept => kept,
+        },
+    }
+}
+
+/// A summary that may be due.
+struct Task {
+    generations: Generations,
+    target: Target,
+    due: Due,
+    model: ModelChoice,
+    commit: CommitId,
+}
+
+impl Task {
+    /// Makes the summary; what became of it; `None`: none is due.
+    async fn run(self) -> Result<Option<&'static str>, Failure> {
+        let Some(through) = self.through().await? else {
+            return Ok(None);
+        };
+        let text = self.ask(through).await?;
+        self.append(through, text).await.map(Some)
+    }
+
+    /// Up to where a summary is due.
+    async fn through(&self) -> Result<Option<Version>, Failure> {
+        let gateway = &self.generations.gateway;
+        let wanted = Wanted {
+            kinds: &CONTEXT_KINDS,
+            likely: EVENTS_LIKELY,
+            to: EventQuery::TO_THE_END,
+            bounds: WindowBounds {
+                events_max: EVENTS_MAX,
+                bytes_max: CONTEXT_BYTES_MAX,
+            },
+        };
+        let mut recent = Recent::read(gateway, &self.target, wanted).await?;
+        let after = recent
+            .latest_summary
+            .map_or(Version::ZERO, |latest| latest.through);
+        let has_all = |recent: &Recent| {
+            recent
+                .window
+                .oldest()
+                .is_some_and(|oldest| oldest <= after.next())
+        };
+        if recent.reach() == Reach::Window && !has_all(&recent) {
+            recent.read_older(gateway, &self.target).await?;
+        }
+        let mut weighed = Vec::with_capacity(recent.window.len());
+        for row in recent
+            .window
+            .newest_first()
+            .take_while(|row| row.version > after)
+        {
+            weighed.push(Weighed::of(&recorded(&self.target.key, row)?));
+        }
+        Ok(through(&weighed, self.due))
+    }
+
+    /// What the model says of the history up to a version.
+    async fn ask(&self, through: Version) -> Result<String, Failure> {
+        let models = &self.generations.models;
+        let gateway = &self.generations.gateway;
+        let format = models.format(&self.model.server);
+        let format = format.ok_or(Failure("model_server_unknown"))?;
+        let mut order = Order::of_agent(gateway, &self.target, format).await?;
+        order.at = Some(through);
+        let made = assembly::make_with(gateway, &self.target, &order, &[request()]).await?;
+        let request = ModelRequest {
+            model: self.model.model.clone(),
+            body: made.body,
+            tools: Vec::new(),
+            max_output_tokens: self.model.output_tokens_max,
+            temperature: self.model.temperature,
+            names: made.names,
+        };
+        let reply = models.stream(&self.model.server, request).await;
+        let mut reply = reply.map_err(|error| Failure(error.code()))?;
+        loop {
+            match reply.next().await {
+                Some(Ok(Piece::Delta(_))) => {}
+                Some(Ok(Piece::Finished(reply))) => return text(&reply),
+                Some(Err(error)) => return Err(Failure(error.code())),
+                None => return Err(Failure("model_reply_broken")),
+            }
+        }
+    }
+
+    async fn append(&self, through: Version, text: String) -> Result<&'static str, Failure> {
+        let summarised = HistorySummarised {
+            through,
+            text,
+            model: self.model.label(),
+            previous: None,
+        };
+        let request = write::AppendEventsRequest {
+            target: Some(write::CommandTarget {
+                agent_id: self.target.access.agent.as_str().to_owned(),
+                conversation_id: self.target.key.conversation.as_str().to_owned(),
+                idempotency_key: self.commit.to_string(),
+                expected_version: None,
+            }),
+            events: vec![wire::event::of_fact(&Fact::HistorySummarised(summarised))],
+        };
+        let client: &RunClient = &self.generations.client;
+        let appended = self
+            .generations
+            .writer
+            .append(&client.call(), request)
+            .await;
+        match appended {
+            Ok(_) => Ok("made"),
+            Err(status) => {
+                let info = status.get_details_error_info();
+                let stale = info.is_some_and(|info| info.reason == Reason::SummaryStale.as_str());
+                if stale {
+                    Ok("outrun")
+                } else {
+                    Err(Failure("not_appended"))
+                }
+            }
+        }
+    }
+}
+
+fn request() -> Fact {
+    Fact::MessageAppended(MessageAppended {
+        role: Role::User,
+        parts: vec![Part::Text(REQUEST.to_owned())],
+        author: None,
+        model: None,
+        provider: None,
+        provider_response_id: None,
+        finish_reason: None,
+        usage: None,
+    })
+}
+
+/// The reply's text, as far as a summary may be long.
+fn text(reply: &Reply) -> Result<String, Failure> {
+    let mut text = String::new();
+    for fact in &reply.facts {
+        if let Fact::MessageAppended(message) = fact {
+            for part in &message.parts {
+                if let Part::Text(said) = part {
+                    text.push_str(said);
+                }
+            }
+        }
+    }
+    if text.trim().is_empty() {
+        return Err(Failure("summary_empty"));
+    }
+    text.truncate(text.floor_char_boundary(SUMMARY_BYTES_MAX));
+    Ok(text)
+}

@@ -1,0 +1,193 @@
+//! Tools that answer by a webhook: a call is posted, what comes back is its result. A failure is a result too.
+
+use std::time::Duration;
+
+use domain::event::{ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
+use domain::{JsonText, Part};
+use futures::StreamExt as _;
+use futures::stream;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{Client, Response, StatusCode};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::metrics;
+use super::run_key::RunKey;
+use super::settings::Webhook;
+
+/// Most bytes of a webhook's answer.
+pub const ANSWER_BYTES_MAX: usize = 256 * 1_024;
+/// Most calls of a step that are on their way at once.
+pub const CALLS_AT_ONCE: usize = 8;
+/// Longest wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// The header by which a webhook knows a call again.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// What is posted.
+#[derive(Serialize)]
+struct Posted<'a> {
+    agent_id: &'a str,
+    conversation_id: &'a str,
+    run_id: String,
+    call_id: &'a str,
+    tool_name: &'a str,
+    input: &'a RawValue,
+}
+
+/// Why a call has no answer; said to the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum NoAnswer {
+    #[error("the tool cannot be reached")]
+    Unreachable,
+    #[error("the tool did not answer in time")]
+    TooLate,
+    #[error("the tool answered with status {0}")]
+    Refused(u16),
+    #[error("the tool's answer is longer than {ANSWER_BYTES_MAX} bytes")]
+    TooLong,
+    #[error("the tool's answer is no text")]
+    NoText,
+}
+
+/// Posts calls. Clones share connections.
+#[derive(Debug, Clone)]
+pub(super) struct Webhooks(Client);
+
+impl Webhooks {
+    /// A client that follows no redirects; `None`: it cannot be set up.
+    pub(super) fn new() -> Option<Self> {
+        models::http_client(CONNECT_TIMEOUT).ok().map(Self)
+    }
+
+    /// The results of calls, in their order; at most [`CALLS_AT_ONCE`] are on their way at once.
+    pub(super) async fn answers(
+        &self,
+        run: &RunKey,
+        calls: &[(ToolCalled, Webhook)],
+    ) -> Vec<ToolReturned> {
+        let answers = calls
+            .iter()
+            .map(|(call, webhook)| self.answer(run, call, webhook));
+        // Collected first: the compiler cannot tell that the lazy map is `Send`.
+        stream::iter(answers.collect::<Vec<_>>())
+            .buffered(CALLS_AT_ONCE)
+            .collect()
+            .await
+    }
+
+    async fn answer(&self, run: &RunKey, call: &ToolCalled, webhook: &Webhook) -> ToolReturned {
+        let posting = self.post(run, call, webhook);
+        let answered = tokio::time::timeout(webhook.timeout, posting).await;
+        let answered = answered.unwrap_or(Err(NoAnswer::TooLate));
+        metrics::webhook_called(match &answered {
+            Ok(_) => "ok",
+            Err(NoAnswer::Unreachable | NoAnswer::TooLate) => "unreachable",
+            Err(NoAnswer::Refused(_) | NoAnswer::TooLong | NoAnswer::NoText) => "refused",
+        });
+        let (output, outcome) = match answered {
+            Ok(output) => (output, ToolOutcome::Succeeded),
+            Err(error) => (text(error.to_string()), ToolOutcome::Failed),
+        };
+        ToolReturned {
+            call_id: call.call_id.clone(),
+            tool_name: Some(call.tool_name.clone()),
+            output,
+            outcome,
+        }
+    }
+
+    async fn post(
+        &self,
+        run: &RunKey,
+        call: &ToolCalled,
+        webhook: &Webhook,
+    ) -> Result<ToolOutput, NoAnswer> {
+        let response = match self.send(run, call, webhook).await {
+            // Nothing was sent: the tool did not see the call.
+            Err(error) if error.is_connect() => self.send(run, call, webhook).await,
+            sent => sent,
+        };
+        let response = response.map_err(|_| NoAnswer::Unreachable)?;
+        if !response.status().is_success() {
+            return Err(NoAnswer::Refused(response.status().as_u16()));
+        }
+        let is_json = is_json(response.headers().get(CONTENT_TYPE));
+        let is_empty = response.status() == StatusCode::NO_CONTENT;
+        let body = body(response).await?;
+        let body = String::from_utf8(body).map_err(|_| NoAnswer::NoText)?;
+        Ok(match JsonText::parse(body.as_str()) {
+            Ok(json) if is_json && !is_empty => ToolOutput::Json(json),
+            Ok(_) | Err(_) => text(body),
+        })
+    }
+
+    async fn send(
+        &self,
+        run: &RunKey,
+        call: &ToolCalled,
+        webhook: &Webhook,
+    ) -> Result<Response, reqwest::Error> {
+        let input: &RawValue = serde_json::from_str(call.input.as_str()).unwrap_or(RawValue::NULL);
+        let posted = Posted {
+            agent_id: run.agent.as_str(),
+            conversation_id: run.key.conversation.as_str(),
+            run_id: run.run.to_string(),
+            call_id: call.call_id.as_str(),
+            tool_name: call.tool_name.as_str(),
+            input,
+        };
+        let request = self
+            .0
+            .post(&webhook.url)
+            .header(CONTENT_TYPE, "application/json")
+            .body(serde_json::to_vec(&posted).unwrap_or_default());
+        match HeaderValue::from_str(call.call_id.as_str()) {
+            Ok(key) => request.header(IDEMPOTENCY_KEY, key).send().await,
+            Err(_) => request.send().await,
+        }
+    }
+}
+
+/// A result of a text: of no parts where it is empty.
+fn text(text: String) -> ToolOutput {
+    let part = (!text.is_empty()).then_some(Part::Text(text));
+    ToolOutput::Parts(part.into_iter().collect())
+}
+
+fn is_json(content_type: Option<&HeaderValue>) -> bool {
+    let essence = content_type
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next())
+        .map(|essence| essence.trim().to_ascii_lowercase());
+    essence.is_some_and(|essence| essence == "application/json" || essence.ends_with("+json"))
+}
+
+async fn body(mut response: Response) -> Result<Vec<u8>, NoAnswer> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|_| NoAnswer::Unreachable)? {
+        if body.len() + chunk.len() > ANSWER_BYTES_MAX {
+            return Err(NoAnswer::TooLong);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_known_by_its_type() {
+        let check = |value: Option<&'static str>, expected: bool| {
+            let value = value.map(HeaderValue::from_static);
+            assert_eq!(is_json(value.as_ref()), expected, "{value:?}");
+        };
+        check(Some("application/json"), true);
+        check(Some("Application/JSON; charset=utf-8"), true);
+        check(Some("application/problem+json"), true);
+        check(Some("text/plain"), false);
+        check(None, false);
+    }
+}

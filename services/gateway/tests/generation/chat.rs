@@ -1,0 +1,236 @@
+//! A conversation, and what tests do with it through a gateway.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use domain::{
+    AgentId, ConversationId, ConversationKey, Fact, RecordedEvent, RunId, RunOutcome, RunPart,
+    TenantId, Version,
+};
+use event_log::registry::Scope;
+use futures::StreamExt as _;
+use gateway::fresh::Place;
+use gateway::generation::{Followed, RunHandle, RunKey, Start};
+use gateway::history::{self, Range};
+use gateway::page::PageBounds;
+use gateway::patience::Patience;
+use gateway::request::{Call, Freshness, Target};
+use gateway::window;
+use gateway::writer::Writer;
+use read_model::queries::EventQuery;
+use tokio::time::{Instant, sleep, timeout};
+use tonic::Status;
+use uuid::Uuid;
+use wire::proto::event::v1::{Owner, owner};
+use wire::proto::write::v1 as write;
+use wire::proto::write::v1::write_service_client::WriteServiceClient;
+
+use crate::node::Node;
+use crate::stack::{PATIENCE, Stack, TENANT};
+use crate::words::{new_event, part, text_of, user};
+
+/// A conversation.
+#[derive(Clone)]
+pub(crate) struct Chat<'s> {
+    pub(crate) agent: AgentId,
+    pub(crate) key: ConversationKey,
+    stack: &'s Stack,
+}
+
+impl<'s> Chat<'s> {
+    /// Begins a conversation of an agent.
+    pub(crate) async fn begin(stack: &'s Stack, agent: &AgentId) -> Self {
+        let chat = Self {
+            agent: agent.clone(),
+            key: ConversationKey {
+                tenant: TenantId::parse(TENANT).unwrap(),
+                conversation: ConversationId::parse(Uuid::now_v7().to_string()).unwrap(),
+            },
+            stack,
+        };
+        let request = write::CreateConversationRequest {
+            agent_id: agent.as_str().to_owned(),
+            conversation_id: chat.key.conversation.as_str().to_owned(),
+            owner: Some(Owner {
+                kind: Some(owner::Kind::SessionId("s".to_owned())),
+            }),
+            ..write::CreateConversationRequest::default()
+        };
+        let writer = Writer::at(&stack.config.writer_url).unwrap();
+        writer.create(&chat.call(), request).await.unwrap();
+        chat
+    }
+
+    /// Erases it.
+    pub(crate) async fn erase(&self) {
+        let channel = Writer::endpoint(&self.stack.config.writer_url)
+            .unwrap()
+            .connect_lazy();
+        let mut request = tonic::Request::new(write::EraseConversationRequest {
+            target: Some(write::CommandTarget {
+                agent_id: self.agent.as_str().to_owned(),
+                conversation_id: self.key.conversation.as_str().to_owned(),
+                ..write::CommandTarget::default()
+            }),
+        });
+        let token = self.stack.config.writer_token.expose();
+        let bearer = format!("Bearer {token}").parse().unwrap();
+        request.metadata_mut().insert("authorization", bearer);
+        let mut client = WriteServiceClient::new(channel);
+        client.erase_conversation(request).await.unwrap();
+    }
+
+    fn call(&self) -> Call {
+        let token = self.stack.config.writer_token.expose();
+        Call::with_token(token, Patience::until(None))
+    }
+
+    pub(crate) fn run_key(&self, run: RunId) -> RunKey {
+        RunKey {
+            agent: self.agent.clone(),
+            key: self.key.clone(),
+            run,
+        }
+    }
+
+    /// Says something, which starts a run on a gateway.
+    pub(crate) async fn say(&self, node: &Node, text: &str) -> RunHandle {
+        self.start(node, vec![user(text)]).await.unwrap()
+    }
+
+    pub(crate) async fn start(&self, node: &Node, facts: Vec<Fact>) -> Result<RunHandle, Status> {
+        self.start_with(node, facts, |_| ()).await
+    }
+
+    pub(crate) async fn start_with(
+        &self,
+        node: &Node,
+        facts: Vec<Fact>,
+        change: impl FnOnce(&mut Start),
+    ) -> Result<RunHandle, Status> {
+        let mut start = Start {
+            access: self.target(node).await.access,
+            key: self.key.clone(),
+            events: facts.into_iter().map(new_event).collect(),
+            approved: Vec::new(),
+            idempotency_key: None,
+            patience: Patience::until(None),
+        };
+        change(&mut start);
+        let generations = node.generations.clone();
+        node.within(async move { generations.start(start).await })
+            .await
+    }
+
+    pub(crate) async fn stop(&self, node: &Node, run: RunId) {
+        let (generations, key) = (node.generations.clone(), self.run_key(run));
+        let stopping = async move { generations.stop(&key).await };
+        node.within(stopping).await.unwrap();
+    }
+
+    /// All that a follower is told from a part on.
+    pub(crate) async fn follow(&self, node: &Node, run: RunId, from: u64) -> Vec<Followed> {
+        let (generations, key) = (node.generations.clone(), self.key.clone());
+        let following = async move {
+            let stream = generations.follow(&key, run, from).await.unwrap();
+            timeout(PATIENCE, stream.collect()).await
+        };
+        let told = node.within(following).await;
+        told.expect("the run ends in time")
+    }
+
+    /// The parts of a run, each once and in order, as a follower sees them.
+    pub(crate) async fn parts(&self, node: &Node, run: RunId, from: u64) -> Vec<RunPart> {
+        let told = self.follow(node, run, from).await;
+        let parts: Vec<RunPart> = told.into_iter().map(part).collect();
+        for (expected, part) in (from..).zip(&parts) {
+            assert_eq!(part.number, expected, "no gap, no repeat");
+        }
+        parts
+    }
+
+    /// Waits until the run shows a text of at least so many words.
+    pub(crate) async fn words(&self, node: &Node, run: RunId, words: usize) {
+        let (generations, key) = (node.generations.clone(), self.key.clone());
+        let reading = async move {
+            let stream = generations.follow(&key, run, 1).await.unwrap();
+            let mut stream = std::pin::pin!(stream);
+            let mut seen = String::new();
+            while seen.split_whitespace().count() < words {
+                let told = timeout(PATIENCE, stream.next()).await.expect("in time");
+                seen.push_str(&text_of(&[part(told.expect("the run goes on"))]));
+            }
+        };
+        node.within(reading).await;
+    }
+
+    /// The run's outcome and the conversation's events, once it is finished.
+    pub(crate) async fn finished(
+        &self,
+        node: &Node,
+        run: RunId,
+    ) -> (RunOutcome, Vec<RecordedEvent>) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let events = self.events(node).await;
+            let outcome = events.iter().find_map(|event| match &event.event.fact {
+                Fact::RunFinished(finished) if finished.run == run => Some(finished.outcome),
+                _ => None,
+            });
+            if let Some(outcome) = outcome {
+                return (outcome, events);
+            }
+            assert!(Instant::now() < deadline, "the run is never finished");
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// All events, fresh.
+    pub(crate) async fn events(&self, node: &Node) -> Vec<RecordedEvent> {
+        let target = self.target(node).await;
+        let (gateway, key) = (node.gateway.clone(), self.key.clone());
+        let reading = async move {
+            let range = Range {
+                from: Version(1),
+                to: EventQuery::TO_THE_END,
+                kinds: BTreeSet::new(),
+                after: Place::default(),
+                bounds: PageBounds {
+                    events_max: 500,
+                    bytes_max: 4 * 1024 * 1024,
+                },
+            };
+            let page = history::forward(&gateway, &target, &range).await.unwrap();
+            let events = page.events.iter();
+            events
+                .map(|row| window::recorded(&key, row).unwrap())
+                .collect()
+        };
+        node.within(reading).await
+    }
+
+    pub(crate) async fn target(&self, node: &Node) -> Target {
+        let token = self.stack.config.writer_token.expose();
+        let registry = &node.gateway.registry;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let principal = registry.authenticate(token).await.unwrap();
+            let access = registry
+                .authorize(&principal, Scope::Read, &self.agent)
+                .await;
+            // The gateway may not know of the agent's latest settings yet, nor of the agent.
+            let known = registry.agent(&self.agent) == self.stack.registry.agent(&self.agent);
+            if let (Ok(access), true) = (access, known) {
+                return Target {
+                    access,
+                    key: self.key.clone(),
+                    freshness: Freshness::Fresh,
+                    fence: None,
+                    patience: Patience::until(None),
+                };
+            }
+            assert!(Instant::now() < deadline, "the agent never arrives");
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Many runs at once.
+
+use domain::RunOutcome;
+
+use crate::chat::Chat;
+use crate::node::Node;
+use crate::stack::{SLOW, answered_by, run, shared};
+use crate::words::{prose, said, text_of};
+
+/// Runs at once.
+const RUNS: usize = 100;
+
+#[test]
+fn runs_do_not_stand_in_each_others_way() {
+    run(async {
+        let stack = shared().await;
+        let (one, other) = (Node::start(stack).await, Node::start(stack).await);
+        let agent = stack.agent(answered_by(SLOW)).await;
+        let words: Vec<usize> = (0..RUNS).map(|number| 10 + number % 7).collect();
+        let runs = words.into_iter().map(async |words| {
+            let chat = Chat::begin(stack, &agent).await;
+            let handle = chat.say(&one, &prose(words)).await;
+            let parts = chat.parts(&other, handle.run, 1).await;
+            let (outcome, events) = chat.finished(&other, handle.run).await;
+            assert_eq!(outcome, RunOutcome::Completed);
+            assert_eq!(said(&events), [format!("echo: {}", prose(words))]);
+            assert_eq!(text_of(&parts), format!("echo: {}", prose(words)));
+        });
+        futures::future::join_all(runs).await;
+    });
+}

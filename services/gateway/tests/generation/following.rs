@@ -1,0 +1,97 @@
+//! Readers who follow runs.
+
+use domain::RunId;
+use futures::StreamExt as _;
+use gateway::generation::Followed;
+use tokio::time::sleep;
+use tonic::Code;
+use uuid::Uuid;
+
+use crate::chat::Chat;
+use crate::node::Node;
+use crate::stack::{SLOW, WORD_DELAY, answered_by, run, shared};
+use crate::words::{prose, said, text_of};
+
+#[test]
+fn whoever_joins_whenever_sees_every_part_once() {
+    run(async {
+        let stack = shared().await;
+        let (one, other) = (Node::start(stack).await, Node::start(stack).await);
+        let agent = stack.agent(answered_by(SLOW)).await;
+        let chat = Chat::begin(stack, &agent).await;
+        let handle = chat.say(&one, &prose(40)).await;
+        let mut joins = Vec::new();
+        for number in 0..24 {
+            let after = rand::random_range(0..45);
+            let (chat, node) = (chat.clone(), if number % 2 == 0 { &one } else { &other });
+            joins.push(async move {
+                sleep(WORD_DELAY * after).await;
+                text_of(&chat.parts(node, handle.run, 1).await)
+            });
+        }
+        let texts = futures::future::join_all(joins).await;
+        let (_, events) = chat.finished(&one, handle.run).await;
+        let committed = said(&events).pop().unwrap();
+        assert_eq!(committed, format!("echo: {}", prose(40)));
+        assert!(texts.iter().all(|text| *text == committed));
+    });
+}
+
+#[test]
+fn a_reader_goes_on_from_any_part() {
+    run(async {
+        let stack = shared().await;
+        let node = Node::start(stack).await;
+        let agent = stack.agent(answered_by("echo")).await;
+        let chat = Chat::begin(stack, &agent).await;
+        let handle = chat.say(&node, &prose(50)).await;
+        let all = chat.parts(&node, handle.run, 1).await;
+        for from in 1..=all.len() {
+            let rest = chat
+                .parts(&node, handle.run, u64::try_from(from).unwrap())
+                .await;
+            assert_eq!(rest, all[from - 1..], "from {from}");
+        }
+    });
+}
+
+#[test]
+fn what_is_not_kept_is_said_to_be_gone() {
+    run(async {
+        let stack = shared().await;
+        let node = Node::start(stack).await;
+        let agent = stack.agent(answered_by("echo")).await;
+        let chat = Chat::begin(stack, &agent).await;
+        let gone = [Followed::Gone];
+        assert_eq!(chat.follow(&node, RunId(Uuid::now_v7()), 1).await, gone);
+        let handle = chat.say(&node, "x").await;
+        let last = chat.parts(&node, handle.run, 1).await.len();
+        chat.finished(&node, handle.run).await;
+        let beyond = u64::try_from(last).unwrap() + 1;
+        assert_eq!(chat.follow(&node, handle.run, beyond).await, gone);
+        stack.record.purge_parts(&chat.key).await.unwrap();
+        assert_eq!(chat.follow(&node, handle.run, 1).await, gone);
+    });
+}
+
+#[test]
+fn there_is_a_most_of_followers() {
+    run(async {
+        let stack = shared().await;
+        let node = Node::start_with(stack, |config| config.generation.followers_max = 1).await;
+        let agent = stack.agent(answered_by(SLOW)).await;
+        let chat = Chat::begin(stack, &agent).await;
+        let handle = chat.say(&node, &prose(10)).await;
+        let (generations, key) = (node.generations.clone(), chat.key.clone());
+        node.within(async move {
+            let first = generations.follow(&key, handle.run, 1).await.unwrap();
+            let second = generations.follow(&key, handle.run, 1).await;
+            let problem = second.err().unwrap();
+            assert_eq!(problem.reason().code(), Code::ResourceExhausted);
+            drop(first);
+            let again = generations.follow(&key, handle.run, 1).await.unwrap();
+            assert!(again.count().await > 0);
+        })
+        .await;
+    });
+}

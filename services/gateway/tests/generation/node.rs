@@ -1,0 +1,84 @@
+//! A gateway in a runtime of its own, so that it can be killed: all that it does ends at once.
+
+use std::future::Future;
+
+use gateway::generation::Generations;
+use gateway::{Gateway, GatewayConfig};
+use runtime::shutdown::Shutdown;
+use tokio::runtime::{Handle, Runtime};
+
+use crate::stack::{PATIENCE, Stack};
+
+/// A gateway.
+pub(crate) struct Node {
+    runtime: Option<Runtime>,
+    pub(crate) generations: Generations,
+    pub(crate) gateway: Gateway,
+    pub(crate) shutdown: Shutdown,
+}
+
+impl Node {
+    /// A gateway with the stack's configuration.
+    pub(crate) async fn start(stack: &Stack) -> Self {
+        Self::start_with(stack, |_| ()).await
+    }
+
+    /// A gateway with changes to the stack's configuration.
+    pub(crate) async fn start_with(stack: &Stack, change: impl FnOnce(&mut GatewayConfig)) -> Self {
+        let mut config = stack.config.clone();
+        change(&mut config);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let shutdown = Shutdown::new();
+        let starting = parts(config, shutdown.clone());
+        let (gateway, generations) = runtime.spawn(starting).await.unwrap();
+        Self {
+            runtime: Some(runtime),
+            generations,
+            gateway,
+            shutdown,
+        }
+    }
+
+    /// Does something in the gateway's own runtime, as its doors would.
+    pub(crate) async fn within<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        self.handle().spawn(work).await.unwrap()
+    }
+
+    /// Ends it at once: nothing that it was doing goes on.
+    pub(crate) fn kill(mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+
+    /// Ends it as a gateway ends: its runs have their time.
+    pub(crate) async fn drain(&self) {
+        self.shutdown.begin();
+        self.shutdown.wait(PATIENCE).await.unwrap();
+    }
+
+    fn handle(&self) -> &Handle {
+        self.runtime.as_ref().unwrap().handle()
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+async fn parts(config: GatewayConfig, shutdown: Shutdown) -> (Gateway, Generations) {
+    let gateway = gateway::run::connect(&config, &shutdown).await.unwrap();
+    let generations = gateway::run::generations(&config, &gateway, &shutdown).unwrap();
+    (gateway, generations)
+}

@@ -1,0 +1,120 @@
+//! Runs that start, and those that may not.
+
+use tonic::Code;
+use tonic_types::StatusExt as _;
+
+use domain::RunOutcome;
+use gateway::generation::Start;
+
+use crate::chat::Chat;
+use crate::node::Node;
+use crate::stack::{SLOW, answered_by, run, shared};
+use crate::words::{new_key, prose, said, text_of, user};
+
+#[test]
+fn a_run_says_what_it_records_on_every_gateway() {
+    run(async {
+        let stack = shared().await;
+        let (one, other) = (Node::start(stack).await, Node::start(stack).await);
+        let agent = stack.agent(answered_by("echo")).await;
+        let chat = Chat::begin(stack, &agent).await;
+        for turn in ["hello there", "and again, with more words"] {
+            let handle = chat.say(&one, turn).await;
+            let parts = chat.parts(&other, handle.run, 1).await;
+            let (outcome, events) = chat.finished(&other, handle.run).await;
+            assert_eq!(outcome, RunOutcome::Completed);
+            let last = said(&events).pop().unwrap();
+            assert_eq!(last, format!("echo: {turn}"));
+            assert_eq!(text_of(&parts), last);
+            // After its end as before it.
+            assert_eq!(chat.parts(&one, handle.run, 1).await, parts);
+        }
+    });
+}
+
+#[test]
+fn a_second_run_is_told_of_the_first() {
+    run(async {
+        let stack = shared().await;
+        let (one, other) = (Node::start(stack).await, Node::start(stack).await);
+        let agent = stack.agent(answered_by(SLOW)).await;
+        let chat = Chat::begin(stack, &agent).await;
+        let handle = chat.say(&one, &prose(30)).await;
+        chat.words(&other, handle.run, 2).await;
+        let refused = chat.start(&other, vec![user("me too")]).await.unwrap_err();
+        assert_eq!(refused.code(), Code::FailedPrecondition);
+        let info = refused.get_details_error_info().unwrap();
+        assert_eq!(info.reason, "RUN_ACTIVE");
+        assert_eq!(info.metadata["run_id"], handle.run.to_string());
+        let (outcome, events) = chat.finished(&other, handle.run).await;
+        assert_eq!(outcome, RunOutcome::Completed);
+        assert_eq!(said(&events), [format!("echo: {}", prose(30))]);
+    });
+}
+
+#[test]
+fn a_start_that_is_sent_again_starts_nothing() {
+    run(async {
+        let stack = shared().await;
+        let node = Node::start(stack).await;
+        let agent = stack.agent(answered_by("echo")).await;
+        let chat = Chat::begin(stack, &agent).await;
+        let key = new_key();
+        let mut runs = Vec::new();
+        for _ in 0..3 {
+            let handle = chat
+                .start_with(&node, vec![user("once")], |start| {
+                    start.idempotency_key = Some(key);
+                })
+                .await
+                .unwrap();
+            chat.finished(&node, handle.run).await;
+            runs.push((handle.run, handle.commit.version));
+        }
+        assert!(runs.iter().all(|run| *run == runs[0]), "{runs:?}");
+        assert_eq!(said(&chat.events(&node).await), ["echo: once"]);
+    });
+}
+
+#[test]
+fn there_is_a_most_of_runs() {
+    run(async {
+        let stack = shared().await;
+        let node = Node::start_with(stack, |config| config.generation.runs_max = 1).await;
+        let agent = stack.agent(answered_by(SLOW)).await;
+        let (first, second) = (
+            Chat::begin(stack, &agent).await,
+            Chat::begin(stack, &agent).await,
+        );
+        let handle = first.say(&node, &prose(10)).await;
+        let refused = second.start(&node, vec![user("x")]).await.unwrap_err();
+        assert_eq!(refused.code(), Code::ResourceExhausted);
+        first.finished(&node, handle.run).await;
+        while second.start(&node, vec![user("x")]).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    });
+}
+
+#[test]
+fn two_gateways_that_start_the_same_run_make_it_once() {
+    run(async {
+        let stack = shared().await;
+        let (one, other) = (Node::start(stack).await, Node::start(stack).await);
+        let agent = stack.agent(answered_by(SLOW)).await;
+        for _ in 0..5 {
+            let chat = Chat::begin(stack, &agent).await;
+            let key = new_key();
+            let start = async |node: &Node| {
+                let named = |start: &mut Start| start.idempotency_key = Some(key);
+                chat.start_with(node, vec![user("once")], named).await
+            };
+            let (first, second) = tokio::join!(start(&one), start(&other));
+            let (first, second) = (first.unwrap(), second.unwrap());
+            assert_eq!(first.run, second.run);
+            let (outcome, events) = chat.finished(&one, first.run).await;
+            assert_eq!(outcome, RunOutcome::Completed);
+            assert_eq!(said(&events), ["echo: once"]);
+        }
+    });
+}

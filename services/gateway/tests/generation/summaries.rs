@@ -1,0 +1,78 @@
+//! Summaries of long histories.
+
+use std::time::Duration;
+
+use domain::event::HistorySummarised;
+use domain::{Fact, RecordedEvent, Version};
+use gateway::generation::SUMMARY_REQUEST;
+use tokio::time::{Instant, sleep};
+use wire::proto::operate::v1::{AgentSettings, ModelSettings, SummarySettings};
+
+use crate::chat::Chat;
+use crate::fake_server::{self, NAME, Reply};
+use crate::node::Node;
+use crate::stack::{PATIENCE, answered_by, run, shared};
+use crate::words::prose;
+
+#[test]
+fn a_long_history_is_summarised_and_the_next_context_says_so() {
+    run(async {
+        let stack = shared().await;
+        let server = fake_server::start(vec![Reply::Text("noted")]).await;
+        let node = Node::start_with(stack, |config| server.join(config)).await;
+        let agent = stack
+            .agent(AgentSettings {
+                summaries: Some(SummarySettings {
+                    model: Some(ModelSettings {
+                        server: "echo".to_owned(),
+                        ..ModelSettings::default()
+                    }),
+                    tokens_min: 1_000,
+                    tokens_kept: 200,
+                }),
+                ..answered_by(NAME)
+            })
+            .await;
+        let chat = Chat::begin(stack, &agent).await;
+        let mut summary = None;
+        for _ in 0..4 {
+            assert_eq!(summary, None, "too early");
+            let handle = chat.say(&node, &prose(150)).await;
+            chat.finished(&node, handle.run).await;
+            summary = summary_of(&chat.events(&node).await);
+        }
+        let summary = awaited(&chat, &node).await;
+        assert_eq!(summary.text, format!("echo: {SUMMARY_REQUEST}"));
+        let through = summary.through;
+        let events = chat.events(&node).await;
+        let next = events.iter().find(|event| event.version == through.next());
+        assert!(
+            next.is_some_and(|event| event.version > Version(3)),
+            "{through}"
+        );
+        let handle = chat.say(&node, "and then?").await;
+        chat.finished(&node, handle.run).await;
+        let asked = server.asked().pop().unwrap().to_string();
+        assert!(asked.contains(SUMMARY_REQUEST));
+        assert!(asked.matches("w150").count() < 4);
+    });
+}
+
+async fn awaited(chat: &Chat<'_>, node: &Node) -> HistorySummarised {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(summary) = summary_of(&chat.events(node).await) {
+            return summary;
+        }
+        assert!(Instant::now() < deadline, "no summary comes");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn summary_of(events: &[RecordedEvent]) -> Option<HistorySummarised> {
+    let mut summaries = events.iter().filter_map(|event| match &event.event.fact {
+        Fact::HistorySummarised(summary) => Some(summary.clone()),
+        _ => None,
+    });
+    summaries.next()
+}

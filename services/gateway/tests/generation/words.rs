@@ -1,0 +1,76 @@
+//! Texts, and what parts and events say.
+
+use domain::event::{MessageAppended, Role};
+use domain::{CallId, CommitId, Fact, NewEvent, Part, RecordedEvent, RunPart, RunPartKind};
+use gateway::generation::Followed;
+use uuid::Uuid;
+
+pub(crate) fn part(told: Followed) -> RunPart {
+    match told {
+        Followed::Part(part) => part,
+        Followed::Gone => panic!("the parts are gone"),
+    }
+}
+
+/// The text that parts show.
+pub(crate) fn text_of(parts: &[RunPart]) -> String {
+    let texts = parts.iter().filter_map(|part| match &part.kind {
+        RunPartKind::TextDelta(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// What the assistant has said, one text a message.
+pub(crate) fn said(events: &[RecordedEvent]) -> Vec<String> {
+    let messages = events.iter().filter_map(|event| match &event.event.fact {
+        Fact::MessageAppended(message) if message.role == Role::Assistant => Some(message),
+        _ => None,
+    });
+    messages.map(text_of_message).collect()
+}
+
+fn text_of_message(message: &MessageAppended) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+pub(crate) fn user(text: &str) -> Fact {
+    Fact::MessageAppended(MessageAppended {
+        role: Role::User,
+        parts: vec![Part::Text(text.to_owned())],
+        author: None,
+        model: None,
+        provider: None,
+        provider_response_id: None,
+        finish_reason: None,
+        usage: None,
+    })
+}
+
+pub(crate) fn new_event(fact: Fact) -> NewEvent {
+    NewEvent {
+        id: None,
+        occurred_at: None,
+        metadata: None,
+        tokens: 0,
+        fact,
+    }
+}
+
+/// So many different words.
+pub(crate) fn prose(words: usize) -> String {
+    let words: Vec<String> = (1..=words).map(|word| format!("w{word}")).collect();
+    words.join(" ")
+}
+
+pub(crate) fn call_id(id: &str) -> CallId {
+    CallId::parse(id).unwrap()
+}
+
+pub(crate) fn new_key() -> CommitId {
+    CommitId(Uuid::now_v7())
+}

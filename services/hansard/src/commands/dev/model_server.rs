@@ -1,0 +1,102 @@
+//! The model server that the demo agent is answered by, where one is given; else the built-in `echo`.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use domain::AgentId;
+use event_log::registry::CheckedSettings;
+use event_log::{Record, Registry};
+use models::{ApiKey, ModelServerConfig, ModelServersConfig, ServerKind};
+use wire::proto::operate::v1::ModelSettings;
+
+use super::Args;
+use super::demo::NAME;
+
+/// The server's name in the gateway's configuration.
+const SERVER: &str = "dev";
+
+/// A model server, as `KIND=URL`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelServer {
+    kind: ServerKind,
+    base_url: String,
+}
+
+impl FromStr for ModelServer {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (kind, base_url) = text
+            .split_once('=')
+            .ok_or("write it like openai_chat=http://127.0.0.1:8080/v1")?;
+        let kind = match kind {
+            "openai_chat" => ServerKind::OpenAiChat,
+            "openai_responses" => ServerKind::OpenAiResponses,
+            "anthropic" => ServerKind::Anthropic,
+            "ollama" => ServerKind::Ollama,
+            _ => return Err("is no kind: openai_chat, openai_responses, anthropic and ollama are"),
+        };
+        Ok(Self {
+            kind,
+            base_url: base_url.to_owned(),
+        })
+    }
+}
+
+/// The gateway's model servers.
+pub(super) fn configured(args: &Args) -> ModelServersConfig {
+    let server = args.model_server.as_ref().map(|server| ModelServerConfig {
+        kind: server.kind,
+        base_url: Some(server.base_url.clone()),
+        api_key: args.model_api_key.as_deref().map(ApiKey::new),
+        ..ModelServerConfig::default()
+    });
+    let named = server.map(|server| (SERVER.to_owned(), server));
+    ModelServersConfig(BTreeMap::from_iter(named))
+}
+
+/// Lets the demo agent be answered by the server that is given; without one, no longer by one of an earlier run.
+pub(super) async fn choose(record: &Record, args: &Args) -> anyhow::Result<()> {
+    let registry = Registry::open(record).await?;
+    let agent = AgentId::parse(NAME)?;
+    let Some(current) = registry.agent(&agent) else {
+        return Ok(());
+    };
+    let mut settings = current.settings.unwrap_or_default();
+    let of_earlier = settings
+        .model
+        .as_ref()
+        .is_some_and(|model| model.server == SERVER);
+    let chosen = args.model.as_ref().map(|model| ModelSettings {
+        server: SERVER.to_owned(),
+        model: model.clone(),
+        ..ModelSettings::default()
+    });
+    if chosen.is_none() && !of_earlier {
+        return Ok(());
+    }
+    settings.model = chosen;
+    registry
+        .set_agent_settings(&agent, CheckedSettings::parse(settings)?)
+        .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_a_kind_and_a_url() {
+        let check = |text: &str, expected: Option<ServerKind>| {
+            let server: Option<ModelServer> = text.parse().ok();
+            assert_eq!(server.map(|server| server.kind), expected, "{text}");
+        };
+        check("openai_chat=http://a/v1?b=c", Some(ServerKind::OpenAiChat));
+        check("openai_responses=https://a", Some(ServerKind::OpenAiResponses));
+        check("anthropic=http://a", Some(ServerKind::Anthropic));
+        check("ollama=http://a", Some(ServerKind::Ollama));
+        check("echo=http://a", None);
+        check("http://a", None);
+    }
+}
