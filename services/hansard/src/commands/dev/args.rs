@@ -40,15 +40,20 @@ pub struct Args {
     /// A Postgres database that is there already.
     #[arg(long, value_name = "URL")]
     pub database_url: Option<String>,
-    /// A model server that answers in place of the built-in `echo`: its kind (openai_chat, openai_responses, anthropic,
-    /// ollama) and where its API begins.
+    /// A model server that answers in place of the built-in `echo`: its kind (`openai_chat`, `openai_responses`, `anthropic`,
+    /// `ollama`) and where its API begins.
     #[arg(long, value_name = "KIND=URL", requires = "model")]
     pub model_server: Option<ModelServer>,
     /// The model, as its server names it.
     #[arg(long, value_name = "NAME", requires = "model_server")]
     pub model: Option<String>,
     /// The key that the model server asks for.
-    #[arg(long, value_name = "KEY", env = "HANSARD_MODEL_API_KEY", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "HANSARD_MODEL_API_KEY",
+        hide_env_values = true
+    )]
     pub model_api_key: Option<String>,
     /// The writer listens one port above it, the gateway two (HTTP: three), metrics from eleven, NATS 20, Postgres 30;
     /// free ports are taken where these are not free.

@@ -93,7 +93,10 @@ mod tests {
             assert_eq!(server.map(|server| server.kind), expected, "{text}");
         };
         check("openai_chat=http://a/v1?b=c", Some(ServerKind::OpenAiChat));
-        check("openai_responses=https://a", Some(ServerKind::OpenAiResponses));
+        check(
+            "openai_responses=https://a",
+            Some(ServerKind::OpenAiResponses),
+        );
         check("anthropic=http://a", Some(ServerKind::Anthropic));
         check("ollama=http://a", Some(ServerKind::Ollama));
         check("echo=http://a", None);

@@ -15,6 +15,7 @@ use writer::WriterConfig;
 
 use super::Args;
 use super::gateway_token;
+use super::model_server;
 use super::ports::{PortBase, local};
 
 /// The roles that run, and the record that they share.
@@ -66,6 +67,7 @@ pub(super) async fn start(
         writer_url: format!("http://{}", writer.grpc_addr),
         writer_token: gateway_token::prepare(named(&record, "hansard-dev"), &args.data_dir()?)
             .await?,
+        models: model_server::configured(args),
         ..gateway_at(ports)
     };
     let gateway = gateway::start(gateway, shutdown).await?;
