@@ -27,9 +27,9 @@ pub use error::{RETRY_AFTER_MS, ReadModelError};
 pub use model::{CONVERSATIONS_SCHEMA, ReadModel};
 pub use queries::{
     ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, CONVERSATIONS_PER_READ_MAX, CommittedRow, Direction,
-    EVENTS_PER_READ_MAX, EventQuery, Expired, ExpiryRule, KEPT_PER_OWNER_MAX, ListCursor,
-    ListFilter, ListQuery, OWNERS_PER_READ_MAX, SURPLUS_PER_OWNER_MAX, USAGE_ROWS_MAX, UsageDay,
-    active_runs, committed, conversation, events, expired, list_conversations,
+    EVENTS_PER_READ_MAX, EventQuery, Expired, ExpiredConversation, ExpiryRule, KEPT_PER_OWNER_MAX,
+    ListCursor, ListFilter, ListQuery, OWNERS_PER_READ_MAX, SURPLUS_PER_OWNER_MAX, USAGE_ROWS_MAX,
+    UsageDay, active_runs, committed, conversation, events, expired, forked, list_conversations,
     standing_with_events, usage_by_day,
 };
 pub use reader_role::READER_ROLE;

@@ -140,10 +140,7 @@ impl<'r> Columns<'r> {
     }
 
     fn head(&self) -> Result<Head, ReadModelError> {
-        let bytes: &[u8] = self.get(3, "head")?;
-        let head = proto::Head::decode(bytes).map_err(|_| self.corrupt("head"))?;
-        wire::head::from_proto(head)
-            .map_err(|violation| self.corrupt(&violation.within("head").field))
+        head_of(self.get(3, "head")?).map_err(|field| self.corrupt(&field))
     }
 
     fn client_context(&self) -> Result<ClientContext, ReadModelError> {
@@ -155,4 +152,10 @@ impl<'r> Columns<'r> {
         client_context_from_proto(Some(context))
             .map_err(|violation| self.corrupt(&violation.within("client_context").field))
     }
+}
+
+/// The head in a column; else the field that cannot be read.
+pub(crate) fn head_of(bytes: &[u8]) -> Result<Head, String> {
+    let head = proto::Head::decode(bytes).map_err(|_| "head".to_owned())?;
+    wire::head::from_proto(head).map_err(|violation| violation.within("head").field)
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::generation::GenerationConfig;
 use crate::http::HttpSection;
+use crate::retention::RetentionConfig;
 use crate::writer::Writer;
 
 const FENCE_WAIT: Bounds<u64> = Bounds {
@@ -58,6 +59,8 @@ pub struct GatewayConfig {
     pub watchers_max: usize,
     /// After how long without news a watcher compares itself with the record, in ms.
     pub watch_idle_check_ms: u64,
+    /// How agents' rules of retention are seen to, under `writer_token`.
+    pub retention: RetentionConfig,
 }
 
 impl Default for GatewayConfig {
@@ -76,6 +79,7 @@ impl Default for GatewayConfig {
             fence_wait_ms: 2_000,
             watchers_max: 4_000,
             watch_idle_check_ms: 5_000,
+            retention: RetentionConfig::default(),
         }
     }
 }
@@ -114,5 +118,6 @@ impl Validate for GatewayConfig {
         checks.bounds("fence_wait_ms", self.fence_wait_ms, &FENCE_WAIT);
         checks.bounds("watchers_max", self.watchers_max, &WATCHERS);
         checks.bounds("watch_idle_check_ms", self.watch_idle_check_ms, &IDLE_CHECK);
+        checks.section("retention", &self.retention);
     }
 }

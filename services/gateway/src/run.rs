@@ -6,6 +6,7 @@ use event_log::{Record, RecordError, Registry, Unavailable};
 use models::{ModelServers, ModelsError};
 use read_model::{ReadModel, ReadModelError};
 use runtime::admin::{Admin, AdminError};
+use runtime::clock::Clock;
 use runtime::grpc::{GrpcError, GrpcServer};
 use runtime::health::{Health, Probe};
 use runtime::http::{BoundHttpServer, HttpError, HttpServer};
@@ -21,6 +22,7 @@ use crate::history_rpc::HistoryRpc;
 use crate::http::{HttpState, router};
 use crate::jwks::JwksError;
 use crate::policies::Policies;
+use crate::retention;
 use crate::rpc::ReadRpc;
 use crate::run_client::RunClient;
 use crate::token_keys::TokenKeys;
@@ -92,6 +94,15 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let watched = (&gateway.record, &gateway.registry, &gateway.read_model);
     watch_health(&health, shutdown, watched);
     tokens::load();
+    let means = retention::Means {
+        record: gateway.record.clone(),
+        registry: gateway.registry.clone(),
+        read_model: gateway.read_model.clone(),
+        writer: writer.clone(),
+        token: config.writer_token.clone(),
+        clock: Clock::System,
+    };
+    retention::start(means, &config.retention, shutdown);
     let generations = generations(&config, &gateway, shutdown)?;
     let makers = (writer.clone(), generations);
     let state = HttpState::new(gateway.clone(), makers, health.clone(), config.http);

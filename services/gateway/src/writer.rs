@@ -61,6 +61,76 @@ impl Writer {
         let answer = self.0.clone().append_events(request).await?;
         Ok(answer.into_inner().result.unwrap_or_default())
     }
+
+    /// Changes title, metadata or provider ids.
+    ///
+    /// # Errors
+    /// As [`Writer::create`].
+    pub async fn update(
+        &self,
+        call: &Call,
+        request: proto::UpdateConversationRequest,
+    ) -> Result<proto::CommitResult, Status> {
+        let request = on_behalf(call, request)?;
+        let answer = self.0.clone().update_conversation(request).await?;
+        Ok(answer.into_inner().result.unwrap_or_default())
+    }
+
+    /// Closes a conversation for events.
+    ///
+    /// # Errors
+    /// As [`Writer::create`].
+    pub async fn archive(
+        &self,
+        call: &Call,
+        request: proto::ArchiveConversationRequest,
+    ) -> Result<proto::CommitResult, Status> {
+        let request = on_behalf(call, request)?;
+        let answer = self.0.clone().archive_conversation(request).await?;
+        Ok(answer.into_inner().result.unwrap_or_default())
+    }
+
+    /// Opens an archived conversation again.
+    ///
+    /// # Errors
+    /// As [`Writer::create`].
+    pub async fn restore(
+        &self,
+        call: &Call,
+        request: proto::RestoreConversationRequest,
+    ) -> Result<proto::CommitResult, Status> {
+        let request = on_behalf(call, request)?;
+        let answer = self.0.clone().restore_conversation(request).await?;
+        Ok(answer.into_inner().result.unwrap_or_default())
+    }
+
+    /// Erases a conversation for good.
+    ///
+    /// # Errors
+    /// As [`Writer::create`].
+    pub async fn erase(
+        &self,
+        call: &Call,
+        request: proto::EraseConversationRequest,
+    ) -> Result<proto::CommitResult, Status> {
+        let request = on_behalf(call, request)?;
+        let answer = self.0.clone().erase_conversation(request).await?;
+        Ok(answer.into_inner().result.unwrap_or_default())
+    }
+
+    /// Makes a conversation someone else's.
+    ///
+    /// # Errors
+    /// As [`Writer::create`].
+    pub async fn change_owner(
+        &self,
+        call: &Call,
+        request: proto::ChangeOwnerRequest,
+    ) -> Result<proto::CommitResult, Status> {
+        let request = on_behalf(call, request)?;
+        let answer = self.0.clone().change_owner(request).await?;
+        Ok(answer.into_inner().result.unwrap_or_default())
+    }
 }
 
 /// A request with the caller's token, trace and patience.

@@ -39,6 +39,7 @@ pub(super) fn conversation(key: &ConversationKey, commits: &[RecordedCommit]) ->
         "user_id": owner_of(&head).0,
         "session_id": owner_of(&head).1,
         "active_run_id": head.active_run.map(|run| run.id.to_string()),
+        "forked_from": head.forked_from.as_ref().map(|from| from.conversation.as_str()),
         "version": head.version.0,
         "partition": last.position.partition.0,
         "sequence": last.position.sequence.0,

@@ -35,9 +35,9 @@ pub use refusal::{of_access, unauthenticated};
 pub use secret::Secret;
 pub use service_tokens::NewServiceToken;
 pub use settings::{
-    CheckedSettings, IDLE_SECONDS_MAX, MODEL_BYTES_MAX, SETTINGS_BYTES_MAX, STEPS_MAX,
-    SUMMARY_TOKENS_MIN, TEMPERATURE_MAX, TOOL_DESCRIPTION_BYTES_MAX, TOOL_SCHEMA_BYTES_MAX,
-    TOOL_TIMEOUT_MS_MAX, TOOLS_MAX,
+    CONVERSATIONS_PER_OWNER_MAX, CheckedSettings, IDLE_SECONDS_MAX, MODEL_BYTES_MAX,
+    SETTINGS_BYTES_MAX, STEPS_MAX, SUMMARY_TOKENS_MIN, TEMPERATURE_MAX, TOOL_DESCRIPTION_BYTES_MAX,
+    TOOL_SCHEMA_BYTES_MAX, TOOL_TIMEOUT_MS_MAX, TOOLS_MAX,
 };
 pub use signing_keys::{NewSigningKey, SIGNING_KEYS_MAX, SigningMaterial};
 pub use urls::{URL_BYTES_MAX, check_jwks_url};

@@ -27,6 +27,8 @@ pub const TOOL_DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
 pub const TOOL_SCHEMA_BYTES_MAX: usize = 64 * 1024;
 /// The longest that a webhook may take, ms.
 pub const TOOL_TIMEOUT_MS_MAX: u32 = 300_000;
+/// Most conversations that a rule can let an owner have: the read model counts no further.
+pub const CONVERSATIONS_PER_OWNER_MAX: u32 = 10_000;
 /// The longest time without an event, seconds: 100 years.
 pub const IDLE_SECONDS_MAX: u64 = 100 * 365 * 86_400;
 /// Fewest tokens between two summaries.
@@ -119,6 +121,11 @@ fn check_tool(tool: &ToolSettings) -> Result<(), Violation> {
 }
 
 fn check_retention(retention: &RetentionSettings) -> Result<(), Violation> {
+    check_max(
+        "conversations_per_owner_max",
+        retention.conversations_per_owner_max.into(),
+        CONVERSATIONS_PER_OWNER_MAX.into(),
+    )?;
     check_max(
         "idle_seconds_max",
         retention.idle_seconds_max,

@@ -1,7 +1,7 @@
 //! What a rule of retention no longer keeps. Found in pages, by the listings' indexes: the cost of a page grows neither
 //! with the agent's conversations nor with the pages before it.
 
-use domain::{AgentId, ConversationId, SessionId, TenantAccess, Timestamp, UserId};
+use domain::{AgentId, ConversationId, Head, SessionId, Status, TenantAccess, Timestamp, UserId};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
@@ -10,6 +10,7 @@ use super::list_conversations::{CONVERSATIONS_PER_READ_MAX, ListCursor, statuses
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 use crate::moment::Moment;
+use crate::row::head_of;
 
 /// Most conversations of each owner that a rule can keep, whatever it asks for: so many are walked for each.
 pub const KEPT_PER_OWNER_MAX: u32 = 10_000;
@@ -18,39 +19,56 @@ pub const OWNERS_PER_READ_MAX: u32 = 50;
 /// Most conversations of one owner that one read finds. The rest are found when these are gone.
 pub const SURPLUS_PER_OWNER_MAX: u32 = CONVERSATIONS_PER_READ_MAX / OWNERS_PER_READ_MAX;
 
-/// Which of an agent's conversations, active and archived, have had their time. Where each rule's `after` is `None`, it
-/// begins; else it goes on behind what it names.
+/// Which of an agent's conversations a rule no longer keeps as they are. Where each rule's `after` is `None`, it begins;
+/// else it goes on behind what it names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ExpiryRule {
-    /// Those in which nothing has happened since a time.
+    /// Those, active and archived, in which nothing has happened since a time.
     Idle {
         /// Their last event is earlier than this; to the microsecond, rounded down.
         since: Timestamp,
         /// The last conversation of the page before.
         after: Option<ListCursor>,
     },
-    /// Of each anonymous session, those beyond the newest ones, by last event.
+    /// Of each anonymous session's, active and archived, those beyond the newest ones, by last event.
     PerSession {
         /// How many to keep; [`KEPT_PER_OWNER_MAX`] at most.
         keep: u32,
         /// The last session of the page before.
         after: Option<SessionId>,
     },
-    /// Of each user, those beyond the newest ones, by last event.
+    /// Of each user's, active and archived, those beyond the newest ones, by last event.
     PerUser {
         /// How many to keep; [`KEPT_PER_OWNER_MAX`] at most.
         keep: u32,
         /// The last user of the page before.
         after: Option<UserId>,
     },
+    /// Those that are active and hold too many messages. Each page looks at [`CONVERSATIONS_PER_READ_MAX`] of the active
+    /// ones: no row tells it apart.
+    Long {
+        /// Most messages that one may hold.
+        messages_max: u64,
+        /// The last conversation that the page before looked at.
+        after: Option<ListCursor>,
+    },
+}
+
+/// A conversation that a rule no longer keeps as it is, as its row has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpiredConversation {
+    /// The conversation.
+    pub id: ConversationId,
+    /// Its head: whoever acts on it names its version, since a row may be behind the record.
+    pub head: Head,
 }
 
 /// A page of what a rule no longer keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expired {
-    /// The conversations, at most [`CONVERSATIONS_PER_READ_MAX`]: of the idle the oldest first, else by owner, of each the
-    /// oldest of the page first. There may be none on a page, and more on the next.
-    pub conversations: Vec<ConversationId>,
+    /// The conversations, at most [`CONVERSATIONS_PER_READ_MAX`]: of the idle the oldest first, of the long the newest,
+    /// else by owner, of each the oldest of the page first. There may be none on a page, and more on the next.
+    pub conversations: Vec<ExpiredConversation>,
     /// The rule of the next page; `None`: there is none.
     pub next: Option<ExpiryRule>,
 }
@@ -68,11 +86,14 @@ pub async fn expired(
     let rows = model
         .read(access, statement(rule), || arguments(access, agent, rule))
         .await?;
-    let found = rows.iter().map(|row| conversation(access, row));
-    let found: Vec<Option<ConversationId>> = found.collect::<Result<_, _>>()?;
+    let mut conversations = Vec::new();
+    for row in &rows {
+        let found = found(access, row)?;
+        conversations.extend(found.filter(|found| is_expired(rule, &found.head)));
+    }
     let last = rows.last();
     Ok(Expired {
-        conversations: found.into_iter().flatten().collect(),
+        conversations,
         next: last.map(|last| behind(access, rule, last)).transpose()?,
     })
 }
@@ -82,21 +103,37 @@ fn statement(rule: &ExpiryRule) -> &'static str {
         ExpiryRule::Idle { .. } => include_str!("expired_idle.sql"),
         ExpiryRule::PerSession { .. } => include_str!("expired_by_session.sql"),
         ExpiryRule::PerUser { .. } => include_str!("expired_by_user.sql"),
+        ExpiryRule::Long { .. } => include_str!("expired_long.sql"),
+    }
+}
+
+/// What the statement leaves to this side.
+fn is_expired(rule: &ExpiryRule, head: &Head) -> bool {
+    match rule {
+        ExpiryRule::Long { messages_max, .. } => head.totals.messages > *messages_max,
+        ExpiryRule::Idle { .. } | ExpiryRule::PerSession { .. } | ExpiryRule::PerUser { .. } => {
+            true
+        }
     }
 }
 
 fn arguments(access: &TenantAccess, agent: &AgentId, rule: &ExpiryRule) -> PgArguments {
+    let status = match rule {
+        ExpiryRule::Long { .. } => Some(Status::Active),
+        ExpiryRule::Idle { .. } | ExpiryRule::PerSession { .. } | ExpiryRule::PerUser { .. } => {
+            None
+        }
+    };
     let arguments = bind(PgArguments::default(), access.tenant().as_str());
-    let arguments = bind(bind(arguments, agent.as_str()), statuses(None));
+    let arguments = bind(bind(arguments, agent.as_str()), statuses(status));
     match rule {
         ExpiryRule::Idle { since, after } => {
-            let moment = |cursor: &ListCursor| Moment::of(cursor.last_event_at);
-            let moment = after.as_ref().map_or(Moment::NEGATIVE_INFINITY, moment);
-            let conversation = after
-                .as_ref()
-                .map_or("", |cursor| cursor.conversation.as_str());
-            let arguments = bind(bind(arguments, moment), conversation);
+            let arguments = bind_cursor(arguments, after.as_ref(), Moment::NEGATIVE_INFINITY);
             let arguments = bind(arguments, Moment::of(*since));
+            bind(arguments, i64::from(CONVERSATIONS_PER_READ_MAX))
+        }
+        ExpiryRule::Long { after, .. } => {
+            let arguments = bind_cursor(arguments, after.as_ref(), Moment::INFINITY);
             bind(arguments, i64::from(CONVERSATIONS_PER_READ_MAX))
         }
         ExpiryRule::PerSession { keep, after } => {
@@ -108,6 +145,13 @@ fn arguments(access: &TenantAccess, agent: &AgentId, rule: &ExpiryRule) -> PgArg
             bind_owners(bind(arguments, after), *keep)
         }
     }
+}
+
+/// Where the page begins: behind the cursor, or at the end of time from which its rule goes.
+fn bind_cursor(arguments: PgArguments, after: Option<&ListCursor>, begin: Moment) -> PgArguments {
+    let moment = after.map_or(begin, |cursor| Moment::of(cursor.last_event_at));
+    let conversation = after.map_or("", |cursor| cursor.conversation.as_str());
+    bind(bind(arguments, moment), conversation)
 }
 
 fn bind_owners(arguments: PgArguments, keep: u32) -> PgArguments {
@@ -123,17 +167,14 @@ fn behind(
     last: &PgRow,
 ) -> Result<ExpiryRule, ReadModelError> {
     Ok(match rule {
-        ExpiryRule::Idle { since, .. } => {
-            let moment: Moment = last.try_get(1)?;
-            let cursor = |conversation| ListCursor {
-                last_event_at: moment.plus(0),
-                conversation,
-            };
-            ExpiryRule::Idle {
-                since: *since,
-                after: conversation(access, last)?.map(cursor),
-            }
-        }
+        ExpiryRule::Idle { since, .. } => ExpiryRule::Idle {
+            since: *since,
+            after: cursor(access, last)?,
+        },
+        ExpiryRule::Long { messages_max, .. } => ExpiryRule::Long {
+            messages_max: *messages_max,
+            after: cursor(access, last)?,
+        },
         ExpiryRule::PerSession { keep, .. } => {
             let session = SessionId::parse(last.try_get::<&str, _>(1)?);
             ExpiryRule::PerSession {
@@ -151,7 +192,32 @@ fn behind(
     })
 }
 
-/// The row's conversation; `None` where its owner has none to spare.
+/// The cursor behind a row that has the time of the last event.
+fn cursor(access: &TenantAccess, row: &PgRow) -> Result<Option<ListCursor>, ReadModelError> {
+    let moment: Moment = row.try_get(1)?;
+    let cursor = |conversation| ListCursor {
+        last_event_at: moment.plus(0),
+        conversation,
+    };
+    Ok(conversation(access, row)?.map(cursor))
+}
+
+/// The row's conversation with its head; `None` where its owner has none to spare.
+fn found(
+    access: &TenantAccess,
+    row: &PgRow,
+) -> Result<Option<ExpiredConversation>, ReadModelError> {
+    let Some(id) = conversation(access, row)? else {
+        return Ok(None);
+    };
+    let head = head_of(row.try_get(2)?).map_err(|field| ReadModelError::Corrupt {
+        table: "conversation",
+        row: format!("{}/{id}", access.tenant()),
+        field,
+    })?;
+    Ok(Some(ExpiredConversation { id, head }))
+}
+
 fn conversation(
     access: &TenantAccess,
     row: &PgRow,

@@ -18,13 +18,13 @@ WITH RECURSIVE owner AS (
     ) AS next
     WHERE owner.nth < $6
 )
-SELECT surplus.conversation_id, owner.session_id
+SELECT surplus.conversation_id, owner.session_id, surplus.head
 FROM owner
 LEFT JOIN LATERAL (
-    SELECT kept.conversation_id, kept.last_event_at
+    SELECT kept.conversation_id, kept.last_event_at, kept.head
     FROM unnest($3::smallint[]) AS wanted (status)
     CROSS JOIN LATERAL (
-        SELECT conversation_id, last_event_at
+        SELECT conversation_id, last_event_at, head
         FROM conversation
         WHERE tenant_id = $1 AND agent_id = $2 AND session_id = owner.session_id
           AND conversation.status = wanted.status

@@ -1,7 +1,7 @@
-SELECT page.conversation_id, page.last_event_at
+SELECT page.conversation_id, page.last_event_at, page.head
 FROM unnest($3::smallint[]) AS wanted (status)
 CROSS JOIN LATERAL (
-    SELECT conversation_id, last_event_at
+    SELECT conversation_id, last_event_at, head
     FROM conversation
     WHERE tenant_id = $1 AND agent_id = $2
       AND conversation.status = wanted.status

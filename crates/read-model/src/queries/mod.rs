@@ -5,6 +5,7 @@ mod active_runs;
 mod committed;
 mod conversation;
 mod expired;
+mod forked;
 mod list_conversations;
 mod standing_with_events;
 mod usage_by_day;
@@ -13,8 +14,10 @@ pub use active_runs::{ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, active_runs};
 pub use committed::{CommittedRow, committed};
 pub use conversation::conversation;
 pub use expired::{
-    Expired, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX, SURPLUS_PER_OWNER_MAX, expired,
+    Expired, ExpiredConversation, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,
+    SURPLUS_PER_OWNER_MAX, expired,
 };
+pub use forked::forked;
 pub use list_conversations::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
 };

@@ -1,15 +1,17 @@
 //! Retention: what a rule finds, page by page.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
-use domain::{AgentId, Fact, Owner, SessionId, Timestamp, UserId};
+use domain::{
+    AgentId, ConversationId, Fact, ForkPoint, Owner, SessionId, Timestamp, UserId, Version,
+};
 use read_model::{
     CONVERSATIONS_PER_READ_MAX, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,
-    SURPLUS_PER_OWNER_MAX, expired,
+    SURPLUS_PER_OWNER_MAX, expired, forked,
 };
 use sqlx::{Connection as _, PgConnection};
 
-use crate::fixture::{Author, Projection, START, access};
+use crate::fixture::{Author, Projection, START, access, message};
 
 const MICRO: i64 = 1_000;
 
@@ -50,13 +52,49 @@ async fn all(projection: &Projection, tenant: &str, rule: ExpiryRule) -> (Vec<u3
             .await
             .unwrap();
         pages.push(page.conversations.len());
-        found.extend(page.conversations.iter().map(|id| {
-            let number = &id.as_str()[1..];
+        found.extend(page.conversations.iter().map(|found| {
+            let number = &found.id.as_str()[1..];
             number.parse::<u32>().unwrap()
         }));
         next = page.next;
     }
     (found, pages)
+}
+
+#[tokio::test]
+async fn what_others_go_on_from_is_told() {
+    let mut projection = Projection::new().await;
+    let ids = ["root", "fork", "beside"].map(|id| ConversationId::parse(id).unwrap());
+    let [root, fork, beside] = &ids;
+    let mut sequence = 0;
+    let mut begin = |id: &ConversationId, parent: Option<&ConversationId>| {
+        let mut author = Author::new(id.as_str());
+        author.created.forked_from = parent.map(|parent| ForkPoint {
+            conversation: parent.clone(),
+            version: Version(1),
+            depth: 1,
+        });
+        sequence += 1;
+        let begun = author.begin(sequence);
+        (author, begun)
+    };
+    let (_, first) = begin(root, None);
+    let (mut author, second) = begin(fork, Some(root));
+    let (_, third) = begin(beside, None);
+    projection.apply(vec![first, second, third]).await;
+    let check = async |projection: &Projection, tenant: &str, expected: &[&ConversationId]| {
+        let asked: Vec<_> = ids.iter().collect();
+        let found = forked(&projection.model, &access(tenant), &asked).await;
+        let expected: HashSet<_> = expected.iter().copied().cloned().collect();
+        assert_eq!(found.unwrap(), expected);
+    };
+    check(&projection, "acme", &[root]).await;
+    check(&projection, "other", &[]).await;
+    projection.apply(vec![author.say(4, "more")]).await;
+    check(&projection, "acme", &[root]).await;
+    let erased = author.commit(5, vec![Fact::ConversationErased]);
+    projection.apply(vec![erased]).await;
+    check(&projection, "acme", &[]).await;
 }
 
 #[tokio::test]
@@ -79,6 +117,48 @@ async fn what_was_idle_is_found_oldest_first() {
     check(n_th(1), &[0]).await;
     check(n_th(5), &[0, 1, 3, 4]).await;
     check(Timestamp(i64::MAX), &[0, 1, 3, 4, 5]).await;
+}
+
+#[tokio::test]
+async fn the_long_are_found_newest_first() {
+    // The nth holds n messages.
+    let (mut projection, mut authors) = with_owners((0..5).map(session)).await;
+    let mut sequence = 100;
+    for (n, author) in authors.iter_mut().enumerate() {
+        for _ in 0..n {
+            sequence += 1;
+            projection.apply(vec![author.say(sequence, "more")]).await;
+        }
+    }
+    let archived = authors[3].commit(200, vec![Fact::ConversationArchived]);
+    projection.apply(vec![archived]).await;
+    let check = async |messages_max, expected: &[u32]| {
+        let rule = ExpiryRule::Long {
+            messages_max,
+            after: None,
+        };
+        assert_eq!(all(&projection, "acme", rule.clone()).await.0, expected);
+        assert!(all(&projection, "other", rule).await.0.is_empty());
+    };
+    check(0, &[4, 2, 1]).await;
+    check(1, &[4, 2]).await;
+    check(3, &[4]).await;
+    check(4, &[]).await;
+}
+
+#[tokio::test]
+async fn pages_of_the_long_are_bounded_and_complete() {
+    let most = CONVERSATIONS_PER_READ_MAX;
+    let (mut projection, mut authors) = with_owners((0..=most).map(session)).await;
+    // As its time is the others', it stays the one that is looked at last.
+    let said = authors[0].commit_at(u64::from(most) + 9, n_th(0), vec![message("more")]);
+    projection.apply(vec![said]).await;
+    let rule = ExpiryRule::Long {
+        messages_max: 0,
+        after: None,
+    };
+    let (found, pages) = all(&projection, "acme", rule).await;
+    assert_eq!((found, pages), (vec![0], vec![0, 1, 0]));
 }
 
 #[tokio::test]
@@ -154,7 +234,9 @@ async fn a_page_of_owners_is_bounded() {
 #[tokio::test]
 async fn no_more_are_kept_than_can_be_walked() {
     let url = devstack::test::database().await.url;
-    let projection = Projection::at(&url).await;
+    let mut projection = Projection::at(&url).await;
+    // Any head will do, and one must be there.
+    projection.apply(vec![Author::new("c0").begin(1)]).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
     for (first, last, expected) in [
         (1, KEPT_PER_OWNER_MAX, 0),
@@ -164,8 +246,9 @@ async fn no_more_are_kept_than_can_be_walked() {
                 version, sequence, created_at, last_event_at, partition, created_nanos, status,
                 tenant_id, conversation_id, agent_id, session_id, head
             )
-            SELECT 1, n, now(), now() + n * interval '1 second', 0, 0, 1, 'acme', 'c' || n, 'support', 's', ''
-            FROM generate_series($1::bigint, $2::bigint) AS n";
+            SELECT 1, n, now(), now() + n * interval '1 second', 0, 0, 1, 'acme', 'c' || n, 'support', 's', any_one.head
+            FROM generate_series($1::bigint, $2::bigint) AS n
+            CROSS JOIN (SELECT head FROM conversations_v1.conversation WHERE conversation_id = 'c0') AS any_one";
         let insert = sqlx::query(insert)
             .bind(i64::from(first))
             .bind(i64::from(last));

@@ -173,6 +173,17 @@ fn retention_and_summaries() {
     };
     check(idle(IDLE_SECONDS_MAX), "");
     check(idle(IDLE_SECONDS_MAX + 1), "retention.idle_seconds_max");
+    let per_owner = |conversations: u32| {
+        move |settings: &mut AgentSettings| {
+            let retention = settings.retention.as_mut().unwrap();
+            retention.conversations_per_owner_max = conversations;
+        }
+    };
+    check(per_owner(CONVERSATIONS_PER_OWNER_MAX), "");
+    check(
+        per_owner(CONVERSATIONS_PER_OWNER_MAX + 1),
+        "retention.conversations_per_owner_max",
+    );
     check_summaries(|summaries| summaries.model = None, "summaries.model");
     check_summaries(
         |summaries| summaries.model = Some(ModelSettings::default()),

@@ -59,6 +59,7 @@ pub(super) struct Begun<'b> {
     title: Vec<Option<String>>,
     metadata_json: Vec<Option<String>>,
     client_context: Vec<Option<Vec<u8>>>,
+    forked_from: Vec<Option<String>>,
 }
 
 /// Conversations that have a row already.
@@ -177,6 +178,9 @@ impl<'b> Begun<'b> {
         self.fresh
             .add(&change, group.partition, beginning.created_at);
         self.living.add(&change.head);
+        let parent = change.head.forked_from.as_ref();
+        self.forked_from
+            .push(parent.map(|point| point.conversation.as_str().to_owned()));
         self.title
             .push(change.title.and_then(FieldChange::into_value));
         self.metadata_json.push(json_text(change.metadata));
@@ -196,7 +200,8 @@ impl<'b> Begun<'b> {
         let arguments = self.living.bind(arguments);
         let arguments = bind(arguments, self.title);
         let arguments = bind(arguments, self.metadata_json);
-        bind(arguments, self.client_context)
+        let arguments = bind(arguments, self.client_context);
+        bind(arguments, self.forked_from)
     }
 }
 

@@ -1,0 +1,199 @@
+//! One change, as the writer is asked for it: the same for whoever asks, and for nothing but what the row said.
+
+use std::time::Duration;
+
+use domain::{AgentId, TenantId, Version};
+use read_model::{ExpiredConversation, ExpiryRule};
+use tonic::{Code, Status};
+use uuid::Uuid;
+use wire::proto::event::v1 as event;
+use wire::proto::event::v1::event::Fact;
+use wire::proto::write::v1 as proto;
+use wire::proto::write::v1::CommitResult;
+
+use super::Means;
+use crate::patience::Patience;
+use crate::request::Call;
+
+/// What the note is about that goes before an archiving.
+const TOPIC: &str = "retention";
+/// The longest wait for one answer of the writer.
+const ANSWER_MAX: Duration = Duration::from_secs(8);
+
+/// What becomes of a conversation that a rule no longer keeps as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It goes, for good.
+    Erase,
+    /// It takes no more.
+    Archive {
+        /// Most messages that it may hold.
+        messages_max: u64,
+    },
+}
+
+impl Change {
+    pub(super) fn by(rule: &ExpiryRule) -> Self {
+        match rule {
+            ExpiryRule::Idle { .. }
+            | ExpiryRule::PerSession { .. }
+            | ExpiryRule::PerUser { .. } => Self::Erase,
+            ExpiryRule::Long { messages_max, .. } => Self::Archive {
+                messages_max: *messages_max,
+            },
+        }
+    }
+}
+
+/// What is to be changed.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) tenant: TenantId,
+    pub(super) agent: AgentId,
+    pub(super) found: ExpiredConversation,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It is made.
+    Changed,
+    /// Somebody made it before, or something else has happened since: there is nothing to do.
+    Settled,
+    /// The gateway's own token does not allow it.
+    Refused,
+    /// It is not made, or nobody knows: the next round tries again.
+    Failed,
+}
+
+/// Asks the writer for the change.
+pub(super) async fn carry_out(means: Means, target: Target, change: Change) -> Outcome {
+    let answer = match change {
+        Change::Erase => erase(&means, &target).await,
+        Change::Archive { messages_max } => archive(&means, &target, messages_max).await,
+    };
+    let outcome = judge(&answer);
+    if let (Outcome::Failed, Err(status)) = (outcome, &answer) {
+        let conversation = &target.found.id;
+        tracing::warn!(tenant.id = %target.tenant, conversation.id = %conversation, code = ?status.code(), "retention could not change a conversation");
+    }
+    outcome
+}
+
+async fn erase(means: &Means, target: &Target) -> Result<CommitResult, Status> {
+    let request = proto::EraseConversationRequest {
+        target: Some(proto::CommandTarget {
+            expected_version: Some(target.found.head.version.0),
+            ..command(target, "erase")
+        }),
+    };
+    means.writer.erase(&call(means), request).await
+}
+
+/// A note that says why, and then the end. Nothing that happens in between makes the conversation any shorter.
+async fn archive(
+    means: &Means,
+    target: &Target,
+    messages_max: u64,
+) -> Result<CommitResult, Status> {
+    if !is_noted(target) {
+        let held = target.found.head.totals.messages;
+        let noted = event::SystemNoted {
+            topic: TOPIC.to_owned(),
+            text: format!("archived: it holds {held} messages, at most {messages_max} may be"),
+        };
+        let request = proto::AppendEventsRequest {
+            target: Some(proto::CommandTarget {
+                expected_version: Some(target.found.head.version.0),
+                ..command(target, "note")
+            }),
+            events: vec![event::Event {
+                fact: Some(Fact::SystemNoted(noted)),
+                ..event::Event::default()
+            }],
+        };
+        means.writer.append(&call(means), request).await?;
+    }
+    let request = proto::ArchiveConversationRequest {
+        target: Some(command(target, "archive")),
+    };
+    means.writer.archive(&call(means), request).await
+}
+
+/// Whether the last commit is the note of one who then came no further.
+fn is_noted(target: &Target) -> bool {
+    let head = &target.found.head;
+    let before = Version(head.version.0.saturating_sub(1));
+    let note = key(target, "note", before);
+    head.recent.last().is_some_and(|last| last.id.0 == note)
+}
+
+fn command(target: &Target, step: &str) -> proto::CommandTarget {
+    proto::CommandTarget {
+        agent_id: target.agent.as_str().to_owned(),
+        conversation_id: target.found.id.as_str().to_owned(),
+        idempotency_key: key(target, step, target.found.head.version).to_string(),
+        expected_version: None,
+    }
+}
+
+/// The name of a step that is taken because of a row of this version.
+fn key(target: &Target, step: &str, version: Version) -> Uuid {
+    let Target { tenant, found, .. } = target;
+    let name = format!("retention/{step}/{tenant}/{}/{}", found.id, version.0);
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
+}
+
+fn call(means: &Means) -> Call {
+    let patience = Patience::until(None).at_most(ANSWER_MAX);
+    Call::with_token(means.token.expose(), patience)
+}
+
+fn judge(answer: &Result<CommitResult, Status>) -> Outcome {
+    let code = match answer {
+        Ok(result) if result.replayed || result.commit_id.is_empty() => return Outcome::Settled,
+        Ok(_) => return Outcome::Changed,
+        Err(status) => status.code(),
+    };
+    if [Code::Aborted, Code::NotFound, Code::FailedPrecondition].contains(&code) {
+        return Outcome::Settled;
+    }
+    if [Code::Unauthenticated, Code::PermissionDenied].contains(&code) {
+        return Outcome::Refused;
+    }
+    Outcome::Failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_judged() {
+        let check = |answer: Result<(&str, bool), Code>, expected: Outcome| {
+            let answer = answer.map(|(commit_id, replayed)| CommitResult {
+                commit_id: commit_id.to_owned(),
+                replayed,
+                ..CommitResult::default()
+            });
+            let answer = answer.map_err(|code| Status::new(code, ""));
+            assert_eq!(judge(&answer), expected, "{answer:?}");
+        };
+        check(Ok(("c", false)), Outcome::Changed);
+        check(Ok(("c", true)), Outcome::Settled);
+        check(Ok(("", false)), Outcome::Settled);
+        for code in [Code::Aborted, Code::NotFound, Code::FailedPrecondition] {
+            check(Err(code), Outcome::Settled);
+        }
+        for code in [Code::Unauthenticated, Code::PermissionDenied] {
+            check(Err(code), Outcome::Refused);
+        }
+        for code in [
+            Code::Unavailable,
+            Code::DeadlineExceeded,
+            Code::ResourceExhausted,
+        ] {
+            check(Err(code), Outcome::Failed);
+        }
+    }
+}

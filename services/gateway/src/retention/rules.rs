@@ -1,0 +1,161 @@
+//! An agent's rules, as the registry has them. Pure.
+
+use domain::Timestamp;
+use read_model::{ExpiryRule, KEPT_PER_OWNER_MAX};
+use wire::proto::operate::v1::RetentionSettings;
+
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
+
+/// What a rule goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Kind {
+    /// Time without an event.
+    Idle,
+    /// Conversations of a session.
+    PerSession,
+    /// Conversations of a user.
+    PerUser,
+    /// Messages of a conversation.
+    Messages,
+}
+
+impl Kind {
+    pub(super) fn of(rule: &ExpiryRule) -> Self {
+        match rule {
+            ExpiryRule::Idle { .. } => Self::Idle,
+            ExpiryRule::PerSession { .. } => Self::PerSession,
+            ExpiryRule::PerUser { .. } => Self::PerUser,
+            ExpiryRule::Long { .. } => Self::Messages,
+        }
+    }
+
+    /// Its name in metrics.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::PerSession => "per_session",
+            Self::PerUser => "per_user",
+            Self::Messages => "messages",
+        }
+    }
+}
+
+/// The rules that the settings set, each from its beginning.
+///
+/// An owner's conversations beyond [`KEPT_PER_OWNER_MAX`] cannot be told from the others: a rule that keeps more, which the
+/// registry does not take, is none.
+pub(super) fn rules_of(settings: &RetentionSettings, now: Timestamp) -> Vec<ExpiryRule> {
+    let mut rules = Vec::new();
+    if settings.idle_seconds_max > 0 {
+        let idle = i64::try_from(settings.idle_seconds_max).unwrap_or(i64::MAX);
+        let since = now.0.saturating_sub(idle.saturating_mul(NANOS_PER_SECOND));
+        rules.push(ExpiryRule::Idle {
+            since: Timestamp(since),
+            after: None,
+        });
+    }
+    let keep = settings.conversations_per_owner_max;
+    if (1..=KEPT_PER_OWNER_MAX).contains(&keep) {
+        rules.push(ExpiryRule::PerSession { keep, after: None });
+        rules.push(ExpiryRule::PerUser { keep, after: None });
+    }
+    if settings.messages_max > 0 {
+        rules.push(ExpiryRule::Long {
+            messages_max: settings.messages_max,
+            after: None,
+        });
+    }
+    rules
+}
+
+/// A rule from the place on where an earlier walk by it ended.
+pub(super) fn resumed(rule: &ExpiryRule, place: ExpiryRule) -> ExpiryRule {
+    match (rule, place) {
+        (ExpiryRule::PerSession { keep, .. }, ExpiryRule::PerSession { after, .. }) => {
+            ExpiryRule::PerSession { keep: *keep, after }
+        }
+        (ExpiryRule::PerUser { keep, .. }, ExpiryRule::PerUser { after, .. }) => {
+            ExpiryRule::PerUser { keep: *keep, after }
+        }
+        (ExpiryRule::Long { messages_max, .. }, ExpiryRule::Long { after, .. }) => {
+            ExpiryRule::Long {
+                messages_max: *messages_max,
+                after,
+            }
+        }
+        // The oldest are gone, or are the first to be tried again.
+        (rule, _) => rule.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::SessionId;
+    use event_log::registry::CONVERSATIONS_PER_OWNER_MAX;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_800_000_000 * NANOS_PER_SECOND);
+
+    fn settings(messages_max: u64, per_owner: u32, idle_seconds_max: u64) -> RetentionSettings {
+        RetentionSettings {
+            messages_max,
+            conversations_per_owner_max: per_owner,
+            idle_seconds_max,
+        }
+    }
+
+    #[test]
+    fn settings_are_rules() {
+        let check = |settings: RetentionSettings, expected: &[ExpiryRule]| {
+            assert_eq!(rules_of(&settings, NOW), expected, "{settings:?}");
+        };
+        let idle = |since| ExpiryRule::Idle {
+            since: Timestamp(since),
+            after: None,
+        };
+        let per_owner = |keep| {
+            [
+                ExpiryRule::PerSession { keep, after: None },
+                ExpiryRule::PerUser { keep, after: None },
+            ]
+        };
+        check(settings(0, 0, 0), &[]);
+        check(settings(0, 0, 60), &[idle(NOW.0 - 60 * NANOS_PER_SECOND)]);
+        check(settings(0, 0, u64::MAX), &[idle(NOW.0 - i64::MAX)]);
+        check(settings(0, 1, 0), &per_owner(1));
+        check(
+            settings(0, KEPT_PER_OWNER_MAX, 0),
+            &per_owner(KEPT_PER_OWNER_MAX),
+        );
+        check(settings(0, KEPT_PER_OWNER_MAX + 1, 0), &[]);
+        let long = ExpiryRule::Long {
+            messages_max: u64::MAX,
+            after: None,
+        };
+        check(settings(u64::MAX, 0, 0), &[long]);
+        let kinds = |settings: &RetentionSettings| {
+            let rules = rules_of(settings, NOW);
+            rules.iter().map(Kind::of).collect::<Vec<_>>()
+        };
+        assert_eq!(CONVERSATIONS_PER_OWNER_MAX, KEPT_PER_OWNER_MAX);
+        assert_eq!(
+            kinds(&settings(1, 1, 1)),
+            [Kind::Idle, Kind::PerSession, Kind::PerUser, Kind::Messages]
+        );
+    }
+
+    #[test]
+    fn a_walk_goes_on_by_the_rule_of_today() {
+        let after = Some(SessionId::parse("s").unwrap());
+        let per_session = |keep, after| ExpiryRule::PerSession { keep, after };
+        let place = per_session(5, after.clone());
+        let rule = per_session(3, None);
+        assert_eq!(resumed(&rule, place.clone()), per_session(3, after));
+        let idle = ExpiryRule::Idle {
+            since: NOW,
+            after: None,
+        };
+        assert_eq!(resumed(&idle, place), idle);
+    }
+}

@@ -1,0 +1,93 @@
+//! Conversations in which nothing happens are erased.
+
+use domain::{Status, Timestamp};
+use gateway::retention::Tally;
+use wire::proto::write::v1::ArchiveConversationRequest;
+
+use crate::callers::{session, target};
+use crate::stack::{SECOND, START, Stack, rules};
+
+const MICRO: i64 = 1_000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn past_the_bound_they_go_and_none_else() {
+    let stack = Stack::start().await;
+    stack.agent("strict", rules(0, 0, 60)).await;
+    stack.agent("lenient", rules(0, 0, 3_600)).await;
+    stack.agent("free", rules(0, 0, 0)).await;
+    let later = Timestamp(START.0 + MICRO);
+    for (agent, id, at) in [
+        ("strict", "first", START),
+        ("strict", "second", later),
+        ("lenient", "lenient-first", START),
+        ("free", "free-first", START),
+    ] {
+        stack.create(agent, id, session("s"), at).await;
+    }
+    let all = ["first", "second", "lenient-first", "free-first"];
+    for (after, changed, erased) in [
+        (60 * SECOND, 0, &[][..]),
+        (60 * SECOND + MICRO, 1, &["first"][..]),
+        (60 * SECOND + 2 * MICRO, 1, &["first", "second"][..]),
+        (3_600 * SECOND, 0, &["first", "second"][..]),
+        (
+            i64::MAX - START.0,
+            1,
+            &["first", "second", "lenient-first"][..],
+        ),
+    ] {
+        stack.clock.set(START.0 + after);
+        let expected = Tally {
+            agents: 2,
+            changed,
+            ..Tally::default()
+        };
+        assert_eq!(stack.round().await, expected, "{after}");
+        assert_eq!(stack.erased(&all).await, erased, "{after}");
+        // A second time there is nothing left to do.
+        let again = Tally {
+            changed: 0,
+            ..expected
+        };
+        assert_eq!(stack.round().await, again, "{after}");
+    }
+    // A tombstone is one event.
+    assert_eq!(stack.head("first").await.version.0, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn archived_ones_go_too_and_a_rule_that_is_gone_does_nothing() {
+    let stack = Stack::start().await;
+    stack.agent("strict", rules(0, 0, 60)).await;
+    stack.create("strict", "c", session("s"), START).await;
+    let request = ArchiveConversationRequest {
+        target: Some(target("strict", "c")),
+    };
+    let archived = stack.means.writer.archive(&stack.call(), request).await;
+    archived.unwrap();
+    stack.clock.set(i64::MAX);
+    stack.set_rules("strict", None).await;
+    assert_eq!(stack.round().await, Tally::default());
+    assert_eq!(stack.head("c").await.status, Status::Archived);
+    stack.set_rules("strict", Some(rules(0, 0, 60))).await;
+    assert_eq!(stack.round().await.changed, 1);
+    assert_eq!(stack.head("c").await.status, Status::Erased);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_were_forked_from_goes_after_them() {
+    let stack = Stack::start().await;
+    stack.agent("strict", rules(0, 0, 60)).await;
+    stack.create("strict", "root", session("s"), START).await;
+    let later = Timestamp(START.0 + 100 * SECOND);
+    stack.fork("strict", "fork", "root", later).await;
+    for (after, erased) in [
+        (150 * SECOND, &[][..]),
+        (170 * SECOND, &["fork"]),
+        (170 * SECOND, &["root", "fork"]),
+    ] {
+        stack.clock.set(START.0 + after);
+        assert_eq!(stack.round().await.failed, 0);
+        assert_eq!(stack.erased(&["root", "fork"]).await, erased, "{after}");
+    }
+}

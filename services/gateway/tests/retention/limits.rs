@@ -1,0 +1,84 @@
+//! A round has bounds, and the next one goes on where it ended.
+
+use event_log::registry::Scope;
+use gateway::retention::{FAILURES_MAX, Limits, RoundError, Tally, Walks};
+
+use crate::callers::session;
+use crate::stack::{START, Stack, TENANT, rules, token};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_agent_has_its_turn() {
+    let mut stack = Stack::start().await;
+    stack.limits.changes_max = 5;
+    let mut ids = Vec::new();
+    for agent in ["a", "b", "c"] {
+        stack.agent(agent, rules(0, 0, 1)).await;
+        ids.extend(stack.create_many(agent, agent, 4).await);
+    }
+    stack.clock.set(i64::MAX);
+    let mut walks = Walks::default();
+    for (changed, left_over, erased) in [(5, 2, 5), (5, 2, 10), (2, 0, 12), (0, 0, 12)] {
+        let expected = Tally {
+            agents: 3,
+            changed,
+            left_over,
+            ..Tally::default()
+        };
+        assert_eq!(stack.round_from(&mut walks).await.unwrap(), expected);
+        assert_eq!(stack.erased(&ids).await, ids[..erased]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_with_far_too_many_comes_down_to_the_bound() {
+    let mut stack = Stack::start().await;
+    stack.limits.changes_max = 25;
+    stack.agent("one", rules(0, 1, 0)).await;
+    let mut ids = Vec::new();
+    for n in 0..48 {
+        let id = format!("c{n:02}");
+        let at = domain::Timestamp(START.0 + n);
+        stack.create("one", &id, session("s"), at).await;
+        ids.push(id);
+    }
+    let mut walks = Walks::default();
+    let mut changed = 0;
+    for _ in 0..6 {
+        changed += stack.round_from(&mut walks).await.unwrap().changed;
+    }
+    assert_eq!(changed, 47);
+    assert_eq!(stack.erased(&ids).await, ids[..47]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_writer_it_ends_soon_and_without_a_right_at_once() {
+    let mut stack = Stack::start().await;
+    stack.agent("a", rules(0, 0, 1)).await;
+    let ids = stack.create_many("a", "a", 30).await;
+    stack.clock.set(i64::MAX);
+    let registry = stack.means.registry.clone();
+    let valid = stack.means.token.clone();
+    for scopes in [&[Scope::Append][..], &[Scope::Read], &[]] {
+        stack.means.token = token(&registry, scopes, Some(TENANT)).await;
+        let refused = stack.round_from(&mut Walks::default()).await;
+        assert!(matches!(refused, Err(RoundError::Refused)), "{scopes:?}");
+    }
+    stack.means.token = runtime::config::Secret::default();
+    let refused = stack.round_from(&mut Walks::default()).await;
+    assert!(matches!(refused, Err(RoundError::Refused)));
+    stack.means.token = valid;
+    stack.projected().await;
+    stack.stop_writer().await;
+    stack.limits = Limits {
+        changes_at_once: 1,
+        ..stack.limits
+    };
+    let expected = Tally {
+        agents: 1,
+        failed: FAILURES_MAX,
+        left_over: 1,
+        ..Tally::default()
+    };
+    assert_eq!(stack.round().await, expected);
+    assert!(stack.erased(&ids).await.is_empty());
+}

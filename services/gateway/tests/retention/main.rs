@@ -1,0 +1,13 @@
+//! Retention on real servers, through a real writer and a real projector.
+
+#![cfg(test)]
+
+mod callers;
+mod idle;
+mod job;
+mod limits;
+mod messages;
+mod per_owner;
+mod races;
+mod rows_behind;
+mod stack;

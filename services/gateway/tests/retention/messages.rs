@@ -1,0 +1,114 @@
+//! Conversations that hold too many messages are archived.
+
+use domain::{EventKind, Fact, Status};
+use event_log::registry::Scope;
+use read_model::{EventQuery, standing_with_events};
+use tonic::Request;
+use wire::commit::decode_event;
+use wire::proto::run::v1::run_service_client::RunServiceClient;
+use wire::proto::run::v1::{FinishRunRequest, StartRunRequest};
+use wire::proto::write::v1::RestoreConversationRequest;
+
+use crate::callers::{session, target};
+use crate::stack::{START, Stack, rules};
+
+const RUN: &str = "019ab000-0000-7000-8000-000000000001";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn past_the_bound_they_are_closed_with_a_note() {
+    let stack = Stack::start().await;
+    stack.agent("brief", rules(2, 0, 0)).await;
+    stack.agent("free", rules(0, 0, 0)).await;
+    for (agent, id, messages) in [
+        ("brief", "at", 2),
+        ("brief", "past", 3),
+        ("free", "free", 9),
+    ] {
+        stack.create(agent, id, session("s"), START).await;
+        stack.say(agent, id, messages).await;
+    }
+    assert_eq!(stack.round().await.changed, 1);
+    let check = async |id: &str, status: Status, version: u64| {
+        let head = stack.head(id).await;
+        assert_eq!((head.status, head.version.0), (status, version), "{id}");
+    };
+    check("at", Status::Active, 3).await;
+    check("past", Status::Archived, 6).await;
+    check("free", Status::Active, 10).await;
+    assert_eq!(stack.round().await.changed, 0);
+    check("past", Status::Archived, 6).await;
+    stack.projected().await;
+    let (topic, text) = note(&stack, "past").await;
+    assert_eq!(topic, "retention");
+    assert_eq!(text, "archived: it holds 3 messages, at most 2 may be");
+    // Whoever opens it again has not made it shorter.
+    let request = RestoreConversationRequest {
+        target: Some(target("brief", "past")),
+    };
+    let restored = stack.means.writer.restore(&stack.call(), request).await;
+    restored.unwrap();
+    assert_eq!(stack.round().await.changed, 1);
+    check("past", Status::Archived, 9).await;
+}
+
+/// The topic and the text of a conversation's last note, as its row has it.
+async fn note(stack: &Stack, id: &str) -> (String, String) {
+    let registry = &stack.means.registry;
+    let principal = registry.authenticate(stack.means.token.expose()).await;
+    let principal = principal.unwrap();
+    let agent = domain::AgentId::parse("brief").unwrap();
+    let access = registry.authorize(&principal, Scope::Read, &agent);
+    let access = access.await.unwrap();
+    let query = EventQuery {
+        kinds: vec![EventKind::SystemNoted],
+        ..EventQuery::latest(1, u64::MAX)
+    };
+    let id = domain::ConversationId::parse(id).unwrap();
+    let found = standing_with_events(&stack.means.read_model, &access.tenant, &id, &query).await;
+    let (_, events) = found.unwrap().unwrap();
+    let event = decode_event(events.first().unwrap().bytes.clone()).unwrap();
+    let Fact::SystemNoted(noted) = event.fact else {
+        panic!("another fact");
+    };
+    (noted.topic.unwrap().as_str().to_owned(), noted.text)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_under_way_is_awaited_whatever_the_rule() {
+    let stack = Stack::start().await;
+    stack.agent("strict", rules(1, 0, 1)).await;
+    stack.create("strict", "c", session("s"), START).await;
+    stack.say("strict", "c", 2).await;
+    let channel = tonic::transport::Endpoint::from_shared(stack.writer_url.clone());
+    let mut service = RunServiceClient::new(channel.unwrap().connect_lazy());
+    let start = StartRunRequest {
+        target: Some(target("strict", "c")),
+        run_id: RUN.to_owned(),
+        ..StartRunRequest::default()
+    };
+    service.start_run(with_token(&stack, start)).await.unwrap();
+    stack.clock.set(i64::MAX);
+    assert_eq!(stack.round().await.changed, 0);
+    let head = stack.head("c").await;
+    assert_eq!((head.status, head.version.0), (Status::Active, 4));
+    let finish = FinishRunRequest {
+        target: Some(target("strict", "c")),
+        run_id: RUN.to_owned(),
+        outcome: wire::proto::event::v1::RunOutcome::Stopped.into(),
+        ..FinishRunRequest::default()
+    };
+    service
+        .finish_run(with_token(&stack, finish))
+        .await
+        .unwrap();
+    assert_eq!(stack.round().await.changed, 1);
+    assert_eq!(stack.head("c").await.status, Status::Erased);
+}
+
+fn with_token<T>(stack: &Stack, message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    let bearer = format!("Bearer {}", stack.means.token.expose());
+    let metadata = request.metadata_mut();
+    metadata.insert("authorization", bearer.parse().unwrap());
+    request
+}

@@ -1,0 +1,85 @@
+//! Several gateways at once, ends in the middle, and callers who are faster.
+
+use std::time::Duration;
+
+use domain::Status;
+use gateway::retention::{Limits, Walks, round};
+use runtime::clock::Clock;
+use tokio::time::timeout;
+
+use crate::stack::{Stack, eventually, rules};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_gateways_do_everything_once() {
+    let stack = Stack::start().await;
+    stack.agent("idle", rules(0, 0, 1)).await;
+    stack.agent("brief", rules(1, 0, 0)).await;
+    let idle = stack.create_many("idle", "i", 40).await;
+    let brief = stack.create_many("brief", "b", 40).await;
+    for id in &brief {
+        stack.say("brief", id, 2).await;
+    }
+    stack.clock.set(i64::MAX);
+    let (one, other) = tokio::join!(stack.round(), stack.round());
+    assert_eq!((one.failed, other.failed), (0, 0));
+    assert_eq!(one.changed + other.changed, 80);
+    assert_eq!(stack.erased(&idle).await, idle);
+    for id in &brief {
+        let head = stack.head(id).await;
+        assert_eq!((head.status, head.version.0), (Status::Archived, 5), "{id}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_ends_in_the_middle_is_followed_by_another() {
+    let stack = Stack::start().await;
+    stack.agent("idle", rules(0, 0, 1)).await;
+    stack.agent("brief", rules(1, 0, 0)).await;
+    let idle = stack.create_many("idle", "i", 30).await;
+    let brief = stack.create_many("brief", "b", 30).await;
+    for id in &brief {
+        stack.say("brief", id, 2).await;
+    }
+    stack.clock.set(i64::MAX);
+    // Cut off anywhere, with nothing left of what it knew.
+    for patience_ms in (5..400).step_by(23) {
+        let cut = timeout(Duration::from_millis(patience_ms), stack.round()).await;
+        if cut.is_ok_and(|tally| tally.changed == 0) {
+            break;
+        }
+    }
+    stack.round().await;
+    assert_eq!(stack.round().await.changed, 0);
+    assert_eq!(stack.erased(&idle).await, idle);
+    for id in &brief {
+        let head = stack.head(id).await;
+        assert_eq!((head.status, head.version.0), (Status::Archived, 5), "{id}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn news_in_the_middle_of_a_round_is_kept() {
+    let stack = Stack::start().await;
+    stack.agent("idle", rules(0, 0, 3_600)).await;
+    let ids = stack.create_many("idle", "i", 12).await;
+    stack.clock.set(Clock::System.now_nanos());
+    let limits = Limits {
+        changes_at_once: 1,
+        change_every: Duration::from_millis(300),
+        ..stack.limits
+    };
+    let means = stack.means.clone();
+    let under_way =
+        tokio::spawn(async move { round(&means, &limits, &mut Walks::default()).await });
+    eventually("the first one erased", || async {
+        (!stack.erased(&ids[..1]).await.is_empty()).then_some(())
+    })
+    .await;
+    let late = &ids[9..];
+    for id in late {
+        stack.say("idle", id, 1).await;
+    }
+    let tally = under_way.await.unwrap().unwrap();
+    assert_eq!((tally.changed, tally.settled, tally.failed), (9, 3, 0));
+    assert!(stack.erased(late).await.is_empty());
+}

@@ -1,0 +1,241 @@
+//! A record, rows, a writer and a projector; agents with rules; and rounds of retention over them.
+
+use std::future::Future;
+use std::time::Duration;
+
+use devstack::{NatsServer, test};
+use domain::{AgentId, ConversationId, ConversationKey, Head, Label, Status, TenantId, Timestamp};
+use event_log::registry::{CheckedSettings, NewServiceToken, Scope};
+use event_log::{Record, RecordConfig, Registry};
+use gateway::patience::Patience;
+use gateway::request::Call;
+use gateway::retention::{Limits, Means, RetentionConfig, RoundError, Tally, Walks, round};
+use gateway::writer::Writer;
+use projector::ProjectorConfig;
+use read_model::projections::conversations::lease;
+use read_model::{ReadModel, ReadModelConfig};
+use runtime::clock::{Clock, ManualClock};
+use runtime::config::Secret;
+use runtime::shutdown::Shutdown;
+use tokio::time::{Instant, sleep};
+use wire::proto::operate::v1::{AgentSettings, RetentionSettings};
+use writer::WriterConfig;
+
+/// The longest that a test waits for one thing.
+const PATIENCE: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(20);
+
+/// The tenant of every agent.
+pub(crate) const TENANT: &str = "acme";
+/// When the conversations of tests began, unless they say otherwise: long ago.
+pub(crate) const START: Timestamp = Timestamp(1_700_000_000 * SECOND);
+/// Nanoseconds of one.
+pub(crate) const SECOND: i64 = 1_000_000_000;
+
+/// A system with a clock of retention's own. Dropped, all of it ends.
+pub(crate) struct Stack {
+    pub(crate) means: Means,
+    pub(crate) clock: ManualClock,
+    pub(crate) record_config: RecordConfig,
+    pub(crate) database_url: String,
+    pub(crate) writer_url: String,
+    pub(crate) limits: Limits,
+    projector: Shutdown,
+    writer: Shutdown,
+    _nats: NatsServer,
+}
+
+impl Stack {
+    pub(crate) async fn start() -> Self {
+        let nats = test::nats().await;
+        let database_url = test::database().await.url;
+        let mut record_config = RecordConfig::new(nats.url());
+        record_config.monitor_url = Some(nats.monitor_url());
+        let record = Record::create(record_config.clone()).await.unwrap();
+        let registry = Registry::open(&record).await.unwrap();
+        let tenant = TenantId::parse(TENANT).unwrap();
+        let made = registry.create_tenant(&tenant, "", START).await;
+        made.unwrap();
+        let writer = Shutdown::new();
+        let writer_url = start_writer(&record_config, &database_url, &writer).await;
+        let clock = ManualClock::at(START.0);
+        let means = Means {
+            read_model: ReadModel::connect_lazy(&ReadModelConfig::new(&database_url)).unwrap(),
+            writer: Writer::at(&writer_url).unwrap(),
+            token: token(&registry, &[Scope::Append, Scope::Read], None).await,
+            clock: Clock::Manual(clock.clone()),
+            record,
+            registry,
+        };
+        let mut stack = Self {
+            means,
+            clock,
+            record_config,
+            database_url,
+            writer_url,
+            limits: Limits {
+                change_every: Duration::from_millis(1),
+                rows_wait: PATIENCE,
+                ..RetentionConfig::default().limits()
+            },
+            projector: Shutdown::new(),
+            writer,
+            _nats: nats,
+        };
+        stack.start_projector().await;
+        stack
+    }
+
+    pub(crate) async fn start_projector(&mut self) {
+        let config = ProjectorConfig {
+            admin_addr: "127.0.0.1:0".parse().unwrap(),
+            record: self.record_config.clone(),
+            read_model: ReadModelConfig::new(&self.database_url),
+            ..ProjectorConfig::default()
+        };
+        self.projector = Shutdown::new();
+        let starting = Box::pin(projector::start(config, &self.projector));
+        starting.await.unwrap();
+    }
+
+    pub(crate) async fn stop_projector(&self) {
+        self.projector.begin();
+        self.projector.wait(PATIENCE).await.unwrap();
+    }
+
+    pub(crate) async fn stop_writer(&self) {
+        self.writer.begin();
+        self.writer.wait(PATIENCE).await.unwrap();
+    }
+
+    /// An agent, with rules where any number is not 0.
+    pub(crate) async fn agent(&self, name: &str, rules: RetentionSettings) {
+        let (tenant, agent) = (TenantId::parse(TENANT).unwrap(), agent_id(name));
+        let registry = &self.means.registry;
+        let made = registry.create_agent(&tenant, &agent, "", START).await;
+        made.unwrap();
+        self.set_rules(name, Some(rules)).await;
+    }
+
+    pub(crate) async fn set_rules(&self, agent: &str, retention: Option<RetentionSettings>) {
+        let settings = CheckedSettings::parse(AgentSettings {
+            retention,
+            ..AgentSettings::default()
+        });
+        let registry = &self.means.registry;
+        let agent = agent_id(agent);
+        let set = registry.set_agent_settings(&agent, settings.unwrap());
+        set.await.unwrap();
+    }
+
+    /// A call by somebody with the same rights.
+    pub(crate) fn call(&self) -> Call {
+        Call::with_token(self.means.token.expose(), Patience::until(None))
+    }
+
+    /// A round of this gateway's, from the beginning.
+    pub(crate) async fn round(&self) -> Tally {
+        self.round_from(&mut Walks::default()).await.unwrap()
+    }
+
+    pub(crate) async fn round_from(&self, walks: &mut Walks) -> Result<Tally, RoundError> {
+        round(&self.means, &self.limits, walks).await
+    }
+
+    /// What the record says of a conversation.
+    pub(crate) async fn head(&self, id: &str) -> Head {
+        let key = ConversationKey {
+            tenant: TenantId::parse(TENANT).unwrap(),
+            conversation: ConversationId::parse(id).unwrap(),
+        };
+        let last = self.means.record.last_from_leader(&key).await.unwrap();
+        last.unwrap().open_head().unwrap()
+    }
+
+    /// The erased ones of these.
+    pub(crate) async fn erased<'a>(
+        &self,
+        ids: impl IntoIterator<Item = &'a (impl AsRef<str> + 'a)>,
+    ) -> Vec<&'a str> {
+        let mut erased = Vec::new();
+        for id in ids {
+            if self.head(id.as_ref()).await.status == Status::Erased {
+                erased.push(id.as_ref());
+            }
+        }
+        erased
+    }
+
+    /// Waits until the rows hold what the record holds.
+    pub(crate) async fn projected(&self) {
+        eventually("rows that are not behind", || async {
+            let checkpoints = lease::checkpoints(&self.means.read_model).await.ok()?;
+            for checkpoint in &checkpoints {
+                let bounds = self.means.record.bounds_of(checkpoint.lease.partition);
+                if bounds.await.unwrap().last > checkpoint.sequence {
+                    return None;
+                }
+            }
+            Some(())
+        })
+        .await;
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        self.projector.begin();
+        self.writer.begin();
+    }
+}
+
+async fn start_writer(record: &RecordConfig, database_url: &str, shutdown: &Shutdown) -> String {
+    let mut config = WriterConfig {
+        admin_addr: "127.0.0.1:0".parse().unwrap(),
+        record: record.clone(),
+        read_model: ReadModelConfig::new(database_url),
+        ..WriterConfig::default()
+    };
+    config.grpc.addr = "127.0.0.1:0".parse().unwrap();
+    let running = Box::pin(writer::start(config, shutdown)).await.unwrap();
+    format!("http://{}", running.grpc_addr)
+}
+
+/// A token with these scopes, for one tenant or all.
+pub(crate) async fn token(registry: &Registry, scopes: &[Scope], tenant: Option<&str>) -> Secret {
+    let new = NewServiceToken {
+        display_name: Label::parse("gateway").unwrap(),
+        scopes: scopes.iter().copied().collect(),
+        tenant: tenant.map(|tenant| TenantId::parse(tenant).unwrap()),
+    };
+    let made = registry.create_service_token(new, START).await;
+    Secret::new(made.unwrap().1.reveal())
+}
+
+/// Asks `probe` until it gives something.
+pub(crate) async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Option<T>>,
+{
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = probe().await {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what}: not in time");
+        sleep(POLL).await;
+    }
+}
+
+/// Rules with these bounds: messages, conversations of an owner, seconds without an event; 0: none.
+pub(crate) fn rules(messages: u64, per_owner: u32, idle_seconds: u64) -> RetentionSettings {
+    RetentionSettings {
+        messages_max: messages,
+        conversations_per_owner_max: per_owner,
+        idle_seconds_max: idle_seconds,
+    }
+}
+
+fn agent_id(name: &str) -> AgentId {
+    AgentId::parse(name).unwrap()
+}
