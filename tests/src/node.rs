@@ -24,8 +24,8 @@ pub enum Home {
 pub struct Node {
     role: Role,
     home: Home,
-    /// Its settings; changes count from the next start.
-    pub settings: Settings,
+    /// Its settings; changes count from the next start. Boxed, since tests hold stacks across awaits.
+    pub settings: Box<Settings>,
     life: Option<Life>,
 }
 
@@ -42,7 +42,7 @@ impl Node {
         Self {
             role,
             home,
-            settings,
+            settings: Box::new(settings),
             life: None,
         }
     }
@@ -91,7 +91,9 @@ impl Node {
             self.role.command()
         );
         self.life = Some(match &self.home {
-            Home::Tasks => Life::Tasks(start_tasks(self.role, self.settings.clone()).await),
+            Home::Tasks => {
+                Life::Tasks(start_tasks(self.role, Settings::clone(&self.settings)).await)
+            }
             Home::Processes(program) => {
                 let variables = self.settings.variables_of(self.role);
                 Life::Process(Process::start(program, &[self.role.command()], &variables))

@@ -130,6 +130,71 @@ impl Operator {
     }
 }
 
+impl Operator {
+    /// Makes an API key of an agent, which pages of any origin may use.
+    ///
+    /// # Panics
+    /// When the registry refuses.
+    pub async fn api_key(&self, agent: &str) -> Token {
+        let request = proto::CreateApiKeyRequest {
+            agent_id: agent.to_owned(),
+            allowed_origins: vec!["*".to_owned()],
+            ..proto::CreateApiKeyRequest::default()
+        };
+        let made = self.registry().create_api_key(request).await;
+        let made = made.expect("an API key").into_inner();
+        Token {
+            id: made.api_key.expect("an API key").api_key_id,
+            secret: made.secret,
+        }
+    }
+
+    /// Ends an API key.
+    ///
+    /// # Panics
+    /// When the registry refuses.
+    pub async fn revoke_api_key(&self, key: &Token) {
+        let request = proto::RevokeApiKeyRequest {
+            api_key_id: key.id.clone(),
+        };
+        let revoked = self.registry().revoke_api_key(request).await;
+        revoked.expect("a revoked key");
+    }
+
+    /// Sets how an agent works.
+    ///
+    /// # Panics
+    /// When the registry refuses.
+    pub async fn settings(&self, agent: &str, settings: proto::AgentSettings) {
+        let request = proto::SetAgentSettingsRequest {
+            agent_id: agent.to_owned(),
+            settings: Some(settings),
+        };
+        let set = self.registry().set_agent_settings(request).await;
+        set.expect("an agent's settings");
+    }
+
+    /// Makes a signing key of a tenant; its secret.
+    ///
+    /// # Panics
+    /// When the registry refuses.
+    pub async fn signing_key(
+        &self,
+        tenant: &str,
+        id: &str,
+        key_use: proto::SigningKeyUse,
+    ) -> String {
+        let request = proto::AddSigningKeyRequest {
+            tenant_id: tenant.to_owned(),
+            signing_key_id: id.to_owned(),
+            r#use: key_use.into(),
+            kind: None,
+        };
+        let made = self.registry().add_signing_key(request).await;
+        made.expect("a signing key").into_inner().secret
+    }
+}
+
 /// A service token as its maker sees it, this once.
 #[derive(Debug, Clone)]
 pub struct Token {

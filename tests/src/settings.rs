@@ -57,6 +57,8 @@ pub struct Settings {
     pub gateway: GatewayConfig,
     /// More variables for real processes, such as those of telemetry.
     pub variables: Vec<(String, String)>,
+    /// More variables for processes that are gateways, such as secrets.
+    pub gateway_variables: Vec<(String, String)>,
 }
 
 impl Settings {
@@ -68,6 +70,7 @@ impl Settings {
             projector: ProjectorConfig::default(),
             gateway: GatewayConfig::default(),
             variables: Vec::new(),
+            gateway_variables: Vec::new(),
         };
         settings.writer.record = record(servers);
         settings.projector.record = record(servers);
@@ -77,6 +80,8 @@ impl Settings {
         settings.projector.read_model = read_model.clone();
         settings.gateway.read_model = read_model;
         settings.gateway.http.limits.address = EVERY_TEST;
+        settings.gateway.http.limits.key = EVERY_TEST;
+        settings.gateway.http.limits.session = EVERY_TEST;
         let mut settings = settings.with_ports_of_its_own();
         settings.gateway.writer_url = format!("http://{}", settings.writer.grpc.addr);
         settings
@@ -103,6 +108,9 @@ impl Settings {
             Role::Gateway => flatten(&self.gateway),
         };
         variables.extend(self.variables.iter().cloned());
+        if role == Role::Gateway {
+            variables.extend(self.gateway_variables.iter().cloned());
+        }
         variables
     }
 }

@@ -1,10 +1,12 @@
 //! A whole system of a test's own: servers, and a writer, a projector and a gateway on them.
 
+use runtime::config::Secret;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
 use crate::agent::Agent;
 use crate::client::Caller;
+use crate::door::Door;
 use crate::node::{Home, Node};
 use crate::operator::{self, Operator};
 use crate::program::Program;
@@ -97,8 +99,10 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Starts every role that does not run. The writer is first: it makes the record.
+    /// Starts every role that does not run. The writer is first: it makes the record. The gateway is given the operator's token
+    /// as its own, unless a test chose another.
     pub async fn start(&mut self) {
+        Box::pin(self.give_gateway_a_token()).await;
         for node in [&mut self.writer, &mut self.projector, &mut self.gateway] {
             if !node.is_started() {
                 node.start().await;
@@ -106,20 +110,41 @@ impl Stack {
         }
     }
 
+    async fn give_gateway_a_token(&mut self) {
+        let token = self.token().await.to_owned();
+        for node in [&mut self.writer, &mut self.projector, &mut self.gateway] {
+            if node.settings.gateway.writer_token.is_empty() {
+                node.settings.gateway.writer_token = Secret::new(&token);
+                // Written settings hide secrets, so that processes get this one by itself.
+                let variable = ("HANSARD_WRITER_TOKEN".to_owned(), token.clone());
+                node.settings.gateway_variables.push(variable);
+            }
+        }
+    }
+
+    async fn token(&self) -> &str {
+        let made = self
+            .bootstrap
+            .get_or_init(|| operator::bootstrap(&self.servers));
+        made.await
+    }
+
     /// One more of a role on the same servers, on ports of its own; not started.
     #[must_use]
     pub fn another(&self, role: Role) -> Node {
-        let settings = self.writer.settings.clone().with_ports_of_its_own();
+        let settings = Settings::clone(&self.writer.settings).with_ports_of_its_own();
         Node::new(role, self.home.clone(), settings)
     }
 
     /// The operator: a caller with every scope, over all tenants.
     pub async fn operator(&self) -> Operator {
-        let token = self
-            .bootstrap
-            .get_or_init(|| operator::bootstrap(&self.servers))
-            .await;
-        Operator::new(self.caller(token))
+        Operator::new(self.caller(self.token().await))
+    }
+
+    /// The gateway's HTTP door, called without headers.
+    #[must_use]
+    pub fn door(&self) -> Door {
+        Door::at(self.gateway.settings.gateway.http.server.addr)
     }
 
     /// A caller of this stack's writer and gateway.

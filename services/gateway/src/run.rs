@@ -1,6 +1,7 @@
 //! The life of a gateway: connect, bind, serve, drain.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use event_log::{Record, RecordError, Registry, Unavailable};
 use models::{ModelServers, ModelsError};
@@ -19,6 +20,8 @@ use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
 use crate::generation::{Generations, Means};
 use crate::history_rpc::HistoryRpc;
+use crate::http::commands::Commands;
+use crate::http::limits::RateLimits;
 use crate::http::{HttpState, router};
 use crate::jwks::JwksError;
 use crate::policies::Policies;
@@ -104,8 +107,15 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     };
     retention::start(means, &config.retention, shutdown);
     let generations = generations(&config, &gateway, shutdown)?;
-    let makers = (writer.clone(), generations);
-    let state = HttpState::new(gateway.clone(), makers, health.clone(), config.http);
+    let state = HttpState {
+        limits: RateLimits::new(&config.http),
+        commands: Commands::new(writer.clone(), config.writer_token),
+        generations,
+        health: health.clone(),
+        section: Arc::new(config.http),
+        clock: Clock::System,
+        gateway: gateway.clone(),
+    };
     let http = bind_http(state).await?;
     let message_bytes_max = config.grpc.message_bytes_max;
     let read = ReadServiceServer::new(ReadRpc::new(gateway.clone()))

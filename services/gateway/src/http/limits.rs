@@ -63,12 +63,12 @@ impl RateLimits {
     /// 429 `RATE_LIMITED`.
     pub fn admit_session(
         &self,
-        parts: &Parts,
+        extensions: &Extensions,
         api_key_id: &str,
         session_id: &str,
     ) -> Result<(), HttpProblem> {
         let key = (api_key_id.to_owned(), session_id.to_owned());
-        judge(&self.0.sessions, &key, "session", &parts.extensions)
+        judge(&self.0.sessions, &key, "session", extensions)
     }
 
     fn admit_address(&self, request: &Request) -> Result<(), HttpProblem> {

@@ -16,7 +16,12 @@ use utoipa::{Modify, OpenApi as _};
     ),
     components(schemas(ProblemBody)),
     modifiers(&Keys),
-    tags((name = "service", description = "What the service says of itself."))
+    tags(
+        (name = "chats", description = "A caller's conversations with the agent of their API key."),
+        (name = "sessions", description = "Sessions that turn out to be a user's."),
+        (name = "admin", description = "What administrators see of their tenant."),
+        (name = "service", description = "What the service says of itself.")
+    )
 )]
 struct Described;
 

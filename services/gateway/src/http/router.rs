@@ -8,9 +8,13 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::chats::{
+    change_chat, create_chat, erase_chat, export_chat, fork_chat, get_chat, list_chats,
+};
 use super::limits::RateLimits;
+use super::sessions::{claim_session, release_chat};
 use super::state::HttpState;
-use super::{cors, get_health, get_limits, limits, openapi};
+use super::{admin, cors, get_health, get_limits, limits, openapi};
 
 /// The description of every endpoint, in its own format.
 pub const OPENAPI_PATH: &str = "/openapi.json";
@@ -19,6 +23,20 @@ fn endpoints() -> OpenApiRouter<HttpState> {
     OpenApiRouter::with_openapi(openapi::described())
         .routes(routes!(get_health::get_health))
         .routes(routes!(get_limits::get_limits))
+        .routes(routes!(create_chat::create_chat, list_chats::list_chats))
+        .routes(routes!(
+            get_chat::get_chat,
+            change_chat::change_chat,
+            erase_chat::erase_chat
+        ))
+        .routes(routes!(fork_chat::fork_chat))
+        .routes(routes!(export_chat::export_chat))
+        .routes(routes!(claim_session::claim_session))
+        .routes(routes!(release_chat::release_chat))
+        .routes(routes!(admin::list_conversations::list_conversations))
+        .routes(routes!(admin::get_conversation::get_conversation))
+        .routes(routes!(admin::list_events::list_events))
+        .routes(routes!(admin::get_usage::get_usage))
 }
 
 /// The description of the door.

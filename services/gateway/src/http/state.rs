@@ -2,21 +2,24 @@
 
 use std::sync::Arc;
 
+use domain::{AgentId, Timestamp, ToolName};
+use runs::Approvals;
+use runtime::clock::Clock;
 use runtime::health::Health;
 
+use super::commands::Commands;
 use super::config::HttpSection;
 use super::limits::RateLimits;
 use crate::Gateway;
 use crate::generation::Generations;
-use crate::writer::Writer;
 
 /// What every endpoint is given. Clones share it.
 #[derive(Debug, Clone)]
 pub struct HttpState {
     /// Reads.
     pub gateway: Gateway,
-    /// Writes, under the caller's own leave.
-    pub writer: Writer,
+    /// What is asked of the writer, under the gateway's own token.
+    pub commands: Commands,
     /// Runs, under the gateway's own token.
     pub generations: Generations,
     /// How often who may ask.
@@ -25,24 +28,27 @@ pub struct HttpState {
     pub health: Health,
     /// The door's settings.
     pub section: Arc<HttpSection>,
+    /// What time it is.
+    pub clock: Clock,
 }
 
 impl HttpState {
-    /// The state of a door with these settings.
+    /// What time it is.
     #[must_use]
-    pub fn new(
-        gateway: Gateway,
-        (writer, generations): (Writer, Generations),
-        health: Health,
-        section: HttpSection,
-    ) -> Self {
-        Self {
-            gateway,
-            writer,
-            generations,
-            limits: RateLimits::new(&section),
-            health,
-            section: Arc::new(section),
-        }
+    pub fn now(&self) -> Timestamp {
+        Timestamp(self.clock.now_nanos())
+    }
+
+    /// The tools of an agent whose calls a person must approve.
+    #[must_use]
+    pub fn approvals(&self, agent: &AgentId) -> Approvals {
+        let agent = self.gateway.registry.agent(agent);
+        let settings = agent.and_then(|agent| agent.settings).unwrap_or_default();
+        let asking = settings
+            .tools
+            .into_iter()
+            .filter(|tool| tool.needs_approval);
+        let names = asking.filter_map(|tool| ToolName::parse(tool.tool_name).ok());
+        names.collect()
     }
 }

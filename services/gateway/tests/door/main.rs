@@ -7,6 +7,7 @@
     reason = "helpers of tests end a test by panicking"
 )]
 
+mod described;
 mod origins;
 mod rates;
 mod served;

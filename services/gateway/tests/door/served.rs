@@ -45,7 +45,7 @@ impl FromRequestParts<RateLimits> for Caller {
         cors::admit(parts, &[ORIGIN.to_owned()])?;
         limits.admit_key(parts, &key)?;
         if let Some(session) = text("x-session") {
-            limits.admit_session(parts, &key, &session)?;
+            limits.admit_session(&parts.extensions, &key, &session)?;
         }
         Ok(Self)
     }

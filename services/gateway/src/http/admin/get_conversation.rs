@@ -1,0 +1,29 @@
+//! `GET /v1/admin/conversations/{id}`: any conversation of the tenant's.
+
+use axum::extract::State;
+use runtime::http::{HttpProblem, Json, Path};
+
+use crate::http::admin_caller::Admin;
+use crate::http::body::ConversationBody;
+use crate::http::chats::owned::of_read;
+use crate::http::state::HttpState;
+use crate::present::present;
+
+/// A conversation of the tenant's.
+#[utoipa::path(
+    get,
+    path = "/v1/admin/conversations/{id}",
+    tag = "admin",
+    params(("id" = String, Path, description = "The conversation.")),
+    responses((status = 200, description = "The conversation.", body = ConversationBody)),
+    security(("bearer" = []))
+)]
+pub(in crate::http) async fn get_conversation(
+    State(state): State<HttpState>,
+    admin: Admin,
+    Path(id): Path<String>,
+) -> Result<Json<ConversationBody>, HttpProblem> {
+    let target = admin.target(&state, &id).await?;
+    let (conversation, _) = present(&state.gateway, &target).await.map_err(of_read)?;
+    Ok(Json(ConversationBody::from(&conversation)))
+}

@@ -1,0 +1,120 @@
+//! `GET /v1/admin/usage`: what models were paid for, by day.
+
+use axum::extract::State;
+use domain::{AgentId, Violation, ViolationReason};
+use read_model::queries::{USAGE_ROWS_MAX, UsageDay, usage_by_day};
+use read_model::{Day, DayRange};
+use runtime::http::{HttpProblem, Json, Query};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use wire::status::Problem;
+
+use crate::http::admin_caller::Admin;
+use crate::http::body::UsageBody;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::patience::Patience;
+
+/// Which usage to sum up.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct GetUsageQuery {
+    /// Only this agent's; absent: the whole tenant's.
+    agent_id: Option<String>,
+    /// The first day, in UTC.
+    #[param(example = "2026-11-01")]
+    from: String,
+    /// The last day, in UTC; at most 366 days with the first.
+    #[param(example = "2026-11-30")]
+    to: String,
+}
+
+/// Usage by day, agent and model.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsagePage {
+    /// By day, then agent, then model; a day without any has none.
+    days: Vec<UsageDayBody>,
+    /// Whether there are more than could be told: ask for fewer days, or for one agent. The last day may then lack some.
+    is_cut: bool,
+}
+
+/// What a model was paid for on one day, by one agent.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageDayBody {
+    /// The day in UTC on which the messages were recorded.
+    #[schema(example = "2026-11-22")]
+    day: String,
+    /// The agent.
+    #[schema(example = "support")]
+    agent_id: String,
+    /// The model; absent where the messages do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// Messages of the assistant that told what they cost.
+    messages: u64,
+    /// Their tokens.
+    #[serde(flatten)]
+    tokens: UsageBody,
+}
+
+/// What models were paid for, by day, agent and model.
+///
+/// Counted from the rows, so that the last moments may be missing. What was erased stays counted.
+#[utoipa::path(
+    get,
+    path = "/v1/admin/usage",
+    tag = "admin",
+    params(GetUsageQuery),
+    responses((status = 200, description = "The usage.", body = UsagePage)),
+    security(("bearer" = []))
+)]
+pub(in crate::http) async fn get_usage(
+    State(state): State<HttpState>,
+    admin: Admin,
+    Query(query): Query<GetUsageQuery>,
+) -> Result<Json<UsagePage>, HttpProblem> {
+    let of = |violation: Violation| problem::of(Problem::from(violation));
+    let days = days(&query).map_err(of)?;
+    let agent = query.agent_id.map(AgentId::parse).transpose();
+    let agent = agent.map_err(|violation| of(violation.within("agentId")))?;
+    let rows = usage_by_day(
+        &state.gateway.read_model,
+        &admin.tenant,
+        agent.as_ref(),
+        days,
+    );
+    let rows = Patience::until(None).rows(rows).await;
+    let rows = rows.map_err(problem::of)?;
+    Ok(Json(UsagePage {
+        is_cut: u32::try_from(rows.len()).is_ok_and(|rows| rows >= USAGE_ROWS_MAX),
+        days: rows.into_iter().map(UsageDayBody::from).collect(),
+    }))
+}
+
+fn days(query: &GetUsageQuery) -> Result<DayRange, Violation> {
+    let first = day(&query.from, "from")?;
+    let last = day(&query.to, "to")?;
+    DayRange::new(first, last).map_err(|error| {
+        Violation::new(ViolationReason::OutOfRange, format!("is refused: {error}")).within("to")
+    })
+}
+
+fn day(text: &str, field: &str) -> Result<Day, Violation> {
+    let rule = "is no day: write 2026-11-22";
+    Day::parse(text).ok_or_else(|| Violation::new(ViolationReason::Malformed, rule).within(field))
+}
+
+impl From<UsageDay> for UsageDayBody {
+    fn from(usage: UsageDay) -> Self {
+        Self {
+            day: usage.day.to_string(),
+            agent_id: usage.agent.as_str().to_owned(),
+            model: usage.model,
+            messages: usage.messages,
+            tokens: usage.tokens.into(),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `GET /v1/admin/conversations/{id}/events`: the transcript of a conversation, everything in it.
+
+use std::collections::BTreeSet;
+
+use axum::extract::State;
+use domain::Version;
+use read_model::queries::EventQuery;
+use runtime::http::{HttpProblem, Json, Path, Query};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use wire::status::Problem;
+
+use crate::fresh::Place;
+use crate::history::{self, Range};
+use crate::http::admin_caller::Admin;
+use crate::http::body::EventBody;
+use crate::http::chats::owned::of_read;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::page::PageBounds;
+use crate::render;
+use crate::request::Bounded;
+
+/// Events of a page.
+pub const EVENTS_PAGE: Bounded = Bounded {
+    field: "limit",
+    default: 200,
+    max: 1_000,
+};
+/// A page ends before it passes this many bytes of events, as the record keeps them; at least one comes.
+pub const EVENTS_PAGE_BYTES_MAX: u64 = 3 * 1024 * 1024;
+
+/// Which events to list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct ListEventsQuery {
+    /// Only those after this version: `nextAfter` of the page before; absent: from the first.
+    after: Option<u64>,
+    /// Most of them; 0 and absent: 200.
+    #[param(maximum = 1000)]
+    limit: Option<u32>,
+}
+
+/// A page of events.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventsPage {
+    /// The events by version, without gaps.
+    events: Vec<EventBody>,
+    /// The version of the conversation's last event.
+    version: u64,
+    /// Give it as `after` for the next page; absent: there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_after: Option<u64>,
+}
+
+/// Everything that happened in a conversation, in order.
+#[utoipa::path(
+    get,
+    path = "/v1/admin/conversations/{id}/events",
+    tag = "admin",
+    params(("id" = String, Path, description = "The conversation."), ListEventsQuery),
+    responses((status = 200, description = "A page of events.", body = EventsPage)),
+    security(("bearer" = []))
+)]
+pub(in crate::http) async fn list_events(
+    State(state): State<HttpState>,
+    admin: Admin,
+    Path(id): Path<String>,
+    Query(query): Query<ListEventsQuery>,
+) -> Result<Json<EventsPage>, HttpProblem> {
+    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default());
+    let events_max = events_max.map_err(|violation| problem::of(Problem::from(violation)))?;
+    let target = admin.target(&state, &id).await?;
+    let range = Range {
+        from: Version(query.after.unwrap_or_default()).next(),
+        to: EventQuery::TO_THE_END,
+        kinds: BTreeSet::new(),
+        after: Place::default(),
+        bounds: PageBounds {
+            events_max,
+            bytes_max: EVENTS_PAGE_BYTES_MAX,
+        },
+    };
+    let page = history::forward(&state.gateway, &target, &range).await;
+    let page = page.map_err(of_read)?;
+    let rows = page.events.iter();
+    let events = rows.map(|row| render::domain_event(&target.key, row));
+    let events: Result<Vec<_>, Problem> = events.collect();
+    Ok(Json(EventsPage {
+        events: events
+            .map_err(problem::of)?
+            .iter()
+            .map(EventBody::from)
+            .collect(),
+        version: page.place.version.0,
+        next_after: page.next.map(|next| next.version.0.saturating_sub(1)),
+    }))
+}

@@ -1,0 +1,136 @@
+//! What a message is made of.
+
+use domain::{JsonText, Label, MediaSource, Part};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::verbatim::Verbatim;
+
+/// A part of a message.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum PartBody {
+    /// Plain text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A picture, by reference.
+    Image {
+        /// Where it is.
+        #[serde(flatten)]
+        source: SourceBody,
+        /// Its media type.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        media_type: Option<String>,
+        /// How closely the model should look.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+    },
+    /// Any other file, by reference.
+    File {
+        /// Where it is.
+        #[serde(flatten)]
+        source: SourceBody,
+        /// Its media type.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        media_type: Option<String>,
+        /// Its name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        filename: Option<String>,
+    },
+    /// What the model thought.
+    Thinking {
+        /// The thought.
+        text: String,
+        /// The provider's signature of it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+    },
+    /// A thought that its provider handed out encrypted.
+    RedactedThinking {
+        /// The provider's text.
+        data: String,
+    },
+    /// The model's refusal.
+    Refusal {
+        /// Its words.
+        text: String,
+    },
+    /// A provider's own item.
+    ProviderItem {
+        /// Whose it is.
+        provider: String,
+        /// The item.
+        item: Verbatim,
+    },
+}
+
+/// Where a picture or file is: exactly one is set.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SourceBody {
+    /// An address.
+    Url(String),
+    /// An id at the provider that keeps it.
+    FileId(String),
+}
+
+/// Texts of labels.
+pub(super) fn text(label: Option<&Label>) -> Option<String> {
+    label.map(|label| label.as_str().to_owned())
+}
+
+/// Documents as they were recorded.
+pub(super) fn json(json: &JsonText) -> Verbatim {
+    Verbatim(json.clone())
+}
+
+impl From<&Part> for PartBody {
+    fn from(part: &Part) -> Self {
+        match part {
+            Part::Text(text) => Self::Text { text: text.clone() },
+            Part::Image {
+                source,
+                media_type,
+                detail,
+            } => Self::Image {
+                source: source.into(),
+                media_type: text(media_type.as_ref()),
+                detail: text(detail.as_ref()),
+            },
+            Part::File {
+                source,
+                media_type,
+                filename,
+            } => Self::File {
+                source: source.into(),
+                media_type: text(media_type.as_ref()),
+                filename: text(filename.as_ref()),
+            },
+            Part::Thinking { text, signature } => Self::Thinking {
+                text: text.clone(),
+                signature: signature.clone(),
+            },
+            Part::RedactedThinking(data) => Self::RedactedThinking { data: data.clone() },
+            Part::Refusal(text) => Self::Refusal { text: text.clone() },
+            Part::ProviderItem { provider, item } => Self::ProviderItem {
+                provider: provider.as_str().to_owned(),
+                item: json(item),
+            },
+        }
+    }
+}
+
+impl From<&MediaSource> for SourceBody {
+    fn from(source: &MediaSource) -> Self {
+        match source {
+            MediaSource::Url(url) => Self::Url(url.clone()),
+            MediaSource::FileId(id) => Self::FileId(id.clone()),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! A conversation without its events.
+
+use domain::{ClientContext, Conversation, ForkPoint, Owner, Status, Totals};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::instant::rfc3339;
+use super::verbatim::Verbatim;
+
+/// A conversation without its events.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationBody {
+    /// Its id, unique in its tenant.
+    #[schema(example = "0198c1a2-7c1e-7b5e-9d0a-1f6f0c9b2a11")]
+    id: String,
+    /// The agent that speaks in it.
+    #[schema(example = "support")]
+    agent_id: String,
+    /// Who it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<OwnerBody>,
+    /// Its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "A question about shipping")]
+    title: Option<String>,
+    /// What may be done with it.
+    status: StatusName,
+    /// When its first event was recorded; RFC 3339.
+    #[schema(example = "2026-11-22T05:00:00.25Z")]
+    created_at: String,
+    /// When its last event was recorded; RFC 3339.
+    #[schema(example = "2026-11-22T05:04:09.5Z")]
+    updated_at: String,
+    /// When something last happened in it, by the events' own times; listings sort by it. RFC 3339.
+    #[schema(example = "2026-11-22T05:04:09.5Z")]
+    last_event_at: String,
+    /// The number of its last event: events are numbered 1, 2, 3 … without gaps.
+    #[schema(example = 12)]
+    version: u64,
+    /// Where the client was when it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<ContextBody>,
+    /// Its metadata, as it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Verbatim>,
+    /// The generation under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    active_run_id: Option<String>,
+    /// What it goes on from, where it is a fork.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forked_from: Option<ForkPointBody>,
+    /// Sums over its life; of a fork, without what it goes on from.
+    totals: TotalsBody,
+}
+
+/// Who a conversation belongs to: exactly one is set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum OwnerBody {
+    /// A user, as the tenant names them.
+    UserId(String),
+    /// An anonymous session.
+    SessionId(String),
+}
+
+/// What may be done with a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StatusName {
+    /// Open for events.
+    Active,
+    /// Kept, closed for events until restored.
+    Archived,
+    /// Gone; never shown.
+    #[serde(skip_deserializing)]
+    Erased,
+}
+
+/// Where a client was when its conversation began.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextBody {
+    /// The page that it was on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_url: Option<String>,
+    /// The page before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    referrer: Option<String>,
+    /// Its user agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_agent: Option<String>,
+    /// Its locale: a BCP 47 tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    locale: Option<String>,
+    /// Its timezone: an IANA name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timezone: Option<String>,
+    /// Whatever else it told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    custom_metadata: Option<Verbatim>,
+}
+
+/// What a fork goes on from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ForkPointBody {
+    /// The conversation.
+    #[schema(example = "0198c1a2-7c1e-7b5e-9d0a-1f6f0c9b2a11")]
+    id: String,
+    /// The last version that the fork shares with it.
+    #[schema(example = 4)]
+    version: u64,
+}
+
+/// Sums over a conversation's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TotalsBody {
+    /// Messages; tool calls and their results are not among them.
+    messages: u64,
+    /// Tokens that models read, cached ones among them.
+    input_tokens: u64,
+    /// Tokens that models wrote.
+    output_tokens: u64,
+    /// Tokens that models read from a cache.
+    cached_tokens: u64,
+}
+
+impl From<&Conversation> for ConversationBody {
+    fn from(conversation: &Conversation) -> Self {
+        let head = &conversation.head;
+        Self {
+            id: conversation.id.as_str().to_owned(),
+            agent_id: head.agent.as_str().to_owned(),
+            owner: head.owner.as_ref().map(OwnerBody::from),
+            title: conversation.title.clone(),
+            status: head.status.into(),
+            created_at: rfc3339(conversation.created_at),
+            updated_at: rfc3339(head.recorded_at),
+            last_event_at: rfc3339(head.last_event_at),
+            version: head.version.0,
+            context: ContextBody::of(&conversation.client_context),
+            metadata: conversation.metadata.clone().map(Verbatim),
+            active_run_id: head.active_run.map(|run| run.id.to_string()),
+            forked_from: head.forked_from.as_ref().map(ForkPointBody::from),
+            totals: head.totals.into(),
+        }
+    }
+}
+
+impl From<&Owner> for OwnerBody {
+    fn from(owner: &Owner) -> Self {
+        match owner {
+            Owner::User(id) => Self::UserId(id.as_str().to_owned()),
+            Owner::Session(id) => Self::SessionId(id.as_str().to_owned()),
+        }
+    }
+}
+
+impl From<Status> for StatusName {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Active => Self::Active,
+            Status::Archived => Self::Archived,
+            Status::Erased => Self::Erased,
+        }
+    }
+}
+
+impl From<StatusName> for Status {
+    fn from(status: StatusName) -> Self {
+        match status {
+            StatusName::Active => Self::Active,
+            StatusName::Archived => Self::Archived,
+            StatusName::Erased => Self::Erased,
+        }
+    }
+}
+
+impl ContextBody {
+    /// `None`: the client told nothing.
+    pub(super) fn of(context: &ClientContext) -> Option<Self> {
+        (*context != ClientContext::default()).then(|| Self {
+            page_url: context.page_url.clone(),
+            referrer: context.referrer.clone(),
+            user_agent: context.user_agent.clone(),
+            locale: context.locale.clone(),
+            timezone: context.timezone.clone(),
+            custom_metadata: context.custom_metadata.clone().map(Verbatim),
+        })
+    }
+}
+
+impl From<&ForkPoint> for ForkPointBody {
+    fn from(point: &ForkPoint) -> Self {
+        Self {
+            id: point.conversation.as_str().to_owned(),
+            version: point.version.0,
+        }
+    }
+}
+
+impl From<Totals> for TotalsBody {
+    fn from(totals: Totals) -> Self {
+        Self {
+            messages: totals.messages,
+            input_tokens: totals.input_tokens,
+            output_tokens: totals.output_tokens,
+            cached_tokens: totals.cached_tokens,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! From facts to their bodies.
+
+use domain::event::{
+    ConversationCreated, ConversationUpdated, Fact, MessageAppended, ToolCalled, ToolOutcome,
+    ToolOutput, ToolReturned, Usage,
+};
+use domain::{FieldChange, RunOutcome};
+
+use super::content::{PartBody, json, text};
+use super::conversation::{ContextBody, ForkPointBody};
+use super::fact::{FactBody, UsageBody};
+use super::verbatim::Verbatim;
+
+impl From<&Fact> for FactBody {
+    fn from(fact: &Fact) -> Self {
+        match fact {
+            Fact::MessageAppended(message) => said(message),
+            Fact::ToolCalled(call) => called(call),
+            Fact::ToolReturned(result) => returned(result),
+            Fact::SystemNoted(note) => Self::SystemNoted {
+                topic: text(note.topic.as_ref()),
+                text: note.text.clone(),
+            },
+            Fact::ErrorOccurred(error) => Self::ErrorOccurred {
+                error_type: error.error_type.as_str().to_owned(),
+                message: error.message.clone(),
+            },
+            Fact::ConversationCreated(created) => begun(created),
+            Fact::ConversationUpdated(updated) => changed(updated),
+            Fact::ConversationArchived => Self::ConversationArchived,
+            Fact::ConversationRestored => Self::ConversationRestored,
+            Fact::ConversationErased => Self::ConversationErased,
+            Fact::HistorySummarised(summary) => Self::HistorySummarised {
+                through: summary.through.0,
+                text: summary.text.clone(),
+            },
+            Fact::OwnerChanged(changed) => Self::OwnerChanged {
+                owner: (&changed.owner).into(),
+                previous: (&changed.previous).into(),
+            },
+            Fact::RunStarted(started) => Self::RunStarted {
+                run_id: started.run.to_string(),
+                model: text(started.model.as_ref()),
+            },
+            Fact::RunStopRequested(run) => Self::RunStopRequested {
+                run_id: run.to_string(),
+            },
+            Fact::RunFinished(finished) => Self::RunFinished {
+                run_id: finished.run.to_string(),
+                outcome: outcome_name(finished.outcome),
+            },
+        }
+    }
+}
+
+/// The `type` of a fact.
+#[must_use]
+pub fn kind_name(fact: &Fact) -> &'static str {
+    match fact {
+        Fact::MessageAppended(_) => "MessageAppended",
+        Fact::ToolCalled(_) => "ToolCalled",
+        Fact::ToolReturned(_) => "ToolReturned",
+        Fact::SystemNoted(_) => "SystemNoted",
+        Fact::ErrorOccurred(_) => "ErrorOccurred",
+        Fact::ConversationCreated(_) => "ConversationCreated",
+        Fact::ConversationUpdated(_) => "ConversationUpdated",
+        Fact::ConversationArchived => "ConversationArchived",
+        Fact::ConversationRestored => "ConversationRestored",
+        Fact::ConversationErased => "ConversationErased",
+        Fact::HistorySummarised(_) => "HistorySummarised",
+        Fact::OwnerChanged(_) => "OwnerChanged",
+        Fact::RunStarted(_) => "RunStarted",
+        Fact::RunStopRequested(_) => "RunStopRequested",
+        Fact::RunFinished(_) => "RunFinished",
+    }
+}
+
+fn outcome_name(outcome: RunOutcome) -> &'static str {
+    match outcome {
+        RunOutcome::Completed => "completed",
+        RunOutcome::Stopped => "stopped",
+        RunOutcome::Failed => "failed",
+        RunOutcome::Abandoned => "abandoned",
+    }
+}
+
+fn said(message: &MessageAppended) -> FactBody {
+    FactBody::MessageAppended {
+        role: message.role.as_str(),
+        parts: message.parts.iter().map(PartBody::from).collect(),
+        author: text(message.author.as_ref()),
+        model: text(message.model.as_ref()),
+        provider_response_id: text(message.provider_response_id.as_ref()),
+        finish_reason: text(message.finish_reason.as_ref()),
+        usage: message.usage.map(UsageBody::from),
+    }
+}
+
+fn called(call: &ToolCalled) -> FactBody {
+    FactBody::ToolCalled {
+        call_id: call.call_id.as_str().to_owned(),
+        tool_name: call.tool_name.as_str().to_owned(),
+        input: json(&call.input),
+        model: text(call.model.as_ref()),
+    }
+}
+
+fn returned(result: &ToolReturned) -> FactBody {
+    let (output, output_parts) = match &result.output {
+        ToolOutput::Json(document) => (Some(json(document)), None),
+        ToolOutput::Parts(parts) => (None, Some(parts.iter().map(PartBody::from).collect())),
+    };
+    FactBody::ToolReturned {
+        call_id: result.call_id.as_str().to_owned(),
+        tool_name: result
+            .tool_name
+            .as_ref()
+            .map(|tool| tool.as_str().to_owned()),
+        output,
+        output_parts,
+        is_error: result.outcome == ToolOutcome::Failed,
+    }
+}
+
+fn begun(created: &ConversationCreated) -> FactBody {
+    FactBody::ConversationCreated {
+        owner: (&created.owner).into(),
+        title: created.title.clone(),
+        conversation_metadata: created.metadata.as_ref().map(json),
+        context: ContextBody::of(&created.client_context),
+        forked_from: created.forked_from.as_ref().map(ForkPointBody::from),
+    }
+}
+
+fn changed(updated: &ConversationUpdated) -> FactBody {
+    let metadata = updated.metadata.clone();
+    FactBody::ConversationUpdated {
+        title: updated.title.clone().map(FieldChange::into_value),
+        conversation_metadata: metadata.map(|change| change.into_value().map(Verbatim)),
+    }
+}
+
+impl From<Usage> for UsageBody {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_tokens: usage.cached_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
+        }
+    }
+}

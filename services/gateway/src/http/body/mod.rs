@@ -1,0 +1,19 @@
+//! What conversations and their events look like in JSON, the same at every endpoint.
+
+mod content;
+mod conversation;
+mod event;
+mod fact;
+mod fact_of;
+mod instant;
+mod verbatim;
+
+pub use content::PartBody;
+pub use conversation::{
+    ContextBody, ConversationBody, ForkPointBody, OwnerBody, StatusName, TotalsBody,
+};
+pub use event::EventBody;
+pub use fact::{FactBody, UsageBody};
+pub use fact_of::kind_name;
+pub use instant::{rfc3339, timestamp};
+pub use verbatim::Verbatim;

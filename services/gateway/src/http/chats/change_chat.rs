@@ -1,0 +1,113 @@
+//! `PATCH /api/chats/{id}`: change title, metadata, or whether it is archived.
+
+use axum::extract::State;
+use domain::FieldChange;
+use runtime::http::{HttpProblem, Json, Path};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use wire::proto::write::v1 as write;
+
+use super::create_chat::text;
+use super::owned::{Owned, owned};
+use crate::http::body::ConversationBody;
+use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::state::HttpState;
+
+/// What to change; what is absent stays as it is.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChangeChatBody {
+    /// The title, at most 1,024 bytes; `null` or empty: none.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, example = "Shipping to Leeds")]
+    title: Option<FieldChange<String>>,
+    /// Whether it is archived: kept, closed for messages.
+    #[serde(default)]
+    archived: Option<bool>,
+    /// The metadata, replaced whole: an object, at most 64 KiB; `null`: none.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<FieldChange<Box<RawValue>>>,
+}
+
+/// A member that is there: `null` clears.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<FieldChange<T>>, D::Error> {
+    let value = Option::<T>::deserialize(deserializer)?;
+    Ok(Some(FieldChange::to(value)))
+}
+
+/// Change a conversation.
+///
+/// An archived one takes no other change until it is restored; `archived` beside others is done in the order that makes
+/// both possible. Title and metadata change together; archiving is a step of its own, so that a failure may fall between.
+#[utoipa::path(
+    patch,
+    path = "/api/chats/{id}",
+    tag = "chats",
+    params(
+        ("id" = String, Path, description = "The conversation."),
+        CallerHeaders,
+        ("idempotency-key" = Option<String>, Header, description = "A UUID that names this request for all of its retries."),
+    ),
+    request_body = ChangeChatBody,
+    responses((status = 200, description = "The conversation as it is now.", body = ConversationBody)),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn change_chat(
+    State(state): State<HttpState>,
+    frontend: Frontend,
+    key: IdempotencyKey,
+    Path(id): Path<String>,
+    Json(body): Json<ChangeChatBody>,
+) -> Result<Json<ConversationBody>, HttpProblem> {
+    let caller = frontend.caller(&state, Named::default()).await?;
+    let chat = owned(&state, &caller, &id).await?;
+    if body.archived == Some(false) {
+        restore(&state, &chat, key).await?;
+    }
+    if body.title.is_some() || body.metadata.is_some() {
+        let request = update(&chat, body.title, body.metadata, key);
+        state.commands.update(request).await?;
+    }
+    if body.archived == Some(true) {
+        archive(&state, &chat, key).await?;
+    }
+    let chat = owned(&state, &caller, &id).await?;
+    Ok(Json(ConversationBody::from(&chat.conversation)))
+}
+
+fn update(
+    chat: &Owned,
+    title: Option<FieldChange<String>>,
+    metadata: Option<FieldChange<Box<RawValue>>>,
+    key: IdempotencyKey,
+) -> write::UpdateConversationRequest {
+    let changed = [
+        title.is_some().then_some("title"),
+        metadata.is_some().then_some("metadata_json"),
+    ];
+    let paths = changed.into_iter().flatten().map(str::to_owned).collect();
+    write::UpdateConversationRequest {
+        target: Some(chat.command_target(key.of_part("update").text())),
+        update_mask: Some(prost_types::FieldMask { paths }),
+        title: title.and_then(FieldChange::into_value).unwrap_or_default(),
+        metadata_json: text(metadata.and_then(FieldChange::into_value)),
+        ..write::UpdateConversationRequest::default()
+    }
+}
+
+async fn archive(state: &HttpState, chat: &Owned, key: IdempotencyKey) -> Result<(), HttpProblem> {
+    let target = Some(chat.command_target(key.of_part("archive").text()));
+    let request = write::ArchiveConversationRequest { target };
+    state.commands.archive(request).await.map(drop)
+}
+
+async fn restore(state: &HttpState, chat: &Owned, key: IdempotencyKey) -> Result<(), HttpProblem> {
+    let target = Some(chat.command_target(key.of_part("restore").text()));
+    let request = write::RestoreConversationRequest { target };
+    state.commands.restore(request).await.map(drop)
+}

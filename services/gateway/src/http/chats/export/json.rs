@@ -1,0 +1,56 @@
+//! An export as one JSON document: an event a line.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::{Conversation, Head, RecordedEvent, Version};
+use serde::Serialize;
+
+use crate::http::body::{ConversationBody, EventBody};
+
+/// What kind of document it is, and of which form.
+const FORMAT: &str = "hansard.export.v1";
+
+#[derive(Serialize)]
+struct Exported {
+    #[serde(flatten)]
+    event: EventBody,
+    /// Its bytes in the record, which the chain covers.
+    raw: String,
+}
+
+pub(super) fn begin(conversation: &Conversation, chunk: &mut Vec<u8>) {
+    chunk.extend_from_slice(b"{\"format\":\"");
+    chunk.extend_from_slice(FORMAT.as_bytes());
+    chunk.extend_from_slice(b"\",\n\"conversation\":");
+    write(&ConversationBody::from(conversation), chunk);
+    chunk.extend_from_slice(b",\n\"events\":[");
+}
+
+pub(super) fn event(event: &RecordedEvent, raw: &[u8], chunk: &mut Vec<u8>) {
+    let separator: &[u8] = if event.version == Version(1) {
+        b"\n"
+    } else {
+        b",\n"
+    };
+    chunk.extend_from_slice(separator);
+    let event = Exported {
+        event: EventBody::from(event),
+        raw: STANDARD.encode(raw),
+    };
+    write(&event, chunk);
+}
+
+pub(super) fn end(head: &Head, chunk: &mut Vec<u8>) {
+    let end = format!(
+        "\n],\n\"version\":{},\n\"chain\":\"{}\"}}\n",
+        head.version, head.chain
+    );
+    chunk.extend_from_slice(end.as_bytes());
+}
+
+fn write(value: &impl Serialize, chunk: &mut Vec<u8>) {
+    // Text keys and a buffer in memory: there is nothing to fail, but a document that the record took and is none.
+    if let Err(error) = serde_json::to_writer(chunk, value) {
+        tracing::error!(%error, "an event cannot be written as JSON");
+    }
+}

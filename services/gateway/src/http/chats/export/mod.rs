@@ -1,0 +1,121 @@
+//! An export as a stream of pages: each is read when the one before it is sent, so that memory is bounded by a page.
+
+mod csv;
+mod json;
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use domain::{Conversation, Version};
+use futures::Stream;
+use futures::stream::try_unfold;
+use read_model::EventRow;
+use thiserror::Error;
+use wire::status::Problem;
+
+use super::export_chat::ExportFormat;
+use super::owned::Owned;
+use crate::Gateway;
+use crate::fresh::Place;
+use crate::history::{self, Range};
+use crate::page::PageBounds;
+use crate::patience::Patience;
+use crate::request::Target;
+
+/// Events of a page of an export.
+const PAGE: PageBounds = PageBounds {
+    events_max: 500,
+    bytes_max: 1024 * 1024,
+};
+
+/// Why an export breaks off: the conversation was erased meanwhile, or what it is read from does not answer.
+#[derive(Debug, Error)]
+#[error("the export broke off: {0}")]
+pub(super) struct BrokenOff(String);
+
+impl From<Problem> for BrokenOff {
+    fn from(problem: Problem) -> Self {
+        Self(problem.reason().as_str().to_owned())
+    }
+}
+
+struct Export {
+    gateway: Gateway,
+    target: Target,
+    conversation: Conversation,
+    format: ExportFormat,
+    /// The version that comes next, and a commit before it; `None`: all is written.
+    next: Option<(Version, Place)>,
+}
+
+/// The file, page by page.
+pub(super) fn stream(
+    gateway: Gateway,
+    chat: Owned,
+    format: ExportFormat,
+) -> impl Stream<Item = Result<Bytes, BrokenOff>> + Send + use<> {
+    let export = Export {
+        gateway,
+        target: chat.target,
+        conversation: chat.conversation,
+        format,
+        next: Some((Version(1), Place::default())),
+    };
+    try_unfold(export, |mut export| async move {
+        let chunk = export.chunk().await?;
+        Ok(chunk.map(|chunk| (chunk, export)))
+    })
+}
+
+impl Export {
+    async fn chunk(&mut self) -> Result<Option<Bytes>, BrokenOff> {
+        let Some((from, after)) = self.next else {
+            return Ok(None);
+        };
+        let range = Range {
+            from,
+            to: self.conversation.head.version,
+            kinds: BTreeSet::new(),
+            after,
+            bounds: PAGE,
+        };
+        self.target.patience = Patience::until(None);
+        let page = history::forward(&self.gateway, &self.target, &range).await?;
+        self.next = page.next.map(|next| (next.version, next.after));
+        let mut chunk = Vec::new();
+        if from == Version(1) {
+            self.begin(&mut chunk);
+        }
+        for row in &page.events {
+            self.event(row, &mut chunk)?;
+        }
+        if self.next.is_none() {
+            self.end(&mut chunk);
+        }
+        Ok(Some(chunk.into()))
+    }
+
+    fn begin(&self, chunk: &mut Vec<u8>) {
+        match self.format {
+            ExportFormat::Json => json::begin(&self.conversation, chunk),
+            ExportFormat::Csv => csv::begin(chunk),
+        }
+    }
+
+    fn event(&self, row: &EventRow, chunk: &mut Vec<u8>) -> Result<(), Problem> {
+        let event = crate::render::domain_event(&self.target.key, row)?;
+        match self.format {
+            ExportFormat::Json => json::event(&event, &row.bytes, chunk),
+            ExportFormat::Csv => csv::event(&event, chunk),
+        }
+        Ok(())
+    }
+
+    fn end(&self, chunk: &mut Vec<u8>) {
+        let head = &self.conversation.head;
+        match self.format {
+            ExportFormat::Json => json::end(head, chunk),
+            ExportFormat::Csv => csv::end(head, chunk),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `GET /api/chats/{id}/export`: every event of a conversation, as a file.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use runtime::http::{HttpProblem, OpenStream, Path, Query};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::export;
+use super::owned::owned;
+use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::state::HttpState;
+
+/// How to write it.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ExportChatQuery {
+    /// The form; absent: JSON.
+    #[serde(default)]
+    #[param(inline)]
+    format: ExportFormat,
+}
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ExportFormat {
+    /// One JSON document, from which the record's hash chain can be computed again.
+    #[default]
+    Json,
+    /// A table for spreadsheets, as RFC 4180 says; no cell is a formula.
+    Csv,
+}
+
+impl ExportFormat {
+    fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Csv => "text/csv; charset=utf-8; header=present",
+        }
+    }
+
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Csv => "csv",
+        }
+    }
+}
+
+/// Every event of a conversation, as a file.
+///
+/// The file holds the conversation as it is when the export begins, and streams: an answer that ends early was broken off.
+/// JSON ends with `version` and `chain`. To check it: begin with 32 zero bytes; for each run of events with one `commitId`,
+/// take each event's `raw` (base64) with `0x0a` and its length as a varint before it, and replace the hash by the SHA-256 of
+/// itself and those bytes; the last one is `chain`. Of a fork, only the events after `forkedFrom.version` are in its chain.
+/// The last row of CSV has the type `Chain` and the hash as its text.
+#[utoipa::path(
+    get,
+    path = "/api/chats/{id}/export",
+    tag = "chats",
+    params(("id" = String, Path, description = "The conversation."), CallerHeaders, ExportChatQuery),
+    responses((status = 200, description = "The file.", content(("application/json"), ("text/csv")))),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn export_chat(
+    open: OpenStream,
+    State(state): State<HttpState>,
+    frontend: Frontend,
+    Path(id): Path<String>,
+    Query(query): Query<ExportChatQuery>,
+) -> Result<Response, HttpProblem> {
+    let caller = frontend.caller(&state, Named::default()).await?;
+    let chat = owned(&state, &caller, &id).await?;
+    let format = query.format;
+    let file = format!("attachment; filename=\"chat-{id}.{}\"", format.extension());
+    let headers = [
+        (header::CONTENT_TYPE, format.content_type().to_owned()),
+        (header::CONTENT_DISPOSITION, file),
+        (header::CACHE_CONTROL, "no-store".to_owned()),
+    ];
+    let body = Body::from_stream(export::stream(state.gateway.clone(), chat, format));
+    Ok(open.respond((headers, body).into_response()))
+}

@@ -1,0 +1,133 @@
+//! What the gateway asks the writer for frontends: under its own token, since they have none that a writer knows.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use runtime::config::Secret;
+use runtime::http::HttpProblem;
+use tonic::{Code, Status};
+use wire::proto::write::v1 as proto;
+use wire::proto::write::v1::CommitResult;
+
+use super::{field_names, problem};
+use crate::patience::Patience;
+use crate::request::Call;
+use crate::writer::Writer;
+
+/// The longest wait for the writer: less than a request may take, so that the caller hears what became of it.
+pub const COMMAND_MAX: Duration = Duration::from_secs(8);
+
+/// The writer under the gateway's own token. Whether the caller may is checked before. Clones share one connection.
+///
+/// Each command fails with what the writer says, its fields named as HTTP callers know them, or with 503 where it does
+/// not answer within [`COMMAND_MAX`].
+#[derive(Debug, Clone)]
+pub struct Commands {
+    writer: Writer,
+    token: Secret,
+}
+
+impl Commands {
+    /// Commands to a writer under a token with the scopes append and read, for any tenant.
+    #[must_use]
+    pub fn new(writer: Writer, token: Secret) -> Self {
+        Self { writer, token }
+    }
+
+    /// A call by the gateway itself.
+    #[must_use]
+    pub fn call(&self) -> Call {
+        let patience = Patience::until(None).at_most(COMMAND_MAX);
+        Call::with_token(self.token.expose(), patience)
+    }
+
+    /// Begins a conversation.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn create(
+        &self,
+        request: proto::CreateConversationRequest,
+    ) -> Result<CommitResult, HttpProblem> {
+        let result = self.writer.create(&self.call(), request).await;
+        result.map_err(|status| refused(&status))
+    }
+
+    /// Changes title or metadata.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn update(
+        &self,
+        request: proto::UpdateConversationRequest,
+    ) -> Result<CommitResult, HttpProblem> {
+        let result = self.writer.update(&self.call(), request).await;
+        result.map_err(|status| refused(&status))
+    }
+
+    /// Closes a conversation for events.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn archive(
+        &self,
+        request: proto::ArchiveConversationRequest,
+    ) -> Result<CommitResult, HttpProblem> {
+        let result = self.writer.archive(&self.call(), request).await;
+        result.map_err(|status| refused(&status))
+    }
+
+    /// Opens an archived conversation again.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn restore(
+        &self,
+        request: proto::RestoreConversationRequest,
+    ) -> Result<CommitResult, HttpProblem> {
+        let result = self.writer.restore(&self.call(), request).await;
+        result.map_err(|status| refused(&status))
+    }
+
+    /// Erases a conversation for good.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn erase(
+        &self,
+        request: proto::EraseConversationRequest,
+    ) -> Result<CommitResult, HttpProblem> {
+        let result = self.writer.erase(&self.call(), request).await;
+        result.map_err(|status| refused(&status))
+    }
+
+    /// Makes a conversation someone else's.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn change_owner(
+        &self,
+        request: proto::ChangeOwnerRequest,
+    ) -> Result<CommitResult, HttpProblem> {
+        let result = self.writer.change_owner(&self.call(), request).await;
+        result.map_err(|status| refused(&status))
+    }
+}
+
+/// What the writer says to the gateway's own token is not for the gateway's callers.
+pub(super) fn refused(status: &Status) -> HttpProblem {
+    if matches!(
+        status.code(),
+        Code::Unauthenticated | Code::PermissionDenied
+    ) {
+        tracing::error!(code = ?status.code(), "the writer refuses the gateway's own token: set `writer_token`");
+        let detail = "the gateway cannot record for frontends now: try again later";
+        return HttpProblem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "WRITER_UNAVAILABLE",
+            detail,
+        )
+        .retry_after(crate::problem::RETRY_AFTER);
+    }
+    field_names::renamed(problem::of_status(status))
+}

@@ -1,0 +1,118 @@
+//! What callers call themselves, in headers, query and body.
+
+use axum::http::{HeaderMap, StatusCode};
+use runtime::http::HttpProblem;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+const SESSION_HEADER: &str = "x-session-id";
+const USER_HEADER: &str = "x-user-id";
+
+/// How callers say in headers who they are; what the query or the body says must agree.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Header)]
+pub struct CallerHeaders {
+    /// The anonymous session; also as `sessionId` in the query, or in the body where it has such a member.
+    #[param(rename = "x-session-id")]
+    pub session: Option<String>,
+    /// The user, by name: believed where the agent's settings say so; also as `userId`.
+    #[param(rename = "x-user-id")]
+    pub user: Option<String>,
+}
+
+/// What a caller calls themselves.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Named {
+    /// The session.
+    #[serde(default)]
+    pub session_id: Option<String>,
+    /// The user.
+    #[serde(default)]
+    pub user_id: Option<String>,
+}
+
+impl Named {
+    /// What the headers say.
+    ///
+    /// # Errors
+    /// 400 `FIELD_MALFORMED` for one that is no text.
+    pub(super) fn in_headers(headers: &HeaderMap) -> Result<Self, HttpProblem> {
+        Ok(Self {
+            session_id: header_text(headers, SESSION_HEADER)?,
+            user_id: header_text(headers, USER_HEADER)?,
+        })
+    }
+
+    /// What is said in several places; where several say something, it is the same.
+    ///
+    /// # Errors
+    /// 400 `CALLER_AMBIGUOUS`.
+    pub(super) fn agreed(said: &[Self]) -> Result<Self, HttpProblem> {
+        Ok(Self {
+            session_id: agreed("sessionId", said.iter().map(|named| &named.session_id))?,
+            user_id: agreed("userId", said.iter().map(|named| &named.user_id))?,
+        })
+    }
+}
+
+/// The one value that is given; an empty one is none.
+fn agreed<'a>(
+    field: &str,
+    given: impl Iterator<Item = &'a Option<String>>,
+) -> Result<Option<String>, HttpProblem> {
+    let mut given = given.flatten().filter(|value| !value.is_empty());
+    let Some(first) = given.next() else {
+        return Ok(None);
+    };
+    if given.all(|other| other == first) {
+        return Ok(Some(first.clone()));
+    }
+    let detail = format!("{field} is given twice and differs: header, query and body must agree");
+    Err(HttpProblem {
+        field: Some(field.to_owned()),
+        ..HttpProblem::new(StatusCode::BAD_REQUEST, "CALLER_AMBIGUOUS", detail)
+    })
+}
+
+/// The text of a header; absent is none.
+///
+/// # Errors
+/// 400 `FIELD_MALFORMED`.
+pub(super) fn header_text(headers: &HeaderMap, name: &str) -> Result<Option<String>, HttpProblem> {
+    let text = headers
+        .get(name)
+        .map(|value| value.to_str().map(str::to_owned));
+    text.transpose().map_err(|_| {
+        let detail = format!(
+            "the header {name} has bytes that are no visible ASCII: say it in the query or the body"
+        );
+        HttpProblem {
+            field: Some(name.to_owned()),
+            ..HttpProblem::new(StatusCode::BAD_REQUEST, "FIELD_MALFORMED", detail)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(given: [Option<&str>; 3], expected: Result<Option<&str>, &str>) {
+        let given = given.map(|value| value.map(str::to_owned));
+        let seen = agreed("sessionId", given.iter());
+        let seen = seen.map_err(|problem| problem.code.into_owned());
+        let expected = expected.map(|value| value.map(str::to_owned));
+        assert_eq!(seen, expected.map_err(str::to_owned), "{given:?}");
+    }
+
+    #[test]
+    fn who_is_named_twice_is_the_same() {
+        check([None, None, None], Ok(None));
+        check([Some(""), None, Some("")], Ok(None));
+        check([None, Some("a"), None], Ok(Some("a")));
+        check([Some("a"), Some(""), Some("a")], Ok(Some("a")));
+        check([Some("a"), None, Some("b")], Err("CALLER_AMBIGUOUS"));
+        check([Some("a"), Some("a"), Some("A")], Err("CALLER_AMBIGUOUS"));
+    }
+}

@@ -1,0 +1,168 @@
+//! `POST /api/sessions/claim`: a user who has signed in takes over what they began as a session.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use domain::{ConversationId, Owner, SessionId};
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use read_model::queries::ListFilter;
+use runtime::http::{HttpProblem, Json};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use utoipa::ToSchema;
+use wire::conversation::owner_to_proto;
+use wire::proto::write::v1 as write;
+use wire::status::{Problem, Reason};
+
+use super::catch_up;
+use crate::http::frontend::Frontend;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::identity::{Caller, IdentityRule};
+use crate::listing::{Listing, Paging};
+use crate::patience::Patience;
+
+/// Most conversations that one request takes over; with more it says `pending`.
+pub const CLAIMED_MAX: u32 = 1_000;
+/// How long one request goes on with taking over; with more to do it says `pending`.
+pub const CLAIMING_MAX: Duration = Duration::from_secs(5);
+/// Conversations that change hands at once.
+const AT_ONCE: usize = 16;
+/// Conversations of a page.
+const PAGE: u32 = 100;
+
+/// Whose conversations to take over.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClaimSessionBody {
+    /// The session that the user was.
+    #[schema(example = "0198c1a2-1111-7b5e-9d0a-1f6f0c9b2a11")]
+    session_id: String,
+}
+
+/// What came of it.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ClaimedBody {
+    /// How many conversations are the user's now that were the session's before.
+    #[schema(example = 3)]
+    claimed: u32,
+    /// Whether there may be more: ask again after a moment.
+    pending: bool,
+}
+
+/// Take over a session's conversations.
+///
+/// All that the session began with this agent before the request becomes the user's, also where an answer is being made,
+/// which goes on. Asking again changes nothing; `POST /api/sessions/release` gives a conversation back. Agents that know
+/// no users refuse it.
+#[utoipa::path(
+    post,
+    path = "/api/sessions/claim",
+    tag = "sessions",
+    request_body = ClaimSessionBody,
+    responses((status = 200, description = "They are the user's.", body = ClaimedBody)),
+    security(("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn claim_session(
+    State(state): State<HttpState>,
+    frontend: Frontend,
+    Json(body): Json<ClaimSessionBody>,
+) -> Result<Json<ClaimedBody>, HttpProblem> {
+    let user = known_user(&state, &frontend).await?;
+    let session = SessionId::parse(body.session_id)
+        .map_err(|broken| problem::of(Problem::from(broken.within("sessionId"))))?;
+    let is_reached = catch_up::reached(&state.gateway).await;
+    let is_reached = is_reached.map_err(problem::of)?;
+    let mut claimed = claim(&state, &user, session).await?;
+    claimed.pending |= !is_reached;
+    Ok(Json(claimed))
+}
+
+/// The user whom a token names, where the agent knows users.
+pub(super) async fn known_user(
+    state: &HttpState,
+    frontend: &Frontend,
+) -> Result<Caller, HttpProblem> {
+    let user = frontend.user(state).await?;
+    if frontend.rule(state) == IdentityRule::Anonymous {
+        let detail = "the agent knows no users: set its identity mode to trust or signed";
+        let status = StatusCode::FORBIDDEN;
+        return Err(HttpProblem::new(status, "USERS_NOT_KNOWN", detail));
+    }
+    Ok(user)
+}
+
+/// Pages through what the rows list as the session's. Pages go forward only, so that what has changed hands, and may still
+/// be listed, is not met again.
+async fn claim(
+    state: &HttpState,
+    user: &Caller,
+    session: SessionId,
+) -> Result<ClaimedBody, HttpProblem> {
+    let deadline = Instant::now() + CLAIMING_MAX;
+    let listing = Listing::of(ListFilter::Session {
+        agent: user.access.agent.clone(),
+        session: session.clone(),
+    });
+    let (session, mut token) = (Owner::Session(session), String::new());
+    let mut claimed = ClaimedBody::default();
+    loop {
+        let paging = Paging {
+            token: &token,
+            size: PAGE,
+            patience: Patience::until(None),
+        };
+        let page = listing.page(&state.gateway, &user.access.tenant, paging, |one| (one, 0));
+        let page = page.await.map_err(problem::of)?;
+        let theirs = page.conversations.into_iter();
+        let hand_over = theirs.map(|one| change_hands(state, user, &session, one.id));
+        let changed: Vec<bool> = stream::iter(hand_over)
+            .buffer_unordered(AT_ONCE)
+            .try_collect()
+            .await?;
+        let changed = changed.iter().filter(|changed| **changed).count();
+        claimed.claimed += u32::try_from(changed).unwrap_or(PAGE);
+        let Some(next) = page.next else {
+            return Ok(claimed);
+        };
+        if claimed.claimed >= CLAIMED_MAX || Instant::now() >= deadline {
+            claimed.pending = true;
+            return Ok(claimed);
+        }
+        token = next;
+    }
+}
+
+/// Whether it was the session's and is the user's now; one that is somebody else's meanwhile, or gone, is left alone.
+async fn change_hands(
+    state: &HttpState,
+    user: &Caller,
+    session: &Owner,
+    conversation: ConversationId,
+) -> Result<bool, HttpProblem> {
+    let request = write::ChangeOwnerRequest {
+        target: Some(write::CommandTarget {
+            agent_id: user.access.agent.as_str().to_owned(),
+            conversation_id: conversation.as_str().to_owned(),
+            ..write::CommandTarget::default()
+        }),
+        owner: Some(owner_to_proto(&user.owner)),
+        expected_owner: Some(owner_to_proto(session)),
+    };
+    match state.commands.change_owner(request).await {
+        Ok(result) => Ok(result.first_version > 0),
+        Err(problem) if is_others(&problem) => Ok(false),
+        Err(problem) => Err(problem),
+    }
+}
+
+fn is_others(problem: &HttpProblem) -> bool {
+    [
+        Reason::OwnerMismatch,
+        Reason::ConversationNotFound,
+        Reason::ConversationErased,
+    ]
+    .iter()
+    .any(|reason| reason.as_str() == problem.code)
+}

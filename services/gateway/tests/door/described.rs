@@ -1,0 +1,46 @@
+//! The description of the door, as programs read it.
+
+use std::collections::BTreeSet;
+
+use gateway::http::router::document;
+use serde_json::Value;
+
+/// What anybody may ask.
+const PUBLIC: [&str; 2] = ["/healthz", "/v1/limits"];
+
+fn check(path: &str, method: &str, operation: &Value) {
+    let name = format!("{method} {path}");
+    assert!(operation["summary"].is_string(), "{name}: a summary");
+    assert_eq!(operation["tags"].as_array().unwrap().len(), 1, "{name}");
+    let is_public = PUBLIC.contains(&path);
+    assert_eq!(operation["security"].is_array(), !is_public, "{name}");
+    let parameters = operation["parameters"].as_array();
+    let mut seen = BTreeSet::new();
+    for parameter in parameters.into_iter().flatten() {
+        let key = (parameter["in"].to_string(), parameter["name"].to_string());
+        assert!(parameter["description"].is_string(), "{name}: {key:?}");
+        assert!(seen.insert(key.clone()), "{name}: {key:?} twice");
+    }
+    let named = path.matches('{').count();
+    let in_path = seen.iter().filter(|(place, _)| place == "\"path\"").count();
+    assert_eq!(in_path, named, "{name}: parameters of the path");
+    let responses = operation["responses"].as_object().unwrap();
+    assert!(responses.contains_key("default"), "{name}: problems");
+    assert_eq!(responses.len(), 2, "{name}: one way to go well");
+}
+
+#[test]
+fn every_operation_is_described_whole() {
+    let document = serde_json::to_value(document()).unwrap();
+    let mut ids = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            check(path, method, operation);
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(
+                ids.insert(id.to_owned()),
+                "{id} is the id of two operations"
+            );
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The HTTP door of a gateway, as a frontend calls it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use reqwest::{Client, Method};
+use serde_json::Value;
+
+use crate::eventually::within;
+
+/// Somebody who calls a door with the same headers each time. Clones share connections.
+#[derive(Debug, Clone)]
+pub struct Door {
+    base: String,
+    client: Client,
+    headers: BTreeMap<String, String>,
+}
+
+/// What the door answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The headers that are text, by name.
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Door {
+    /// A door, called without headers.
+    ///
+    /// # Panics
+    /// When no client can be made.
+    #[must_use]
+    pub fn at(addr: SocketAddr) -> Self {
+        // Whoever is first chooses for all; the choice is the same.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::builder().no_proxy().build();
+        Self {
+            base: format!("http://{addr}"),
+            client: client.expect("a client"),
+            headers: BTreeMap::new(),
+        }
+    }
+
+    /// The same, called with one more header.
+    #[must_use]
+    pub fn with(&self, name: &str, value: &str) -> Self {
+        let mut door = self.clone();
+        door.headers.insert(name.to_owned(), value.to_owned());
+        door
+    }
+
+    /// The URL of a path.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    /// A request that is not sent yet.
+    pub fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        let request = self.client.request(method, self.url(path));
+        let headers = self.headers.iter();
+        headers.fold(request, |request, (name, value)| {
+            request.header(name, value)
+        })
+    }
+
+    /// Sends a request.
+    ///
+    /// # Panics
+    /// When there is no whole answer in time.
+    pub async fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        let mut request = self.request(method, path);
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let answer = within(path, request.send()).await.expect("an answer");
+        let text = |value: &reqwest::header::HeaderValue| value.to_str().map(str::to_owned);
+        let headers = answer.headers().iter();
+        let headers =
+            headers.filter_map(|(name, value)| Some((name.to_string(), text(value).ok()?)));
+        Answer {
+            status: answer.status().as_u16(),
+            headers: headers.collect(),
+            body: within(path, answer.bytes()).await.expect("a body"),
+        }
+    }
+
+    /// Gets.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, None).await
+    }
+
+    /// Posts JSON.
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, Some(body)).await
+    }
+
+    /// Patches with JSON.
+    pub async fn patch(&self, path: &str, body: &Value) -> Answer {
+        self.send("PATCH", path, Some(body)).await
+    }
+
+    /// Deletes.
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, None).await
+    }
+}
+
+impl Answer {
+    /// The body as JSON.
+    ///
+    /// # Panics
+    /// When it is none.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let json = serde_json::from_slice(&self.body);
+        json.unwrap_or_else(|_| panic!("JSON, and not {:?}", self.body))
+    }
+
+    /// The same, where the status is the expected one.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn ok(&self, status: u16) -> Value {
+        let body = String::from_utf8_lossy(&self.body);
+        assert_eq!(self.status, status, "{body}");
+        if self.body.is_empty() {
+            return Value::Null;
+        }
+        self.json()
+    }
+
+    /// The status and the code of a problem; no code where it is none.
+    #[must_use]
+    pub fn told(&self) -> (u16, String) {
+        let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let code = body.get("code").and_then(Value::as_str);
+        (self.status, code.unwrap_or_default().to_owned())
+    }
+}

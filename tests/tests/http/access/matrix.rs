@@ -1,0 +1,139 @@
+//! The matrix: every operation, every caller, one status. An operation that is served and not in it fails the test, and
+//! so does one that is in it and not served.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tests::door::Door;
+
+use super::callers::{CALLERS, SESSION, callers};
+use crate::ground::{Ground, begin};
+
+/// The status for each caller, in the order of [`CALLERS`].
+type Statuses = [u16; 12];
+
+/// What anybody may ask.
+const PUBLIC: Statuses = [200; 12];
+
+/// What is asked for a conversation of the session's, where it goes well with `ok`.
+const fn of_owner(ok: u16) -> Statuses {
+    [401, ok, 404, 404, 401, 401, 404, 404, 401, 401, 401, 401]
+}
+
+/// What is asked for by the caller's own name, where it goes well with `ok`.
+const fn of_caller(ok: u16) -> Statuses {
+    [401, ok, ok, ok, 401, 401, ok, ok, 401, 401, 401, 401]
+}
+
+/// What only a user with a token may ask, who gets `user`.
+const fn of_user(user: u16) -> Statuses {
+    [401, 401, 401, 401, 401, 401, user, 401, 401, 401, 401, 401]
+}
+
+/// What only administrators may ask; those of another tenant get `foreign`.
+const fn of_admin(foreign: u16) -> Statuses {
+    [
+        401, 401, 401, 401, 401, 401, 401, 401, 401, 200, foreign, 401,
+    ]
+}
+
+/// One operation: its name in the description, what is sent, and the statuses. `{id}` is a conversation of the session's.
+struct Operation {
+    name: &'static str,
+    path: &'static str,
+    body: Option<Value>,
+    statuses: Statuses,
+}
+
+fn operation(name: &'static str, statuses: Statuses) -> Operation {
+    let path = name.split_once(' ').unwrap().1;
+    Operation {
+        name,
+        path,
+        body: None,
+        statuses,
+    }
+}
+
+impl Operation {
+    fn path(self, path: &'static str) -> Self {
+        Self { path, ..self }
+    }
+
+    fn body(self, body: Value) -> Self {
+        Self {
+            body: Some(body),
+            ..self
+        }
+    }
+
+    async fn ask(&self, door: &Door, chat: &str) -> u16 {
+        let method = self.name.split_once(' ').unwrap().0;
+        let in_body = |body: &Value| body.to_string().replace("{id}", chat).parse().unwrap();
+        let body: Option<Value> = self.body.as_ref().map(in_body);
+        let path = self.path.replace("{id}", chat);
+        door.send(method, &path, body.as_ref()).await.status
+    }
+}
+
+fn matrix() -> Vec<Operation> {
+    // A session and a user by name list what is theirs; a name without a token lists nothing.
+    let listing = [401, 200, 200, 401, 401, 401, 200, 200, 401, 401, 401, 401];
+    vec![
+        operation("GET /healthz", PUBLIC),
+        operation("GET /v1/limits", PUBLIC),
+        operation("POST /api/chats", of_caller(201)).body(json!({})),
+        operation("GET /api/chats", listing),
+        operation("GET /api/chats/{id}", of_owner(200)),
+        operation("PATCH /api/chats/{id}", of_owner(200)).body(json!({"title": "t"})),
+        operation("DELETE /api/chats/{id}", of_owner(204)),
+        operation("POST /api/chats/{id}/fork", of_owner(201)).body(json!({})),
+        operation("GET /api/chats/{id}/export", of_owner(200)),
+        operation("POST /api/sessions/claim", of_user(200)).body(json!({"sessionId": "nobody's"})),
+        operation("POST /api/sessions/release", of_user(404))
+            .body(json!({"chatId": "{id}", "sessionId": "s"})),
+        operation("GET /v1/admin/conversations", of_admin(200)),
+        operation("GET /v1/admin/conversations/{id}", of_admin(404)),
+        operation("GET /v1/admin/conversations/{id}/events", of_admin(404)),
+        operation("GET /v1/admin/usage", of_admin(200))
+            .path("/v1/admin/usage?from=2026-11-01&to=2026-11-30"),
+    ]
+}
+
+fn served(document: &Value) -> BTreeSet<String> {
+    let paths = document["paths"].as_object().unwrap();
+    let operations = paths.iter().flat_map(|(path, item)| {
+        let methods = item.as_object().unwrap().keys();
+        methods.map(move |method| format!("{} {path}", method.to_uppercase()))
+    });
+    operations.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_operation_is_in_the_matrix() {
+    let ground = Ground::new().await;
+    let document = ground.stack.door().get("/openapi.json").await.json();
+    let known: BTreeSet<String> = matrix().iter().map(|one| one.name.to_owned()).collect();
+    assert_eq!(served(&document), known);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_caller_gets_the_status_of_the_matrix() {
+    let ground = Ground::new().await;
+    let owner = ground.session(SESSION);
+    let callers = callers(&ground).await;
+    let mut wrong = Vec::new();
+    for operation in matrix() {
+        let statuses = CALLERS.iter().zip(operation.statuses);
+        for ((caller, expected), door) in statuses.zip(&callers) {
+            // A new one each time, since some operations change it.
+            let chat = begin(&owner, &json!({})).await;
+            let status = operation.ask(door, &chat).await;
+            if status != expected {
+                let name = operation.name;
+                wrong.push(format!("{name} by {caller}: {status}, expected {expected}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

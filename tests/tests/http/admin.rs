@@ -1,0 +1,166 @@
+//! What administrators see: listings, transcripts, usage.
+
+use serde_json::{Value, json};
+use tests::door::Door;
+use tests::events::{assistant, user};
+use tests::eventually::eventually;
+use wire::proto::event::v1::event::Fact;
+use wire::proto::event::v1::{Event, Usage};
+
+use crate::ground::{AGENT, Ground, OTHER_AGENT, begin, ids, list, text};
+
+async fn listed(admin: &Door, query: &str) -> Vec<String> {
+    let page = admin.get(&format!("/v1/admin/conversations{query}")).await;
+    ids(&page.ok(200))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conversations_are_found_by_agent_owner_status_and_time() {
+    let ground = Ground::new().await;
+    let sales = ground
+        .stack
+        .door()
+        .with("x-api-key", &ground.other_key.secret);
+    let a = begin(&ground.session("s"), &json!({})).await;
+    let b = begin(&ground.user("ada"), &json!({})).await;
+    let c = begin(&sales.with("x-session-id", "s"), &json!({})).await;
+    let archived = format!("/api/chats/{a}");
+    ground
+        .session("s")
+        .patch(&archived, &json!({"archived": true}))
+        .await
+        .ok(200);
+    let admin = ground.admin();
+    eventually("rows", || async {
+        (listed(&admin, "").await == [a.as_str(), &c, &b]).then_some(())
+    })
+    .await;
+    let check = async |query: String, expected: &[&String]| {
+        let found = listed(&admin, &query).await;
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
+    };
+    check(format!("?agentId={AGENT}"), &[&a, &b]).await;
+    check(format!("?agentId={OTHER_AGENT}"), &[&c]).await;
+    check("?agentId=globex-support".to_owned(), &[]).await;
+    check(format!("?agentId={AGENT}&userId=ada"), &[&b]).await;
+    check(format!("?agentId={AGENT}&sessionId=s"), &[&a]).await;
+    check("?status=archived".to_owned(), &[&a]).await;
+    check("?status=active".to_owned(), &[&c, &b]).await;
+    let page = admin.get("/v1/admin/conversations").await.ok(200);
+    let time = text(&list(&page, "conversations")[1], "lastEventAt").to_owned();
+    check(format!("?activeAfter={time}"), &[&a, &c]).await;
+    check(format!("?activeBefore={time}"), &[&b]).await;
+    let refused = async |query: &str, field: &str| {
+        let path = format!("/v1/admin/conversations{query}");
+        let answer = admin.get(&path).await;
+        assert_eq!(
+            (answer.status, text(&answer.json(), "field")),
+            (400, field),
+            "{query}"
+        );
+    };
+    refused("?userId=ada", "agentId").await;
+    refused("?sessionId=s", "agentId").await;
+    refused(
+        &format!("?agentId={AGENT}&userId=ada&sessionId=s"),
+        "sessionId",
+    )
+    .await;
+    refused("?activeAfter=yesterday", "activeAfter").await;
+    refused("?limit=201", "limit").await;
+    refused("?cursor=x", "cursor").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transcript_has_every_event_by_pages() {
+    let ground = Ground::new().await;
+    let chat = begin(&ground.session("s"), &json!({})).await;
+    for turn in 0..4 {
+        let events = vec![user(format!("q{turn}")), assistant(format!("a{turn}"))];
+        ground.agent.append(&chat, events).await;
+    }
+    let admin = ground.admin();
+    let path = format!("/v1/admin/conversations/{chat}");
+    assert_eq!(admin.get(&path).await.ok(200)["version"], 9);
+    let whole = admin
+        .get(&format!("{path}/events?limit=1000"))
+        .await
+        .ok(200);
+    assert_eq!(
+        (list(&whole, "events").len(), &whole["nextAfter"]),
+        (9, &Value::Null)
+    );
+    for limit in [1, 2, 4, 9] {
+        let (mut events, mut after) = (Vec::new(), Some(0));
+        while let Some(version) = after {
+            let path = format!("{path}/events?limit={limit}&after={version}");
+            let page = admin.get(&path).await.ok(200);
+            events.extend_from_slice(list(&page, "events"));
+            after = page["nextAfter"].as_u64();
+        }
+        assert_eq!(events, list(&whole, "events"), "{limit}");
+    }
+    let answer = admin.get(&format!("{path}/events?limit=1001")).await;
+    assert_eq!(answer.told(), (400, "FIELD_OUT_OF_RANGE".to_owned()));
+}
+
+fn paid(model: &str, input_tokens: u64) -> Event {
+    let mut message = assistant("answer");
+    if let Some(Fact::MessageAppended(said)) = &mut message.fact {
+        model.clone_into(&mut said.model);
+        said.usage = Some(Usage {
+            input_tokens,
+            output_tokens: 2,
+            cached_tokens: 1,
+            reasoning_tokens: 0,
+        });
+    }
+    message
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn usage_is_summed_by_day_agent_and_model() {
+    let ground = Ground::new().await;
+    let chat = begin(&ground.session("s"), &json!({})).await;
+    let events = vec![paid("m1", 10), paid("m1", 5), paid("m2", 7)];
+    ground.agent.append(&chat, events).await;
+    let admin = ground.admin();
+    let usage = async |door: &Door, query: &str| door.get(&format!("/v1/admin/usage{query}")).await;
+    let today = text(
+        &admin
+            .get(&format!("/v1/admin/conversations/{chat}"))
+            .await
+            .ok(200),
+        "updatedAt",
+    )[..10]
+        .to_owned();
+    let query = format!("?from={today}&to={today}");
+    let days = eventually("usage", || async {
+        let page = usage(&admin, &query).await.ok(200);
+        let days = list(&page, "days").to_vec();
+        (days.len() == 2).then_some(days)
+    })
+    .await;
+    let expected = json!({
+        "day": today, "agentId": AGENT, "model": "m1", "messages": 2,
+        "inputTokens": 15, "outputTokens": 4, "cachedTokens": 2, "reasoningTokens": 0,
+    });
+    assert_eq!(days[0], expected);
+    let others = [
+        usage(&admin, &format!("{query}&agentId={OTHER_AGENT}")).await,
+        usage(&ground.foreign_admin(), &query).await,
+        usage(&admin, "?from=2001-01-01&to=2002-01-01").await,
+    ];
+    for answer in others {
+        assert_eq!(answer.ok(200)["days"], json!([]));
+    }
+    for query in [
+        "",
+        "?from=2026-01-01",
+        "?from=2026-1-1&to=2026-01-02",
+        "?from=2026-01-02&to=2026-01-01",
+        "?from=2001-01-01&to=2002-01-02",
+    ] {
+        assert_eq!(usage(&admin, query).await.status, 400, "{query}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Bounds, each at its edge and one past it.
+
+use gateway::http::config::RateLimit;
+use runtime::config::Secret;
+use serde_json::{Value, json};
+
+use crate::ground::{Ground, begin, text};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_much_is_refused_by_its_field() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    let chat = begin(&session, &json!({})).await;
+    let check = async |(method, path): (&str, &str), body: Value, expected: (u16, &str)| {
+        let path = path.replace("{id}", &chat);
+        let answer = session.send(method, &path, Some(&body)).await;
+        let told = answer.json();
+        let field = told["field"].as_str().unwrap_or_default();
+        assert_eq!((answer.status, field), expected, "{method} {path}");
+        if !field.is_empty() {
+            assert!(text(&told, "detail").contains(field), "{told}");
+        }
+    };
+    let create = ("POST", "/api/chats");
+    let change = ("PATCH", "/api/chats/{id}");
+    let fork = ("POST", "/api/chats/{id}/fork");
+    let title = |bytes: usize| json!({"title": "x".repeat(bytes)});
+    let metadata = |bytes: usize| json!({"metadata": {"k": "x".repeat(bytes - 8)}});
+    for (operation, ok) in [(create, 201), (change, 200), (fork, 201)] {
+        check(operation, title(1_024), (ok, "")).await;
+        check(operation, title(1_025), (400, "title")).await;
+        check(operation, metadata(64 * 1_024), (ok, "")).await;
+        check(operation, metadata(64 * 1_024 + 1), (400, "metadata")).await;
+        check(operation, json!({"metadata": [1]}), (400, "metadata")).await;
+    }
+    let context = |bytes: usize| json!({"context": {"pageUrl": "x".repeat(bytes)}});
+    check(create, context(4_096), (201, "")).await;
+    check(create, context(4_097), (400, "context.pageUrl")).await;
+    check(create, json!({"id": "i".repeat(128)}), (201, "")).await;
+    check(create, json!({"id": "i".repeat(129)}), (400, "id")).await;
+    check(create, json!({"sessionId": "t"}), (400, "sessionId")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_have_a_most() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    let chat = begin(&session, &json!({})).await;
+    for (limit, status) in [(0, 200), (1, 200), (200, 200), (201, 400)] {
+        let path = format!("/api/chats/{chat}?limit={limit}");
+        assert_eq!(session.get(&path).await.status, status, "{limit}");
+    }
+    for (before, messages) in [("0", 0), ("1", 0), ("2", 0), ("18446744073709551615", 0)] {
+        let page = session
+            .get(&format!("/api/chats/{chat}?before={before}"))
+            .await
+            .ok(200);
+        assert_eq!(
+            page["messages"].as_array().unwrap().len(),
+            messages,
+            "{before}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_named_within_bounds() {
+    let ground = Ground::new().await;
+    for (length, status) in [(1, 201), (256, 201), (257, 400)] {
+        let session = ground.session(&"s".repeat(length));
+        assert_eq!(
+            session.post("/api/chats", &json!({})).await.status,
+            status,
+            "{length}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_has_its_rate() {
+    let few = RateLimit {
+        per_second: 1,
+        burst: 3,
+    };
+    let ground = Ground::with(|config| config.http.limits.session = few).await;
+    let session = ground.session("s");
+    for _ in 0..3 {
+        assert_eq!(session.get("/api/chats").await.status, 200);
+    }
+    // Named in the query, it is the same session.
+    let refused = ground.frontend().get("/api/chats?sessionId=s").await;
+    assert_eq!(refused.told(), (429, "RATE_LIMITED".to_owned()));
+    assert_eq!(refused.headers["retry-after"], "1");
+    assert_eq!(ground.session("t").get("/api/chats").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_without_leave_to_write_still_reads() {
+    let ground = Ground::with(|config| config.writer_token = Secret::new("hs_wrong")).await;
+    let session = ground.session("s");
+    let refused = session.post("/api/chats", &json!({})).await;
+    assert_eq!(refused.told(), (503, "WRITER_UNAVAILABLE".to_owned()));
+    assert!(refused.headers.contains_key("retry-after"));
+    assert_eq!(session.get("/api/chats").await.status, 200);
+}

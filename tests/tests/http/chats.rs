@@ -1,0 +1,257 @@
+//! The life of a conversation: begun, read, changed, listed, erased.
+
+use serde_json::{Value, json};
+use tests::events::{assistant, user};
+use tests::eventually::eventually;
+use uuid::Uuid;
+
+use crate::ground::{AGENT, Ground, begin, ids, list, text};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_begun_is_read_as_it_was_given() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    let body = r#"{"id": "chat:1", "agentId": "support", "sessionId": "s", "title": "Hello",
+        "context": {"pageUrl": "https://a.example/?q=1", "locale": "en-GB", "customMetadata": {"n": 1.10}},
+        "metadata": {"b": 1e400, "a": [1, {"x": null}]}}"#;
+    let request = session.request(reqwest::Method::POST, "/api/chats");
+    let request = request
+        .header("content-type", "application/json")
+        .body(body);
+    let answer = request.send().await.unwrap();
+    assert_eq!(answer.status(), 201);
+    assert_eq!(answer.headers()["location"], "/api/chats/chat:1");
+    let begun: Value = answer.json().await.unwrap();
+    assert_eq!(begun, json!({"id": "chat:1", "chatId": "chat:1"}));
+    let answer = session.get("/api/chats/chat:1").await;
+    // As text, since a number such as this is no JSON value of this test's.
+    let told = String::from_utf8(answer.body.to_vec()).unwrap();
+    assert!(
+        told.contains(r#""metadata":{"b": 1e400, "a": [1, {"x": null}]}"#),
+        "{told}"
+    );
+    assert!(told.contains(r#""customMetadata":{"n": 1.10}"#), "{told}");
+    assert!(
+        told.contains(r#""pageUrl":"https://a.example/?q=1""#),
+        "{told}"
+    );
+    assert!(
+        told.contains(r#""title":"Hello","status":"active""#),
+        "{told}"
+    );
+    assert!(told.contains(r#""owner":{"sessionId":"s"}"#), "{told}");
+    assert!(told.contains(r#""messages":[]"#), "{told}");
+    let again = session.post("/api/chats", &json!({"id": "chat:1"})).await;
+    assert_eq!(again.told(), (409, "CONVERSATION_EXISTS".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_are_seen_at_once() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    let path = format!(
+        "/api/chats/{}",
+        begin(&session, &json!({"title": "a"})).await
+    );
+    let check = async |change: Value, expected: (u16, &str, Value)| {
+        let answer = session.patch(&path, &change).await;
+        let (status, code) = answer.told();
+        assert_eq!(
+            (status, code.as_str()),
+            (expected.0, expected.1),
+            "{change}"
+        );
+        let now = session.get(&path).await.ok(200);
+        let seen = json!([now["title"], now["status"], now["metadata"]]);
+        assert_eq!(seen, expected.2, "{change}");
+    };
+    check(json!({}), (200, "", json!(["a", "active", null]))).await;
+    check(
+        json!({"title": "b"}),
+        (200, "", json!(["b", "active", null])),
+    )
+    .await;
+    check(
+        json!({"metadata": {"k": 1}}),
+        (200, "", json!(["b", "active", {"k": 1}])),
+    )
+    .await;
+    check(
+        json!({"title": null}),
+        (200, "", json!([null, "active", {"k": 1}])),
+    )
+    .await;
+    let archived = json!({"archived": true, "title": "c", "metadata": null});
+    check(archived, (200, "", json!(["c", "archived", null]))).await;
+    let closed = (409, "CONVERSATION_ARCHIVED", json!(["c", "archived", null]));
+    check(json!({"title": "d"}), closed).await;
+    let restored = json!({"archived": false, "title": "d"});
+    check(restored, (200, "", json!(["d", "active", null]))).await;
+    let unknown = (400, "FIELD_UNKNOWN", json!(["d", "active", null]));
+    check(json!({"systemPrompt": "x"}), unknown).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_under_its_key_gets_the_first_answer() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    let keyed = |key: Uuid| session.with("idempotency-key", &key.to_string());
+    let key = Uuid::now_v7();
+    let first = begin(&keyed(key), &json!({"title": "a"})).await;
+    assert_eq!(begin(&keyed(key), &json!({"title": "a"})).await, first);
+    let other = keyed(key).post("/api/chats", &json!({"title": "b"})).await;
+    assert_eq!(other.told(), (409, "IDEMPOTENCY_KEY_REUSED".to_owned()));
+    let malformed = session.with("idempotency-key", "x");
+    let malformed = malformed.post("/api/chats", &json!({})).await;
+    assert_eq!(
+        malformed.told(),
+        (400, "IDEMPOTENCY_KEY_MALFORMED".to_owned())
+    );
+    let path = format!("/api/chats/{first}");
+    let change = json!({"title": "b", "archived": true});
+    let key = Uuid::now_v7();
+    for _ in 0..2 {
+        let changed = keyed(key).patch(&path, &change).await.ok(200);
+        assert_eq!(
+            json!([changed["title"], changed["version"]]),
+            json!(["b", 3])
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_erased_is_gone() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    let id = begin(&session, &json!({})).await;
+    let path = format!("/api/chats/{id}");
+    ground.agent.append(&id, vec![user("secret")]).await;
+    session.delete(&path).await.ok(204);
+    for answer in [session.delete(&path).await, session.get(&path).await] {
+        assert_eq!(answer.told(), (404, "CONVERSATION_NOT_FOUND".to_owned()));
+    }
+    eventually("a listing without it", || async {
+        let page = session.get("/api/chats").await.ok(200);
+        ids(&page).is_empty().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_lists_their_own_by_pages() {
+    let ground = Ground::new().await;
+    let (session, ada) = (ground.session("s"), ground.user("ada"));
+    let mut begun = Vec::new();
+    for _ in 0..5 {
+        begun.push(begin(&session, &json!({})).await);
+        begin(&ada, &json!({})).await;
+        begin(&ground.session("t"), &json!({})).await;
+    }
+    begun.reverse();
+    eventually("rows", || async {
+        let page = session.get("/api/chats?sessionId=s").await.ok(200);
+        (ids(&page) == begun).then_some(())
+    })
+    .await;
+    let (mut paged, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/api/chats?limit=2&cursor={cursor}");
+        let page = session.get(&path).await.ok(200);
+        paged.extend(ids(&page));
+        match page["nextCursor"].as_str() {
+            Some(next) => next.clone_into(&mut cursor),
+            None => break,
+        }
+    }
+    assert_eq!(paged, begun);
+    let page = ada.get("/api/chats?userId=ada").await.ok(200);
+    assert_eq!(list(&page, "conversations").len(), 5);
+    let agents = list(&page, "conversations")
+        .iter()
+        .map(|one| text(one, "agentId"));
+    assert!(agents.into_iter().all(|agent| agent == AGENT));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listing_that_is_refused_says_why() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    for _ in 0..3 {
+        begin(&session, &json!({})).await;
+    }
+    let token = eventually("a next page", || async {
+        let page = session.get("/api/chats?limit=2").await.ok(200);
+        page["nextCursor"].as_str().map(str::to_owned)
+    })
+    .await;
+    let check = async |door: &tests::door::Door, path: &str, expected: (u16, &str)| {
+        let (status, code) = door.get(path).await.told();
+        assert_eq!((status, code.as_str()), expected, "{path}");
+    };
+    let others = format!("/api/chats?cursor={token}&status=archived");
+    check(&session, &others, (400, "PAGE_TOKEN_OF_OTHER_QUERY")).await;
+    check(
+        &ground.session("t"),
+        &format!("/api/chats?cursor={token}"),
+        (400, "PAGE_TOKEN_OF_OTHER_QUERY"),
+    )
+    .await;
+    check(&session, "/api/chats?cursor=x", (400, "PAGE_TOKEN_INVALID")).await;
+    check(&session, "/api/chats?limit=200", (200, "")).await;
+    check(
+        &session,
+        "/api/chats?limit=201",
+        (400, "FIELD_OUT_OF_RANGE"),
+    )
+    .await;
+    check(
+        &session,
+        "/api/chats?status=erased",
+        (400, "FIELD_MALFORMED"),
+    )
+    .await;
+    check(
+        &ground.frontend(),
+        "/api/chats?userId=ada",
+        (401, "USER_TOKEN_REQUIRED"),
+    )
+    .await;
+    check(
+        &ground.user("bob"),
+        "/api/chats?userId=ada",
+        (403, "USER_MISMATCH"),
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_are_shown_without_the_projector() {
+    let mut ground = Ground::new().await;
+    ground.stack.projector.stop().await;
+    let session = ground.session("s");
+    let id = begin(&session, &json!({})).await;
+    ground
+        .agent
+        .append(&id, vec![user("hi"), assistant("hello")])
+        .await;
+    let chat = session
+        .get(&format!("/api/chats/{id}?include=events"))
+        .await
+        .ok(200);
+    let messages = list(&chat, "messages");
+    assert_eq!(messages.len(), 2);
+    assert_eq!(messages[0]["role"], "user");
+    assert_eq!(
+        messages[0]["parts"],
+        json!([{"type": "text", "text": "hi"}])
+    );
+    assert_eq!(messages[1]["role"], "assistant");
+    let kinds: Vec<&str> = list(&chat, "events")
+        .iter()
+        .map(|event| text(event, "type"))
+        .collect();
+    assert_eq!(
+        kinds,
+        ["ConversationCreated", "MessageAppended", "MessageAppended"]
+    );
+}

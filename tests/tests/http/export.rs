@@ -1,0 +1,179 @@
+//! Exports: everything, verbatim, and proof of it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::ChainHash;
+use prost::Message as _;
+use serde_json::{Value, json};
+use tests::door::Door;
+use tests::events::{assistant, call, result, user};
+use wire::proto::event::v1::Event;
+
+use crate::ground::{Ground, begin, list, text};
+
+/// An export of this many commits of this many events goes through pages, and through rows and tail.
+const COMMITS: u64 = 20;
+const EVENTS_OF_COMMIT: u64 = 500;
+
+/// The bytes of a commit that the chain covers, from those of its events, as the description of the endpoint says.
+fn body(events: &[Vec<u8>]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for event in events {
+        body.push(0x0a);
+        prost::encoding::encode_varint(u64::try_from(event.len()).unwrap(), &mut body);
+        body.extend_from_slice(event);
+    }
+    body
+}
+
+fn raw(event: &Value) -> Vec<u8> {
+    STANDARD.decode(text(event, "raw")).unwrap()
+}
+
+/// The event of its bytes, without what the writer counts of each anew.
+fn recorded(event: &Value) -> Event {
+    Event {
+        tokens: 0,
+        tokens_through: 0,
+        ..Event::decode(raw(event).as_slice()).unwrap()
+    }
+}
+
+/// The chain, computed from the events of an export.
+fn chain(events: &[Value]) -> String {
+    let commits = events.chunk_by(|event, next| event["commitId"] == next["commitId"]);
+    let chain = commits.fold(ChainHash::default(), |chain, commit| {
+        let events: Vec<Vec<u8>> = commit.iter().map(raw).collect();
+        chain.next(&body(&events))
+    });
+    chain.to_string()
+}
+
+async fn export(door: &Door, chat: &str) -> Value {
+    let answer = door.get(&format!("/api/chats/{chat}/export")).await;
+    assert_eq!(answer.headers["content-type"], "application/json");
+    let file = format!("attachment; filename=\"chat-{chat}.json\"");
+    assert_eq!(answer.headers["content-disposition"], file);
+    answer.ok(200)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_proves_its_order_and_wholeness() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    let chat = begin(&session, &json!({"title": "t", "metadata": {"a": 1}})).await;
+    let events = vec![user("hi"), assistant("look"), call("c1", "{\"q\": 1.0}")];
+    ground.agent.append(&chat, events).await;
+    ground
+        .agent
+        .append(&chat, vec![result("c1", "{\"n\": 1}")])
+        .await;
+    session
+        .patch(&format!("/api/chats/{chat}"), &json!({"title": "u"}))
+        .await
+        .ok(200);
+    let exported = export(&session, &chat).await;
+    assert_eq!(exported["format"], "hansard.export.v1");
+    assert_eq!(exported["conversation"]["title"], "u");
+    assert_eq!(exported["version"], 6);
+    let events = list(&exported, "events");
+    let versions: Vec<u64> = events
+        .iter()
+        .map(|event| event["version"].as_u64().unwrap())
+        .collect();
+    assert_eq!(versions, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(chain(events), text(&exported, "chain"));
+    let mut altered = events.to_vec();
+    altered.swap(1, 2);
+    assert_ne!(chain(&altered), text(&exported, "chain"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_exported_can_be_recorded_again() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    let chat = begin(&session, &json!({})).await;
+    let events = vec![
+        user("=1+1"),
+        assistant("a \u{0000} b"),
+        call("c1", "{\"q\": 1.0}"),
+    ];
+    ground.agent.append(&chat, events).await;
+    ground
+        .agent
+        .append(&chat, vec![result("c1", "[1.10]"), assistant("done")])
+        .await;
+    let exported = export(&session, &chat).await;
+    let copy = begin(&session, &json!({})).await;
+    let events = &list(&exported, "events")[1..];
+    for commit in events.chunk_by(|event, next| event["commitId"] == next["commitId"]) {
+        let again = commit.iter().map(recorded);
+        ground.agent.append(&copy, again.collect()).await;
+    }
+    let copied = export(&session, &copy).await;
+    let copied = &list(&copied, "events")[1..];
+    let events = |of: &[Value]| -> Vec<Event> { of.iter().map(recorded).collect() };
+    assert_eq!(events(copied), events(&list(&exported, "events")[1..]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_conversation_is_exported_page_by_page() {
+    let mut ground = Ground::new().await;
+    let session = ground.session("s");
+    let chat = begin(&session, &json!({})).await;
+    for commit in 0..COMMITS {
+        // The second half stays in the tail.
+        if commit == COMMITS / 2 {
+            let version = 1 + commit * EVENTS_OF_COMMIT;
+            ground.agent.projected(&chat, version).await;
+            ground.stack.projector.stop().await;
+        }
+        let events = (0..EVENTS_OF_COMMIT).map(|index| user(format!("{commit} {index}")));
+        ground.agent.append(&chat, events.collect()).await;
+    }
+    let exported = export(&session, &chat).await;
+    let events = list(&exported, "events");
+    let recorded = usize::try_from(1 + COMMITS * EVENTS_OF_COMMIT).unwrap();
+    assert_eq!(events.len(), recorded);
+    assert_eq!(chain(events), text(&exported, "chain"));
+    let csv = session
+        .get(&format!("/api/chats/{chat}/export?format=csv"))
+        .await;
+    let csv = String::from_utf8(csv.body.to_vec()).unwrap();
+    let rows: Vec<&str> = csv.split_terminator("\r\n").collect();
+    // With the names of the columns, and the chain.
+    assert_eq!(rows.len(), recorded + 2);
+    let last = rows.last().unwrap();
+    assert!(
+        last.contains(&format!(",Chain,,,,,{}", text(&exported, "chain"))),
+        "{last}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_cell_of_a_table_is_a_formula() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    let chat = begin(&session, &json!({})).await;
+    ground
+        .agent
+        .append(
+            &chat,
+            vec![user("=HYPERLINK(\"x\",\"y\")"), assistant("-1")],
+        )
+        .await;
+    let csv = session
+        .get(&format!("/api/chats/{chat}/export?format=csv"))
+        .await;
+    assert!(csv.headers["content-type"].starts_with("text/csv"));
+    let csv = String::from_utf8(csv.body.to_vec()).unwrap();
+    assert!(
+        csv.contains(",user,,,,\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\","),
+        "{csv}"
+    );
+    assert!(csv.contains(",assistant,,,,'-1,"), "{csv}");
+    let answer = session
+        .get(&format!("/api/chats/{chat}/export?format=xml"))
+        .await;
+    assert_eq!(answer.told(), (400, "FIELD_MALFORMED".to_owned()));
+}

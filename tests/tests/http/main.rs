@@ -1,0 +1,13 @@
+//! The HTTP door of a whole system: who may, what they see, and what becomes of it. `access` holds for every operation.
+
+#![cfg(test)]
+
+mod access;
+mod admin;
+mod bounds;
+mod chats;
+mod claims;
+mod export;
+mod forks;
+mod ground;
+mod messages;

@@ -1,0 +1,109 @@
+//! Pages of messages: whole turns, and together the whole.
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::{Value, json};
+use tests::door::Door;
+use tests::events::{assistant, call, error, note, result, user};
+use wire::proto::event::v1::Event;
+
+use crate::ground::{Ground, begin, list};
+
+/// Conversations that are made at random.
+const CONVERSATIONS: u64 = 6;
+
+/// Commits of a conversation in which calls may be answered late, and not everything is a turn.
+fn commits(random: &mut StdRng) -> Vec<Vec<Event>> {
+    let (mut commits, mut open) = (Vec::new(), Vec::new());
+    for index in 0..random.random_range(1..60) {
+        commits.push(match random.random_range(0..8) {
+            0..3 => vec![user(format!("question {index}"))],
+            3 | 4 => vec![assistant(format!("answer {index}"))],
+            5 => {
+                let id = format!("c{index}");
+                open.push(id.clone());
+                vec![assistant("let me look"), call(&id, r#"{"q": 1.0}"#)]
+            }
+            6 => match open.pop() {
+                Some(id) => vec![result(&id, r#"{"found": true}"#), assistant("found")],
+                None => vec![note("nothing")],
+            },
+            _ => vec![error("a limit"), user(format!("again {index}"))],
+        });
+    }
+    commits
+}
+
+async fn page(door: &Door, chat: &str, limit: usize, before: Option<u64>) -> Value {
+    let before = before.map(|before| format!("&before={before}"));
+    let path = format!(
+        "/api/chats/{chat}?limit={limit}{}",
+        before.unwrap_or_default()
+    );
+    door.get(&path).await.ok(200)
+}
+
+/// The pages from the newest back, put together; each but the last begins with a user's message.
+async fn paged(door: &Door, chat: &str, limit: usize) -> Vec<Value> {
+    let (mut messages, mut before) = (Vec::new(), None);
+    loop {
+        let page = page(door, chat, limit, before).await;
+        let these = list(&page, "messages").to_vec();
+        let turns = these.iter().filter(|message| message["role"] == "user");
+        assert!(
+            these.len() <= limit || turns.count() <= 1,
+            "limit {limit}: {these:?}"
+        );
+        before = page["nextBefore"].as_u64();
+        if before.is_some() {
+            assert_eq!(these[0]["role"], "user", "limit {limit}");
+        }
+        messages.splice(0..0, these);
+        if before.is_none() {
+            return messages;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_together_are_the_whole() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    for seed in 0..CONVERSATIONS {
+        let mut random = StdRng::seed_from_u64(seed);
+        let chat = begin(&session, &json!({})).await;
+        for commit in commits(&mut random) {
+            ground.agent.append(&chat, commit).await;
+        }
+        let whole = page(&session, &chat, 200, None).await;
+        assert_eq!(whole["nextBefore"], Value::Null, "seed {seed}");
+        for limit in [1, 2, 3, 5, 8, 13, 50] {
+            let together = paged(&session, &chat, limit).await;
+            assert_eq!(
+                together,
+                list(&whole, "messages"),
+                "seed {seed}, limit {limit}"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_is_too_long_to_be_read_is_cut() {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    let chat = begin(&session, &json!({})).await;
+    ground.agent.append(&chat, vec![user("go")]).await;
+    for _ in 0..10 {
+        let notes = (0..500).map(|_| note("n"));
+        ground.agent.append(&chat, notes.collect()).await;
+    }
+    ground.agent.append(&chat, vec![assistant("done")]).await;
+    let newest = page(&session, &chat, 50, None).await;
+    assert_eq!(list(&newest, "messages").len(), 1);
+    let before = newest["nextBefore"].as_u64().unwrap();
+    let older = page(&session, &chat, 50, Some(before)).await;
+    assert_eq!(list(&older, "messages").len(), 1);
+    assert_eq!(older["messages"][0]["role"], "user");
+    assert_eq!(older["nextBefore"], Value::Null);
+}
