@@ -53,6 +53,23 @@ impl Door {
         door
     }
 
+    /// The same, called without a header.
+    #[must_use]
+    pub fn without(&self, name: &str) -> Self {
+        let mut door = self.clone();
+        door.headers.remove(name);
+        door
+    }
+
+    /// The same caller, of another gateway.
+    #[must_use]
+    pub fn moved_to(&self, addr: SocketAddr) -> Self {
+        Self {
+            base: format!("http://{addr}"),
+            ..self.clone()
+        }
+    }
+
     /// The URL of a path.
     #[must_use]
     pub fn url(&self, path: &str) -> String {

@@ -1,6 +1,7 @@
 //! Contexts in a form: reads what the plan asks for, lets pure code make the context, and accounts for it.
 
 mod client;
+pub mod listed;
 mod order;
 mod pending;
 mod receipt;

@@ -40,7 +40,7 @@ def main(hansard, seconds="60"):
         try:
             command = [schemathesis, "run", url + "/openapi.json", "--checks", CHECKS, "--max-time", seconds]
             command += ["-H", f"x-api-key: {key}", "-H", "x-session-id: fuzz", "--workers", "4"]
-            command += ["--suppress-health-check", "all", "--request-timeout", "20", "--no-color"]
+            command += ["--rate-limit", "auto", "--suppress-health-check", "all", "--request-timeout", "20", "--no-color"]
             outcome = subprocess.run(command, cwd=data, check=False)
         finally:
             process.send_signal(signal.SIGINT)

@@ -11,3 +11,4 @@ mod export;
 mod forks;
 mod ground;
 mod messages;
+mod talk;

@@ -5,7 +5,7 @@
 mod object;
 mod parts;
 
-use domain::event::ToolReturned;
+use domain::event::{ToolOutput, ToolReturned};
 use domain::violation::check_length;
 use domain::{CallId, Part, Violation, ViolationReason};
 
@@ -85,6 +85,23 @@ impl ChatRequest {
             answers,
         })
     }
+}
+
+/// What a user says, as a list of parts in the form of a page's messages: texts and files.
+///
+/// # Errors
+/// The first field that breaks a rule, by its path: `parts[0].url`.
+pub fn user_parts(parts_json: &str) -> Result<Vec<Part>, Violation> {
+    let message = format!(r#"{{"parts":{parts_json}}}"#);
+    parts::content(&Object::parse(&message)?)
+}
+
+/// What a tool answered: a string is taken as text, anything else as the document that it is.
+///
+/// # Errors
+/// It is no JSON, or longer than an event.
+pub fn tool_output(json: &str) -> Result<ToolOutput, Violation> {
+    parts::tool_output(json)
 }
 
 fn trigger(body: &Object<'_>) -> Result<Trigger, Violation> {

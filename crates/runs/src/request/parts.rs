@@ -148,13 +148,16 @@ fn output(part: &Object<'_>) -> Result<ToolOutput, Violation> {
     let text = part
         .raw("output")
         .map_or("null", serde_json::value::RawValue::get);
-    check_length(text.len(), EVENT_BYTES_MAX).map_err(|wrong| wrong.within("output"))?;
-    if let Ok(text) = serde_json::from_str(text) {
+    tool_output(text).map_err(|wrong| wrong.within("output"))
+}
+
+/// A string is taken as text, anything else as the document that it is.
+pub(super) fn tool_output(json: &str) -> Result<ToolOutput, Violation> {
+    check_length(json.len(), EVENT_BYTES_MAX)?;
+    if let Ok(text) = serde_json::from_str(json) {
         return Ok(ToolOutput::Parts(vec![Part::Text(text)]));
     }
-    JsonText::parse(text)
-        .map(ToolOutput::Json)
-        .map_err(|wrong| wrong.within("output"))
+    JsonText::parse(json).map(ToolOutput::Json)
 }
 
 fn required(part: &Object<'_>, name: &str, bytes_max: usize) -> Result<String, Violation> {

@@ -4,6 +4,7 @@
 //! to finishes it. [`Generations`] is what the doors use. Nothing here appends by itself: all goes through the writer,
 //! under the gateway's own token.
 
+mod alone;
 mod calls;
 mod close;
 pub mod config;
@@ -33,7 +34,7 @@ use futures::Stream;
 use models::ModelServers;
 use runtime::config::Secret;
 use runtime::shutdown::Shutdown;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 use wire::proto::run::v1 as proto;
 use wire::proto::write::v1::CommitResult;
@@ -172,6 +173,12 @@ impl Generations {
     pub async fn active(&self, key: &ConversationKey) -> Result<Option<ActiveRun>, Problem> {
         let head = head_of(&self.gateway, key).await?;
         Ok(head.and_then(|head| head.active_run))
+    }
+
+    /// A place among the answers that are made here.
+    fn place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        place.map_err(|_| start::too_many_runs(self.rules.runs_max))
     }
 
     /// Fresh reads of a conversation by the gateway itself; `None`: its token may not, or there is no such agent.

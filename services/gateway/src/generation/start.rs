@@ -1,6 +1,5 @@
 //! Starts a run: with what it answers, as one commit; then a task of this gateway makes it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use domain::event::RunStarted;
@@ -60,8 +59,7 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
     if generations.shutdown.has_begun() {
         return Err(draining().into());
     }
-    let place = Arc::clone(&generations.places).try_acquire_owned();
-    let place = place.map_err(|_| too_many_runs(generations.rules.runs_max))?;
+    let place = generations.place()?;
     let agent = generations.gateway.registry.agent(&start.access.agent);
     let settings = agent.as_ref().and_then(|agent| agent.settings.as_ref());
     let settings = RunSettings::of(settings).map_err(Problem::from)?;
@@ -202,7 +200,7 @@ fn draining() -> Problem {
     Problem::new(Reason::Draining, message).retry_after(problem::RETRY_AFTER)
 }
 
-fn too_many_runs(runs_max: usize) -> Problem {
+pub(super) fn too_many_runs(runs_max: usize) -> Problem {
     let message = format!("{runs_max} runs are being made here, which is the most: try again");
     Problem::new(Reason::Overloaded, message).retry_after(problem::RETRY_AFTER)
 }

@@ -258,7 +258,8 @@ fn of_problem(problem: &Problem) -> RunEnd {
     failed(&error_type, problem.message())
 }
 
-fn of_model(error: &ModelError) -> RunEnd {
+/// What a model fails with, as the end of a run.
+pub(super) fn of_model(error: &ModelError) -> RunEnd {
     let said = match error {
         ModelError::Refused { message, .. } | ModelError::Failed { message, .. } => {
             message.expose()

@@ -89,7 +89,7 @@ async fn attempt(
         messages: recording.current.len(),
         seen: progress.seen,
     };
-    let history = stored::read(&rpc.gateway, recording.keyed, end).await?;
+    let history = stored::read(&rpc.gateway, &recording.keyed.target, end).await?;
     let is_begun = history.is_some();
     let history = history.unwrap_or_default();
     progress.version = history.version;

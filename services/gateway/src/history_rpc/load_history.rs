@@ -71,7 +71,10 @@ async fn load(gateway: &Gateway, keyed: Option<&Keyed>, end: End) -> (History, O
         tenant.id = keyed.target.key.tenant.as_str(),
         conversation.id = keyed.target.key.conversation.as_str(),
     );
-    match stored::read(gateway, keyed, end).instrument(span).await {
+    match stored::read(gateway, &keyed.target, end)
+        .instrument(span)
+        .await
+    {
         Ok(history) => (history.unwrap_or_default(), None),
         Err(_) => (History::default(), Some(Warning::Unavailable)),
     }

@@ -9,7 +9,7 @@ mod load_history;
 mod messages;
 mod record_history;
 mod setback;
-mod stored;
+pub mod stored;
 mod warning;
 
 use tonic::{Request, Response, Status};

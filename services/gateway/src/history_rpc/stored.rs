@@ -7,9 +7,9 @@ use keyed_history::Stored;
 use read_model::queries::EventQuery;
 use wire::status::{Problem, Reason};
 
-use super::asked::Keyed;
 use crate::Gateway;
 use crate::recent::{Recent, Wanted};
+use crate::request::Target;
 use crate::rpc::CONTEXT_BYTES_MAX;
 use crate::window::{self, WindowBounds};
 
@@ -18,26 +18,27 @@ const SINCE_MAX: usize = 1_000;
 
 /// The end of a stored history, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub struct History {
     messages: Vec<MessageAppended>,
     /// Of each message.
     versions: Vec<Version>,
     /// The conversation's.
-    pub(super) version: Version,
+    pub version: Version,
 }
 
 /// Which end of it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct End {
+pub struct End {
     /// So many messages that the caller may have seen, if there are as many.
-    pub(super) messages: usize,
+    pub messages: usize,
     /// The version that the caller has seen; none: the last.
-    pub(super) seen: Option<Version>,
+    pub seen: Option<Version>,
 }
 
 impl History {
     /// The history, at the version that the caller has seen.
-    pub(super) fn seen_at(&self, seen: Option<Version>) -> Stored<'_> {
+    #[must_use]
+    pub fn seen_at(&self, seen: Option<Version>) -> Stored<'_> {
         let place = self.place_of(seen);
         let (seen, since) = self.messages.split_at_checked(place).unwrap_or_default();
         Stored { seen, since }
@@ -48,14 +49,14 @@ impl History {
         self.versions.partition_point(is_seen)
     }
 
-    fn of(keyed: &Keyed, recent: &Recent) -> Result<Self, Problem> {
+    fn of(target: &Target, recent: &Recent) -> Result<Self, Problem> {
         let mut history = Self {
             version: recent.place.version,
             ..Self::default()
         };
         let events: Vec<_> = recent.window.newest_first().collect();
         for row in events.into_iter().rev() {
-            let recorded = window::recorded(&keyed.target.key, row)?;
+            let recorded = window::recorded(&target.key, row)?;
             if let Fact::MessageAppended(message) = recorded.event.fact {
                 history.versions.push(recorded.version);
                 history.messages.push(message);
@@ -69,9 +70,9 @@ impl History {
 ///
 /// # Errors
 /// Rows or record are away, or corrupt.
-pub(super) async fn read(
+pub async fn read(
     gateway: &Gateway,
-    keyed: &Keyed,
+    target: &Target,
     end: End,
 ) -> Result<Option<History>, Problem> {
     let wanted = Wanted {
@@ -83,16 +84,16 @@ pub(super) async fn read(
             bytes_max: CONTEXT_BYTES_MAX,
         },
     };
-    let mut recent = match Recent::read(gateway, &keyed.target, wanted).await {
+    let mut recent = match Recent::read(gateway, target, wanted).await {
         Ok(recent) => recent,
         Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
         Err(problem) => return Err(problem),
     };
-    let history = History::of(keyed, &recent)?;
+    let history = History::of(target, &recent)?;
     let is_enough = history.place_of(end.seen) >= end.messages;
     if is_enough || recent.reach() != Reach::Window {
         return Ok(Some(history));
     }
-    recent.read_older(gateway, &keyed.target).await?;
-    History::of(keyed, &recent).map(Some)
+    recent.read_older(gateway, target).await?;
+    History::of(target, &recent).map(Some)
 }

@@ -27,6 +27,7 @@ pub mod problem;
 pub mod router;
 pub mod sessions;
 pub mod state;
+pub mod talk;
 
 pub use config::HttpSection;
 pub use state::HttpState;

@@ -18,6 +18,8 @@ use utoipa::{Modify, OpenApi as _};
     modifiers(&Keys),
     tags(
         (name = "chats", description = "A caller's conversations with the agent of their API key."),
+        (name = "ai-sdk", description = "The AI SDK's chat, as its transport speaks it."),
+        (name = "chat", description = "Turns for programs that know a message and a session, and no more."),
         (name = "sessions", description = "Sessions that turn out to be a user's."),
         (name = "admin", description = "What administrators see of their tenant."),
         (name = "service", description = "What the service says of itself.")

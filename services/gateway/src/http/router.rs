@@ -1,11 +1,12 @@
 //! Every route of the HTTP door. A new endpoint is one line here.
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::http::header;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use utoipa::openapi::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt as _};
 use utoipa_axum::routes;
 
 use super::chats::{
@@ -14,6 +15,10 @@ use super::chats::{
 use super::limits::RateLimits;
 use super::sessions::{claim_session, release_chat};
 use super::state::HttpState;
+use super::talk::ai_sdk::send_ui_messages::UI_REQUEST_BYTES_MAX;
+use super::talk::ai_sdk::{follow_ui_chat, send_ui_messages, stop_ui_chat};
+use super::talk::session::{chat, create_session, list_messages, list_sessions};
+use super::talk::{follow_chat, send_message, stop_chat};
 use super::{admin, cors, get_health, get_limits, limits, openapi};
 
 /// The description of every endpoint, in its own format.
@@ -29,6 +34,18 @@ fn endpoints() -> OpenApiRouter<HttpState> {
             change_chat::change_chat,
             erase_chat::erase_chat
         ))
+        .routes(routes!(send_message::send_message))
+        .routes(routes!(follow_chat::follow_chat))
+        .routes(routes!(stop_chat::stop_chat))
+        .routes(routes!(send_ui_messages::send_ui_messages).layer(larger(UI_REQUEST_BYTES_MAX)))
+        .routes(routes!(follow_ui_chat::follow_ui_chat))
+        .routes(routes!(stop_ui_chat::stop_ui_chat))
+        .routes(routes!(chat::chat))
+        .routes(routes!(
+            create_session::create_session,
+            list_sessions::list_sessions
+        ))
+        .routes(routes!(list_messages::list_messages))
         .routes(routes!(fork_chat::fork_chat))
         .routes(routes!(export_chat::export_chat))
         .routes(routes!(claim_session::claim_session))
@@ -37,6 +54,11 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(admin::get_conversation::get_conversation))
         .routes(routes!(admin::list_events::list_events))
         .routes(routes!(admin::get_usage::get_usage))
+}
+
+/// The bound of a route whose bodies may be larger than others'.
+fn larger(bytes_max: usize) -> DefaultBodyLimit {
+    DefaultBodyLimit::max(bytes_max)
 }
 
 /// The description of the door.

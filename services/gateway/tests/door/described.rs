@@ -26,7 +26,9 @@ fn check(path: &str, method: &str, operation: &Value) {
     assert_eq!(in_path, named, "{name}: parameters of the path");
     let responses = operation["responses"].as_object().unwrap();
     assert!(responses.contains_key("default"), "{name}: problems");
-    assert_eq!(responses.len(), 2, "{name}: one way to go well");
+    // Beside it, 204 may say that there is nothing to tell.
+    let idle = usize::from(responses.len() > 2 && responses.contains_key("204"));
+    assert_eq!(responses.len() - idle, 2, "{name}: one way to go well");
 }
 
 #[test]

@@ -79,6 +79,8 @@ impl Operation {
 fn matrix() -> Vec<Operation> {
     // A session and a user by name list what is theirs; a name without a token lists nothing.
     let listing = [401, 200, 200, 401, 401, 401, 200, 200, 401, 401, 401, 401];
+    // An id is a name in its tenant: another tenant's key begins a chat of its own.
+    let named_chat = [401, 200, 404, 404, 401, 401, 404, 200, 401, 401, 401, 401];
     vec![
         operation("GET /healthz", PUBLIC),
         operation("GET /v1/limits", PUBLIC),
@@ -87,6 +89,21 @@ fn matrix() -> Vec<Operation> {
         operation("GET /api/chats/{id}", of_owner(200)),
         operation("PATCH /api/chats/{id}", of_owner(200)).body(json!({"title": "t"})),
         operation("DELETE /api/chats/{id}", of_owner(204)),
+        operation("POST /api/chats/{id}/messages", of_owner(200)).body(json!({"content": "hello"})),
+        operation("GET /api/chats/{id}/stream", of_owner(204)),
+        operation("POST /api/chats/{id}/stop", of_owner(204)),
+        operation("POST /api/chat", named_chat).body(json!({
+            "id": "{id}",
+            "messages": [{"id": "m", "role": "user", "parts": [{"type": "text", "text": "hello"}]}],
+        })),
+        operation("GET /api/chat/{id}/stream", of_owner(204)),
+        operation("POST /api/chat/{id}/stop", of_owner(204)),
+        // Who does not own the session gets a turn alone.
+        operation("POST /v1/chat", of_caller(200))
+            .body(json!({"message": "hello", "session_id": "{id}"})),
+        operation("POST /v1/chat/sessions", of_caller(201)),
+        operation("GET /v1/chat/sessions", listing),
+        operation("GET /v1/chat/sessions/{id}/messages", of_owner(200)),
         operation("POST /api/chats/{id}/fork", of_owner(201)).body(json!({})),
         operation("GET /api/chats/{id}/export", of_owner(200)),
         operation("POST /api/sessions/claim", of_user(200)).body(json!({"sessionId": "nobody's"})),

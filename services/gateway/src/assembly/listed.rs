@@ -1,0 +1,86 @@
+//! The context of messages that a caller gives, as if they were all that was ever said: by the agent's policy.
+
+use context::{Plan, Reach, Selection, Settings, select};
+use domain::event::MessageAppended;
+use domain::{
+    ClientContext, CommitId, Event, EventId, EventTokens, Fact, RecordedEvent, Timestamp, Version,
+};
+use event_log::registry::AgentAccess;
+use formats::{Format, InstructionsRole, Names, RenderOptions, Thoughts};
+use uuid::Uuid;
+use wire::status::Problem;
+
+use super::refused;
+use crate::Gateway;
+use context::stages::budget;
+
+/// The commit that no given message is in.
+const NO_COMMIT: CommitId = CommitId(Uuid::nil());
+
+/// Makes it: the body, and what had to be written otherwise in it.
+///
+/// # Errors
+/// The policy cannot be had; no room.
+pub async fn make(
+    gateway: &Gateway,
+    access: &AgentAccess,
+    format: Format,
+    messages: &[MessageAppended],
+) -> Result<(Vec<u8>, Names), Problem> {
+    let agent = (access.tenant.tenant(), &access.agent);
+    let policy = gateway
+        .policies
+        .find(&gateway.registry, agent, None)
+        .await?;
+    let client = ClientContext::default();
+    let plan = Plan::new(Settings {
+        policy: &policy.policy,
+        rules: &policy.rules,
+        client: &client,
+        summary: None,
+        shared: Version::ZERO,
+    })
+    .map_err(|error| refused(&error))?;
+    let events = recorded(messages).into_iter().rev().map(Ok::<_, Problem>);
+    let Selection::Selected(selected) = select(events, plan.extent(None), Reach::Beginning)? else {
+        return Err(crate::problem::of_contradiction(
+            "a list that begins at its beginning needs nothing older".to_owned(),
+        ));
+    };
+    let assembled = plan
+        .complete(selected)
+        .map_err(|no_room| refused(&no_room.into()))?;
+    let tokens = budget::context_tokens(&policy.policy);
+    let options = RenderOptions {
+        instructions_role: InstructionsRole::System,
+        thoughts: Thoughts::Replay,
+        cache_key: None,
+        context_tokens_max: Some(u32::try_from(tokens).unwrap_or(u32::MAX)),
+    };
+    let rendered = formats::render(format, &assembled.transcript, &options);
+    Ok((rendered.body, rendered.names))
+}
+
+/// The messages as events, oldest first, weighed as the writer would.
+fn recorded(messages: &[MessageAppended]) -> Vec<RecordedEvent> {
+    let (mut version, mut through) = (Version::ZERO, 0);
+    let events = messages.iter().enumerate().map(|(index, message)| {
+        let fact = Fact::MessageAppended(message.clone());
+        version = version.next();
+        let own = tokens::of_fact(&fact);
+        through += u64::from(own);
+        RecordedEvent {
+            version,
+            commit: NO_COMMIT,
+            recorded_at: Timestamp(0),
+            event: Event {
+                id: EventId::derived(NO_COMMIT, index),
+                occurred_at: None,
+                metadata: None,
+                tokens: EventTokens { own, through },
+                fact,
+            },
+        }
+    });
+    events.collect()
+}

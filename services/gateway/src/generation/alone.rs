@@ -1,0 +1,131 @@
+//! Turns that nobody keeps: a model answers messages that a caller gives, in the context that the agent's policy makes of
+//! them. No run, no tools; who stops listening ends it.
+
+use domain::event::MessageAppended;
+use domain::{RunEnd, RunOutcome, RunPart, RunPartKind};
+use event_log::registry::AgentAccess;
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream, unfold};
+use models::{ModelError, ModelRequest, Piece, ReplyPieces};
+use tokio::sync::OwnedSemaphorePermit;
+use tonic::Status;
+use wire::proto::write::v1 as write;
+use wire::status::Problem;
+
+use super::settings::RunSettings;
+use super::steps::{ended, of_model};
+use super::{Followed, Generations, pieces, start};
+use crate::assembly::listed;
+
+impl Generations {
+    /// A model's answer to messages alone, as the parts of a run that is recorded nowhere.
+    ///
+    /// # Errors
+    /// There is no place left, or no context can be made of the messages. What the model fails with is the end's error.
+    pub async fn answer_alone(
+        &self,
+        access: &AgentAccess,
+        messages: &[MessageAppended],
+    ) -> Result<BoxStream<'static, Followed>, Problem> {
+        let place = self.place()?;
+        let agent = self.gateway.registry.agent(&access.agent);
+        let settings = agent.as_ref().and_then(|agent| agent.settings.as_ref());
+        let model = RunSettings::of(settings).map_err(Problem::from)?.model;
+        let format = self.models.format(&model.server);
+        let format = format.unwrap_or(formats::Format::Canonical);
+        let (body, names) = listed::make(&self.gateway, access, format, messages).await?;
+        let request = ModelRequest {
+            model: model.model,
+            body,
+            tools: Vec::new(),
+            max_output_tokens: model.output_tokens_max,
+            temperature: model.temperature,
+            names,
+        };
+        let reply = match self.models.stream(&model.server, request).await {
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(of_model(&error)),
+        };
+        Ok(parts(reply, place))
+    }
+
+    /// Appends events under the gateway's own token. Whether the caller may is checked already.
+    ///
+    /// # Errors
+    /// What the writer says, or that it does not answer.
+    pub async fn append(
+        &self,
+        request: write::AppendEventsRequest,
+    ) -> Result<write::CommitResult, Status> {
+        let appended = self.writer.append(&self.client.call(), request).await;
+        appended.map_err(start::refused)
+    }
+}
+
+/// A reply as it comes.
+struct Coming {
+    reply: ReplyPieces,
+    waiting: std::collections::VecDeque<RunPartKind>,
+    last: u64,
+    is_over: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+fn parts(
+    reply: Result<ReplyPieces, RunEnd>,
+    place: OwnedSemaphorePermit,
+) -> BoxStream<'static, Followed> {
+    let reply = match reply {
+        Ok(reply) => reply,
+        Err(end) => {
+            let kind = RunPartKind::RunEnded(end);
+            let part = Followed::Part(RunPart { number: 1, kind });
+            return stream::once(async move { part }).boxed();
+        }
+    };
+    let coming = Coming {
+        reply,
+        waiting: std::collections::VecDeque::new(),
+        last: 0,
+        is_over: false,
+        _place: place,
+    };
+    let told = unfold(coming, async |mut coming| {
+        let kind = coming.next().await?;
+        coming.last += 1;
+        let number = coming.last;
+        Some((Followed::Part(RunPart { number, kind }), coming))
+    });
+    told.boxed()
+}
+
+impl Coming {
+    async fn next(&mut self) -> Option<RunPartKind> {
+        loop {
+            if let Some(kind) = self.waiting.pop_front() {
+                self.is_over = matches!(kind, RunPartKind::RunEnded(_));
+                return Some(kind);
+            }
+            if self.is_over {
+                return None;
+            }
+            match self.reply.next().await {
+                Some(Ok(Piece::Delta(delta))) => match pieces::of_delta(delta) {
+                    Ok(kinds) => self.waiting.extend(kinds),
+                    Err(_) => self.end(of_model(&ModelError::Broken)),
+                },
+                Some(Ok(Piece::Finished(reply))) => {
+                    self.waiting
+                        .push_back(RunPartKind::StepFinished(reply.facts));
+                    self.end(ended(RunOutcome::Completed));
+                }
+                Some(Err(error)) => self.end(of_model(&error)),
+                None => self.end(of_model(&ModelError::Broken)),
+            }
+        }
+    }
+
+    fn end(&mut self, end: RunEnd) {
+        self.waiting.push_back(RunPartKind::RunEnded(end));
+    }
+}

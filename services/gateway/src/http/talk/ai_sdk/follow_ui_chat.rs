@@ -1,0 +1,41 @@
+//! `GET /api/chat/{id}/stream`: the AI SDK comes back to an answer that is being made.
+
+use axum::extract::State;
+use axum::response::Response;
+use runtime::http::{HttpProblem, OpenStream, Path};
+
+use crate::http::chats::owned::owned;
+use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::state::HttpState;
+use crate::http::talk::follow_chat::{FollowQuery, Wanted, follow};
+
+/// Hear the answer that is being made, as the AI SDK asks.
+///
+/// The same as `GET /api/chats/{id}/stream`.
+#[utoipa::path(
+    get,
+    path = "/api/chat/{id}/stream",
+    tag = "ai-sdk",
+    params(
+        ("id" = String, Path, description = "The chat."),
+        CallerHeaders,
+        FollowQuery,
+        ("last-event-id" = Option<u64>, Header, description = "The part that was heard last."),
+    ),
+    responses(
+        (status = 200, description = "The answer, as it is made.", body = String, content_type = "text/event-stream"),
+        (status = 204, description = "None is being made."),
+    ),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn follow_ui_chat(
+    State(state): State<HttpState>,
+    open: OpenStream,
+    frontend: Frontend,
+    Path(id): Path<String>,
+    wanted: Wanted,
+) -> Result<Response, HttpProblem> {
+    let caller = frontend.caller(&state, Named::default()).await?;
+    let chat = owned(&state, &caller, &id).await?;
+    follow(&state, open, &chat, wanted).await
+}

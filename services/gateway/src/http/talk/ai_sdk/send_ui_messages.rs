@@ -1,0 +1,145 @@
+//! `POST /api/chat`: a page of the AI SDK says something, and hears the answer.
+
+use axum::extract::State;
+use axum::response::Response;
+use domain::Fact;
+use domain::head::OpenCall;
+use runs::ui_message::UiRole;
+use runs::{ChatRequest, ToolAnswer, Trigger};
+use runtime::http::{HttpProblem, Json, OpenStream};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use wire::status::Problem;
+
+use super::named_chat;
+use crate::http::chats::owned::{Owned, owned};
+use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::http::talk::send_message::answer;
+use crate::http::talk::turn::{self, Turn};
+use crate::http::talk::{behind, refusal};
+
+/// Most bytes of a request, which carries the page's whole history.
+pub const UI_REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// What the AI SDK's chat sends: `{id, messages, trigger, messageId}`, and `sessionId` or `userId` where the transport adds
+/// them to the body.
+#[derive(Debug, ToSchema)]
+#[schema(as = UiChatRequest)]
+#[expect(dead_code, reason = "describes the body, which is read by `runs`")]
+pub struct SendUiMessagesBody {
+    /// The chat; it is begun when it first says something.
+    #[schema(example = "0198c1a2-7c1e-7b5e-9d0a-1f6f0c9b2a11")]
+    id: String,
+    /// The page's messages; the last user's, and what the last assistant's answers to calls, are read.
+    #[schema(value_type = Vec<Object>)]
+    messages: Vec<()>,
+    /// `submit-message` or `regenerate-message`.
+    trigger: Option<String>,
+    /// The message that is edited or regenerated.
+    #[schema(rename = "messageId")]
+    message_id: Option<String>,
+}
+
+/// Say something as the AI SDK's chat does, and hear the answer.
+///
+/// The chat is begun when it first says something, as the caller's. Results of calls and consents in the last assistant's
+/// message are taken where the calls are open. A regenerated or edited message needs a fork, since what was said stays said:
+/// 409 `FORK_REQUIRED`; a last message that nobody has answered is answered anew.
+#[utoipa::path(
+    post,
+    path = "/api/chat",
+    tag = "ai-sdk",
+    params(
+        CallerHeaders,
+        ("idempotency-key" = Option<String>, Header, description = "A UUID that names this request for all of its retries; without one, the id of the user's message does."),
+    ),
+    request_body = SendUiMessagesBody,
+    responses((status = 200, description = "The answer, as it is made; `x-run-id` names its run.", body = String, content_type = "text/event-stream")),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn send_ui_messages(
+    State(state): State<HttpState>,
+    open: OpenStream,
+    frontend: Frontend,
+    key: IdempotencyKey,
+    Json(body): Json<Box<RawValue>>,
+) -> Result<Response, HttpProblem> {
+    let refused = |wrong| problem::of(Problem::from(wrong));
+    let request = ChatRequest::parse(body.get().as_bytes()).map_err(refused)?;
+    // What stands in their place but is no text is no name.
+    let named = serde_json::from_str::<Named>(body.get()).unwrap_or_default();
+    let caller = frontend.caller(&state, named).await?;
+    let Some(id) = request.chat_id.as_deref().filter(|id| !id.is_empty()) else {
+        let detail = "id is required: name the chat";
+        return Err(HttpProblem::of_field("FIELD_MISSING", "id", detail));
+    };
+    let begins = request.said.is_some() && matches!(request.trigger, Trigger::Submit { .. });
+    let chat = if begins {
+        named_chat::begun(&state, &caller, id).await?
+    } else {
+        owned(&state, &caller, id).await?
+    };
+    let mut turn = turn_of(&state, &chat, request).await?;
+    turn.key = key.0.or(turn.key);
+    answer(&state, open, &chat, turn).await
+}
+
+async fn turn_of(
+    state: &HttpState,
+    chat: &Owned,
+    request: ChatRequest,
+) -> Result<Turn, HttpProblem> {
+    let mut turn = Turn::default();
+    match request.trigger {
+        Trigger::Regenerate { .. } => return unanswered(state, chat).await,
+        Trigger::Submit {
+            message_id: Some(_),
+        } if request.said.is_some() => return Err(refusal::needs_fork()),
+        Trigger::Submit { .. } => {}
+    }
+    add_answers(
+        &mut turn,
+        request.answers,
+        &chat.conversation.head.open_calls,
+    );
+    if let Some(said) = request.said {
+        turn.key = said.message_id.map(|id| turn::key_of(chat, &id));
+        turn.say("messages", said.parts);
+    }
+    if turn.is_empty() {
+        return unanswered(state, chat).await;
+    }
+    Ok(turn)
+}
+
+/// What the page's last message answers, where the calls wait for it: the page shows all that it ever answered.
+fn add_answers(turn: &mut Turn, answers: Vec<ToolAnswer>, open: &[OpenCall]) {
+    for answer in answers {
+        let call = match &answer {
+            ToolAnswer::Returned(returned) => &returned.call_id,
+            ToolAnswer::Approved(call) => call,
+        };
+        if !open.iter().any(|open| open.call_id == *call) {
+            continue;
+        }
+        match answer {
+            ToolAnswer::Returned(returned) => {
+                turn.record("messages", Fact::ToolReturned(returned));
+            }
+            ToolAnswer::Approved(call) => turn.approved.push(call),
+        }
+    }
+}
+
+/// A turn that adds nothing: the user's last message has no answer yet.
+async fn unanswered(state: &HttpState, chat: &Owned) -> Result<Turn, HttpProblem> {
+    let last = behind::last_message(state, chat).await?;
+    match last.map(|last| last.role) {
+        Some(UiRole::User) => Ok(Turn::default()),
+        Some(UiRole::Assistant) => Err(refusal::needs_fork()),
+        None => Err(refusal::nothing_to_answer()),
+    }
+}

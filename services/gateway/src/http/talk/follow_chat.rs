@@ -1,0 +1,153 @@
+//! `GET /api/chats/{id}/stream`: hear the answer that is being made.
+
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use domain::RunId;
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use runs::{UiMessage, UiStream, replay};
+use runtime::http::{HttpProblem, OpenStream, Path, Query};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use wire::status::Problem;
+
+use super::behind;
+use super::listener::Listener;
+use crate::generation::Followed;
+use crate::http::chats::owned::{Owned, owned};
+use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::problem;
+use crate::http::state::HttpState;
+
+/// The header in which browsers name the last event that they have.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// From where to hear it.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct FollowQuery {
+    /// The first part to hear; absent: the one after `Last-Event-ID`, or the first.
+    from: Option<u64>,
+    /// The run that the part's number is of, as `x-run-id` said; absent: the one that goes on. One that is over is told as
+    /// long as its parts are kept.
+    run: Option<String>,
+}
+
+/// What a client wants to hear: what its query says, and which part it heard last.
+#[derive(Debug, Default)]
+pub(in crate::http) struct Wanted {
+    query: FollowQuery,
+    last: Option<u64>,
+}
+
+impl<S: Sync> FromRequestParts<S> for Wanted {
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let Query(query) = Query::from_request_parts(parts, state).await?;
+        let last = parts.headers.get(LAST_EVENT_ID).map(HeaderValue::as_bytes);
+        let last = last
+            .filter(|last| !last.is_empty())
+            .map(number)
+            .transpose()?;
+        Ok(Self { query, last })
+    }
+}
+
+fn number(text: &[u8]) -> Result<u64, HttpProblem> {
+    let number = std::str::from_utf8(text)
+        .ok()
+        .and_then(|text| text.parse().ok());
+    number.ok_or_else(|| {
+        let detail = "the header last-event-id is no number of a part: leave it out to hear all";
+        HttpProblem::of_field("FIELD_MALFORMED", LAST_EVENT_ID, detail)
+    })
+}
+
+/// Hear the answer that is being made.
+///
+/// From its beginning, or from where the client lost it, on whichever gateway. 204 where none is being made: the messages are
+/// complete then. The events are those of `POST /api/chats/{id}/messages`.
+#[utoipa::path(
+    get,
+    path = "/api/chats/{id}/stream",
+    tag = "chats",
+    params(
+        ("id" = String, Path, description = "The conversation."),
+        CallerHeaders,
+        FollowQuery,
+        ("last-event-id" = Option<u64>, Header, description = "The part that was heard last."),
+    ),
+    responses(
+        (status = 200, description = "The answer, as it is made.", body = String, content_type = "text/event-stream"),
+        (status = 204, description = "None is being made."),
+    ),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn follow_chat(
+    State(state): State<HttpState>,
+    open: OpenStream,
+    frontend: Frontend,
+    Path(id): Path<String>,
+    wanted: Wanted,
+) -> Result<Response, HttpProblem> {
+    let caller = frontend.caller(&state, Named::default()).await?;
+    let chat = owned(&state, &caller, &id).await?;
+    follow(&state, open, &chat, wanted).await
+}
+
+/// Tells what is being answered in a chat.
+pub(super) async fn follow(
+    state: &HttpState,
+    open: OpenStream,
+    chat: &Owned,
+    wanted: Wanted,
+) -> Result<Response, HttpProblem> {
+    let active = chat.conversation.head.active_run.map(|run| run.id);
+    let named = wanted.query.run.as_deref().map(RunId::parse).transpose();
+    let named = named.map_err(|wrong| problem::of(Problem::from(wrong.within("run"))))?;
+    let Some(run) = named.or(active) else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    let after_last = || Some(wanted.last?.saturating_add(1));
+    let from = wanted.query.from.or_else(after_last).unwrap_or(1).max(1);
+    let continued = behind::of_run(state, chat, run).await?;
+    let parts = state.generations.follow(&chat.target.key, run, 1).await;
+    let mut parts = parts.map_err(problem::of)?.boxed();
+    if Some(run) != active {
+        // What is over is there at once, or not at all.
+        match parts.next().await {
+            Some(Followed::Part(first)) => parts = with_first(first, parts),
+            Some(Followed::Gone) | None => return Ok(StatusCode::NO_CONTENT.into_response()),
+        }
+    }
+    let approvals = state.approvals(&chat.target.access.agent);
+    let ui = UiStream::new(run, continued.as_ref(), approvals);
+    let listener = Listener {
+        run: Some(run),
+        parts,
+        opening: opening(&ui, continued.as_ref(), from),
+        ui,
+        after: from.saturating_sub(1),
+    };
+    Ok(listener.respond(open))
+}
+
+fn with_first(
+    first: domain::RunPart,
+    rest: BoxStream<'static, Followed>,
+) -> BoxStream<'static, Followed> {
+    let first = futures::stream::once(async move { Followed::Part(first) });
+    first.chain(rest).boxed()
+}
+
+/// Who hears it from its beginning throws away what they have of the message.
+fn opening(ui: &UiStream, continued: Option<&UiMessage>, from: u64) -> Vec<runs::UiChunk> {
+    match continued {
+        _ if from > 1 => Vec::new(),
+        Some(message) => replay(message),
+        None => vec![ui.opening()],
+    }
+}

@@ -1,0 +1,21 @@
+//! Endpoints that have models answer: turns of chats, their streams, the AI SDK's own requests, and simple sessions.
+//!
+//! A [`turn`] starts a run, which goes on whoever listens; [`listener`] tells its parts to one client as server-sent events,
+//! and [`reply`] gathers them into one answer. One endpoint a file.
+
+#![expect(
+    unused_qualifications,
+    reason = "utoipa qualifies the types of queries that its macros find"
+)]
+
+pub mod ai_sdk;
+mod behind;
+pub mod follow_chat;
+pub mod listener;
+mod refusal;
+mod reply;
+pub mod said;
+pub mod send_message;
+pub mod session;
+pub mod stop_chat;
+mod turn;

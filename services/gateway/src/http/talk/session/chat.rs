@@ -1,0 +1,227 @@
+//! `POST /v1/chat`: one turn, with the history of a session or with none.
+
+use axum::extract::State;
+use axum::response::Response;
+use domain::event::MessageAppended;
+use domain::{Part, RunId};
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use runs::{Approvals, UiStream};
+use runtime::http::{HttpProblem, Json, OpenStream};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+use wire::status::Reason;
+
+use super::{given, keep, patient};
+use crate::generation::Followed;
+use crate::http::chats::owned::{Owned, owned};
+use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::http::talk::listener::Listener;
+use crate::http::talk::reply::{Reply, gather};
+use crate::http::talk::turn::{self, Turn};
+
+/// One turn.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChatBody {
+    /// What the user says.
+    #[schema(example = "What did I ask before?")]
+    message: Option<String>,
+    /// The session: its history is read, and the turn is kept in it. Without one, or with one that is not the caller's, the
+    /// turn stands alone and nothing is kept.
+    session_id: Option<String>,
+    /// The whole history, instead of the session's: the model reads it as given, `message` last. In a session, what is new
+    /// of it is kept, with the answer.
+    messages: Option<Vec<given::GivenMessage>>,
+    /// Whether to answer with a stream of server-sent events, as `POST /api/chats/{id}/messages` does.
+    #[serde(default)]
+    stream: bool,
+}
+
+/// The answer of one turn.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AnswerBody {
+    /// What the model says.
+    #[schema(example = "echo: What did I ask before?")]
+    response: String,
+    /// The session that it is kept in; null: it is kept nowhere.
+    session_id: Option<String>,
+    /// The run that made it, where it is kept by a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
+    /// What it took.
+    usage: UsageBody,
+}
+
+/// Tokens.
+#[derive(Debug, Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the names that callers read")]
+pub struct UsageBody {
+    /// Those that the model read.
+    input_tokens: u64,
+    /// Those that it wrote.
+    output_tokens: u64,
+    /// Those of the read ones that came from its cache.
+    cached_tokens: u64,
+}
+
+/// A turn under way.
+struct Answering {
+    session: Option<String>,
+    run: Option<RunId>,
+    ui: UiStream,
+    parts: BoxStream<'static, Followed>,
+}
+
+/// One turn, with the history of a session or with none.
+///
+/// The answer comes as a whole, or as a stream. Where it takes long, the answer begins with white space while it is made, and a
+/// failure after that is told as `{"error": {code, detail}}`.
+#[utoipa::path(
+    post,
+    path = "/v1/chat",
+    tag = "chat",
+    params(CallerHeaders, ("idempotency-key" = Option<String>, Header, description = "A UUID that names this request for all of its retries; for turns that are kept.")),
+    request_body = ChatBody,
+    responses((status = 200, description = "The answer.", body = AnswerBody)),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn chat(
+    State(state): State<HttpState>,
+    open: OpenStream,
+    frontend: Frontend,
+    key: IdempotencyKey,
+    Json(body): Json<ChatBody>,
+) -> Result<Response, HttpProblem> {
+    let session = match &body.session_id {
+        Some(id) => session(&state, &frontend, id).await?,
+        None => None,
+    };
+    let said = given::messages(body.message, body.messages)?;
+    let answering = match (session, said) {
+        (Some(session), given::Said::Message(text)) => {
+            Box::pin(in_session(&state, session, text, key)).await?
+        }
+        (Some(session), given::Said::History(messages)) => {
+            let session_id = session.target.key.conversation.as_str().to_owned();
+            let alone = alone(&state, &frontend, messages.clone()).await?;
+            let keeping = keep::Keeping {
+                session,
+                messages,
+                key,
+            };
+            Answering {
+                session: Some(session_id),
+                parts: keep::kept(state.clone(), keeping, alone.parts),
+                ..alone
+            }
+        }
+        (None, said) => alone(&state, &frontend, said.into_messages()).await?,
+    };
+    answer(&state, open, answering, body.stream).await
+}
+
+/// The caller's session; `None`: it is none of theirs.
+async fn session(
+    state: &HttpState,
+    frontend: &Frontend,
+    id: &str,
+) -> Result<Option<Owned>, HttpProblem> {
+    let caller = match frontend.caller(state, Named::default()).await {
+        Ok(caller) => caller,
+        // Nobody is named, so nothing is theirs.
+        Err(problem) if problem.code == "FIELD_MISSING" => return Ok(None),
+        Err(problem) => return Err(problem),
+    };
+    match owned(state, &caller, id).await {
+        Ok(session) => Ok(Some(session)),
+        Err(problem) if problem.code == Reason::ConversationNotFound.as_str() => Ok(None),
+        Err(problem) => Err(problem),
+    }
+}
+
+async fn in_session(
+    state: &HttpState,
+    session: Owned,
+    text: String,
+    key: IdempotencyKey,
+) -> Result<Answering, HttpProblem> {
+    let mut turn = Turn::default();
+    turn.key = key.0;
+    turn.say("message", vec![Part::Text(text)]);
+    let begun = turn::begin(state, &session, turn).await?;
+    let parts = state
+        .generations
+        .follow(&session.target.key, begun.run, 1)
+        .await;
+    Ok(Answering {
+        session: Some(session.target.key.conversation.as_str().to_owned()),
+        run: Some(begun.run),
+        ui: begun.ui,
+        parts: parts.map_err(problem::of)?.boxed(),
+    })
+}
+
+async fn alone(
+    state: &HttpState,
+    frontend: &Frontend,
+    messages: Vec<MessageAppended>,
+) -> Result<Answering, HttpProblem> {
+    let parts = state
+        .generations
+        .answer_alone(&frontend.key.access, &messages)
+        .await;
+    Ok(Answering {
+        session: None,
+        run: None,
+        ui: UiStream::new(RunId(Uuid::now_v7()), None, Approvals::default()),
+        parts: parts.map_err(problem::of)?,
+    })
+}
+
+async fn answer(
+    state: &HttpState,
+    open: OpenStream,
+    answering: Answering,
+    is_streamed: bool,
+) -> Result<Response, HttpProblem> {
+    let Answering {
+        session,
+        run,
+        ui,
+        parts,
+    } = answering;
+    if is_streamed {
+        let listener = Listener {
+            run,
+            parts,
+            opening: vec![ui.opening()],
+            ui,
+            after: 0,
+        };
+        return Ok(listener.respond(open));
+    }
+    let draining = open.draining();
+    let answering = async move {
+        let reply = gather(parts, run, draining).await?;
+        Ok(answer_body(reply, session, run))
+    };
+    patient::respond(state, open, answering).await
+}
+
+fn answer_body(reply: Reply, session_id: Option<String>, run: Option<RunId>) -> AnswerBody {
+    AnswerBody {
+        response: reply.text,
+        session_id,
+        run_id: run.map(|run| run.to_string()),
+        usage: UsageBody {
+            input_tokens: reply.usage.input_tokens,
+            output_tokens: reply.usage.output_tokens,
+            cached_tokens: reply.usage.cached_tokens,
+        },
+    }
+}

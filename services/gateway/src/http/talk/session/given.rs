@@ -1,0 +1,172 @@
+//! What a caller says in one turn: a message, or the whole history.
+
+use domain::bounds::EVENT_BYTES_MAX;
+use domain::event::{MessageAppended, Role};
+use domain::{Part, Violation};
+use runtime::http::HttpProblem;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use wire::status::Problem;
+
+use crate::http::problem;
+use crate::http::talk::turn::spoken;
+
+/// Most messages of a history that a caller gives.
+pub const GIVEN_MESSAGES_MAX: usize = 200;
+/// Most bytes of one message: with what stands around it, it fits an event.
+pub const GIVEN_MESSAGE_BYTES_MAX: usize = EVENT_BYTES_MAX - 1_024;
+
+/// A message of a history that a caller gives.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GivenMessage {
+    /// Who speaks.
+    role: GivenRole,
+    /// What they say.
+    content: String,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GivenRole {
+    /// Instructions; never kept.
+    System,
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// What is said.
+#[derive(Debug)]
+pub(super) enum Said {
+    /// A message.
+    Message(String),
+    /// The whole history.
+    History(Vec<MessageAppended>),
+}
+
+impl Said {
+    /// All that the model reads.
+    pub(super) fn into_messages(self) -> Vec<MessageAppended> {
+        match self {
+            Self::Message(text) => vec![spoken(Role::User, vec![Part::Text(text)])],
+            Self::History(messages) => messages,
+        }
+    }
+}
+
+/// What a body says.
+///
+/// # Errors
+/// Nothing is said, or a bound is passed.
+pub(super) fn messages(
+    message: Option<String>,
+    history: Option<Vec<GivenMessage>>,
+) -> Result<Said, HttpProblem> {
+    if let Some(text) = &message {
+        check(text, || "message".to_owned())?;
+    }
+    let Some(history) = history else {
+        return match message {
+            Some(text) => Ok(Said::Message(text)),
+            None => Err(missing("message", "message is required, or messages")),
+        };
+    };
+    if history.len() > GIVEN_MESSAGES_MAX {
+        let count = history.len();
+        let detail = format!("messages are {count}, at most {GIVEN_MESSAGES_MAX} are taken");
+        return Err(HttpProblem::of_field(
+            "FIELD_OUT_OF_RANGE",
+            "messages",
+            detail,
+        ));
+    }
+    let mut messages = Vec::with_capacity(history.len() + 1);
+    for (place, given) in history.into_iter().enumerate() {
+        check(&given.content, || format!("messages[{place}].content"))?;
+        let role = match given.role {
+            GivenRole::System => Role::System,
+            GivenRole::User => Role::User,
+            GivenRole::Assistant => Role::Assistant,
+        };
+        messages.push(spoken(role, vec![Part::Text(given.content)]));
+    }
+    messages.extend(message.map(|text| spoken(Role::User, vec![Part::Text(text)])));
+    if messages.is_empty() {
+        return Err(missing(
+            "messages",
+            "messages are empty: give one, or message",
+        ));
+    }
+    Ok(Said::History(messages))
+}
+
+fn check(text: &str, field: impl Fn() -> String) -> Result<(), HttpProblem> {
+    if text.is_empty() {
+        let field = field();
+        let detail = format!("{field} is empty");
+        return Err(missing(&field, &detail));
+    }
+    let checked = domain::violation::check_length(text.len(), GIVEN_MESSAGE_BYTES_MAX);
+    checked.map_err(|wrong: Violation| problem::of(Problem::from(wrong.within(&field()))))
+}
+
+fn missing(field: &str, detail: &str) -> HttpProblem {
+    HttpProblem::of_field("FIELD_MISSING", field, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(content: &str) -> GivenMessage {
+        GivenMessage {
+            role: GivenRole::User,
+            content: content.to_owned(),
+        }
+    }
+
+    fn check(
+        message: Option<&str>,
+        history: Option<Vec<GivenMessage>>,
+        expected: Result<usize, &str>,
+    ) {
+        let seen = messages(message.map(str::to_owned), history);
+        let seen = seen.map(|said| said.into_messages().len());
+        let seen = seen.map_err(|problem| problem.field.unwrap_or_default());
+        assert_eq!(seen, expected.map_err(str::to_owned));
+    }
+
+    #[test]
+    fn a_turn_says_something_within_bounds() {
+        check(None, None, Err("message"));
+        check(Some(""), None, Err("message"));
+        check(Some("a"), None, Ok(1));
+        check(None, Some(vec![]), Err("messages"));
+        check(Some("a"), Some(vec![]), Ok(1));
+        check(Some("b"), Some(vec![given("a")]), Ok(2));
+        check(
+            None,
+            Some(vec![given("a"), given("")]),
+            Err("messages[1].content"),
+        );
+        check(
+            None,
+            Some(vec![given("a"); GIVEN_MESSAGES_MAX]),
+            Ok(GIVEN_MESSAGES_MAX),
+        );
+        check(
+            None,
+            Some(vec![given("a"); GIVEN_MESSAGES_MAX + 1]),
+            Err("messages"),
+        );
+        check(Some(&"x".repeat(GIVEN_MESSAGE_BYTES_MAX)), None, Ok(1));
+        check(
+            Some(&"x".repeat(GIVEN_MESSAGE_BYTES_MAX + 1)),
+            None,
+            Err("message"),
+        );
+    }
+}

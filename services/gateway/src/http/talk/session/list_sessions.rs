@@ -1,0 +1,69 @@
+//! `GET /v1/chat/sessions`: the caller's sessions.
+
+use axum::extract::State;
+use domain::Owner;
+use read_model::queries::ListFilter;
+use runtime::http::{HttpProblem, Json, Query};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::http::body::ConversationBody;
+use crate::http::chats::list_chats::{CHATS_PAGE, page};
+use crate::http::frontend::{CallerHeaders, Frontend};
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::listing::Listing;
+use wire::status::Problem;
+
+/// Which sessions to list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ListSessionsQuery {
+    /// Most of them; 0 and absent: 50.
+    #[param(maximum = 200)]
+    limit: Option<u32>,
+    /// `next_cursor` of the page before; absent: the first page.
+    cursor: Option<String>,
+}
+
+/// A page of sessions.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SessionsPage {
+    /// The sessions, the one with the latest event first; `id` is the `session_id`.
+    sessions: Vec<ConversationBody>,
+    /// Where the next page begins; absent: there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// The caller's sessions.
+///
+/// A user's are listed under their token only. One that was just begun may take a moment to show.
+#[utoipa::path(
+    get,
+    path = "/v1/chat/sessions",
+    tag = "chat",
+    params(CallerHeaders, ListSessionsQuery),
+    responses((status = 200, description = "A page of them.", body = SessionsPage)),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn list_sessions(
+    State(state): State<HttpState>,
+    frontend: Frontend,
+    Query(query): Query<ListSessionsQuery>,
+) -> Result<Json<SessionsPage>, HttpProblem> {
+    let size = CHATS_PAGE.take(query.limit.unwrap_or_default());
+    let size = size.map_err(|violation| problem::of(Problem::from(violation)))?;
+    let caller = frontend.lister(&state).await?;
+    let agent = caller.access.agent.clone();
+    let listing = Listing::of(match caller.owner {
+        Owner::Session(session) => ListFilter::Session { agent, session },
+        Owner::User(user) => ListFilter::User { agent, user },
+    });
+    let cursor = query.cursor.unwrap_or_default();
+    let Json(page) = page(&state, &caller.access.tenant, &listing, (&cursor, size)).await?;
+    Ok(Json(SessionsPage {
+        sessions: page.conversations,
+        next_cursor: page.next_cursor,
+    }))
+}

@@ -1,0 +1,10 @@
+//! Chats for programs that know only `{message, session_id}`: command lines, bots. A session is a conversation of the caller's.
+
+pub mod chat;
+pub mod create_session;
+
+pub mod given;
+mod keep;
+pub mod list_messages;
+pub mod list_sessions;
+mod patient;

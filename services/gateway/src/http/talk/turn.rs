@@ -1,0 +1,120 @@
+//! One turn of a chat: what its caller says is recorded, and a run answers it.
+
+use domain::event::{MessageAppended, Role};
+use domain::{CallId, CommitId, Fact, NewEvent, Part, RunId};
+use runs::UiStream;
+use runs::ui_message::UiRole;
+use runtime::http::HttpProblem;
+use uuid::Uuid;
+
+use super::{behind, refusal};
+use crate::generation::Start;
+use crate::http::chats::owned::Owned;
+use crate::http::state::HttpState;
+use crate::patience::Patience;
+
+/// What is to be recorded and answered.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    facts: Vec<Fact>,
+    /// The caller's names of the facts, in order.
+    fields: Vec<String>,
+    /// Open calls that a person has approved: those with a webhook run before the model is asked.
+    pub(super) approved: Vec<CallId>,
+    /// Names the turn for all of its retries.
+    pub(super) key: Option<CommitId>,
+}
+
+/// A run that answers a turn.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) run: RunId,
+    /// What it says to a page that has all that was before it.
+    pub(super) ui: UiStream,
+}
+
+impl Turn {
+    /// Adds what is recorded; `field` is the caller's name for it.
+    pub(super) fn record(&mut self, field: impl Into<String>, fact: Fact) {
+        self.fields.push(field.into());
+        self.facts.push(fact);
+    }
+
+    /// Adds what the user says.
+    pub(super) fn say(&mut self, field: impl Into<String>, parts: Vec<Part>) {
+        self.record(field, Fact::MessageAppended(spoken(Role::User, parts)));
+    }
+
+    /// Whether there is nothing to record, and nothing to run.
+    pub(super) fn is_empty(&self) -> bool {
+        self.facts.is_empty() && self.approved.is_empty()
+    }
+
+    /// Whether a user's message ends it, so that its answer is a message of its own.
+    fn ends_with_a_message(&self) -> bool {
+        matches!(self.facts.last(), Some(Fact::MessageAppended(_)))
+    }
+}
+
+/// A message with nothing but who speaks and what they say.
+pub(super) fn spoken(role: Role, parts: Vec<Part>) -> MessageAppended {
+    MessageAppended {
+        role,
+        parts,
+        author: None,
+        model: None,
+        provider: None,
+        provider_response_id: None,
+        finish_reason: None,
+        usage: None,
+    }
+}
+
+/// The name of a turn by a client's own id of its message: the same at every retry, and of no other chat.
+pub(super) fn key_of(chat: &Owned, client_message_id: &str) -> CommitId {
+    let key = &chat.target.key;
+    let name = format!("{}\n{}\n{client_message_id}", key.tenant, key.conversation);
+    CommitId(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()))
+}
+
+/// Records the turn and has a run answer it; a retry finds the run of the first try.
+///
+/// # Errors
+/// 409 `RUN_ACTIVE` with the other's `run_id`; what breaks a rule, by the caller's names; 503.
+pub(super) async fn begin(
+    state: &HttpState,
+    chat: &Owned,
+    turn: Turn,
+) -> Result<Begun, HttpProblem> {
+    let continued = if turn.ends_with_a_message() {
+        None
+    } else {
+        let last = behind::last_message(state, chat).await?;
+        last.filter(|last| last.role == UiRole::Assistant)
+    };
+    let start = Start {
+        access: chat.target.access.clone(),
+        key: chat.target.key.clone(),
+        events: turn.facts.into_iter().map(new_event).collect(),
+        approved: turn.approved,
+        idempotency_key: turn.key,
+        patience: Patience::until(None).at_most(crate::http::commands::COMMAND_MAX),
+    };
+    let begun = state.generations.start(start).await;
+    let begun = begun.map_err(|status| refusal::of_start(&status, &turn.fields))?;
+    let approvals = state.approvals(&chat.target.access.agent);
+    Ok(Begun {
+        run: begun.run,
+        ui: UiStream::new(begun.run, continued.as_ref(), approvals),
+    })
+}
+
+fn new_event(fact: Fact) -> NewEvent {
+    NewEvent {
+        id: None,
+        occurred_at: None,
+        metadata: None,
+        tokens: 0,
+        fact,
+    }
+}

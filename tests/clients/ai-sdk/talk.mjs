@@ -1,0 +1,108 @@
+// Real transports of the AI SDK talk to a real gateway: turns, an answer that is lost and found, a stop, an idle chat.
+// `node talk.mjs http://host:port api-key`; run by tests/tests/http/talk/clients.rs.
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+
+const [base, key] = process.argv.slice(2);
+
+/** A page of a session of its own, over the SDK's own transport. */
+function page(sdk) {
+  const headers = { 'x-api-key': key, 'x-session-id': randomUUID() };
+  const transport = new sdk.DefaultChatTransport({ api: `${base}/api/chat`, headers });
+  const get = async path => (await fetch(base + path, { headers })).json();
+  const post = async path => (await fetch(base + path, { headers, method: 'POST' })).status;
+  return { id: randomUUID(), transport, get, post };
+}
+
+/** A chat as frameworks keep it. */
+class State {
+  status = 'ready';
+  error = undefined;
+  messages = [];
+  pushMessage = message => {
+    this.messages = [...this.messages, message];
+  };
+  popMessage = () => {
+    this.messages = this.messages.slice(0, -1);
+  };
+  replaceMessage = (index, message) => {
+    this.messages = this.messages.with(index, this.snapshot(message));
+  };
+  snapshot = thing => structuredClone(thing);
+}
+
+function chatOf(sdk, { id, transport }) {
+  class Chat extends sdk.AbstractChat {}
+  return new Chat({ id, state: new State(), transport, generateId: randomUUID });
+}
+
+const text = message => message.parts.filter(({ type }) => type === 'text').map(part => part.text).join('');
+
+/** Waits until the answer has come to a word. */
+async function heard(chat, word) {
+  const has = message => message?.role === 'assistant' && text(message).includes(word);
+  while (!has(chat.messages.at(-1))) await new Promise(setImmediate);
+}
+
+/** What the record shows once nothing is being answered. */
+async function recorded(here) {
+  for (;;) {
+    const chat = await here.get(`/api/chats/${here.id}`);
+    if (!chat.activeRunId) return chat.messages;
+  }
+}
+
+/** The chat's last answer is the record's, and so is its id. */
+async function agrees(chat, here) {
+  const messages = await recorded(here);
+  assert.deepEqual(messages.map(text), chat.messages.map(text));
+  assert.equal(messages.at(-1).id, chat.messages.at(-1).id);
+  assert.deepEqual(messages.at(-1).parts.map(({ type }) => type), chat.messages.at(-1).parts.map(({ type }) => type));
+}
+
+async function turns(sdk) {
+  const here = page(sdk);
+  const chat = chatOf(sdk, here);
+  for (const said of ['hello there', 'and again']) {
+    await chat.sendMessage({ text: said });
+    assert.equal(chat.status, 'ready', `${chat.error}`);
+    assert.equal(text(chat.messages.at(-1)), `echo: ${said}`);
+  }
+  await agrees(chat, here);
+  assert.equal(await here.transport.reconnectToStream({ chatId: here.id }), null);
+}
+
+async function lostAndFound(sdk) {
+  const here = page(sdk);
+  const chat = chatOf(sdk, here);
+  const said = Array.from({ length: 40 }, (_, word) => `w${word}`).join(' ');
+  const first = chat.sendMessage({ text: said });
+  await heard(chat, 'w3');
+  // Closes the page's connection; the answer goes on.
+  await chat.stop();
+  await first;
+  assert.notEqual(text(chat.messages.at(-1)), `echo: ${said}`);
+  await chat.resumeStream();
+  assert.equal(chat.status, 'ready', `${chat.error}`);
+  assert.equal(text(chat.messages.at(-1)), `echo: ${said}`);
+  await agrees(chat, here);
+}
+
+async function stopped(sdk) {
+  const here = page(sdk);
+  const chat = chatOf(sdk, here);
+  const said = Array.from({ length: 400 }, (_, word) => `w${word}`).join(' ');
+  const asked = chat.sendMessage({ text: said });
+  await heard(chat, 'w3');
+  assert.equal(await here.post(`/api/chat/${here.id}/stop`), 202);
+  await asked;
+  await agrees(chat, here);
+  assert.equal(await here.post(`/api/chat/${here.id}/stop`), 204);
+}
+
+for (const release of ['ai6', 'ai7']) {
+  const sdk = await import(release);
+  for (const check of [turns, lostAndFound, stopped]) await check(sdk);
+  console.log(`${release}: talked`);
+}

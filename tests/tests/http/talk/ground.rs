@@ -1,0 +1,88 @@
+//! A system whose agents answer slowly, word by word.
+
+use serde_json::{Value, json};
+use tests::agent::Agent;
+use tests::door::Door;
+use tests::eventually::eventually;
+use tests::operator::Operator;
+use tests::stack::{Setup, Stack};
+use wire::proto::operate::v1 as proto;
+
+use super::sse::WORD_DELAY;
+use crate::ground::{begin, list, text};
+
+/// A system, an agent whose model takes its time, and a session of its frontend.
+pub(super) struct Talk {
+    pub(super) stack: Stack,
+    pub(super) operator: Operator,
+    pub(super) agent: Agent,
+    pub(super) door: Door,
+}
+
+impl Talk {
+    pub(super) async fn new() -> Self {
+        Self::with(Vec::new()).await
+    }
+
+    /// With tools.
+    pub(super) async fn with(tools: Vec<proto::ToolSettings>) -> Self {
+        let mut stack = Setup::tasks().prepare().await;
+        let models = &mut stack.gateway.settings.gateway.models;
+        let slow = json!({"slow": {"kind": "echo", "echo_word_delay_ms": WORD_DELAY.as_millis()}});
+        *models = serde_json::from_value(slow).unwrap();
+        stack.start().await;
+        let operator = stack.operator().await;
+        let agent = operator.agent("acme", "support").await;
+        let settings = proto::AgentSettings {
+            model: Some(proto::ModelSettings {
+                server: "slow".to_owned(),
+                model: "slow".to_owned(),
+                ..proto::ModelSettings::default()
+            }),
+            tools,
+            ..proto::AgentSettings::default()
+        };
+        operator.settings("support", settings).await;
+        let key = operator.api_key("support").await;
+        let door = stack
+            .door()
+            .with("x-api-key", &key.secret)
+            .with("x-session-id", "s");
+        eventually("a gateway that knows the key", || async {
+            (door.get("/api/chats/none").await.status == 404).then_some(())
+        })
+        .await;
+        Self {
+            stack,
+            operator,
+            agent,
+            door,
+        }
+    }
+
+    pub(super) async fn chat(&self) -> String {
+        begin(&self.door, &json!({})).await
+    }
+
+    /// The chat's messages as role and text.
+    pub(super) async fn said(&self, chat: &str) -> Vec<(String, String)> {
+        let shown = self.door.get(&format!("/api/chats/{chat}")).await.ok(200);
+        list(&shown, "messages").iter().map(role_and_text).collect()
+    }
+
+    /// Waits until nothing is being answered.
+    pub(super) async fn idle(&self, chat: &str) {
+        let path = format!("/api/chats/{chat}/stream");
+        eventually("an answer's end", || async {
+            (self.door.get(&path).await.status == 204).then_some(())
+        })
+        .await;
+    }
+}
+
+fn role_and_text(message: &Value) -> (String, String) {
+    let texts = list(message, "parts").iter();
+    let texts = texts.filter(|part| part["type"] == "text");
+    let texts: Vec<&str> = texts.map(|part| text(part, "text")).collect();
+    (text(message, "role").to_owned(), texts.join("\n"))
+}

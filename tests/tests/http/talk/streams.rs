@@ -1,0 +1,102 @@
+//! Streams that are lost and found: each part once, wherever a client comes back.
+
+use serde_json::json;
+use tests::settings::Role;
+
+use super::ground::Talk;
+use super::sse::{Listening, chunks, kinds, listen, say, text};
+
+const WORDS: &str =
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_comes_back_after_a_part_hears_the_rest() {
+    let talk = Talk::new().await;
+    let chat = talk.chat().await;
+    let mut page = say(&talk.door, &chat, &json!({"content": WORDS})).await;
+    let (mut heard, mut ids) = (Vec::new(), Vec::new());
+    let mut returns = Vec::new();
+    while let Some(event) = page.next().await {
+        if let Some(id) = event.id {
+            let at = heard.len() + 1;
+            let url = format!("/api/chats/{chat}/stream?run={}", page.run);
+            let request = talk.door.request(reqwest::Method::GET, &url);
+            returns.push((
+                at,
+                Listening::open(request.header("last-event-id", id)).await,
+            ));
+            ids.push(id);
+        }
+        heard.push(event);
+    }
+    assert!(ids.is_sorted_by(|a, b| a < b), "{ids:?}");
+    assert!(ids.len() > 3, "{ids:?}");
+    assert_eq!(text(&heard), format!("echo: {WORDS}"));
+    for (at, mut back) in returns {
+        assert_eq!(back.status, 200);
+        assert_eq!(back.rest().await, heard[at..], "after event {at}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_readers_on_two_gateways_hear_the_same() {
+    let talk = Talk::new().await;
+    let mut other = talk.stack.another(Role::Gateway);
+    other.settings.gateway.models = talk.stack.gateway.settings.gateway.models.clone();
+    other.start().await;
+    let second = talk.door.moved_to(other.settings.gateway.http.server.addr);
+    let chat = talk.chat().await;
+    let mut page = say(&talk.door, &chat, &json!({"content": WORDS})).await;
+    let mut heard = vec![page.next().await.unwrap()];
+    let mut here = listen(&talk.door, &chat, None).await;
+    let mut there = listen(&second, &chat, None).await;
+    assert_eq!((here.status, there.status), (200, 200));
+    heard.extend(page.rest().await);
+    assert_eq!(here.rest().await, heard);
+    assert_eq!(there.rest().await, heard);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn from_names_the_first_part_to_hear() {
+    let talk = Talk::new().await;
+    let chat = talk.chat().await;
+    let mut page = say(&talk.door, &chat, &json!({"content": WORDS})).await;
+    let run = page.run.clone();
+    let heard = page.rest().await;
+    let second = heard.iter().filter_map(|event| event.id).nth(1).unwrap();
+    let url = format!("/api/chats/{chat}/stream?run={run}&from={second}");
+    let mut back = Listening::open(talk.door.request(reqwest::Method::GET, &url)).await;
+    let first = heard
+        .iter()
+        .position(|event| event.id < Some(second) && event.id.is_some());
+    assert_eq!(back.rest().await, heard[first.unwrap() + 1..]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_drains_says_so_and_ends_every_text() {
+    let mut talk = Talk::new().await;
+    let chat = talk.chat().await;
+    let many = WORDS.repeat(20);
+    let mut page = say(&talk.door, &chat, &json!({"content": many})).await;
+    let mut heard = vec![page.next().await.unwrap()];
+    while !kinds_so_far(&heard).contains("text-delta") {
+        heard.push(page.next().await.unwrap());
+    }
+    let stopping = talk.stack.gateway.stop();
+    let (_, rest) = tokio::join!(stopping, page.rest());
+    heard.extend(rest);
+    let kinds = kinds(&heard);
+    assert_eq!(kinds.last().unwrap(), "error", "{kinds:?}");
+    let starts = kinds.iter().filter(|kind| *kind == "text-start").count();
+    let ends = kinds.iter().filter(|kind| *kind == "text-end").count();
+    assert_eq!((starts, ends), (1, 1));
+    let last = chunks(&heard).pop().unwrap();
+    assert_eq!(
+        last["errorText"],
+        "The connection was closed by the server. Please reconnect."
+    );
+}
+
+fn kinds_so_far(events: &[super::sse::Event]) -> String {
+    events.iter().map(|event| event.data.as_str()).collect()
+}
