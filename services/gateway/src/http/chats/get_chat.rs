@@ -26,6 +26,7 @@ pub struct GetChatQuery {
     /// `nextBefore` of the page before; absent: the newest messages.
     before: Option<u64>,
     /// What else to show.
+    #[param(inline)]
     include: Option<Include>,
 }
 
