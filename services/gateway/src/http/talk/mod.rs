@@ -1,7 +1,7 @@
 //! Endpoints that have models answer: turns of chats, their streams, the AI SDK's own requests, and simple sessions.
 //!
-//! A [`turn`] starts a run, which goes on whoever listens; [`listener`] tells its parts to one client as server-sent events,
-//! and [`reply`] gathers them into one answer. One endpoint a file.
+//! A `turn` starts a run, which goes on whoever listens; `listener` tells its parts to one client as server-sent events,
+//! and `reply` gathers them into one answer. One endpoint a file.
 
 #![expect(
     unused_qualifications,
