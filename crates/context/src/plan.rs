@@ -15,7 +15,7 @@ use crate::stages::budget::{Allowance, NoRoom, Room};
 use crate::stages::clear::{Cleared, clear};
 use crate::stages::inject::{InjectError, inject};
 use crate::stages::redact::{Redactions, Rules, redact_client, redact_text};
-use crate::stages::repair::{Repaired, repair};
+use crate::stages::repair::{Repaired, repair, repeated};
 use crate::stages::select::{Beginning, Extent, MessageCount, Selected};
 use crate::stages::summarise::{self, Gap, Summary};
 use crate::stages::tool_digest::tool_digest;
@@ -139,6 +139,7 @@ impl<'a> Plan<'a> {
         }
         let line = selected.measure.line;
         let mut weights = fit::weights(&selected.units, line, self.settings.policy);
+        let repeats = repeated(&selected.units);
         let clearing = self.settings.policy.clear.as_ref();
         let cleared = clearing.map_or_else(Vec::new, |settings| {
             clear(&mut selected.units, line, settings)
@@ -146,6 +147,7 @@ impl<'a> Plan<'a> {
         let stubs: BTreeSet<Version> = cleared.iter().map(|cleared| cleared.version).collect();
         let mut repaired = repair(
             std::mem::take(&mut selected.units),
+            repeats,
             &stubs,
             self.settings.shared,
         );

@@ -14,7 +14,9 @@ use domain::{CallId, Part, Version};
 
 use crate::transcript::{Answer, AnswerOrigin, AnsweredCall, Turn};
 use crate::unit::{Call, Unit};
-use repeated::{repeated, without};
+use repeated::without;
+
+pub use repeated::repeated;
 
 /// What a model reads of a call that waits.
 pub const PENDING: &str = "[No result yet: this tool call is still waiting.]";
@@ -37,12 +39,18 @@ pub struct Repaired {
     pub revised: Option<Version>,
 }
 
-/// Makes turns of units; `cleared` holds the versions of results that are stubs, calls up to `shared` are not waited for.
+/// Makes turns of units, without what is `repeated`; `cleared` holds the versions of results that are stubs, calls up to
+/// `shared` are not waited for.
 #[must_use]
-pub fn repair(mut units: Vec<Unit>, cleared: &BTreeSet<Version>, shared: Version) -> Repaired {
+pub fn repair(
+    mut units: Vec<Unit>,
+    repeated: Vec<Version>,
+    cleared: &BTreeSet<Version>,
+    shared: Version,
+) -> Repaired {
     units.sort_by_key(|unit| unit.version);
     let mut repaired = Repaired {
-        repeated: repeated(&units),
+        repeated,
         revised: revised(&units, shared),
         ..Repaired::default()
     };

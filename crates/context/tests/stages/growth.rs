@@ -11,7 +11,7 @@ use domain::event::ToolOutput;
 use domain::{ClientContext, Fact, JsonText, RecordedEvent, Version};
 use proptest::prelude::*;
 
-use crate::notation::weighed;
+use crate::notation::{history, weighed};
 use crate::plan::written;
 use crate::select_properties::{histories, units_of};
 
@@ -73,6 +73,22 @@ proptest! {
             prop_assert_eq!(windowed, selected(&events, &policy, events.len()));
         }
     }
+}
+
+#[test]
+fn stubs_repeat_nothing() {
+    let events = distinct(weighed(history("u c1 r1 c1 r1 u a"), |_| 100));
+    let json =
+        r#"{"budget":{"context_tokens_max":690,"reserved_tokens":0},"clear":{"fresh_percent":20}}"#;
+    let assembled = assembled(&events, &Policy::parse(json).unwrap()).unwrap();
+    let calls = assembled
+        .transcript
+        .turns
+        .iter()
+        .flat_map(|turn| &turn.calls);
+    let origins: Vec<_> = calls.map(|call| call.answer.origin).collect();
+    let cleared = [3, 5].map(|version| AnswerOrigin::Cleared(Version(version)));
+    assert_eq!(origins, cleared);
 }
 
 /// Whether the later turns are the earlier ones and more; the newest earlier turn may have waited for answers, or gone on.

@@ -7,11 +7,13 @@ use domain::event::Role;
 
 use crate::unit::Unit;
 
-/// The versions of messages and calls that repeat earlier ones, ascending.
+/// The versions of messages and calls that repeat earlier ones, ascending. The results must be as they are recorded: two
+/// stubs are alike, whatever they stand for.
 ///
 /// A provider gives each response an id, so the same response with the same words is the same reply. A call id may be used
 /// again later, but not for the same input with the same result before anybody else has spoken.
-pub(super) fn repeated(units: &[Unit]) -> Vec<Version> {
+#[must_use]
+pub fn repeated(units: &[Unit]) -> Vec<Version> {
     let (mut replies, mut calls) = (HashSet::new(), HashSet::new());
     let mut repeated = Vec::new();
     for unit in units {
