@@ -2,15 +2,13 @@
 
 use domain::{Label, Timestamp};
 use event_log::registry::{NewServiceToken, Scope, Scopes};
-use event_log::{Record, Registry};
+use event_log::{Record, RecordConfig, Registry};
 use runtime::clock::Clock;
 use tonic::Code;
 use wire::proto::operate::v1 as proto;
 
 use crate::agent::Agent;
 use crate::client::{Caller, Registrar};
-use crate::servers::Servers;
-use crate::settings;
 
 /// A caller that may change the registry.
 #[derive(Debug, Clone)]
@@ -19,10 +17,8 @@ pub struct Operator {
 }
 
 /// The first token of all, with every scope, straight into the registry: no service could make it.
-pub(crate) async fn bootstrap(servers: &Servers) -> String {
-    let record = Record::create(settings::record(servers))
-        .await
-        .expect("a record");
+pub(crate) async fn bootstrap(record: RecordConfig) -> String {
+    let record = Record::create(record).await.expect("a record");
     let registry = Registry::open(&record).await.expect("a registry");
     let token = NewServiceToken {
         display_name: Label::parse("operator").expect("a label"),

@@ -125,7 +125,7 @@ impl Stack {
     async fn token(&self) -> &str {
         let made = self
             .bootstrap
-            .get_or_init(|| operator::bootstrap(&self.servers));
+            .get_or_init(|| operator::bootstrap(self.writer.settings.writer.record.clone()));
         made.await
     }
 
