@@ -67,8 +67,8 @@ async fn every_version_in_every_form() {
     stack.projector.stop().await;
     let operator = stack.operator().await;
     let agent = stack.any_agent().await;
-    set_policy(&operator, &agent, &policy()).await;
     agent.create("c").await;
+    set_policy(&operator, &agent, &policy()).await;
     let mut before = contexts(&agent).await;
     let half = history().len() / 2;
     for (index, events) in history().into_iter().enumerate() {

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tests::agent::Agent;
 use tests::events::result;
+use tests::eventually::eventually;
 use tonic::Status;
 use wire::proto::event::v1::Event;
 use wire::proto::operate::v1::SetContextPolicyRequest;
@@ -108,7 +109,7 @@ async fn made(agent: &Agent, request: AssembleContextRequest) -> Made {
     }
 }
 
-/// Sets the policy of an agent and answers its digest.
+/// Sets the policy of an agent, who has the conversation `c`, and answers its digest.
 async fn set_policy(
     operator: &tests::operator::Operator,
     agent: &Agent,
@@ -120,7 +121,15 @@ async fn set_policy(
     };
     let set = operator.registry().set_context_policy(request).await;
     let policy = set.expect("a policy").into_inner().policy;
-    policy.expect("a policy").digest.to_vec()
+    let digest = policy.expect("a policy").digest;
+    // The gateway learns of it within moments.
+    eventually("the policy at the gateway", async || {
+        let context = try_made(agent, ask(agent, ContextFormat::Canonical)).await;
+        let receipt = context.ok()?.receipt?;
+        (receipt.policy_digest == digest).then_some(())
+    })
+    .await;
+    digest.to_vec()
 }
 
 /// The versions of the turns of a canonical body.
