@@ -6,26 +6,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
+use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT};
 
-const UNARY_TIMEOUT: Bounds<u64> = Bounds {
-    min: 1,
-    max: 600_000,
-    unit: "ms",
-};
 const CALLS: Bounds<usize> = Bounds {
     min: 1,
     max: 1_000_000,
     unit: "calls",
-};
-const STREAMS: Bounds<usize> = Bounds {
-    min: 1,
-    max: 1_000_000,
-    unit: "streams",
-};
-const CONNECTIONS: Bounds<usize> = Bounds {
-    min: 1,
-    max: 100_000,
-    unit: "connections",
 };
 const CONNECTION_STREAMS: Bounds<u32> = Bounds {
     min: 1,
@@ -40,16 +26,6 @@ const MESSAGE: Bounds<usize> = Bounds {
 const KEEPALIVE: Bounds<u64> = Bounds {
     min: 100,
     max: 3_600_000,
-    unit: "ms",
-};
-const DRAIN: Bounds<u64> = Bounds {
-    min: 0,
-    max: 600_000,
-    unit: "ms",
-};
-const RETRY_AFTER: Bounds<u64> = Bounds {
-    min: 1,
-    max: 60_000,
     unit: "ms",
 };
 
@@ -117,7 +93,7 @@ impl GrpcConfig {
 
 impl Validate for GrpcConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
-        checks.bounds("unary_timeout_ms", self.unary_timeout_ms, &UNARY_TIMEOUT);
+        checks.bounds("unary_timeout_ms", self.unary_timeout_ms, &TIMEOUT);
         checks.bounds("calls_max", self.calls_max, &CALLS);
         checks.bounds("streams_max", self.streams_max, &STREAMS);
         checks.bounds("connections_max", self.connections_max, &CONNECTIONS);

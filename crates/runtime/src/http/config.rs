@@ -6,12 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
+use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT};
 
-const TIMEOUT: Bounds<u64> = Bounds {
-    min: 1,
-    max: 600_000,
-    unit: "ms",
-};
 const HEADERS: Bounds<usize> = Bounds {
     min: 1024,
     max: 1024 * 1024,
@@ -26,26 +22,6 @@ const REQUESTS: Bounds<usize> = Bounds {
     min: 1,
     max: 1_000_000,
     unit: "requests",
-};
-const STREAMS: Bounds<usize> = Bounds {
-    min: 1,
-    max: 1_000_000,
-    unit: "streams",
-};
-const CONNECTIONS: Bounds<usize> = Bounds {
-    min: 1,
-    max: 100_000,
-    unit: "connections",
-};
-const DRAIN: Bounds<u64> = Bounds {
-    min: 0,
-    max: 600_000,
-    unit: "ms",
-};
-const RETRY_AFTER: Bounds<u64> = Bounds {
-    min: 1,
-    max: 60_000,
-    unit: "ms",
 };
 
 /// The settings of an HTTP server.

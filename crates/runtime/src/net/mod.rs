@@ -1,6 +1,7 @@
 //! What servers of every protocol share: connections within a bound, the two steps of an end, and how it went.
 
 mod accept;
+pub(crate) mod bounds;
 mod drain;
 
 use std::time::Duration;
