@@ -1,9 +1,9 @@
 //! Pages of a conversation's events by version, in both directions, over rows and tail, and over what is behind a fork.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 
-use domain::{EventKind, Version};
+use domain::{EventKind, RecordedEvent, Version};
 use event_log::StoredCommit;
 use read_model::EventRow;
 use read_model::queries::{Direction, EventQuery};
@@ -15,7 +15,7 @@ use crate::lineage::Part;
 use crate::page::{Filling, Page, PageBounds};
 use crate::patience::Patience;
 use crate::request::Target;
-use crate::window::{Window, WindowBounds, event_rows};
+use crate::window::{self, Window, WindowBounds, event_rows};
 
 /// Which events to read.
 #[derive(Debug, Clone)]
@@ -65,6 +65,32 @@ impl Range {
             .collect::<Vec<_>>()
             .into_iter()
     }
+}
+
+/// The newest event among versions, of some kinds or, with none named, of any; no other is read.
+///
+/// # Errors
+/// As [`Base::read`], or its bytes are not an event's.
+pub async fn newest(
+    gateway: &Gateway,
+    target: &Target,
+    versions: RangeInclusive<Version>,
+    kinds: &[EventKind],
+) -> Result<Option<RecordedEvent>, Problem> {
+    let range = Range {
+        from: *versions.start(),
+        to: *versions.end(),
+        kinds: kinds.iter().copied().collect(),
+        after: Place::default(),
+        bounds: PageBounds {
+            events_max: 1,
+            bytes_max: 1,
+        },
+    };
+    let page = backward(gateway, target, &range).await?;
+    let row = page.events.first();
+    row.map(|row| window::recorded(&target.key, row))
+        .transpose()
 }
 
 /// A page of the range, oldest first.

@@ -3,18 +3,17 @@
 //! A set is fetched by one caller at a time. One that is old is used on for [`STALE`] while its server does not answer.
 //! Where sets may be fetched from is [`check_jwks_url`]'s business; no redirect is followed.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::identity::{JWKS_BYTES_MAX, Key, jwk_set};
 use domain::{SigningKeyId, Timestamp};
 use event_log::registry::check_jwks_url;
+use models::ModelsError;
 use quick_cache::sync::Cache;
 use reqwest::header::{ACCEPT, HeaderValue};
-use reqwest::{Client, StatusCode, redirect};
-use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
-use thiserror::Error;
+use reqwest::{Client, StatusCode};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
@@ -28,11 +27,6 @@ pub const PAUSE: Duration = Duration::from_secs(10);
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(3);
 /// Most sets that are kept; the least used go first.
 pub const SETS_MAX: usize = 1_000;
-
-/// HTTPS cannot be spoken: the TLS library refuses its own settings.
-#[derive(Debug, Error)]
-#[error("the client that fetches JWK sets cannot be made")]
-pub struct JwksError;
 
 /// The sets that were used lately, by the signing key that names them.
 #[derive(Debug)]
@@ -63,15 +57,10 @@ impl Jwks {
     /// No sets yet.
     ///
     /// # Errors
-    /// [`JwksError`].
-    pub fn new() -> Result<Self, JwksError> {
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls()?)
-            .redirect(redirect::Policy::none())
-            .no_proxy()
-            .build();
+    /// [`ModelsError::Tls`].
+    pub fn new() -> Result<Self, ModelsError> {
         Ok(Self {
-            client: client.map_err(|_| JwksError)?,
+            client: models::http_client(FETCH_TIMEOUT)?,
             sets: Cache::new(SETS_MAX),
         })
     }
@@ -89,8 +78,8 @@ impl Jwks {
         let kept = (id.clone(), url.to_owned());
         let kept = self
             .sets
-            .get_or_insert_with(&kept, || Ok::<_, JwksError>(Arc::default()));
-        let kept = kept.ok()?;
+            .get_or_insert_with(&kept, || Ok::<_, Infallible>(Arc::default()));
+        let Ok(kept) = kept;
         let mut kept = kept.lock().await;
         let young = kept.younger_than(age_max, now);
         if young.is_some() || !kept.may_try(now) {
@@ -131,15 +120,6 @@ impl Jwks {
 fn age(since: Timestamp, now: Timestamp) -> Duration {
     let nanos = u64::try_from(now.0.saturating_sub(since.0));
     Duration::from_nanos(nanos.unwrap_or(0))
-}
-
-fn tls() -> Result<ClientConfig, JwksError> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let versions = builder.with_safe_default_protocol_versions();
-    let versions = versions.map_err(|_| JwksError)?;
-    Ok(versions.with_root_certificates(roots).with_no_client_auth())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Answers as protobuf writes them.
 
-use domain::{ConversationKey, RecordedEvent};
+use domain::ConversationKey;
 use formats::canonical::{Message, MessageKind, Turn};
 use read_model::EventRow;
 use wire::proto::read::v1 as proto;
@@ -27,25 +27,6 @@ pub fn recorded_event(
             "event {version} of conversation {} is corrupt: {corrupt}",
             key.conversation
         ))
-    })
-}
-
-/// The same as the domain keeps it.
-///
-/// # Errors
-/// As [`recorded_event`].
-pub fn domain_event(key: &ConversationKey, row: &EventRow) -> Result<RecordedEvent, Problem> {
-    let event = wire::commit::decode_event(row.bytes.clone()).map_err(|corrupt| {
-        problem::of_contradiction(format!(
-            "event {} of conversation {} is corrupt: {corrupt}",
-            row.version, key.conversation
-        ))
-    })?;
-    Ok(RecordedEvent {
-        version: row.version,
-        commit: row.commit,
-        recorded_at: row.recorded_at,
-        event,
     })
 }
 

@@ -23,7 +23,6 @@ use crate::history_rpc::HistoryRpc;
 use crate::http::commands::Commands;
 use crate::http::limits::RateLimits;
 use crate::http::{HttpState, router};
-use crate::jwks::JwksError;
 use crate::policies::Policies;
 use crate::retention;
 use crate::rpc::ReadRpc;
@@ -48,21 +47,15 @@ pub enum GatewayError {
     /// `writer_url` is none.
     #[error("`writer_url` is no http:// URL; write it like `http://127.0.0.1:7301`")]
     WriterUrl,
-    /// The model servers cannot be set up.
+    /// The model servers, or the clients for webhooks and JWK sets, cannot be set up.
     #[error(transparent)]
     Models(#[from] ModelsError),
-    /// The client for webhooks cannot be set up.
-    #[error("the HTTP client for webhooks cannot be set up")]
-    Webhooks,
     /// The metrics cannot be set up.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
     /// The operators' port cannot be bound.
     #[error(transparent)]
     Admin(#[from] AdminError),
-    /// JWK sets cannot be fetched.
-    #[error(transparent)]
-    Jwks(#[from] JwksError),
     /// The gRPC port cannot be bound.
     #[error(transparent)]
     Grpc(#[from] GrpcError),
@@ -179,8 +172,8 @@ pub fn generations(
         models: ModelServers::new(&config.models)?,
         shutdown: shutdown.clone(),
     };
-    let generations = Generations::new(gateway.clone(), means, &config.generation);
-    generations.ok_or(GatewayError::Webhooks)
+    let generations = Generations::new(gateway.clone(), means, &config.generation)?;
+    Ok(generations)
 }
 
 async fn bind_http(state: HttpState) -> Result<BoundHttpServer, GatewayError> {

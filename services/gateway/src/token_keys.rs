@@ -1,5 +1,6 @@
 //! From a token to whom it names: the tenant's keys come from the registry, and from the JWK sets that it names.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,12 +11,13 @@ use ::identity::{
 use domain::{SigningKeyId, TenantAccess, TenantId, Timestamp};
 use event_log::Registry;
 use event_log::registry::AgentAccess;
+use models::ModelsError;
 use quick_cache::sync::Cache;
 use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{SigningKey, SigningKeyUse};
 
 use crate::identity::Refusal;
-use crate::jwks::{FRESH, Jwks, JwksError, PAUSE};
+use crate::jwks::{FRESH, Jwks, PAUSE};
 
 /// Most signing keys that are kept ready; one that is not is read again, which takes about as long as checking a token.
 pub const KEYS_READY_MAX: usize = 1_000;
@@ -52,8 +54,8 @@ impl TokenKeys {
     /// The keys of a registry.
     ///
     /// # Errors
-    /// [`JwksError`].
-    pub fn new(registry: &Registry) -> Result<Self, JwksError> {
+    /// [`ModelsError::Tls`].
+    pub fn new(registry: &Registry) -> Result<Self, ModelsError> {
         Ok(Self {
             registry: registry.clone(),
             jwks: Jwks::new()?,
@@ -145,10 +147,9 @@ impl TokenKeys {
 
     fn ready(&self, tenant: &TenantId, id: &SigningKeyId, entry: &SigningKey) -> Arc<[Key]> {
         let place = (tenant.clone(), id.clone());
-        let read = || Ok::<_, JwksError>(read(id, entry).into());
-        self.ready
-            .get_or_insert_with(&place, read)
-            .unwrap_or_default()
+        let read = || Ok::<_, Infallible>(read(id, entry).into());
+        let Ok(keys) = self.ready.get_or_insert_with(&place, read);
+        keys
     }
 }
 

@@ -7,12 +7,9 @@ use domain::{EventKind, Fact, Version};
 use wire::status::Problem;
 
 use crate::Gateway;
-use crate::fresh::Place;
-use crate::history::{self, Range};
-use crate::page::PageBounds;
+use crate::history;
 use crate::recent::Recent;
 use crate::request::Target;
-use crate::window;
 
 /// Reads the newest summary at or before a version, if the policy uses one; a conversation without any costs nothing.
 pub(super) async fn newest(
@@ -26,21 +23,10 @@ pub(super) async fn newest(
     let Some(from) = since.filter(|_| policy.summary == SummaryUse::Newest) else {
         return Ok(None);
     };
-    let range = Range {
-        from,
-        to: at,
-        kinds: [EventKind::HistorySummarised].into(),
-        after: Place::default(),
-        bounds: PageBounds {
-            events_max: 1,
-            bytes_max: 1,
-        },
-    };
-    let page = history::backward(gateway, target, &range).await?;
-    let Some(row) = page.events.first() else {
+    let kinds = [EventKind::HistorySummarised];
+    let Some(event) = history::newest(gateway, target, from..=at, &kinds).await? else {
         return Ok(None);
     };
-    let event = window::recorded(&target.key, row)?;
     let Fact::HistorySummarised(summarised) = event.event.fact else {
         return Ok(None);
     };

@@ -6,11 +6,8 @@ use wire::status::Problem;
 
 use super::head_of;
 use crate::Gateway;
-use crate::fresh::Place;
-use crate::history::{self, Range};
-use crate::page::PageBounds;
+use crate::history;
 use crate::request::Target;
-use crate::window;
 
 /// The calls among `wanted` that still wait for their result, in the order in which they were made.
 ///
@@ -31,20 +28,8 @@ pub(super) async fn open(
         .filter(|call| wanted.contains(&call.call_id));
     let mut calls = Vec::new();
     for call in waiting {
-        let range = Range {
-            from: call.version,
-            to: call.version,
-            kinds: [].into(),
-            after: Place::default(),
-            bounds: PageBounds {
-                events_max: 1,
-                bytes_max: 1,
-            },
-        };
-        let page = history::forward(gateway, target, &range).await?;
-        if let Some(row) = page.events.first()
-            && let Fact::ToolCalled(call) = window::recorded(&target.key, row)?.event.fact
-        {
+        let made = history::newest(gateway, target, call.version..=call.version, &[]).await?;
+        if let Some(Fact::ToolCalled(call)) = made.map(|made| made.event.fact) {
             calls.push(call);
         }
     }

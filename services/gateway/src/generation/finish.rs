@@ -13,10 +13,7 @@ use wire::status::{Problem, Reason};
 use super::refusal::Refusal;
 use super::run_key::RunKey;
 use super::{Generations, metrics, parts_log, pieces};
-use crate::fresh::Place;
-use crate::history::{self, Range};
-use crate::page::PageBounds;
-use crate::window;
+use crate::history;
 
 /// The error of a run of which not all can be recorded.
 const UNRECORDABLE: &str = "run_unrecordable";
@@ -187,25 +184,13 @@ async fn read_started(
     let Some(target) = generations.target(&run.agent, &run.key).await else {
         return Ok(None);
     };
-    let range = Range {
-        from: Version::ZERO.next(),
-        to: EventQuery::TO_THE_END,
-        kinds: [EventKind::RunStarted].into(),
-        after: Place::default(),
-        bounds: PageBounds {
-            events_max: 1,
-            bytes_max: 1,
-        },
-    };
-    let page = match history::backward(&generations.gateway, &target, &range).await {
-        Ok(page) => page,
+    let versions = Version::ZERO.next()..=EventQuery::TO_THE_END;
+    let kinds = [EventKind::RunStarted];
+    let event = match history::newest(&generations.gateway, &target, versions, &kinds).await {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
-        Err(problem) => return Err(problem),
+        found => found?,
     };
-    let Some(row) = page.events.first() else {
-        return Ok(None);
-    };
-    let Fact::RunStarted(started) = window::recorded(&run.key, row)?.event.fact else {
+    let Some(Fact::RunStarted(started)) = event.map(|event| event.event.fact) else {
         return Ok(None);
     };
     Ok((started.run == run.run).then_some(started))

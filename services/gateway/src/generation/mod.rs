@@ -31,7 +31,7 @@ use std::sync::Arc;
 use domain::{ActiveRun, AgentId, ConversationKey, Head, RunId};
 use event_log::registry::Scope;
 use futures::Stream;
-use models::ModelServers;
+use models::{ModelServers, ModelsError};
 use runtime::config::Secret;
 use runtime::shutdown::Shutdown;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -103,10 +103,16 @@ impl std::ops::Deref for Generations {
 }
 
 impl Generations {
-    /// The runs of a gateway, and a task that looks after those that others left, where there is a token; `None`: the HTTP
-    /// client for webhooks cannot be set up. Needs a tokio runtime.
-    #[must_use]
-    pub fn new(gateway: Gateway, means: Means, config: &GenerationConfig) -> Option<Self> {
+    /// The runs of a gateway, and a task that looks after those that others left, where there is a token. Needs a tokio
+    /// runtime.
+    ///
+    /// # Errors
+    /// [`ModelsError::Tls`]: the client for webhooks cannot be set up.
+    pub fn new(
+        gateway: Gateway,
+        means: Means,
+        config: &GenerationConfig,
+    ) -> Result<Self, ModelsError> {
         let generations = Self(Arc::new(Shared {
             gateway,
             writer: means.writer,
@@ -126,7 +132,7 @@ impl Generations {
             let sweeping = sweeper::sweep(generations.clone());
             generations.shutdown.spawn_until_begun(sweeping);
         }
-        Some(generations)
+        Ok(generations)
     }
 
     /// Starts a run, which goes on by itself.

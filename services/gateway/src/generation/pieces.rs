@@ -142,16 +142,10 @@ mod tests {
     }
 
     fn step(bytes: usize) -> RunPartKind {
-        RunPartKind::StepFinished(vec![Fact::MessageAppended(MessageAppended {
-            role: Role::Assistant,
-            parts: vec![Part::Text("x".repeat(bytes))],
-            author: None,
-            model: None,
-            provider: None,
-            provider_response_id: None,
-            finish_reason: None,
-            usage: None,
-        })])
+        RunPartKind::StepFinished(vec![Fact::MessageAppended(MessageAppended::said(
+            Role::Assistant,
+            vec![Part::Text("x".repeat(bytes))],
+        ))])
     }
 
     #[test]

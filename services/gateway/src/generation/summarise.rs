@@ -216,16 +216,10 @@ impl Task {
 }
 
 fn request() -> Fact {
-    Fact::MessageAppended(MessageAppended {
-        role: Role::User,
-        parts: vec![Part::Text(REQUEST.to_owned())],
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    })
+    Fact::MessageAppended(MessageAppended::said(
+        Role::User,
+        vec![Part::Text(REQUEST.to_owned())],
+    ))
 }
 
 /// The reply's text, as far as a summary may be long.

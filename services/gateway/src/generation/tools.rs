@@ -6,6 +6,7 @@ use domain::event::{ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
 use domain::{JsonText, Part};
 use futures::StreamExt as _;
 use futures::stream;
+use models::ModelsError;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Response, StatusCode};
 use serde::Serialize;
@@ -55,9 +56,12 @@ enum NoAnswer {
 pub(super) struct Webhooks(Client);
 
 impl Webhooks {
-    /// A client that follows no redirects; `None`: it cannot be set up.
-    pub(super) fn new() -> Option<Self> {
-        models::http_client(CONNECT_TIMEOUT).ok().map(Self)
+    /// A client that follows no redirects.
+    ///
+    /// # Errors
+    /// [`ModelsError::Tls`].
+    pub(super) fn new() -> Result<Self, ModelsError> {
+        models::http_client(CONNECT_TIMEOUT).map(Self)
     }
 
     /// The results of calls, in their order; at most [`CALLS_AT_ONCE`] are on their way at once.

@@ -18,8 +18,8 @@ use crate::http::chats::owned::of_read;
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::page::PageBounds;
-use crate::render;
 use crate::request::Bounded;
+use crate::window;
 
 /// Events of a page.
 pub const EVENTS_PAGE: Bounded = Bounded {
@@ -86,7 +86,7 @@ pub(in crate::http) async fn list_events(
     let page = history::forward(&state.gateway, &target, &range).await;
     let page = page.map_err(of_read)?;
     let rows = page.events.iter();
-    let events = rows.map(|row| render::domain_event(&target.key, row));
+    let events = rows.map(|row| window::recorded(&target.key, row));
     let events: Result<Vec<_>, Problem> = events.collect();
     Ok(Json(EventsPage {
         events: events

@@ -5,8 +5,8 @@ use axum::http::StatusCode;
 use runtime::http::{HttpProblem, Path};
 use wire::proto::write::v1::EraseConversationRequest;
 
-use super::owned::owned;
-use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use super::owned::asked;
+use crate::http::frontend::{CallerHeaders, Frontend};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
 
@@ -31,8 +31,7 @@ pub(in crate::http) async fn erase_chat(
     key: IdempotencyKey,
     Path(id): Path<String>,
 ) -> Result<StatusCode, HttpProblem> {
-    let caller = frontend.caller(&state, Named::default()).await?;
-    let chat = owned(&state, &caller, &id).await?;
+    let chat = asked(&state, &frontend, &id).await?;
     let target = Some(chat.command_target(key.text()));
     state
         .commands

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::export;
-use super::owned::owned;
-use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use super::owned::asked;
+use crate::http::frontend::{CallerHeaders, Frontend};
 use crate::http::state::HttpState;
 
 /// How to write it.
@@ -72,8 +72,7 @@ pub(in crate::http) async fn export_chat(
     Path(id): Path<String>,
     Query(query): Query<ExportChatQuery>,
 ) -> Result<Response, HttpProblem> {
-    let caller = frontend.caller(&state, Named::default()).await?;
-    let chat = owned(&state, &caller, &id).await?;
+    let chat = asked(&state, &frontend, &id).await?;
     let format = query.format;
     let file = format!("attachment; filename=\"chat-{id}.{}\"", format.extension());
     let headers = [

@@ -1,18 +1,15 @@
 //! `GET /api/chats/{id}`: a conversation and its newest messages.
 
 use axum::extract::State;
-use domain::Version;
 use runs::UiMessage;
 use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use wire::status::Problem;
 
-use super::messages::{MESSAGES_PAGE, Paging, messages};
-use super::owned::{of_read, owned};
+use super::messages::{Paging, shown};
+use super::owned::owned;
 use crate::http::body::{ConversationBody, EventBody};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
-use crate::http::problem;
 use crate::http::state::HttpState;
 
 /// Which messages to show.
@@ -72,15 +69,9 @@ pub(in crate::http) async fn get_chat(
     Query(query): Query<GetChatQuery>,
 ) -> Result<Json<ChatBody>, HttpProblem> {
     let caller = frontend.caller(&state, Named::default()).await?;
-    let limit = MESSAGES_PAGE.take(query.limit.unwrap_or_default());
-    let paging = Paging {
-        limit: limit.map_err(|violation| problem::of(Problem::from(violation)))?,
-        before: query.before.map(Version),
-    };
+    let paging = Paging::of(query.limit, query.before)?;
     let chat = owned(&state, &caller, &id).await?;
-    let approvals = state.approvals(&caller.access.agent);
-    let page = messages(&state.gateway, &chat.target, &approvals, paging).await;
-    let page = page.map_err(of_read)?;
+    let page = shown(&state, &chat, paging).await?;
     let events = query
         .include
         .map(|Include::Events| page.events.iter().map(EventBody::from).collect());

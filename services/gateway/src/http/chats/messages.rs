@@ -7,14 +7,18 @@ use domain::{CallId, EventKind, Fact, RecordedEvent, Version};
 use read_model::queries::EventQuery;
 use runs::ui_message::UiRole;
 use runs::{Approvals, UiMessage, page};
+use runtime::http::HttpProblem;
 use wire::status::Problem;
 
+use super::owned::{Owned, of_read};
 use crate::Gateway;
 use crate::fresh::Place;
 use crate::history::{self, Range};
+use crate::http::problem;
+use crate::http::state::HttpState;
 use crate::page::PageBounds;
-use crate::render;
 use crate::request::{Bounded, Target};
+use crate::window;
 
 /// Messages of a page.
 pub const MESSAGES_PAGE: Bounded = Bounded {
@@ -43,6 +47,20 @@ pub struct Paging {
     pub before: Option<Version>,
 }
 
+impl Paging {
+    /// What a query asks for.
+    ///
+    /// # Errors
+    /// 400: more than [`MESSAGES_PAGE`] allows.
+    pub fn of(limit: Option<u32>, before: Option<u64>) -> Result<Self, HttpProblem> {
+        let limit = MESSAGES_PAGE.take(limit.unwrap_or_default());
+        Ok(Self {
+            limit: limit.map_err(|violation| problem::of(Problem::from(violation)))?,
+            before: before.map(Version),
+        })
+    }
+}
+
 /// Messages of a conversation, oldest first.
 #[derive(Debug, Default)]
 pub struct MessagesPage {
@@ -54,6 +72,20 @@ pub struct MessagesPage {
     pub events: Vec<RecordedEvent>,
     /// Where the page before this one ends; `None`: there is none.
     pub next_before: Option<Version>,
+}
+
+/// A page of messages of a caller's conversation.
+///
+/// # Errors
+/// As [`messages`], told as reads of conversations are.
+pub async fn shown(
+    state: &HttpState,
+    chat: &Owned,
+    paging: Paging,
+) -> Result<MessagesPage, HttpProblem> {
+    let approvals = state.approvals(&chat.target.access.agent);
+    let page = messages(&state.gateway, &chat.target, &approvals, paging).await;
+    page.map_err(of_read)
 }
 
 /// A page of messages. What a run has not finished yet is not among them.
@@ -152,7 +184,7 @@ impl Reading {
         for row in page.events {
             let bytes = u64::try_from(row.bytes.len()).unwrap_or(u64::MAX);
             self.bytes = self.bytes.saturating_add(bytes);
-            self.events.push(render::domain_event(&target.key, &row)?);
+            self.events.push(window::recorded(&target.key, &row)?);
         }
         self.to = page.next.map(|next| next.version);
         Ok(())
@@ -199,7 +231,7 @@ async fn later_results(
     let page = history::forward(gateway, target, &range).await?;
     let rows = page.events.iter();
     let mut results = Vec::new();
-    for event in rows.map(|row| render::domain_event(&target.key, row)) {
+    for event in rows.map(|row| window::recorded(&target.key, row)) {
         let event = event?;
         if matches!(&event.event.fact, Fact::ToolReturned(result) if open.contains(&result.call_id))
         {

@@ -6,6 +6,7 @@ use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
+use crate::http::frontend::{Frontend, Named};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::identity::Caller;
@@ -61,6 +62,15 @@ pub async fn owned(state: &HttpState, caller: &Caller, id: &str) -> Result<Owned
         target,
         conversation,
     })
+}
+
+/// The conversation with this id of whoever headers and query name.
+///
+/// # Errors
+/// As [`Frontend::caller`] and [`owned`].
+pub async fn asked(state: &HttpState, frontend: &Frontend, id: &str) -> Result<Owned, HttpProblem> {
+    let caller = frontend.caller(state, Named::default()).await?;
+    owned(state, &caller, id).await
 }
 
 /// What a read of a conversation fails with; one that is not there is told as [`not_found`].

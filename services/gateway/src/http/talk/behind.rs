@@ -4,8 +4,8 @@ use domain::{Fact, RunId};
 use runs::{UiMessage, continued, page};
 use runtime::http::HttpProblem;
 
-use crate::http::chats::messages::{MessagesPage, Paging, messages};
-use crate::http::chats::owned::{Owned, of_read};
+use crate::http::chats::messages::{MessagesPage, Paging, shown};
+use crate::http::chats::owned::Owned;
 use crate::http::state::HttpState;
 
 /// The chat's last message; a run that starts now with no message of its own goes on with it, if it is the assistant's.
@@ -34,11 +34,9 @@ pub(super) async fn of_run(
 }
 
 async fn last_turn(state: &HttpState, chat: &Owned) -> Result<MessagesPage, HttpProblem> {
-    let approvals = state.approvals(&chat.target.access.agent);
     let paging = Paging {
         limit: 1,
         before: None,
     };
-    let page = messages(&state.gateway, &chat.target, &approvals, paging).await;
-    page.map_err(of_read)
+    shown(state, chat, paging).await
 }

@@ -16,8 +16,8 @@ use wire::status::Problem;
 use super::behind;
 use super::listener::Listener;
 use crate::generation::Followed;
-use crate::http::chats::owned::{Owned, owned};
-use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::chats::owned::{Owned, asked};
+use crate::http::frontend::{CallerHeaders, Frontend};
 use crate::http::problem;
 use crate::http::state::HttpState;
 
@@ -93,8 +93,7 @@ pub(in crate::http) async fn follow_chat(
     Path(id): Path<String>,
     wanted: Wanted,
 ) -> Result<Response, HttpProblem> {
-    let caller = frontend.caller(&state, Named::default()).await?;
-    let chat = owned(&state, &caller, &id).await?;
+    let chat = asked(&state, &frontend, &id).await?;
     follow(&state, open, &chat, wanted).await
 }
 

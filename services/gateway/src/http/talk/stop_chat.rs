@@ -8,9 +8,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::generation::RunKey;
-use crate::http::chats::owned::{Owned, owned};
+use crate::http::chats::owned::{Owned, asked};
 use crate::http::commands::refused;
-use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::frontend::{CallerHeaders, Frontend};
 use crate::http::state::HttpState;
 
 /// The run that was asked to stop.
@@ -41,8 +41,7 @@ pub(in crate::http) async fn stop_chat(
     frontend: Frontend,
     Path(id): Path<String>,
 ) -> Result<Response, HttpProblem> {
-    let caller = frontend.caller(&state, Named::default()).await?;
-    let chat = owned(&state, &caller, &id).await?;
+    let chat = asked(&state, &frontend, &id).await?;
     stop(&state, &chat).await
 }
 

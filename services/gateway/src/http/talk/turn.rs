@@ -42,7 +42,10 @@ impl Turn {
 
     /// Adds what the user says.
     pub(super) fn say(&mut self, field: impl Into<String>, parts: Vec<Part>) {
-        self.record(field, Fact::MessageAppended(spoken(Role::User, parts)));
+        self.record(
+            field,
+            Fact::MessageAppended(MessageAppended::said(Role::User, parts)),
+        );
     }
 
     /// Whether there is nothing to record, and nothing to run.
@@ -53,20 +56,6 @@ impl Turn {
     /// Whether a user's message ends it, so that its answer is a message of its own.
     fn ends_with_a_message(&self) -> bool {
         matches!(self.facts.last(), Some(Fact::MessageAppended(_)))
-    }
-}
-
-/// A message with nothing but who speaks and what they say.
-pub(super) fn spoken(role: Role, parts: Vec<Part>) -> MessageAppended {
-    MessageAppended {
-        role,
-        parts,
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
     }
 }
 
@@ -95,7 +84,7 @@ pub(super) async fn begin(
     let start = Start {
         access: chat.target.access.clone(),
         key: chat.target.key.clone(),
-        events: turn.facts.into_iter().map(new_event).collect(),
+        events: turn.facts.into_iter().map(NewEvent::from).collect(),
         approved: turn.approved,
         idempotency_key: turn.key,
         patience: Patience::until(None).at_most(crate::http::commands::COMMAND_MAX),
@@ -107,14 +96,4 @@ pub(super) async fn begin(
         run: begun.run,
         ui: UiStream::new(begun.run, continued.as_ref(), approvals),
     })
-}
-
-fn new_event(fact: Fact) -> NewEvent {
-    NewEvent {
-        id: None,
-        occurred_at: None,
-        metadata: None,
-        tokens: 0,
-        fact,
-    }
 }

@@ -103,7 +103,7 @@ impl Export {
     }
 
     fn event(&self, row: &EventRow, chunk: &mut Vec<u8>) -> Result<(), Problem> {
-        let event = crate::render::domain_event(&self.target.key, row)?;
+        let event = crate::window::recorded(&self.target.key, row)?;
         match self.format {
             ExportFormat::Json => json::event(&event, &row.bytes, chunk),
             ExportFormat::Csv => csv::event(&event, chunk),

@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::response::Response;
 use runtime::http::{HttpProblem, OpenStream, Path};
 
-use crate::http::chats::owned::owned;
-use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::chats::owned::asked;
+use crate::http::frontend::{CallerHeaders, Frontend};
 use crate::http::state::HttpState;
 use crate::http::talk::follow_chat::{FollowQuery, Wanted, follow};
 
@@ -35,7 +35,6 @@ pub(in crate::http) async fn follow_ui_chat(
     Path(id): Path<String>,
     wanted: Wanted,
 ) -> Result<Response, HttpProblem> {
-    let caller = frontend.caller(&state, Named::default()).await?;
-    let chat = owned(&state, &caller, &id).await?;
+    let chat = asked(&state, &frontend, &id).await?;
     follow(&state, open, &chat, wanted).await
 }

@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::response::Response;
 use runtime::http::{HttpProblem, Path};
 
-use crate::http::chats::owned::owned;
-use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::chats::owned::asked;
+use crate::http::frontend::{CallerHeaders, Frontend};
 use crate::http::state::HttpState;
 use crate::http::talk::stop_chat::{StoppedBody, stop};
 
@@ -28,7 +28,6 @@ pub(in crate::http) async fn stop_ui_chat(
     frontend: Frontend,
     Path(id): Path<String>,
 ) -> Result<Response, HttpProblem> {
-    let caller = frontend.caller(&state, Named::default()).await?;
-    let chat = owned(&state, &caller, &id).await?;
+    let chat = asked(&state, &frontend, &id).await?;
     stop(&state, &chat).await
 }

@@ -9,7 +9,6 @@ use utoipa::ToSchema;
 use wire::status::Problem;
 
 use crate::http::problem;
-use crate::http::talk::turn::spoken;
 
 /// Most messages of a history that a caller gives.
 pub const GIVEN_MESSAGES_MAX: usize = 200;
@@ -51,7 +50,7 @@ impl Said {
     /// All that the model reads.
     pub(super) fn into_messages(self) -> Vec<MessageAppended> {
         match self {
-            Self::Message(text) => vec![spoken(Role::User, vec![Part::Text(text)])],
+            Self::Message(text) => vec![MessageAppended::said(Role::User, vec![Part::Text(text)])],
             Self::History(messages) => messages,
         }
     }
@@ -91,9 +90,9 @@ pub(super) fn messages(
             GivenRole::User => Role::User,
             GivenRole::Assistant => Role::Assistant,
         };
-        messages.push(spoken(role, vec![Part::Text(given.content)]));
+        messages.push(MessageAppended::said(role, vec![Part::Text(given.content)]));
     }
-    messages.extend(message.map(|text| spoken(Role::User, vec![Part::Text(text)])));
+    messages.extend(message.map(|text| MessageAppended::said(Role::User, vec![Part::Text(text)])));
     if messages.is_empty() {
         return Err(missing(
             "messages",

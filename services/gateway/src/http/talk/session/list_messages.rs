@@ -1,18 +1,15 @@
 //! `GET /v1/chat/sessions/{id}/messages`: what was said in a session.
 
 use axum::extract::State;
-use domain::Version;
 use runs::UiMessage;
 use runs::ui_message::{UiPart, UiRole};
 use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use wire::status::Problem;
 
-use crate::http::chats::messages::{MESSAGES_PAGE, Paging, messages};
-use crate::http::chats::owned::{of_read, owned};
+use crate::http::chats::messages::{Paging, shown};
+use crate::http::chats::owned::owned;
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
-use crate::http::problem;
 use crate::http::state::HttpState;
 
 /// Which messages to show.
@@ -65,15 +62,9 @@ pub(in crate::http) async fn list_messages(
     Query(query): Query<ListMessagesQuery>,
 ) -> Result<Json<MessagesBody>, HttpProblem> {
     let caller = frontend.caller(&state, Named::default()).await?;
-    let limit = MESSAGES_PAGE.take(query.limit.unwrap_or_default());
-    let paging = Paging {
-        limit: limit.map_err(|violation| problem::of(Problem::from(violation)))?,
-        before: query.before.map(Version),
-    };
+    let paging = Paging::of(query.limit, query.before)?;
     let session = owned(&state, &caller, &id).await?;
-    let approvals = state.approvals(&caller.access.agent);
-    let page = messages(&state.gateway, &session.target, &approvals, paging).await;
-    let page = page.map_err(of_read)?;
+    let page = shown(&state, &session, paging).await?;
     Ok(Json(MessagesBody {
         messages: page.messages.into_iter().map(MessageBody::from).collect(),
         next_before: page.next_before.map(|version| version.0),
