@@ -501,16 +501,7 @@ fn any_message() -> impl Strategy<Value = Event> {
             occurred_at: Some(Timestamp(nanos)),
             metadata: None,
             tokens: EventTokens::default(),
-            fact: Fact::MessageAppended(MessageAppended {
-                role,
-                parts,
-                author: None,
-                model: None,
-                provider: None,
-                provider_response_id: None,
-                finish_reason: None,
-                usage: None,
-            }),
+            fact: Fact::MessageAppended(MessageAppended::said(role, parts)),
         })
 }
 

@@ -29,16 +29,10 @@ fn tool(name: &str) -> ToolName {
 }
 
 fn said(text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended {
-        role: Role::Assistant,
-        parts: vec![Part::Text(text.to_owned())],
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    })
+    Fact::MessageAppended(MessageAppended::said(
+        Role::Assistant,
+        vec![Part::Text(text.to_owned())],
+    ))
 }
 
 fn called(id: &str) -> Fact {

@@ -38,27 +38,11 @@ mod tests {
 
     use super::*;
 
-    fn new_event(fact: Fact) -> NewEvent {
-        NewEvent {
-            id: None,
-            occurred_at: None,
-            metadata: None,
-            tokens: 0,
-            fact,
-        }
-    }
-
     fn said(text: &str) -> NewEvent {
-        new_event(Fact::MessageAppended(MessageAppended {
-            role: Role::User,
-            parts: vec![Part::Text(text.to_owned())],
-            author: None,
-            model: None,
-            provider: None,
-            provider_response_id: None,
-            finish_reason: None,
-            usage: None,
-        }))
+        NewEvent::from(Fact::MessageAppended(MessageAppended::said(
+            Role::User,
+            vec![Part::Text(text.to_owned())],
+        )))
     }
 
     #[tokio::test]
@@ -67,7 +51,7 @@ mod tests {
             topic: None,
             text: "unread".to_owned(),
         });
-        let events = vec![said("hello world"), new_event(note)];
+        let events = vec![said("hello world"), NewEvent::from(note)];
         for bytes in [COUNTED_IN_PLACE_BYTES_MAX, COUNTED_IN_PLACE_BYTES_MAX + 1] {
             let weighed = weigh(events.clone(), bytes).await.unwrap();
             let tokens: Vec<u32> = weighed.iter().map(|event| event.tokens).collect();

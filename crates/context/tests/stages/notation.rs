@@ -151,14 +151,5 @@ pub(crate) fn fact(word: &str) -> Fact {
 }
 
 fn message(role: Role) -> Fact {
-    Fact::MessageAppended(MessageAppended {
-        role,
-        parts: Vec::new(),
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    })
+    Fact::MessageAppended(MessageAppended::said(role, Vec::new()))
 }

@@ -26,6 +26,19 @@ pub struct NewEvent {
     pub fact: Fact,
 }
 
+impl From<Fact> for NewEvent {
+    /// A fact of which its author says nothing else.
+    fn from(fact: Fact) -> Self {
+        Self {
+            id: None,
+            occurred_at: None,
+            metadata: None,
+            tokens: 0,
+            fact,
+        }
+    }
+}
+
 pub(super) fn decide(
     head: &Head,
     commit: CommitId,

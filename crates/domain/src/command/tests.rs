@@ -58,16 +58,10 @@ fn append(facts: impl IntoIterator<Item = Fact>) -> Action {
 }
 
 fn said(text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended {
-        role: Role::User,
-        parts: vec![Part::Text(text.to_owned())],
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    })
+    Fact::MessageAppended(MessageAppended::said(
+        Role::User,
+        vec![Part::Text(text.to_owned())],
+    ))
 }
 
 fn called(id: &str) -> Fact {

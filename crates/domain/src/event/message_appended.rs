@@ -24,6 +24,23 @@ pub struct MessageAppended {
     pub usage: Option<Usage>,
 }
 
+impl MessageAppended {
+    /// A message of which nothing is known but who speaks and what is said.
+    #[must_use]
+    pub fn said(role: Role, parts: Vec<Part>) -> Self {
+        Self {
+            role,
+            parts,
+            author: None,
+            model: None,
+            provider: None,
+            provider_response_id: None,
+            finish_reason: None,
+            usage: None,
+        }
+    }
+}
+
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {

@@ -75,7 +75,7 @@ fn assistants(said: Said, facts: &mut Vec<Fact>) -> Result<(), ParseError> {
     };
     facts.push(Fact::MessageAppended(MessageAppended {
         provider: provider.clone(),
-        ..appended(Role::Assistant, said.parts)
+        ..MessageAppended::said(Role::Assistant, said.parts)
     }));
     for mut call in said.calls {
         call.provider.clone_from(&provider);
@@ -85,18 +85,5 @@ fn assistants(said: Said, facts: &mut Vec<Fact>) -> Result<(), ParseError> {
 }
 
 fn message(role: Role, parts: Vec<Part>) -> Fact {
-    Fact::MessageAppended(appended(role, parts))
-}
-
-fn appended(role: Role, parts: Vec<Part>) -> MessageAppended {
-    MessageAppended {
-        role,
-        parts,
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    }
+    Fact::MessageAppended(MessageAppended::said(role, parts))
 }

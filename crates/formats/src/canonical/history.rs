@@ -27,16 +27,7 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
 }
 
 fn said(role: Role, text: String) -> Fact {
-    Fact::MessageAppended(MessageAppended {
-        role,
-        parts: vec![Part::Text(text)],
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    })
+    Fact::MessageAppended(MessageAppended::said(role, vec![Part::Text(text)]))
 }
 
 fn facts(turn: Turn) -> Vec<Fact> {

@@ -106,16 +106,8 @@ impl History {
         if parts.is_empty() {
             return;
         }
-        self.facts.push(Fact::MessageAppended(MessageAppended {
-            role,
-            parts,
-            author: None,
-            model: None,
-            provider: None,
-            provider_response_id: None,
-            finish_reason: None,
-            usage: None,
-        }));
+        self.facts
+            .push(Fact::MessageAppended(MessageAppended::said(role, parts)));
     }
 
     fn end_turn(&mut self) -> Result<(), ParseError> {

@@ -206,16 +206,7 @@ pub(crate) fn message(text: &str) -> Fact {
 }
 
 fn said(role: Role, text: &str) -> MessageAppended {
-    MessageAppended {
-        role,
-        parts: vec![Part::Text(text.to_owned())],
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    }
+    MessageAppended::said(role, vec![Part::Text(text.to_owned())])
 }
 
 /// What a model answered, and what it cost.

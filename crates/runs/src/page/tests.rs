@@ -18,16 +18,10 @@ fn id(number: u128) -> String {
 }
 
 fn said(role: Role, text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended {
+    Fact::MessageAppended(MessageAppended::said(
         role,
-        parts: vec![Part::Text(text.to_owned())],
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    })
+        vec![Part::Text(text.to_owned())],
+    ))
 }
 
 fn called(call: &str) -> Fact {

@@ -41,16 +41,7 @@ impl Record {
 }
 
 pub fn message(role: Role, parts: Vec<Part>) -> MessageAppended {
-    MessageAppended {
-        role,
-        parts,
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    }
+    MessageAppended::said(role, parts)
 }
 
 pub fn said(role: Role, text: &str) -> Fact {

@@ -39,16 +39,10 @@ fn text_of_message(message: &MessageAppended) -> String {
 }
 
 pub(crate) fn user(text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended {
-        role: Role::User,
-        parts: vec![Part::Text(text.to_owned())],
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    })
+    Fact::MessageAppended(MessageAppended::said(
+        Role::User,
+        vec![Part::Text(text.to_owned())],
+    ))
 }
 
 pub(crate) fn new_event(fact: Fact) -> NewEvent {

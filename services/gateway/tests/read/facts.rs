@@ -15,16 +15,10 @@ pub(crate) fn assistant(text: &str) -> Fact {
 }
 
 pub(crate) fn message(role: Role, text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended {
+    Fact::MessageAppended(MessageAppended::said(
         role,
-        parts: vec![Part::Text(text.to_owned())],
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    })
+        vec![Part::Text(text.to_owned())],
+    ))
 }
 
 pub(crate) fn call(id: &str) -> Fact {

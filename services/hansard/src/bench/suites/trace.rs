@@ -93,16 +93,7 @@ pub(super) fn facts(shape: &Shape) -> Result<Vec<Fact>, Violation> {
 }
 
 fn message(role: Role, text: String) -> Fact {
-    Fact::MessageAppended(MessageAppended {
-        role,
-        parts: vec![Part::Text(text)],
-        author: None,
-        model: None,
-        provider: None,
-        provider_response_id: None,
-        finish_reason: None,
-        usage: None,
-    })
+    Fact::MessageAppended(MessageAppended::said(role, vec![Part::Text(text)]))
 }
 
 fn call(random: &mut StdRng, shape: &Shape) -> Result<(ToolCalled, ToolReturned), Violation> {
