@@ -27,7 +27,7 @@ use crate::http::talk::turn::{self, Turn};
 /// One turn.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ChatBody {
+pub struct TurnBody {
     /// What the user says.
     #[schema(example = "What did I ask before?")]
     message: Option<String>,
@@ -54,13 +54,13 @@ pub struct AnswerBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     run_id: Option<String>,
     /// What it took.
-    usage: UsageBody,
+    usage: TurnUsageBody,
 }
 
 /// Tokens.
 #[derive(Debug, Serialize, ToSchema)]
 #[expect(clippy::struct_field_names, reason = "the names that callers read")]
-pub struct UsageBody {
+pub struct TurnUsageBody {
     /// Those that the model read.
     input_tokens: u64,
     /// Those that it wrote.
@@ -86,7 +86,7 @@ struct Answering {
     path = "/v1/chat",
     tag = "chat",
     params(CallerHeaders, ("idempotency-key" = Option<String>, Header, description = "A UUID that names this request for all of its retries; for turns that are kept.")),
-    request_body = ChatBody,
+    request_body = TurnBody,
     responses((status = 200, description = "The answer.", body = AnswerBody)),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
@@ -95,7 +95,7 @@ pub(in crate::http) async fn chat(
     open: OpenStream,
     frontend: Frontend,
     key: IdempotencyKey,
-    Json(body): Json<ChatBody>,
+    Json(body): Json<TurnBody>,
 ) -> Result<Response, HttpProblem> {
     let session = match &body.session_id {
         Some(id) => session(&state, &frontend, id).await?,
@@ -218,7 +218,7 @@ fn answer_body(reply: Reply, session_id: Option<String>, run: Option<RunId>) -> 
         response: reply.text,
         session_id,
         run_id: run.map(|run| run.to_string()),
-        usage: UsageBody {
+        usage: TurnUsageBody {
             input_tokens: reply.usage.input_tokens,
             output_tokens: reply.usage.output_tokens,
             cached_tokens: reply.usage.cached_tokens,
