@@ -39,7 +39,7 @@ def main(hansard, seconds="60"):
         process, url, key = start(hansard, data + "/hansard")
         try:
             command = [schemathesis, "run", url + "/openapi.json", "--checks", CHECKS, "--max-time", seconds]
-            command += ["-H", f"x-api-key: {key}", "-H", "x-session-id: fuzz", "--workers", "4"]
+            command += ["-H", f"x-api-key: {key}", "-H", "x-session-id: fuzz"]
             command += ["--rate-limit", "auto", "--suppress-health-check", "all", "--request-timeout", "20", "--no-color"]
             outcome = subprocess.run(command, cwd=data, check=False)
         finally:

@@ -87,7 +87,10 @@ struct Answering {
     tag = "chat",
     params(CallerHeaders, ("idempotency-key" = Option<String>, Header, description = "A UUID that names this request for all of its retries; for turns that are kept.")),
     request_body = TurnBody,
-    responses((status = 200, description = "The answer.", body = AnswerBody)),
+    responses((status = 200, description = "The answer, whole or as it is made.", content(
+        (AnswerBody = "application/json"),
+        (String = "text/event-stream"),
+    ))),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
 pub(in crate::http) async fn chat(
