@@ -46,3 +46,54 @@ fn every_operation_is_described_whole() {
         }
     }
 }
+
+/// `/v1/limits`, and `/v1/chat` with what is below it, have names of the shape that their callers brought with them.
+const SNAKE_CASE: [&str; 18] = [
+    "body_bytes_max",
+    "cached_tokens",
+    "event_bytes_max",
+    "events_per_commit_max",
+    "header_bytes_max",
+    "input_tokens",
+    "metadata_bytes_max",
+    "next_before",
+    "next_cursor",
+    "open_calls_max",
+    "output_tokens",
+    "parts_max",
+    "per_second",
+    "retry_after_ms",
+    "run_id",
+    "session_id",
+    "timeout_ms",
+    "title_bytes_max",
+];
+
+fn collect(value: &Value, names: &mut BTreeSet<String>, references: &mut BTreeSet<String>) {
+    let members = value.as_object().into_iter().flatten();
+    for (key, member) in members {
+        if key == "properties" {
+            names.extend(member.as_object().unwrap().keys().cloned());
+        }
+        if let (true, Some(reference)) = (key == "$ref", member.as_str()) {
+            references.insert(reference.to_owned());
+        }
+        collect(member, names, references);
+    }
+    for member in value.as_array().into_iter().flatten() {
+        collect(member, names, references);
+    }
+}
+
+#[test]
+fn bodies_are_described_as_they_are_written() {
+    let document = serde_json::to_value(document()).unwrap();
+    let (mut names, mut references) = (BTreeSet::new(), BTreeSet::new());
+    collect(&document, &mut names, &mut references);
+    let snake: Vec<_> = names.iter().filter(|name| name.contains('_')).collect();
+    assert_eq!(snake, SNAKE_CASE);
+    for reference in references {
+        let place = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(place).is_some(), "{reference}");
+    }
+}

@@ -8,18 +8,16 @@ use super::verbatim::Verbatim;
 
 /// A part of a message.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(
-    tag = "type",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all = "camelCase")]
 pub enum PartBody {
     /// Plain text.
+    #[serde(rename_all = "camelCase")]
     Text {
         /// The text.
         text: String,
     },
     /// A picture, by reference.
+    #[serde(rename_all = "camelCase")]
     Image {
         /// Where it is.
         #[serde(flatten)]
@@ -32,6 +30,7 @@ pub enum PartBody {
         detail: Option<String>,
     },
     /// Any other file, by reference.
+    #[serde(rename_all = "camelCase")]
     File {
         /// Where it is.
         #[serde(flatten)]
@@ -44,6 +43,7 @@ pub enum PartBody {
         filename: Option<String>,
     },
     /// What the model thought.
+    #[serde(rename_all = "camelCase")]
     Thinking {
         /// The thought.
         text: String,
@@ -52,16 +52,19 @@ pub enum PartBody {
         signature: Option<String>,
     },
     /// A thought that its provider handed out encrypted.
+    #[serde(rename_all = "camelCase")]
     RedactedThinking {
         /// The provider's text.
         data: String,
     },
     /// The model's refusal.
+    #[serde(rename_all = "camelCase")]
     Refusal {
         /// Its words.
         text: String,
     },
     /// A provider's own item.
+    #[serde(rename_all = "camelCase")]
     ProviderItem {
         /// Whose it is.
         provider: String,

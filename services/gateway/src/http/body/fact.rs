@@ -9,9 +9,10 @@ use super::verbatim::Verbatim;
 
 /// What an event says, by its `type`.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(tag = "type", rename_all_fields = "camelCase")]
+#[serde(tag = "type")]
 pub enum FactBody {
     /// Someone said something.
+    #[serde(rename_all = "camelCase")]
     MessageAppended {
         /// Who: `user`, `assistant`, `system` or `developer`.
         role: &'static str,
@@ -34,6 +35,7 @@ pub enum FactBody {
         usage: Option<UsageBody>,
     },
     /// The model called a tool.
+    #[serde(rename_all = "camelCase")]
     ToolCalled {
         /// The call.
         call_id: String,
@@ -46,6 +48,7 @@ pub enum FactBody {
         model: Option<String>,
     },
     /// A tool answered.
+    #[serde(rename_all = "camelCase")]
     ToolReturned {
         /// The call that it answers.
         call_id: String,
@@ -62,6 +65,7 @@ pub enum FactBody {
         is_error: bool,
     },
     /// The system took note of something.
+    #[serde(rename_all = "camelCase")]
     SystemNoted {
         /// What it is about.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,6 +74,7 @@ pub enum FactBody {
         text: String,
     },
     /// Something failed.
+    #[serde(rename_all = "camelCase")]
     ErrorOccurred {
         /// What kind of failure.
         error_type: String,
@@ -77,6 +82,7 @@ pub enum FactBody {
         message: String,
     },
     /// The conversation began.
+    #[serde(rename_all = "camelCase")]
     ConversationCreated {
         /// Who it belonged to.
         owner: OwnerBody,
@@ -94,6 +100,7 @@ pub enum FactBody {
         forked_from: Option<ForkPointBody>,
     },
     /// Title or metadata changed; what is absent did not, and `null` is none.
+    #[serde(rename_all = "camelCase")]
     ConversationUpdated {
         /// The title.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,6 +116,7 @@ pub enum FactBody {
     /// It was erased.
     ConversationErased,
     /// What happened so far was told in short.
+    #[serde(rename_all = "camelCase")]
     HistorySummarised {
         /// The last version that the summary stands for.
         through: u64,
@@ -116,6 +124,7 @@ pub enum FactBody {
         text: String,
     },
     /// It belongs to someone else now.
+    #[serde(rename_all = "camelCase")]
     OwnerChanged {
         /// Who it belongs to.
         owner: OwnerBody,
@@ -123,6 +132,7 @@ pub enum FactBody {
         previous: OwnerBody,
     },
     /// A model began to answer.
+    #[serde(rename_all = "camelCase")]
     RunStarted {
         /// The run.
         run_id: String,
@@ -131,11 +141,13 @@ pub enum FactBody {
         model: Option<String>,
     },
     /// A run was asked to stop.
+    #[serde(rename_all = "camelCase")]
     RunStopRequested {
         /// The run.
         run_id: String,
     },
     /// A run is over.
+    #[serde(rename_all = "camelCase")]
     RunFinished {
         /// The run.
         run_id: String,

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 /// A JSON document, digit for digit as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, ToSchema)]
-#[schema(value_type = Object)]
+#[schema(value_type = serde_json::Value)]
 pub struct Verbatim(pub JsonText);
 
 impl Serialize for Verbatim {

@@ -14,7 +14,7 @@ use utoipa::IntoParams;
 use wire::status::Problem;
 
 use super::behind;
-use super::listener::Listener;
+use super::listener::{Listener, StreamedEvent};
 use crate::generation::Followed;
 use crate::http::chats::owned::{Owned, asked};
 use crate::http::frontend::{CallerHeaders, Frontend};
@@ -81,7 +81,7 @@ fn number(text: &[u8]) -> Result<u64, HttpProblem> {
         ("last-event-id" = Option<u64>, Header, description = "The part that was heard last."),
     ),
     responses(
-        (status = 200, description = "The answer, as it is made.", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "The answer, as it is made.", body = StreamedEvent, content_type = "text/event-stream"),
         (status = 204, description = "None is being made."),
     ),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))

@@ -17,6 +17,7 @@ use runs::sse::{DONE, KEEP_ALIVE, PROTOCOL_HEADER, frames};
 use runs::{UiChunk, UiStream};
 use runtime::http::{Draining, OpenStream};
 use tokio::time::sleep;
+use utoipa::ToSchema;
 
 use crate::generation::Followed;
 
@@ -31,6 +32,17 @@ const DRAINING: &str = "The connection was closed by the server. Please reconnec
 const GONE: &str = "The answer is not streamed any more. Please load the messages.";
 /// What is said of a recorded document that cannot be written.
 const BROKEN: &str = "An error occurred.";
+
+/// One server-sent event of an answer.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "describes what `runs` writes")]
+pub struct StreamedEvent {
+    /// A chunk of the AI SDK's UI message stream, version 1, as JSON text; `[DONE]` is the last.
+    #[schema(example = r#"{"type":"text-delta","id":"p1","delta":"Hello"}"#)]
+    data: String,
+    /// The number of the part that is heard whole with this event: what `Last-Event-ID` takes.
+    id: Option<String>,
+}
 
 /// What one client hears.
 pub(super) struct Listener {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::status::Problem;
 
-use super::listener::Listener;
+use super::listener::{Listener, StreamedEvent};
 use super::refusal;
 use super::said::{self, ApprovalBody, ToolResultBody};
 use super::turn::{self, Begun, Turn};
@@ -60,7 +60,7 @@ pub struct SendMessageBody {
         ("idempotency-key" = Option<String>, Header, description = "A UUID that names this request for all of its retries."),
     ),
     request_body = SendMessageBody,
-    responses((status = 200, description = "The answer, as it is made; `x-run-id` names its run.", body = String, content_type = "text/event-stream")),
+    responses((status = 200, description = "The answer, as it is made; `x-run-id` names its run.", body = StreamedEvent, content_type = "text/event-stream")),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
 pub(in crate::http) async fn send_message(

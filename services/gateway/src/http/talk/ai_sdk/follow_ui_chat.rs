@@ -8,6 +8,7 @@ use crate::http::chats::owned::asked;
 use crate::http::frontend::{CallerHeaders, Frontend};
 use crate::http::state::HttpState;
 use crate::http::talk::follow_chat::{FollowQuery, Wanted, follow};
+use crate::http::talk::listener::StreamedEvent;
 
 /// Hear the answer that is being made, as the AI SDK asks.
 ///
@@ -23,7 +24,7 @@ use crate::http::talk::follow_chat::{FollowQuery, Wanted, follow};
         ("last-event-id" = Option<u64>, Header, description = "The part that was heard last."),
     ),
     responses(
-        (status = 200, description = "The answer, as it is made.", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "The answer, as it is made.", body = StreamedEvent, content_type = "text/event-stream"),
         (status = 204, description = "None is being made."),
     ),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))

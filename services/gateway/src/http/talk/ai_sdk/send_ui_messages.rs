@@ -17,6 +17,7 @@ use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;
+use crate::http::talk::listener::StreamedEvent;
 use crate::http::talk::send_message::answer;
 use crate::http::talk::turn::{self, Turn};
 use crate::http::talk::{behind, refusal};
@@ -57,7 +58,7 @@ pub struct SendUiMessagesBody {
         ("idempotency-key" = Option<String>, Header, description = "A UUID that names this request for all of its retries; without one, the id of the user's message does."),
     ),
     request_body = SendUiMessagesBody,
-    responses((status = 200, description = "The answer, as it is made; `x-run-id` names its run.", body = String, content_type = "text/event-stream")),
+    responses((status = 200, description = "The answer, as it is made; `x-run-id` names its run.", body = StreamedEvent, content_type = "text/event-stream")),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
 pub(in crate::http) async fn send_ui_messages(

@@ -20,7 +20,7 @@ use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::http::talk::listener::Listener;
+use crate::http::talk::listener::{Listener, StreamedEvent};
 use crate::http::talk::reply::{Reply, gather};
 use crate::http::talk::turn::{self, Turn};
 
@@ -89,7 +89,7 @@ struct Answering {
     request_body = TurnBody,
     responses((status = 200, description = "The answer, whole or as it is made.", content(
         (AnswerBody = "application/json"),
-        (String = "text/event-stream"),
+        (StreamedEvent = "text/event-stream"),
     ))),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
