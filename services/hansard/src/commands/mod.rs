@@ -13,6 +13,7 @@ pub mod policy;
 pub mod registry;
 pub mod role;
 pub mod signing_key;
+pub mod stores;
 pub mod tail;
 pub mod tenant;
 pub mod token;

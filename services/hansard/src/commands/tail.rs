@@ -3,12 +3,13 @@
 use std::io::Write as _;
 
 use domain::{ConversationId, ConversationKey, Partition, Sequence, TenantId};
-use event_log::{Record, RecordConfig, StoredMessage, TailBounds};
+use event_log::{Record, StoredMessage, TailBounds};
 use futures::stream::{SelectAll, StreamExt as _};
 use prost::Message as _;
 use serde_json::{Value, json};
 use wire::proto::event::v1 as proto;
 
+use super::stores::RecordAddress;
 use crate::console;
 use crate::exit::{Exit, UsageError};
 use crate::view::json as view;
@@ -24,17 +25,8 @@ Examples:
   hansard tail --tenant acme --conversation c-1 | jq .events
   hansard tail --follow | jq -r '[.partition, .sequence, .envelope.conversationId] | @tsv'")]
 pub struct Args {
-    /// NATS, as writers reach it.
-    #[arg(
-        long,
-        env = "HANSARD_RECORD__NATS_URL",
-        hide_env_values = true,
-        default_value = "nats://127.0.0.1:4222"
-    )]
-    nats_url: String,
-    /// Partitions of the record.
-    #[arg(long, env = "HANSARD_RECORD__PARTITIONS", hide_env_values = true, default_value_t = RecordConfig::default().partitions)]
-    partitions: u16,
+    #[command(flatten)]
+    record: RecordAddress,
     /// Only this partition, from 0.
     #[arg(long, conflicts_with = "conversation")]
     partition: Option<u16>,
@@ -57,12 +49,7 @@ pub struct Args {
 /// # Errors
 /// The record cannot be reached or holds a message that is no commit.
 pub async fn run(args: Args) -> anyhow::Result<Exit> {
-    let record = Record::open(RecordConfig {
-        partitions: args.partitions,
-        client_name: "hansard-tail".to_owned(),
-        ..RecordConfig::new(args.nats_url.clone())
-    })
-    .await?;
+    let record = args.record.open("hansard-tail").await?;
     match key(&args)? {
         Some(key) => conversation(&record, &key, Sequence(args.after)).await?,
         None => partitions(&record, &args).await?,

@@ -1,0 +1,78 @@
+//! Where the record and the read models are, as operators' commands take it: they read both themselves, with no service
+//! in between.
+
+use std::fmt;
+
+use event_log::{Record, RecordConfig, RecordError};
+use read_model::{ReadModel, ReadModelConfig, ReadModelError};
+
+/// How to reach the record.
+#[derive(Clone, clap::Args)]
+pub struct RecordAddress {
+    /// NATS, as writers reach it.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "HANSARD_RECORD__NATS_URL",
+        hide_env_values = true,
+        default_value = "nats://127.0.0.1:4222"
+    )]
+    pub nats_url: String,
+    /// Partitions of the record.
+    #[arg(long, env = "HANSARD_RECORD__PARTITIONS", hide_env_values = true, default_value_t = RecordConfig::default().partitions)]
+    pub partitions: u16,
+}
+
+impl RecordAddress {
+    /// The record, which must be there.
+    ///
+    /// # Errors
+    /// It cannot be reached, or is another than the one described.
+    pub async fn open(&self, client_name: &str) -> Result<Record, RecordError> {
+        Record::open(RecordConfig {
+            partitions: self.partitions,
+            client_name: client_name.to_owned(),
+            ..RecordConfig::new(self.nats_url.clone())
+        })
+        .await
+    }
+}
+
+/// How to reach the read models.
+#[derive(Clone, clap::Args)]
+pub struct ReadModelAddress {
+    /// Postgres, as projectors reach it.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "HANSARD_READ_MODEL__DATABASE_URL",
+        hide_env_values = true,
+        default_value_t = ReadModelConfig::default().database_url
+    )]
+    pub database_url: String,
+}
+
+impl ReadModelAddress {
+    /// The read models; connected when they are first used.
+    ///
+    /// # Errors
+    /// The URL is none.
+    pub fn open(&self) -> Result<ReadModel, ReadModelError> {
+        ReadModel::connect_lazy(&ReadModelConfig::new(self.database_url.clone()))
+    }
+}
+
+// URLs may hold passwords.
+impl fmt::Debug for RecordAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordAddress")
+            .field("partitions", &self.partitions)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ReadModelAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadModelAddress").finish_non_exhaustive()
+    }
+}
