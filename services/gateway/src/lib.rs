@@ -1,13 +1,10 @@
 //! Reads: rows and the un-projected tail, folded into fresh context.
 //!
-//! Data comes from the read model (rows) and from the record (what the rows do not hold yet), and goes to gRPC and HTTP callers.
-//! The gateway appends nothing. Every read goes one way: [`request`] says who asks for what, [`fresh`] reads the rows and
-//! the record's last commit at the same time, [`tail`] fetches what lies between, and an endpoint of [`rpc`] shapes the
-//! answer. What a fork shares with the conversations behind it comes from [`lineage`].
 //! Data comes from the read model (rows) and from the record (what the rows do not hold yet), and goes to gRPC and HTTP
 //! callers. The gateway appends nothing by itself: what it is asked to record goes to the writer. Every read goes one way:
 //! [`request`] says who asks for what, [`fresh`] reads the rows and the record's last commit at the same time, [`tail`]
-//! fetches what lies between, and an endpoint of [`rpc`] shapes the answer. [`generation`] has models answer.
+//! fetches what lies between, and an endpoint of [`rpc`] shapes the answer. What a fork shares with the conversations behind
+//! it comes from [`lineage`]. [`generation`] has models answer.
 
 pub mod assembly;
 pub mod config;

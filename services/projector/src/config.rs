@@ -9,6 +9,11 @@ use read_model::projections::conversations::lease::LEASE_TTL_MS;
 use runtime::config::{Bounds, Checks, Validate};
 use serde::{Deserialize, Serialize};
 
+const LANES: Bounds<u16> = Bounds {
+    min: 1,
+    max: 64,
+    unit: "lanes",
+};
 const BATCH_ROWS: Bounds<usize> = Bounds {
     min: 1,
     max: 10_000,
@@ -39,7 +44,11 @@ pub struct ProjectorConfig {
     pub record: RecordConfig,
     /// The read model.
     pub read_model: ReadModelConfig,
-    /// How many rows of events make a batch full; one commit may exceed it.
+    /// How many transactions are on their way at once, each with partitions of its own: while Postgres works on one, the
+    /// next is made ready. Each takes a connection of the read model's.
+    pub lanes: u16,
+    /// How many rows of events make a batch full; one commit may exceed it. The more there are, the more changes of one
+    /// conversation come to one, which is what a backlog of small commits gains from.
     pub batch_rows: usize,
     /// How long a batch that is not full waits for more, in ms.
     pub batch_wait_ms: u64,
@@ -55,7 +64,8 @@ impl Default for ProjectorConfig {
             admin_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 7313)),
             record: RecordConfig::default(),
             read_model: ReadModelConfig::default(),
-            batch_rows: 500,
+            lanes: 2,
+            batch_rows: 8_000,
             batch_wait_ms: 20,
             buffer_mib: 64,
             lease_ttl_ms: LEASE_TTL_MS,
@@ -79,6 +89,7 @@ impl Validate for ProjectorConfig {
         for (key, mistake) in self.read_model.mistakes() {
             checks.invalid(&format!("read_model.{key}"), mistake);
         }
+        checks.bounds("lanes", self.lanes, &LANES);
         checks.bounds("batch_rows", self.batch_rows, &BATCH_ROWS);
         checks.bounds("batch_wait_ms", self.batch_wait_ms, &BATCH_WAIT);
         checks.bounds("buffer_mib", self.buffer_mib, &BUFFER);

@@ -5,12 +5,14 @@
 
 use std::time::Duration;
 
+use domain::Partition;
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder, Lease};
 use read_model::{ReadModel, ReadModelError};
 use runtime::shutdown::Shutdown;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::ProjectorConfig;
 use crate::progress::Progress;
 
 /// How many times a lease is renewed within its time to live.
@@ -34,34 +36,41 @@ pub(crate) struct Leases {
     ttl_ms: u64,
     held: Vec<Lease>,
     progress: Progress,
-    changes: mpsc::Sender<LeaseChange>,
+    lanes: Vec<mpsc::Sender<LeaseChange>>,
 }
 
-/// Most changes that wait to be heard; more make the leases wait, which is safe.
+impl LeaseChange {
+    fn partition(&self) -> Partition {
+        match self {
+            Self::Taken(checkpoint) => checkpoint.lease.partition,
+            Self::Lost(lease) => lease.partition,
+        }
+    }
+}
+
+/// Most changes that wait to be heard in a lane; more make the leases wait, which is safe.
 const CHANGES_MAX: usize = 64;
 
 impl Leases {
-    /// A projector without leases, and where its changes are heard.
+    /// A projector without leases, and where each lane hears of the changes of its partitions.
     pub(crate) fn new(
         model: ReadModel,
         partitions: u16,
-        ttl_ms: u64,
+        config: &ProjectorConfig,
         progress: Progress,
-    ) -> (Self, mpsc::Receiver<LeaseChange>) {
-        let (changes, receiver) = mpsc::channel(CHANGES_MAX);
-        let holder = Holder(uuid::Uuid::now_v7().to_string());
-        (
-            Self {
-                model,
-                partitions,
-                holder,
-                ttl_ms,
-                held: Vec::new(),
-                progress,
-                changes,
-            },
-            receiver,
-        )
+    ) -> (Self, Vec<mpsc::Receiver<LeaseChange>>) {
+        let channels = (0..config.lanes.min(partitions)).map(|_| mpsc::channel(CHANGES_MAX));
+        let (lanes, receivers) = channels.unzip();
+        let leases = Self {
+            model,
+            partitions,
+            holder: Holder(uuid::Uuid::now_v7().to_string()),
+            ttl_ms: config.lease_ttl_ms,
+            held: Vec::new(),
+            progress,
+            lanes,
+        };
+        (leases, receivers)
     }
 
     /// Holds a fair share until `shutdown`.
@@ -142,7 +151,10 @@ impl Leases {
     }
 
     async fn tell(&self, change: LeaseChange) {
-        // Nobody listens once the projection has ended, which only a shutdown brings about.
-        let _ = self.changes.send(change).await;
+        let lane = usize::from(change.partition().0) % self.lanes.len().max(1);
+        if let Some(lane) = self.lanes.get(lane) {
+            // Nobody listens once the projection has ended, which only a shutdown brings about.
+            let _ = lane.send(change).await;
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! is parked with its conversation and tried again when its partition is taken (`parked`). It takes no calls.
 
 pub mod config;
+mod gathered;
 mod leases;
 pub mod metrics;
 mod parked;

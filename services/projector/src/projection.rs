@@ -1,14 +1,14 @@
 //! The heart of the projector: gathers what the readers read into batches, and writes rows and checkpoints in one
-//! transaction over all held partitions, so that a small machine syncs once for all of them.
+//! transaction over the held partitions of its lane. Another lane works on while Postgres works for this one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use domain::{Partition, Sequence, Timestamp};
-use event_log::{Record, TraceHeaders};
+use domain::{Partition, Sequence};
+use event_log::Record;
 use read_model::ReadModel;
 use read_model::projections::conversations::lease::{self, Checkpoint, Lease};
-use read_model::projections::conversations::{ApplyError, Batch, Item, apply};
+use read_model::projections::conversations::{Applied, ApplyError, Batch, apply};
 use runtime::backoff::Backoff;
 use runtime::clock::Clock;
 use runtime::shutdown::Shutdown;
@@ -17,6 +17,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout_at;
 use tracing::Instrument as _;
 
+use crate::gathered::{Gathered, Note, halved};
 use crate::leases::LeaseChange;
 use crate::progress::{Place, Progress};
 use crate::reader::{Outlet, Read, ReaderId, read};
@@ -25,7 +26,7 @@ use crate::{ProjectorConfig, metrics, parked};
 /// The waits after a transaction that was lost: first and longest.
 const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// What the projection works with.
+/// What a lane of the projection works with.
 #[derive(Debug)]
 pub(crate) struct Projection {
     record: Record,
@@ -56,29 +57,15 @@ impl Drop for Held {
     }
 }
 
-/// Messages that are gathered for one transaction.
-#[derive(Debug, Default)]
-struct Gathered {
-    reads: BTreeMap<Partition, Vec<Read>>,
-    rows: usize,
-}
-
-/// What is told of a batch once it is written.
-struct Note {
-    stored_at: Vec<Timestamp>,
-    traces: Vec<TraceHeaders>,
-    rows: usize,
-}
-
 impl Projection {
     pub(crate) fn new(
         config: &ProjectorConfig,
-        record: Record,
-        model: ReadModel,
+        (record, model): (Record, ReadModel),
         changes: mpsc::Receiver<LeaseChange>,
         progress: Progress,
     ) -> Self {
-        let (outlet, reads) = Outlet::new(config.buffer_mib);
+        let lanes = u32::from(config.lanes).max(1);
+        let (outlet, reads) = Outlet::new((config.buffer_mib / lanes).max(1));
         Self {
             record,
             model,
@@ -183,41 +170,30 @@ impl Projection {
             .find(|(_, held)| held.reader == read.reader);
         let Some((partition, _)) = of else { return };
         self.progress.waits(*partition, read.stored_at);
-        gathered.rows += rows_of(read.item.as_ref());
-        gathered.reads.entry(*partition).or_default().push(read);
+        gathered.add(*partition, read);
     }
 
     /// Writes what was gathered, however often it takes; gives up only what is not ours any more.
     async fn write(&mut self, gathered: Gathered, shutdown: &Shutdown) {
-        let (mut batches, note) = self.batches(gathered);
+        let (batches, note) = self.batches(gathered);
+        let mut parts = VecDeque::from([batches]);
         let mut backoff = Backoff::new(RETRY_WAITS.0, RETRY_WAITS.1);
-        while !batches.is_empty() {
+        while let Some(mut batches) = parts.pop_front() {
             let began = Instant::now();
-            match apply(&self.model, &batches)
-                .instrument(span_of(&note))
-                .await
-            {
-                Ok(applied) => {
-                    metrics::batch(began.elapsed(), applied.events, note.stored_at.len());
-                    for parked in &applied.parked {
-                        tracing::error!(
-                            tenant.id = parked.key.tenant.as_str(),
-                            conversation.id = parked.key.conversation.as_str(),
-                            sequence = %parked.position.sequence,
-                            reason = %parked.reason,
-                            "conversation parked: its rows stay behind until it is retried"
-                        );
-                    }
-                    self.written(&batches, &note);
-                    return;
-                }
+            let written = apply(&self.model, &batches).instrument(note.span());
+            match written.await {
+                Ok(applied) => self.applied(&batches, &applied, began.elapsed()),
                 Err(ApplyError::Fenced(present)) => {
                     metrics::retried("fenced");
                     self.settle_fenced(&mut batches, &present);
+                    if !batches.is_empty() {
+                        parts.push_front(batches);
+                    }
                 }
                 Err(ApplyError::ReadModel(error)) => {
                     metrics::retried("unavailable");
                     tracing::warn!(%error, "a batch could not be written, trying again");
+                    halved(batches).for_each(|part| parts.push_front(part));
                     tokio::select! {
                         _ = backoff.wait() => {}
                         () = shutdown.begun() => return,
@@ -225,6 +201,7 @@ impl Projection {
                 }
             }
         }
+        self.tell(&note);
     }
 
     /// One batch a partition, in the order of the partitions.
@@ -258,10 +235,24 @@ impl Projection {
         (batches, note)
     }
 
-    fn written(&mut self, batches: &[Batch], note: &Note) {
+    fn applied(&mut self, batches: &[Batch], applied: &Applied, took: Duration) {
+        let commits = batches.iter().map(|batch| batch.items.len()).sum();
+        metrics::batch(took, applied.events, commits);
+        for parked in &applied.parked {
+            tracing::error!(
+                tenant.id = parked.key.tenant.as_str(),
+                conversation.id = parked.key.conversation.as_str(),
+                sequence = %parked.position.sequence,
+                reason = %parked.reason,
+                "conversation parked: its rows stay behind until it is retried"
+            );
+        }
         for batch in batches {
             self.moved(batch.lease, batch.last);
         }
+    }
+
+    fn tell(&self, note: &Note) {
         let now = self.clock.now_nanos();
         for stored_at in &note.stored_at {
             let after = u64::try_from(now.saturating_sub(stored_at.0)).unwrap_or(0);
@@ -303,28 +294,4 @@ impl Projection {
             }
         }
     }
-}
-
-fn rows_of(item: Option<&Item>) -> usize {
-    match item {
-        Some(Item::Commit(commit)) => commit.opened.commit.events.len(),
-        Some(Item::Unreadable { .. }) | None => 1,
-    }
-}
-
-/// The span of a batch's transaction: a child of its first traced commit, linked to the others.
-fn span_of(note: &Note) -> tracing::Span {
-    let span = tracing::info_span!(
-        "projector.batch.apply",
-        commits = note.stored_at.len(),
-        rows = note.rows
-    );
-    let mut traces = note.traces.iter();
-    if let Some(first) = traces.next() {
-        runtime::telemetry::adopt(&span, |name| first.get(name));
-    }
-    for trace in traces {
-        runtime::telemetry::link(&span, |name| trace.get(name));
-    }
-    span
 }

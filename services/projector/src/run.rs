@@ -12,6 +12,7 @@ use runtime::health::{Health, Probe};
 use runtime::metrics::MetricsError;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::ProjectorConfig;
@@ -102,15 +103,25 @@ impl Work {
                 .clone()
                 .report(self.record.clone(), self.model.clone(), Clock::System);
         self.shutdown.spawn_until_begun(report);
-        let (leases, changes) = Leases::new(
+        let (leases, lanes) = Leases::new(
             self.model.clone(),
             self.record.partitions(),
-            self.config.lease_ttl_ms,
+            &self.config,
             progress.clone(),
         );
         self.shutdown.spawn(leases.hold(self.shutdown.clone()));
-        let projection = Projection::new(&self.config, self.record, self.model, changes, progress);
-        projection.project(self.shutdown).await;
+        let mut projections = JoinSet::new();
+        for changes in lanes {
+            let stores = (self.record.clone(), self.model.clone());
+            let lane = Projection::new(&self.config, stores, changes, progress.clone());
+            projections.spawn(lane.project(self.shutdown.clone()));
+        }
+        while let Some(ended) = projections.join_next().await {
+            if let Err(panicked) = ended {
+                tracing::error!(error = %panicked, "a lane of the projection is lost: the projector ends");
+                self.shutdown.begin();
+            }
+        }
     }
 
     /// Migrates once the database is there; `false` when the shutdown came first, or no retry can help.

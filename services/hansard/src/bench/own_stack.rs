@@ -51,11 +51,16 @@ pub struct OwnStack {
 }
 
 impl OwnStack {
-    /// Starts servers and roles; `program` is this program.
+    /// Starts servers and roles; `program` is this program, `changes` are settings of roles, such as
+    /// `projector.batch_rows=500`.
     ///
     /// # Errors
     /// A server or a role does not start.
-    pub async fn start(program: PathBuf, parent: PathBuf) -> anyhow::Result<Self> {
+    pub async fn start(
+        program: PathBuf,
+        parent: PathBuf,
+        changes: &[String],
+    ) -> anyhow::Result<Self> {
         let folder = throw_away(parent)?;
         let stack = devstack::start(StackConfig::new(folder.path()), &devstack::quiet).await?;
         let servers = Servers {
@@ -75,8 +80,11 @@ impl OwnStack {
             agent: NAME.to_owned(),
             servers: Some(servers.clone()),
         };
-        let start =
-            |name, grpc| RoleProcess::start(program.clone(), name, settings(name, &servers, grpc)?);
+        let start = |name, grpc| {
+            let mut settings = settings(name, &servers, grpc)?;
+            settings.extend(of_role(changes, name));
+            RoleProcess::start(program.clone(), name, settings)
+        };
         let mut own = Self {
             writer: start("writer", Some(writer))?,
             projector: Arc::new(Mutex::new(start("projector", None)?)),
@@ -199,4 +207,12 @@ fn settings(
         settings.push("http.server.addr=127.0.0.1:0".to_owned());
     }
     Ok(settings)
+}
+
+/// The settings of one role among those of several.
+fn of_role<'a>(changes: &'a [String], role: &str) -> impl Iterator<Item = String> + use<'a> {
+    let prefix = format!("{role}.");
+    changes
+        .iter()
+        .filter_map(move |change| change.strip_prefix(&prefix).map(str::to_owned))
 }

@@ -35,6 +35,9 @@ pub struct Args {
     /// Where the throw-away folder is made: a real disk. As root, one that an unprivileged Postgres can enter.
     #[arg(long, value_name = "FOLDER", requires = "own_stack")]
     data_dir: Option<PathBuf>,
+    /// A setting of a role of the own stack, such as `projector.batch_rows=500`; give it several times for several.
+    #[arg(long = "set", value_name = "ROLE.KEY=VALUE", requires = "own_stack")]
+    set: Vec<String>,
     #[command(flatten)]
     running: Running,
     #[command(flatten)]
@@ -159,7 +162,7 @@ async fn measure(args: &Args, plan: &Plan) -> anyhow::Result<Report> {
         Some(parent) => parent.clone(),
         None => devstack::default_data_dir()?,
     };
-    let own = OwnStack::start(std::env::current_exe()?, parent).await?;
+    let own = OwnStack::start(std::env::current_exe()?, parent, &args.set).await?;
     let mut target = Target::connect(own.addresses(), plan.writers, plan.readers).await?;
     target.projector = Some(own.projector());
     let outcome = bench::run(plan, &target).await;

@@ -72,6 +72,27 @@ pub struct Batch {
     pub items: Vec<Item>,
 }
 
+impl Batch {
+    /// The same in two parts, one after the other; in one where it has but one message.
+    #[must_use]
+    pub fn halved(mut self) -> (Self, Option<Self>) {
+        let items = self.items.split_off(self.items.len().div_ceil(2));
+        let Some(end) = self.items.last().map(Item::sequence) else {
+            return (self, None);
+        };
+        if items.is_empty() {
+            return (self, None);
+        }
+        let rest = Self {
+            previous: end,
+            items,
+            ..self
+        };
+        self.last = end;
+        (self, Some(rest))
+    }
+}
+
 /// Why a conversation was parked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParkReason {
@@ -117,4 +138,52 @@ pub struct Applied {
     pub queued: usize,
     /// The conversations that were parked.
     pub parked: Vec<Parked>,
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Partition;
+
+    use super::super::lease::Epoch;
+
+    use super::*;
+
+    fn batch(previous: u64, last: u64, sequences: &[u64]) -> Batch {
+        let item = |sequence: &u64| Item::Unreadable {
+            key: ConversationKey {
+                tenant: TenantId::parse("acme").unwrap(),
+                conversation: ConversationId::parse("c").unwrap(),
+            },
+            sequence: Sequence(*sequence),
+            reason: String::new(),
+        };
+        Batch {
+            lease: Lease {
+                partition: Partition(3),
+                epoch: Epoch(1),
+            },
+            previous: Sequence(previous),
+            last: Sequence(last),
+            items: sequences.iter().map(item).collect(),
+        }
+    }
+
+    fn check(sequences: &[u64], first: (u64, &[u64]), rest: Option<(u64, &[u64])>) {
+        let (head, tail) = batch(5, 20, sequences).halved();
+        let seen = |batch: &Batch| -> (u64, u64, Vec<u64>) {
+            let sequences = batch.items.iter().map(|item| item.sequence().0);
+            (batch.previous.0, batch.last.0, sequences.collect())
+        };
+        assert_eq!(seen(&head), (5, first.0, first.1.to_vec()), "{sequences:?}");
+        let rest = rest.map(|(previous, items)| (previous, 20, items.to_vec()));
+        assert_eq!(tail.as_ref().map(seen), rest, "{sequences:?}");
+    }
+
+    #[test]
+    fn halves_follow_each_other_and_lose_nothing() {
+        check(&[], (20, &[]), None);
+        check(&[8], (20, &[8]), None);
+        check(&[8, 9], (8, &[8]), Some((8, &[9])));
+        check(&[8, 11, 15], (11, &[8, 11]), Some((11, &[15])));
+    }
 }

@@ -133,6 +133,18 @@ impl Columns {
     }
 }
 
+impl Columns {
+    /// Moves the rows' conversations on, as their events do.
+    pub(super) async fn touch(&self, connection: &mut PgConnection) -> anyhow::Result<()> {
+        sqlx::query(include_str!("touch.sql"))
+            .bind(&self.tenant_id)
+            .bind(&self.conversation_id)
+            .execute(connection)
+            .await?;
+        Ok(())
+    }
+}
+
 fn column<'r, T>(rows: &'r [PgRow], index: usize) -> Result<Vec<T>, sqlx::Error>
 where
     T: Decode<'r, Postgres> + Type<Postgres>,

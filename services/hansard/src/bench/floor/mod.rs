@@ -12,7 +12,7 @@ use event_log::Record;
 
 pub use append::{Committed, Inserts};
 pub use nats::Publisher;
-pub use postgres::{ROWS_PER_INSERT, Rows, Span};
+pub use postgres::{ROWS_PER_INSERT, Rows, Span, Written};
 
 use super::target::Servers;
 

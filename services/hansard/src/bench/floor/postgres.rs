@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use sqlx::postgres::{PgPool, PgPoolOptions};
-use sqlx::{Executor as _, Row as _};
+use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
+use sqlx::{Connection as _, Executor as _, Row as _};
 use tokio::time::Instant;
 
 use super::columns::Columns;
@@ -34,6 +34,16 @@ pub struct Span {
     pub from: i64,
     /// The last version.
     pub to: i64,
+}
+
+/// Which rows a floor writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// Those of events alone.
+    Events,
+    /// Those of events, and the row of each of their conversations once for each write: its version, its place in the
+    /// listings.
+    EventsAndConversations,
 }
 
 impl Rows {
@@ -117,12 +127,12 @@ impl Rows {
         .await
     }
 
-    /// Inserts real rows again, for about `duration`, into an empty table of the same columns and indexes, in one
-    /// connection, [`ROWS_PER_INSERT`] at a time. Counts rows; the latency is that of an insert.
+    /// Writes real rows again, for about `duration`, into tables of the same columns and indexes, in one connection,
+    /// [`ROWS_PER_INSERT`] events at a time. Counts events; the latency is that of one write.
     ///
     /// # Errors
     /// Postgres fails, or there are no rows yet.
-    pub async fn insert(&self, duration: Duration) -> anyhow::Result<Measure> {
+    pub async fn write(&self, duration: Duration, written: Written) -> anyhow::Result<Measure> {
         let mut connection = self.pool.acquire().await?;
         connection.execute(include_str!("make_table.sql")).await?;
         let batches = Columns::read(&mut connection, ROWS_MAX)
@@ -133,7 +143,7 @@ impl Rows {
         while spent < duration {
             for batch in &batches {
                 let begun = Instant::now();
-                batch.insert(&mut connection).await?;
+                written.write(batch, &mut connection).await?;
                 latencies.add(begun.elapsed());
                 spent += begun.elapsed();
                 rows += batch.len();
@@ -148,6 +158,20 @@ impl Rows {
             per_second,
             latency: latencies.summary(),
         })
+    }
+}
+
+impl Written {
+    async fn write(self, batch: &Columns, connection: &mut PgConnection) -> anyhow::Result<()> {
+        match self {
+            Self::Events => batch.insert(connection).await,
+            Self::EventsAndConversations => {
+                let mut transaction = connection.begin().await?;
+                batch.insert(&mut transaction).await?;
+                batch.touch(&mut transaction).await?;
+                Ok(transaction.commit().await?)
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! How fast rows follow a backlog, against a bare insert of the same rows.
+//! How fast rows follow a backlog, against a bare write of the same rows, and an insert of the events' rows alone.
 //!
 //! The projector is stopped while the backlog is made, where it may be; elsewhere the backlog is made faster than it can
 //! be projected, and what is left of it when the load ends is projected alone.
@@ -12,19 +12,21 @@ use futures::future::try_join_all;
 use wire::proto::write::v1::append_stream_request::Command;
 
 use crate::bench::Plan;
-use crate::bench::floor::Floors;
+use crate::bench::floor::{Floors, Written};
 use crate::bench::latency::{Latency, Measure, real};
 use crate::bench::pace::until;
-use crate::bench::report::{Comparison, Threshold, Verdict};
-use crate::bench::rounds::{alternate, median_ratio};
+use crate::bench::report::{Comparison, Round, Threshold, Verdict};
+use crate::bench::rounds::{alternate, median, median_ratio};
 use crate::bench::setup::{self, Fill};
 use crate::bench::target::Target;
 use crate::bench::watch::{caught_up, caught_up_to, commits_behind, ends};
 use crate::client::{AppendStream, retrying};
 use crate::progress::grouped;
 
-/// Of the bare insert's rows a second.
+/// Of the bare write's events a second.
 const THROUGHPUT: Threshold = Threshold::AtLeast(0.6);
+/// What is judged.
+const OF_BASE: &str = "events a second, of the bare write's";
 /// Commits of a backlog that are on their way at once, each to a conversation of its own.
 const IN_FLIGHT: usize = 256;
 
@@ -37,7 +39,16 @@ struct Shape {
     events_per_commit: usize,
     /// Conversations by turns: each row of one is written once for each batch that has commits of it.
     conversations: usize,
+    /// What it is judged by.
+    base: (&'static str, Written),
+    /// What stands beside it.
+    beside: Option<(&'static str, Written)>,
 }
+
+/// The rows of events, which are nearly all that a backlog of large commits comes to.
+const EVENTS: (&str, Written) = ("insert of events", Written::Events);
+/// The rows that single events come to.
+const SAME_ROWS: (&str, Written) = ("the same rows", Written::EventsAndConversations);
 
 /// Much in a few conversations, as an import leaves it.
 const DENSE: Shape = Shape {
@@ -45,6 +56,8 @@ const DENSE: Shape = Shape {
     title: "projection of a backlog of large commits",
     events_per_commit: 100,
     conversations: 256,
+    base: EVENTS,
+    beside: None,
 };
 /// A little in each of many conversations, as people leave it.
 const SPARSE: Shape = Shape {
@@ -52,6 +65,8 @@ const SPARSE: Shape = Shape {
     title: "projection of a backlog of single events",
     events_per_commit: 1,
     conversations: 4_096,
+    base: SAME_ROWS,
+    beside: Some(EVENTS),
 };
 /// How often the backlog's size is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
@@ -78,7 +93,6 @@ async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Resu
     };
     let conversations = setup::conversations(target, fill).await?;
     caught_up(floors).await?;
-    let base = || floors.rows.insert(plan.duration);
     let backlog = Backlog {
         plan,
         target,
@@ -86,29 +100,32 @@ async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Resu
         shape,
         conversations,
     };
-    let system = || backlog.drain();
-    let rounds = alternate(plan.rounds, base, system).await?;
+    let rounds = backlog.rounds().await?;
     let ratio = median_ratio(&rounds, |measure| measure.per_second);
-    let verdicts =
-        ratio.map(|ratio| Verdict::of("rows a second, of the bare insert", ratio, THROUGHPUT));
+    let of_base = ratio.map(|ratio| Verdict::of(OF_BASE, ratio, THROUGHPUT));
+    let of_beside = rounds
+        .iter()
+        .filter_map(|round| Some(round.system.per_second / round.beside?.per_second));
+    let note = median(of_beside.collect())
+        .map(|ratio| format!("of the insert of the events' rows alone: {ratio:.2}"));
     Ok(Comparison {
         title: shape.title.to_owned(),
         load: format!(
-            "a backlog of {} events of {} bytes, {} a commit, {} conversations; the insert takes {} \
-             event rows at a time in one connection, and nothing else",
+            "a backlog of {} events of {} bytes, {} a commit, {} conversations; the bare write takes {} \
+             events at a time in one connection",
             grouped(u64::try_from(plan.backlog_events)?),
             plan.event_bytes,
             shape.events_per_commit,
             shape.conversations,
             crate::bench::floor::ROWS_PER_INSERT,
         ),
-        unit: "rows",
-        base: "bare insert",
-        beside: None,
+        unit: "events",
+        base: shape.base.0,
+        beside: shape.beside.map(|(name, _)| name),
         system: "projector",
         rounds,
-        verdicts: verdicts.into_iter().collect(),
-        notes: Vec::new(),
+        verdicts: of_base.into_iter().collect(),
+        notes: note.into_iter().collect(),
     })
 }
 
@@ -122,6 +139,23 @@ struct Backlog<'a> {
 }
 
 impl Backlog<'_> {
+    /// Takes turns with the bare writes.
+    async fn rounds(&self) -> anyhow::Result<Vec<Round>> {
+        let write = |written| self.floors.rows.write(self.plan.duration, written);
+        let mut besides = Vec::new();
+        let base = async || {
+            if let Some((_, written)) = self.shape.beside {
+                besides.push(write(written).await?);
+            }
+            write(self.shape.base.1).await
+        };
+        let mut rounds = alternate(self.plan.rounds, base, || self.drain()).await?;
+        for (round, beside) in rounds.iter_mut().zip(besides) {
+            round.beside = Some(beside);
+        }
+        Ok(rounds)
+    }
+
     /// Makes a backlog, ends the load, and waits until the rest is projected.
     async fn drain(&self) -> anyhow::Result<Measure> {
         let floors = self.floors;
