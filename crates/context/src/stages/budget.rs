@@ -16,6 +16,9 @@ pub const STUB_TOKENS: u32 = 96;
 /// The most that is reserved by default, as a part of the context: a quarter.
 const RESERVED_PART: u64 = 4;
 
+/// At the least, a trim keeps this part of what is fresh at the low-water mark.
+const FRESH_KEPT_PART: u64 = 2;
+
 /// The room for turns, tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
@@ -68,8 +71,11 @@ impl Room {
             (turns * u64::from(clear.fresh_percent) / 100).max(1)
         });
         let low_water = policy.budget.low_water_percent;
-        let low_water = low_water.unwrap_or(Budget::LOW_WATER_PERCENT);
-        let kept = fresh * u64::from(low_water) / 100;
+        let low_water = u64::from(low_water.unwrap_or(Budget::LOW_WATER_PERCENT));
+        // What is aged fills the room too, but must not leave the newest results with hardly any.
+        let kept = (turns * low_water / 100)
+            .saturating_sub(turns - fresh)
+            .max(fresh * low_water / (100 * FRESH_KEPT_PART));
         Ok(Self {
             turns,
             fresh,

@@ -134,7 +134,7 @@ fn weighed_histories(events_max: usize) -> impl Strategy<Value = Vec<RecordedEve
 }
 
 /// The same events with an output of its own for each result, so that none repeats another.
-fn distinct(mut events: Vec<RecordedEvent>) -> Vec<RecordedEvent> {
+pub(crate) fn distinct(mut events: Vec<RecordedEvent>) -> Vec<RecordedEvent> {
     for event in &mut events {
         if let Fact::ToolReturned(returned) = &mut event.event.fact {
             let output = JsonText::parse(event.version.to_string()).unwrap();
@@ -144,7 +144,7 @@ fn distinct(mut events: Vec<RecordedEvent>) -> Vec<RecordedEvent> {
     events
 }
 
-fn assembled(events: &[RecordedEvent], policy: &Policy) -> Option<Assembled> {
+pub(crate) fn assembled(events: &[RecordedEvent], policy: &Policy) -> Option<Assembled> {
     let client = ClientContext::default();
     let plan = plan(policy, &client)?;
     let newest_first = events.iter().rev().cloned().map(Ok::<_, Infallible>);

@@ -9,5 +9,6 @@
 mod growth;
 mod notation;
 mod plan;
+mod prefix;
 mod select;
 mod select_properties;

@@ -107,9 +107,9 @@ fn a_summary_stands_for_what_it_covers() {
 
 #[test]
 fn old_results_are_cleared_in_blocks() {
-    // 1,000 tokens of room, 600 of them fresh, 300 kept by a trim.
+    // 1,000 tokens of room, 600 of them fresh; a trim leaves 700, so 300 of them.
     let clear = format!(
-        r#"{{"budget":{{"context_tokens_max":{},"reserved_tokens":0}},"clear":{{}}}}"#,
+        r#"{{"budget":{{"context_tokens_max":{},"reserved_tokens":0,"low_water_percent":70}},"clear":{{"fresh_percent":60}}}}"#,
         1_000 + opening_tokens()
     );
     let shown = |words| {

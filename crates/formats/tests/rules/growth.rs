@@ -1,4 +1,4 @@
-//! A turn more only adds to the end: successive contexts share their prefix.
+//! A turn more only adds to the end: successive contexts share their prefix, and nothing before a thought changes (A7).
 
 use std::collections::BTreeMap;
 

@@ -69,6 +69,21 @@ fn what_is_and_is_not_understood() {
         "hansard context c --agent a --token t --messages 1000 --json",
         true,
     );
+    let key = "--agent a --token t --candidate k";
+    check(
+        &format!("hansard history load {key} --messages-max 1000"),
+        true,
+    );
+    check(
+        &format!("hansard history load {key} --messages-max 1001"),
+        false,
+    );
+    check(&format!("hansard history record {key}"), false);
+    check(&format!("hansard history record {key} --messages m"), true);
+    check(
+        &format!("hansard history record {key} --messages m --idempotency-key x"),
+        false,
+    );
     check("hansard tail --partition 1 --follow", true);
     check("hansard tail --conversation c", false);
     check(

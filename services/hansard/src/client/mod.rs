@@ -13,6 +13,7 @@ use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
+use wire::proto::history::v1::history_service_client::HistoryServiceClient;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::read::v1::read_service_client::ReadServiceClient;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
@@ -34,6 +35,8 @@ pub type Authenticated = InterceptedService<Channel, Bearer>;
 pub type Writer = WriteServiceClient<Authenticated>;
 /// The read service.
 pub type Reader = ReadServiceClient<Authenticated>;
+/// The history service.
+pub type Historian = HistoryServiceClient<Authenticated>;
 /// The registry service.
 pub type Registrar = RegistryServiceClient<Authenticated>;
 
@@ -118,6 +121,12 @@ impl Service {
     #[must_use]
     pub fn reader(&self) -> Reader {
         ReadServiceClient::new(self.authenticated()).max_decoding_message_size(ANSWER_BYTES_MAX)
+    }
+
+    /// Its history service.
+    #[must_use]
+    pub fn historian(&self) -> Historian {
+        HistoryServiceClient::new(self.authenticated()).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
     /// Its registry service.

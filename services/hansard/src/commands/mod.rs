@@ -6,6 +6,7 @@ pub mod bench;
 pub mod bootstrap;
 pub mod context;
 pub mod dev;
+pub mod history;
 pub mod import;
 pub mod input_file;
 pub mod key;

@@ -104,6 +104,25 @@ fn an_input_that_breaks_off_is_kept_as_text() {
 }
 
 #[test]
+fn a_refusal_in_the_middle_keeps_what_was_said_and_says_why() {
+    let (reply, _) = stream(&[
+        r#"{"type":"message_start","message":{"id":"msg_1","model":"m"}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"First, "}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"refusal"},"usage":{"output_tokens":3}}"#,
+        r#"{"type":"message_stop"}"#,
+    ])
+    .unwrap();
+    let [Fact::MessageAppended(said)] = reply.facts.as_slice() else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(said.parts, [domain::Part::Text("First, ".into())]);
+    let why = said.finish_reason.as_ref().map(ToString::to_string);
+    assert_eq!(why.as_deref(), Some("refusal"));
+}
+
+#[test]
 fn failures_are_told() {
     let failure = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"r"}"#;
     let failed = ParseError::Failed {

@@ -30,7 +30,12 @@ async fn try_fork(agent: &Agent, id: &str, parent: &str, version: u64) -> Outcom
         .await
 }
 
-async fn fork(agent: &Agent, id: &str, parent: &str, version: u64) -> CommitResult {
+pub(in crate::read) async fn fork(
+    agent: &Agent,
+    id: &str,
+    parent: &str,
+    version: u64,
+) -> CommitResult {
     let fork = try_fork(agent, id, parent, version).await;
     fork.unwrap_or_else(|status| panic!("{id} of {parent} at {version}: {status:?}"))
 }

@@ -5,8 +5,10 @@ use tests::agent::Agent;
 use tests::events::{assistant, call, note, result, summary, user};
 use tests::stack::{Setup, Stack};
 use wire::proto::event::v1::Event;
+use wire::proto::read::v1::AssembleContextRequest;
 
 use super::{FORMS, Made, as_in, ask, long_result, made, room, set_policy};
+use crate::read::forks::fork;
 
 /// One commit each; with everything that makes a later context another one than an earlier.
 fn history() -> Vec<Vec<Event>> {
@@ -34,7 +36,9 @@ fn policy() -> Value {
         "clear": {"fresh_percent": 60, "result_tokens_min": 97},
         "redact": {"patterns": ["without"]},
     });
-    room(900, settings)
+    let mut policy = room(900, settings);
+    policy["budget"]["low_water_percent"] = json!(70);
+    policy
 }
 
 /// Every context of the newest version.
@@ -106,6 +110,61 @@ async fn every_version_in_every_form() {
     stack.gateway.stop().await;
     stack.gateway.start().await;
     check(&agent, &before, "by another gateway").await;
+}
+
+/// Contexts of every version from the second on.
+async fn contexts_at_each_version(agent: &Agent) -> Vec<Made> {
+    let mut contexts = Vec::new();
+    for at_version in 2..=agent.version("c").await {
+        for form in FORMS {
+            let request = AssembleContextRequest {
+                at_version,
+                ..ask(agent, form)
+            };
+            contexts.push(made(agent, request).await);
+        }
+    }
+    contexts
+}
+
+/// A fork has its parent's versions and its own, whatever becomes of the parent later.
+#[tokio::test(flavor = "multi_thread")]
+async fn on_both_sides_of_where_a_fork_leaves() {
+    let mut stack = Setup::tasks().start().await;
+    stack.projector.stop().await;
+    let operator = stack.operator().await;
+    let agent = stack.any_agent().await;
+    agent.create("root").await;
+    for events in history().into_iter().take(3) {
+        agent.append("root", events).await;
+    }
+    // The call `late` waits there: the parent will have its result, and the fork never.
+    let shared = agent.version("root").await;
+    fork(&agent, "c", "root", shared).await;
+    set_policy(&operator, &agent, &policy()).await;
+    agent.append("c", vec![summary(4, "They counted.")]).await;
+    let own = [call("b", "{}"), long_result("b", 400), assistant("three")];
+    agent.append("c", own.to_vec()).await;
+    agent.append("c", vec![user("four")]).await;
+    let before = contexts_at_each_version(&agent).await;
+    let told = |tells: fn(&Made) -> bool| assert!(before.iter().any(tells), "the history tells it");
+    told(|made| !made.receipt.cleared.is_empty());
+    told(|made| made.receipt.summarised_through == 4);
+    told(|made| made.receipt.pending_call_ids.contains(&"late".to_owned()));
+    told(|made| made.receipt.interrupted_call_ids == ["late"]);
+    let late = vec![result("late", r#"{"found": 1}"#), assistant("found")];
+    agent.append("root", late).await;
+    agent
+        .append("c", vec![assistant("five"), user("six")])
+        .await;
+    check(&agent, &before, "by the tails").await;
+    let version = agent.version("root").await;
+    stack.projector.start().await;
+    agent.projected("root", version).await;
+    stack.projector.stop().await;
+    check(&agent, &before, "by the parent's rows").await;
+    project(&mut stack, &agent).await;
+    check(&agent, &before, "by the rows of both").await;
 }
 
 /// Most agents have no policy; the default has a digest like any other.

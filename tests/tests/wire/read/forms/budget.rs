@@ -212,7 +212,9 @@ async fn a_count_is_another_reason() {
 
 /// The versions of the results that a receipt lists as cleared.
 async fn cleared(agent: &Agent, clear: serde_json::Value) -> Vec<u64> {
-    let context = made(agent, under(agent, &room(3_000, json!({"clear": clear})))).await;
+    let mut policy = room(3_000, json!({"clear": clear}));
+    policy["budget"]["low_water_percent"] = json!(70);
+    let context = made(agent, under(agent, &policy)).await;
     let listed = &context.receipt.cleared;
     let stubs = origins(&context)
         .into_iter()
@@ -241,7 +243,8 @@ async fn old_results_are_cleared_and_listed() {
     agent.create("c").await;
     agent.append("c", turns(5, 200)).await;
     // By version of the call: results came the other way round.
-    assert_eq!(cleared(&agent, json!({})).await, [6, 5, 11, 10, 15]);
+    let fresh = json!({"fresh_percent": 60});
+    assert_eq!(cleared(&agent, fresh).await, [6, 5, 11, 10, 15]);
     assert_eq!(cleared(&agent, json!({"fresh_percent": 99})).await, [0; 0]);
     assert_eq!(
         cleared(&agent, json!({"result_tokens_min": 1_000})).await,

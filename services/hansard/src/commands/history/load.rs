@@ -1,0 +1,100 @@
+//! `hansard history load`: the stored history, and the caller's messages, as one.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use wire::proto::event::v1::MessageAppended;
+use wire::proto::history::v1::{LoadHistoryRequest, LoadHistoryResponse};
+use wire::proto::read::v1::{AssembleContextResponse, ContextMessage, Turn, context_message};
+
+use super::keyed::Keyed;
+use super::{complain, messages};
+use crate::client::retrying;
+use crate::commands::address::GatewayAddress;
+use crate::console;
+use crate::exit::Exit;
+use crate::view::{context, json};
+
+const MESSAGE: &str = "hansard.history.v1.LoadHistoryResponse";
+
+/// Print the stored history, and the caller's messages, as one: oldest first, none twice.
+///
+/// Exit code 1 where a warning says why it is not all that it could be. Needs a service token with the scope `read`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    keyed: Keyed,
+    /// A file with what the caller has now, oldest first: JSON Lines of `hansard.event.v1.MessageAppended`.
+    #[arg(long, value_name = "FILE")]
+    messages: Option<PathBuf>,
+    /// Most messages, 1 to 1,000.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    messages_max: u32,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    address: GatewayAddress,
+}
+
+/// Loads.
+///
+/// # Errors
+/// A file cannot be read, or what the service says.
+pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let gateway = args.address.service()?;
+    let given = args.messages.as_deref().map(messages).transpose()?;
+    let request = LoadHistoryRequest {
+        key: Some(args.keyed.key()?),
+        messages: given.unwrap_or_default(),
+        messages_max: args.messages_max,
+    };
+    let loaded = retrying(|| async {
+        let answer = gateway.historian().load_history(request.clone()).await?;
+        Ok(answer.into_inner())
+    });
+    let loaded = loaded.await?;
+    let exit = complain(&loaded.refused_keys, &loaded.warnings);
+    if args.json {
+        writeln!(console::out(), "{}", json::of(MESSAGE, &loaded)?)?;
+    } else {
+        show(loaded)?;
+    }
+    Ok(exit)
+}
+
+fn show(loaded: LoadHistoryResponse) -> anyhow::Result<()> {
+    let count = loaded.messages.len();
+    let left_out = if loaded.truncated {
+        "; older ones left out"
+    } else {
+        ""
+    };
+    let read = AssembleContextResponse {
+        messages: loaded.messages.into_iter().map(turn).collect(),
+        ..AssembleContextResponse::default()
+    };
+    let mut out = console::out();
+    context::write(&mut out, &read)?;
+    if !loaded.history_key.is_empty() {
+        writeln!(
+            out,
+            "  ({count} messages of {}, version {} of {}{left_out})",
+            loaded.history_key, loaded.version, loaded.conversation_id
+        )?;
+    }
+    Ok(())
+}
+
+fn turn(message: MessageAppended) -> ContextMessage {
+    let turn = Turn {
+        role: message.role,
+        parts: message.parts,
+        author: message.author,
+        tool_calls: Vec::new(),
+    };
+    ContextMessage {
+        kind: Some(context_message::Kind::Turn(turn)),
+        ..ContextMessage::default()
+    }
+}

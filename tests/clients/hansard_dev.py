@@ -1,0 +1,88 @@
+"""`hansard dev` as clients meet it: started on free ports, answered by a model server of the check's own."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+DEADLINE_S = 120
+# As `hansard dev` names the model server that it is given.
+SERVER = "dev"
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def wait_for(what, attempt):
+    end = time.monotonic() + DEADLINE_S
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError, ValueError):
+            found = attempt()
+            if found:
+                return found
+        time.sleep(0.05)
+    sys.exit(f"{what} did not come within {DEADLINE_S} s")
+
+
+def ask(url, body=None, headers=None):
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"content-type": "application/json", **(headers or {})}
+    with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=DEADLINE_S) as answer:
+        return json.load(answer)
+
+
+@contextlib.contextmanager
+def running(command, **options):
+    process = subprocess.Popen(command, **options)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+@contextlib.contextmanager
+def data_folder():
+    with tempfile.TemporaryDirectory() as data:
+        # Postgres refuses root, and must be able to enter as someone else.
+        pathlib.Path(data).chmod(0o755)
+        yield data + "/hansard"
+
+
+@contextlib.contextmanager
+def gateway(hansard, data, model_server, model):
+    """All roles, answered by a model server, given as KIND=URL.
+
+    Gives the HTTP door, the headers of a caller, and the environment of the operators' commands.
+    """
+    ports = free_port() // 100 * 100
+    command = [hansard, "dev", "--import", "none", "--data-dir", data, "--port-base", str(ports)]
+    command += ["--model-server", model_server, "--model", model]
+    with running(command, stdout=subprocess.PIPE, text=True) as process:
+        told = ""
+        for line in process.stdout:
+            told += line
+            if "Ctrl-C" in line:
+                break
+        key = re.search(r"API key (\S+)", told)
+        url = re.search(r"(http://\S+) \(HTTP", told)
+        if not key or not url:
+            sys.exit("hansard dev did not start")
+        threading.Thread(target=process.stdout.read, daemon=True).start()
+        names = dict(re.findall(r"(HANSARD_[A-Z_]+)=(\S+)", told))
+        yield url[1], {"x-api-key": key[1], "x-session-id": "check"}, {**os.environ, **names}
