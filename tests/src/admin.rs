@@ -1,4 +1,4 @@
-//! The operators' port of a role, over plain HTTP.
+//! The operators' port of a role, and the monitoring port of a nats-server, over plain HTTP.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,7 +21,8 @@ pub struct Answer {
 /// Nobody listens there, or the connection breaks.
 pub async fn get(addr: SocketAddr, path: &str) -> io::Result<Answer> {
     let mut stream = TcpStream::connect(addr).await?;
-    let request = format!("GET {path} HTTP/1.1\r\nhost: {addr}\r\nconnection: close\r\n\r\n");
+    // HTTP/1.0: nobody answers that in chunks.
+    let request = format!("GET {path} HTTP/1.0\r\nhost: {addr}\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut text = String::new();
     stream.read_to_string(&mut text).await?;

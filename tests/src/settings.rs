@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use devstack::NatsServer;
 use event_log::RecordConfig;
 use gateway::GatewayConfig;
 use gateway::http::config::RateLimit;
@@ -115,13 +116,16 @@ impl Settings {
     }
 }
 
-/// How the record of these servers is reached.
+/// How the record of these servers is reached; on every one of them a replica.
 #[must_use]
 pub fn record(servers: &Servers) -> RecordConfig {
+    let cluster = servers.cluster();
+    let urls: Vec<String> = cluster.iter().map(NatsServer::url).collect();
     RecordConfig {
+        replicas: cluster.len(),
         monitor_url: Some(servers.nats().monitor_url()),
         request_timeout_ms: u64::try_from(RECORD_TIMEOUT.as_millis()).unwrap_or(u64::MAX),
-        ..RecordConfig::new(servers.nats().url())
+        ..RecordConfig::new(urls.join(","))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A whole system of a test's own: servers, and a writer, a projector and a gateway on them.
 
+use devstack::NatsConfig;
 use runtime::config::Secret;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
@@ -10,7 +11,7 @@ use crate::door::Door;
 use crate::node::{Home, Node};
 use crate::operator::{self, Operator};
 use crate::program::Program;
-use crate::servers::{PostgresChoice, Servers};
+use crate::servers::{NatsChoice, PostgresChoice, Servers};
 use crate::settings::{Role, Settings};
 
 /// What a stack should be like.
@@ -18,7 +19,7 @@ use crate::settings::{Role, Settings};
 pub struct Setup {
     home: Home,
     postgres: PostgresChoice,
-    nats_lines: String,
+    nats: NatsChoice,
 }
 
 impl Setup {
@@ -28,7 +29,7 @@ impl Setup {
         Self {
             home: Home::Tasks,
             postgres: PostgresChoice::Shared,
-            nats_lines: String::new(),
+            nats: NatsChoice::One(String::new()),
         }
     }
 
@@ -54,14 +55,23 @@ impl Setup {
     #[must_use]
     pub fn with_nats_lines(self, lines: &str) -> Self {
         Self {
-            nats_lines: lines.to_owned(),
+            nats: NatsChoice::One(lines.to_owned()),
+            ..self
+        }
+    }
+
+    /// With nats-servers of these configurations in place of one that is thrown away. The caller removes their folders.
+    #[must_use]
+    pub fn with_nats(self, servers: Vec<NatsConfig>) -> Self {
+        Self {
+            nats: NatsChoice::These(servers),
             ..self
         }
     }
 
     /// Starts the servers, and none of the roles.
     pub async fn prepare(self) -> Stack {
-        let servers = Servers::start(self.postgres, &self.nats_lines).await;
+        let servers = Servers::start(self.postgres, self.nats).await;
         let settings = Settings::on(&servers);
         let node = |role| Node::new(role, self.home.clone(), settings.clone());
         Stack {

@@ -3,6 +3,7 @@
 //! Its stdin is a pipe whose other end only the test holds: the system closes it with the test's last breath.
 
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -13,6 +14,18 @@ if read -r pid; then
     kill -s KILL "$pid"
 fi
 rm -rf -- "$1"
+"#;
+
+/// Waits for the end of the pipe, unmounts, and clears up. A server on the mount ends within its own watchdog's bounds.
+const UNMOUNT: &str = r#"
+while read -r _; do :; done
+tenths=0
+until umount "$1" 2>/dev/null || ! mountpoint -q "$1" || [ "$tenths" -ge 150 ]; do
+    sleep 0.1
+    tenths=$((tenths + 1))
+done
+if mountpoint -q "$1"; then umount -l "$1"; fi
+rm -rf --one-file-system -- "$2"
 "#;
 
 /// The child starts only once its watchdog knows its process id, so that no moment of the test's death leaves it behind.
@@ -27,12 +40,22 @@ pub(crate) struct Watchdog {
 impl Watchdog {
     /// `litter` is the folder to remove.
     pub(crate) fn start(litter: &Path) -> Self {
+        Self::run(SCRIPT, &[litter])
+    }
+
+    /// Watches over a mount, which may not be there yet, and the folder that it is in.
+    pub(crate) fn of_mount(mount: &Path, litter: &Path) -> Self {
+        Self::run(UNMOUNT, &[mount, litter])
+    }
+
+    fn run(script: &str, arguments: &[&Path]) -> Self {
         let shell = Command::new("/bin/sh")
-            .args(["-c", SCRIPT, "watchdog"])
-            .arg(litter)
+            .args(["-c", script, "watchdog"])
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
+            .process_group(0)
             .spawn()
             .expect("a shell");
         Self { shell }

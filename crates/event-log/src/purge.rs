@@ -10,8 +10,10 @@ use crate::topology;
 #[derive(Serialize)]
 struct Purge<'a> {
     filter: &'a str,
-    /// How many of the newest messages stay.
-    keep: u64,
+    /// The first message that stays; `None`: none does. Never `keep`: a replica that is restarted and carries out such a
+    /// purge anew carries out another one, and goes on with commits that the others have erased (nats-server 2.15.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -27,11 +29,14 @@ impl Record {
     /// [`Unavailable`]: call again until it succeeds.
     pub async fn purge_before_last(&self, key: &ConversationKey) -> Result<(), Unavailable> {
         let place = self.place(key);
-        let all_but_last = Purge {
-            filter: &place.subject,
-            keep: 1,
+        let Some(last) = self.last_from_leader(key).await? else {
+            return Ok(());
         };
-        self.purge(&place.stream, &all_but_last).await
+        let before_last = Purge {
+            filter: &place.subject,
+            seq: Some(last.position.sequence.0),
+        };
+        self.purge(&place.stream, &before_last).await
     }
 
     /// Removes the parts of all runs of a conversation, for good. Done twice, it is done.
@@ -42,7 +47,7 @@ impl Record {
         let partition = self.partition_of(key);
         let all = Purge {
             filter: &topology::all_parts_subjects(partition, key),
-            keep: 0,
+            seq: None,
         };
         let stream = topology::parts_stream_name(partition);
         self.purge(&stream, &all).await

@@ -34,6 +34,8 @@ pub(super) fn check(
         && head.latest_summary.is_none()
         && head.provider_conversation_id.is_none()
         && head.last_response_id.is_none();
+    let places = commits.iter().map(|commit| commit.position.sequence);
+    let places: Vec<_> = places.map(|sequence| sequence.0).collect();
     let rules = [
         (
             commits.len() == 1,
@@ -58,6 +60,6 @@ pub(super) fn check(
     ];
     let broken = rules.into_iter().filter(|(holds, ..)| !holds);
     broken
-        .map(|(_, kind, detail)| Finding::new(kind, key, detail))
+        .map(|(_, kind, detail)| Finding::new(kind, key, format!("{detail}: {places:?}")))
         .collect()
 }

@@ -12,6 +12,8 @@ use super::tried::{Call, Outcome};
 pub struct Report {
     title: String,
     lines: Vec<(String, String)>,
+    /// Where the lines begin that were added by [`Report::with`].
+    own_from: usize,
     findings: Vec<Finding>,
 }
 
@@ -27,10 +29,12 @@ impl Report {
         let mut report = Self {
             title: title.into(),
             lines: Vec::new(),
+            own_from: 0,
             findings,
         };
         report.add_tried(calls, recorded);
         report.add_found();
+        report.own_from = report.lines.len();
         report
     }
 
@@ -45,6 +49,25 @@ impl Report {
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// What was done.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The value of a line of this name; empty when there is none.
+    #[must_use]
+    pub fn value(&self, name: &str) -> &str {
+        let line = self.lines.iter().find(|(known, _)| known.trim() == name);
+        line.map_or("", |(_, value)| value)
+    }
+
+    /// The lines that were added by [`Report::with`]: names and values.
+    pub fn own_lines(&self) -> impl Iterator<Item = (&str, &str)> {
+        let own = self.lines.iter().skip(self.own_from);
+        own.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     fn add(&mut self, name: &str, value: impl fmt::Display) {

@@ -10,7 +10,7 @@ use tests::agent::Agent;
 use tests::checker::{self, Row};
 use tests::client::Caller;
 use tests::node::Node;
-use tests::settings::{self, Role};
+use tests::settings::{self, Role, Settings};
 use tests::stack::{Setup, Stack};
 use tokio::sync::{Mutex, MutexGuard};
 use wire::token::RecordId;
@@ -82,34 +82,69 @@ pub(crate) struct Ground {
     _turn: MutexGuard<'static, ()>,
 }
 
+/// The servers of a ground, and roles that do not run yet: the time to change their settings.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) stack: Stack,
+    turn: MutexGuard<'static, ()>,
+}
+
+impl Prepared {
+    /// Waits for its turn, and starts the servers.
+    pub(crate) async fn of(setup: Setup) -> Self {
+        let turn = MACHINE.lock().await;
+        let mut stack = setup.prepare().await;
+        for role in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
+            role.settings.projector.lease_ttl_ms = LEASE_TTL_MS;
+        }
+        Self { stack, turn }
+    }
+
+    /// Changes the settings of every role.
+    pub(crate) fn change(&mut self, mut change: impl FnMut(&mut Settings)) {
+        let stack = &mut self.stack;
+        for role in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
+            change(&mut role.settings);
+        }
+    }
+
+    /// Starts all roles. Boxed, for it is large.
+    pub(crate) fn start(self) -> BoxFuture<'static, Ground> {
+        self.start_all().boxed()
+    }
+
+    async fn start_all(mut self) -> Ground {
+        self.stack.start().await;
+        let mut second_writer = self.stack.another(Role::Writer);
+        let mut second_projector = self.stack.another(Role::Projector);
+        join_all([&mut second_writer, &mut second_projector].map(started)).await;
+        let agent = self.stack.agent(TENANT, AGENT).await;
+        let record = Record::open(settings::record(&self.stack.servers)).await;
+        Ground {
+            second_writer,
+            second_projector,
+            stack: self.stack,
+            agent,
+            record_id: record.expect("a record").id(),
+            _turn: self.turn,
+        }
+    }
+}
+
 impl Ground {
     /// Starts everything; all of it is ready then. Boxed, for it is large.
     pub(crate) fn start() -> BoxFuture<'static, Self> {
-        Self::start_all().boxed()
+        Self::on(Self::setup())
     }
 
-    async fn start_all() -> Self {
-        let turn = MACHINE.lock().await;
-        let setup = Setup::processes(tests::program!()).with_own_postgres();
-        let mut stack = setup.prepare().await;
-        stack.projector.settings.projector.lease_ttl_ms = LEASE_TTL_MS;
-        stack.start().await;
-        let mut second_writer = stack.another(Role::Writer);
-        let mut second_projector = stack.another(Role::Projector);
-        second_projector.settings.projector.lease_ttl_ms = LEASE_TTL_MS;
-        join_all([&mut second_writer, &mut second_projector].map(started)).await;
-        let agent = stack.agent(TENANT, AGENT).await;
-        let record = Record::open(settings::record(&stack.servers))
-            .await
-            .expect("a record");
-        Self {
-            second_writer,
-            second_projector,
-            stack,
-            agent,
-            record_id: record.id(),
-            _turn: turn,
-        }
+    /// As [`Ground::start`], on other servers than the usual ones.
+    pub(crate) fn on(setup: Setup) -> BoxFuture<'static, Self> {
+        Prepared::of(setup).then(Prepared::start).boxed()
+    }
+
+    /// One nats-server and one Postgres, both the test's own.
+    pub(crate) fn setup() -> Setup {
+        Setup::processes(tests::program!()).with_own_postgres()
     }
 
     /// A caller for each writer.

@@ -1,16 +1,18 @@
 //! The end of every test: all that was tried, against the record, the rows and what readers are told.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
+use std::time::Duration;
 
 use event_log::Record;
 use serde_json::Value;
 use tests::checker::{
-    self, Finding, Outcome, Reading, Recorded, Report, Rows, check_readings, check_rows, check_seen,
+    self, Call, Finding, Outcome, Reading, Recorded, Report, Rows, check_readings, check_rows,
+    check_seen,
 };
 use tests::eventually::eventually;
 
 use crate::ground::Ground;
+use crate::table::{Row, enter, say};
 use crate::workload::Tried;
 
 /// The only reasons for which a command of the load may be refused for good.
@@ -46,6 +48,8 @@ pub(crate) async fn judge(
     findings.extend(check_seen(&tried.calls, &tried.seen));
     let report = report(title, tried, &recorded, findings);
     let report = report.with("fresh reads under load", tried.seen.len());
+    let stall = longest_stall(&tried.calls).as_millis();
+    let report = report.with("longest time without an acknowledgement, ms", stall);
     let report = report.with("conversations read through the gateway", readings.len());
     let report = lines
         .iter()
@@ -65,10 +69,8 @@ pub(crate) fn report(
 
 /// Prints the report, and fails unless all is as it must be.
 pub(crate) fn conclude(report: &Report, tried: &Tried) {
-    // Past the capture of a passing test's output: the counts are what the test is for.
-    let _closed = std::io::stdout()
-        .lock()
-        .write_all(format!("\n{report}").as_bytes());
+    say(&format!("\n{report}"));
+    enter(report.title(), Row::of(report));
     assert!(report.findings().is_empty(), "{report}");
     let reasons: BTreeSet<&str> = tried
         .calls
@@ -86,6 +88,18 @@ pub(crate) fn conclude(report: &Report, tried: &Tried) {
         .filter(|call| call.outcome == Outcome::Unknown)
         .count();
     assert_eq!(unknown, 0, "commands whose outcome could never be learnt");
+}
+
+/// The longest time between two acknowledgements.
+fn longest_stall(calls: &[Call]) -> Duration {
+    let acknowledged = calls.iter().filter(|call| call.answer().is_some());
+    let mut times: Vec<Duration> = acknowledged.map(|call| call.settled).collect();
+    times.sort_unstable();
+    let pauses = times
+        .iter()
+        .zip(times.iter().skip(1))
+        .map(|(one, next)| next.saturating_sub(*one));
+    pauses.max().unwrap_or_default()
 }
 
 /// Waits until every partition is projected to its end.

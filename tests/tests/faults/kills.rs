@@ -1,18 +1,10 @@
 //! `kill -9` under load, of each process and of all at once; and processes that freeze for a while.
 
-use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
 use tests::eventually::eventually_true;
 
 use crate::ground::{Ground, Victim};
-use crate::judgement::judge;
-use crate::strike::{rounds, seed};
+use crate::strike::{FELT, bout};
 use crate::workload::{Journal, Workload};
-
-/// Acknowledgements between two strikes, at random.
-const BETWEEN: std::ops::Range<usize> = 200..600;
-/// How often a fault is felt before it is mended.
-const FELT: usize = 12;
 
 /// What befalls whom.
 #[derive(Debug, Clone, Copy)]
@@ -21,31 +13,14 @@ enum Strike {
     Freeze(Victim),
 }
 
-/// Strikes in turn, and judges what is left.
 async fn check(title: &str, strikes: &[Strike]) {
     let mut ground = Ground::start().await;
-    let seed = seed();
-    let mut rng = StdRng::seed_from_u64(seed);
-    let load = Workload::start(&ground, seed).await;
-    let count = rounds().max(strikes.len());
-    for one in strikes.iter().cycle().take(count) {
-        load.acknowledged(rng.random_range(BETWEEN)).await;
-        strike(&mut ground, &load, *one).await;
-    }
-    load.acknowledged(BETWEEN.end).await;
-    let unanswered = load.journal.unanswered();
-    let unread = load.journal.unread();
-    let tried = load.finish().await;
-    let lines = [
-        ("strikes", count.to_string()),
-        ("tries that came to nothing", unanswered.to_string()),
-        ("fresh reads that failed", unread.to_string()),
-    ];
-    judge(&mut ground, title, &tried, &lines).await;
+    let bout = bout(&mut ground, strikes, strike).await;
+    bout.judge(title, &mut ground).await;
 }
 
 /// Strikes, waits until that is felt, and mends it.
-async fn strike(ground: &mut Ground, load: &Workload, strike: Strike) {
+async fn strike(ground: &mut Ground, load: &mut Workload, strike: Strike) {
     let (Strike::Kill(victim) | Strike::Freeze(victim)) = strike;
     let felt = |journal: &Journal| match victim {
         Victim::Writer | Victim::Writers | Victim::Nats | Victim::Postgres | Victim::Everything => {

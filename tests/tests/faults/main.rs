@@ -6,17 +6,30 @@
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
-//! | `FAULT_ROUNDS` | 2 | how often each fault strikes in its test |
+//! | `FAULT_ROUNDS` | 2; 20 with the feature `faults` | how often each fault strikes in its test, at least once of each kind |
 //! | `FAULT_SEED` | random | the seed of what is said and when faults strike; each report tells its own |
+//! | `FAULT_REPORT` | none | the file, from the repository's root, to write the table of faults, tries and findings to |
+//!
+//! What the machine does not permit (disks of one's own need root) is skipped, and the test says so.
 
 #![cfg(test)]
 
+mod asleep;
+mod bits;
+mod clock;
+mod cluster;
 mod contexts;
+mod full_disk;
 mod ground;
 mod judgement;
 mod kills;
+mod network;
+mod power;
 mod races;
 mod retries;
 mod strike;
+mod table;
+mod three;
+mod transaction;
 mod workload;
 mod zombies;

@@ -10,7 +10,7 @@ use tests::checker::{Asked, Outcome, Pipelined};
 use tests::client::Caller;
 use tokio::time::{Instant, sleep};
 use wire::proto::read::v1 as read;
-use wire::token::RecordId;
+use wire::token::{PositionToken, RecordId};
 
 use super::content;
 use super::journal::{Journal, Pending};
@@ -24,6 +24,15 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest pause between two tries; jittered.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
+/// What a fresh read is sure to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fence {
+    /// What one replica has: all there is, where there is one.
+    Replica,
+    /// The newest write that was acknowledged: its token is given.
+    Acknowledged,
+}
+
 /// Where callers call, and where they write it down.
 #[derive(Debug, Clone)]
 pub(crate) struct Doors {
@@ -32,6 +41,7 @@ pub(crate) struct Doors {
     pub(crate) tenant: TenantId,
     pub(crate) agent: String,
     pub(crate) record: RecordId,
+    pub(crate) fence: Fence,
     pub(crate) journal: Arc<Journal>,
 }
 
@@ -106,6 +116,13 @@ impl Client {
         self.command(conversation, Asked { events, expected }).await
     }
 
+    /// An append of some events, not sent yet.
+    pub(crate) fn draught(&mut self, conversation: &str) -> Pending {
+        let events = content::some_events(&mut self.rng);
+        let expected = None;
+        self.begin(conversation, Asked { events, expected }, None)
+    }
+
     /// Sends a new command until it is settled.
     pub(crate) async fn command(&mut self, conversation: &str, asked: Asked) -> Outcome {
         let pending = self.begin(conversation, asked, None);
@@ -137,12 +154,27 @@ impl Client {
         reply(pending.key, answer.map_err(Into::into), self.doors.record)
     }
 
+    /// The token of the newest write that was acknowledged, where reads are to be fenced by it.
+    fn token(&self, conversation: &str) -> String {
+        let newest = self.doors.journal.newest(&self.key_of(conversation));
+        match (self.doors.fence, newest) {
+            (Fence::Acknowledged, Some(newest)) => PositionToken {
+                record: self.doors.record,
+                position: newest.position,
+                version: newest.version,
+            }
+            .encode(),
+            (Fence::Acknowledged, None) | (Fence::Replica, _) => String::new(),
+        }
+    }
+
     /// Reads a context, fresh, and writes down the version that it is made of.
     pub(crate) async fn read(&mut self, conversation: &str) {
         let invoked = self.doors.journal.now();
         let target = read::ReadTarget {
             agent_id: self.doors.agent.clone(),
             conversation_id: conversation.to_owned(),
+            position_token: self.token(conversation),
             ..read::ReadTarget::default()
         };
         let mut request = tonic::Request::new(read::AssembleContextRequest {

@@ -1,11 +1,12 @@
 //! What was tried, as it happens: calls as they are settled, and counts to wait for.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use domain::{CommitId, ConversationKey, Version};
-use tests::checker::{Asked, Call, Outcome, Pipelined, Seen};
+use tests::checker::{Answer, Asked, Call, Outcome, Pipelined, Seen};
 
 /// A command that is not settled yet.
 #[derive(Debug, Clone)]
@@ -23,6 +24,8 @@ pub(crate) struct Pending {
 pub(crate) struct Journal {
     started: Instant,
     calls: Mutex<Vec<Call>>,
+    /// The newest acknowledgement of each conversation.
+    newest: Mutex<BTreeMap<ConversationKey, Answer>>,
     seen: Mutex<Vec<Seen>>,
     acknowledged: AtomicUsize,
     unanswered: AtomicUsize,
@@ -36,6 +39,7 @@ impl Journal {
         Self {
             started: Instant::now(),
             calls: Mutex::default(),
+            newest: Mutex::default(),
             seen: Mutex::default(),
             acknowledged: AtomicUsize::default(),
             unanswered: AtomicUsize::default(),
@@ -52,8 +56,14 @@ impl Journal {
 
     /// A command's last answer came.
     pub(crate) fn settle(&self, pending: Pending, outcome: Outcome) {
-        if matches!(outcome, Outcome::Committed(_)) {
+        if let Outcome::Committed(answer) = &outcome {
             self.acknowledged.fetch_add(1, Ordering::Relaxed);
+            let mut newest = self.newest.lock().unwrap();
+            let newest = newest.entry(pending.conversation.clone());
+            let newest = newest.or_insert(*answer);
+            if newest.version < answer.version {
+                *newest = *answer;
+            }
         }
         self.calls.lock().unwrap().push(Call {
             key: pending.key,
@@ -65,6 +75,11 @@ impl Journal {
             pipelined: pending.pipelined,
             outcome,
         });
+    }
+
+    /// The acknowledgement of a conversation's newest version.
+    pub(crate) fn newest(&self, conversation: &ConversationKey) -> Option<Answer> {
+        self.newest.lock().unwrap().get(conversation).copied()
     }
 
     /// A try came to nothing that settles its command.

@@ -21,14 +21,17 @@ use tests::eventually::eventually_true;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-pub(crate) use client::{Client, Doors};
+pub(crate) use client::{Client, Doors, Fence};
 pub(crate) use journal::{Journal, Pending};
 pub(crate) use parts::{Exact, racing_for};
+pub(crate) use request::Request;
 
 use crate::ground::Ground;
 
 /// Most commands that one caller begins.
 const COMMANDS_MAX: usize = 5_000;
+/// A conversation that is there, and that many write to.
+pub(crate) const HOT: &str = "hot-0";
 /// How long the callers may take to settle what they have sent, once told to stop.
 const FINISH_LIMIT: Duration = Duration::from_secs(90);
 
@@ -51,6 +54,10 @@ impl Workload {
             tenant: TenantId::parse(crate::ground::TENANT).unwrap(),
             agent: crate::ground::AGENT.to_owned(),
             record: ground.record_id,
+            fence: match ground.stack.servers.cluster() {
+                [_] => Fence::Replica,
+                _ => Fence::Acknowledged,
+            },
             journal: Arc::clone(&journal),
         };
         Self {
@@ -149,6 +156,17 @@ impl Workload {
     pub(crate) async fn finish(mut self) -> Tried {
         self.journal.stop();
         self.ended().await;
+        let (calls, seen) = self.journal.take();
+        Tried {
+            calls,
+            seen,
+            seed: self.seed,
+        }
+    }
+
+    /// Ends everybody at once; what is not settled by then is not told.
+    pub(crate) async fn abandon(mut self) -> Tried {
+        self.callers.shutdown().await;
         let (calls, seen) = self.journal.take();
         Tried {
             calls,

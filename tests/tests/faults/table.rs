@@ -1,0 +1,118 @@
+//! The table of faults, tries and findings, written by the suite itself.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Mutex;
+
+use tests::checker::Report;
+
+/// Names the file, from the repository's root; nothing is written without it.
+const VARIABLE: &str = "FAULT_REPORT";
+/// The lines of a report that say nothing to who reads of many.
+const LEFT_OUT: [&str; 4] = [
+    "seed (FAULT_SEED)",
+    "strikes",
+    "conversations read through the gateway",
+    "fresh reads under load",
+];
+
+/// What has been done so far in this process, by what was done.
+static ROWS: Mutex<BTreeMap<String, Row>> = Mutex::new(BTreeMap::new());
+
+/// What became of one fault.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Row {
+    pub(crate) strikes: String,
+    pub(crate) commands: String,
+    pub(crate) acknowledged: String,
+    pub(crate) again: String,
+    pub(crate) findings: String,
+    pub(crate) besides: String,
+}
+
+impl Row {
+    /// The row of a report.
+    pub(crate) fn of(report: &Report) -> Self {
+        let own = report.own_lines();
+        let besides: Vec<String> = own
+            .filter(|(name, _)| !LEFT_OUT.contains(name))
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect();
+        Self {
+            strikes: report.value("strikes").to_owned(),
+            commands: report.value("commands tried").to_owned(),
+            acknowledged: report.value("acknowledged").to_owned(),
+            again: report.value("sent more than once").to_owned(),
+            findings: report.findings().len().to_string(),
+            besides: besides.join("; "),
+        }
+    }
+}
+
+/// Enters a row, and writes the table anew where the environment asks for one.
+pub(crate) fn enter(fault: &str, row: Row) {
+    let mut rows = ROWS.lock().unwrap();
+    rows.insert(fault.to_owned(), row);
+    if let Ok(file) = std::env::var(VARIABLE) {
+        // Tests run in their package's folder.
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        fs::write(root.join(file), written(&rows)).expect("a table of faults");
+    }
+}
+
+/// The value that the machine permits; otherwise says, and enters, that the test is skipped, and why.
+pub(crate) fn permitted<T>(fault: &str, permitted: Result<T, String>) -> Option<T> {
+    let why = match permitted {
+        Ok(permitted) => return Some(permitted),
+        Err(why) => why,
+    };
+    say(&format!("\nskipped: {fault}: {why}\n"));
+    let besides = format!("skipped: {why}");
+    let row = Row {
+        besides,
+        ..Row::default()
+    };
+    enter(fault, row);
+    None
+}
+
+/// Past the capture of a passing test's output: what was tried is what the test is for.
+pub(crate) fn say(text: &str) {
+    let _closed = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+fn written(rows: &BTreeMap<String, Row>) -> String {
+    let mut text = String::from(
+        "# Faults: what was tried, and what was found\n\n\
+         Written by the suite (`tests/tests/faults`), not by hand:\n\n\
+         ```sh\n\
+         FAULT_REPORT=docs/faults.md cargo test -p tests --features faults --test faults     # the long form\n\
+         FAULT_REPORT=docs/faults.md cargo test -p tests --test faults                       # the short one, as in CI\n\
+         ```\n\n\
+         A finding is anything that `tests::checker` objects to: an acknowledged commit that is lost, doubled or out of order, a \
+         gap or fork of versions, a broken chain, a stale read, a row or an answer that differs. Every test fails on any, but \
+         where the table says that it was expected.\n\n\
+         | fault | strikes | commands | acknowledged | sent again | findings | besides |\n\
+         |---|---|---|---|---|---|---|\n",
+    );
+    for (fault, row) in rows {
+        let Row {
+            strikes,
+            commands,
+            acknowledged,
+            again,
+            findings,
+            besides,
+        } = row;
+        let besides = besides.replace('|', "/");
+        writeln!(
+            text,
+            "| {fault} | {strikes} | {commands} | {acknowledged} | {again} | {findings} | {besides} |"
+        )
+        .unwrap();
+    }
+    text
+}
