@@ -1,11 +1,13 @@
 //! Servers for tests: throw-away, on ports of their own, and gone when the test, or its process, is.
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::OnceCell;
 
 use crate::error::StackError;
+use crate::locate::{self, locate};
 use crate::nats::{NatsConfig, NatsServer};
 use crate::postgres::{PostgresConfig, PostgresServer, Profile};
 use crate::scratch;
@@ -81,6 +83,17 @@ pub async fn database() -> TestDatabase {
         Ok(()) => TestDatabase {
             url: server.database_url(&name),
         },
+        Err(error) => fail(&error),
+    }
+}
+
+/// The program of nats-server, to check configuration files with.
+///
+/// # Panics
+/// When it cannot be had, with the reason.
+pub async fn nats_program() -> PathBuf {
+    match locate(&locate::NATS, &quiet).await {
+        Ok(path) => path,
         Err(error) => fail(&error),
     }
 }

@@ -64,7 +64,7 @@ impl Connection {
         let inbox = self.client.new_inbox();
         let asking = async {
             let replies = self.client.subscribe(inbox.clone()).await.ok()?;
-            let subject = format!("$JS.API.DIRECT.GET.{stream}");
+            let subject = self.api_subject(&format!("DIRECT.GET.{stream}"));
             let asked = self
                 .client
                 .publish_with_reply(subject, inbox, payload.into());

@@ -21,14 +21,22 @@ pub const REQUEST_TIMEOUT_MS_MAX: u64 = 60_000;
 pub const PARTS_TTL_SECONDS_DEFAULT: u64 = 60 * 60;
 /// Longest that the parts of runs may be configured to be kept, in seconds.
 pub const PARTS_TTL_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
+/// What the subjects of the `JetStream` API begin with, unless configured otherwise.
+pub const API_PREFIX_DEFAULT: &str = "$JS.API";
+/// Longest `api_prefix`, in bytes.
+pub const API_PREFIX_BYTES_MAX: usize = 128;
 /// How long a stream knows the id of a commit, and answers a retry of it by itself.
 pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(10);
 
 /// How to reach the record, and what is expected of it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordConfig {
-    /// The server's URL, or several with commas between them.
+    /// The server's URL, or several with commas between them. The first that names a user, as
+    /// `nats://user:password@host:port`, names it for all.
     pub nats_url: String,
+    /// What the subjects of the `JetStream` API begin with; at most [`API_PREFIX_BYTES_MAX`] bytes. Another one than
+    /// [`API_PREFIX_DEFAULT`] for a user of an account that imports the API from the account of the record.
+    pub api_prefix: String,
     /// How many partitions the record has, 1 to [`PARTITIONS_MAX`]; fixed when it is created, and checked at each start.
     pub partitions: u16,
     /// On how many servers each stream and the registry are kept when they are created; one of [`REPLICAS`].
@@ -52,6 +60,7 @@ impl RecordConfig {
     pub fn new(nats_url: impl Into<String>) -> Self {
         Self {
             nats_url: nats_url.into(),
+            api_prefix: API_PREFIX_DEFAULT.to_owned(),
             partitions: PARTITIONS_DEFAULT,
             replicas: 1,
             parts_ttl_seconds: PARTS_TTL_SECONDS_DEFAULT,
@@ -68,6 +77,12 @@ impl RecordConfig {
         let mut mistakes = Vec::new();
         if self.nats_url.trim().is_empty() {
             mistakes.push(("nats_url", "is empty: give nats://host:port".to_owned()));
+        }
+        if !is_subject(&self.api_prefix) {
+            let form = format!(
+                "must be a subject without wildcards, such as {API_PREFIX_DEFAULT}, of at most {API_PREFIX_BYTES_MAX} bytes"
+            );
+            mistakes.push(("api_prefix", form));
         }
         if !(1..=PARTITIONS_MAX).contains(&self.partitions) {
             let given = self.partitions;
@@ -113,6 +128,14 @@ impl RecordConfig {
     }
 }
 
+fn is_subject(text: &str) -> bool {
+    let is_name = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'*' | b'>');
+    text.len() <= API_PREFIX_BYTES_MAX
+        && text
+            .split('.')
+            .all(|token| !token.is_empty() && token.bytes().all(is_name))
+}
+
 impl Default for RecordConfig {
     fn default() -> Self {
         Self::new("nats://127.0.0.1:4222")
@@ -123,6 +146,7 @@ impl fmt::Debug for RecordConfig {
     /// Without the URL, which may hold a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RecordConfig")
+            .field("api_prefix", &self.api_prefix)
             .field("partitions", &self.partitions)
             .field("replicas", &self.replicas)
             .field("parts_ttl_seconds", &self.parts_ttl_seconds)
@@ -149,6 +173,15 @@ mod tests {
     fn bounds_are_checked_at_their_edges() {
         check(|_| (), None);
         check(|config| config.nats_url = " ".to_owned(), Some("nats_url"));
+        let prefix = |prefix: &str, mistaken: Option<&str>| {
+            check(|config| prefix.clone_into(&mut config.api_prefix), mistaken);
+        };
+        prefix("RECORD.API", None);
+        prefix(&"p".repeat(API_PREFIX_BYTES_MAX), None);
+        prefix(&"p".repeat(API_PREFIX_BYTES_MAX + 1), Some("api_prefix"));
+        for none in ["", "a.", ".a", "a..b", "a.*", "a.>", "a b"] {
+            prefix(none, Some("api_prefix"));
+        }
         check(|config| config.partitions = 0, Some("partitions"));
         check(|config| config.partitions = 1, None);
         check(|config| config.partitions = PARTITIONS_MAX, None);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_nats::connection::State;
 use async_nats::jetstream;
-use async_nats::{Client, ConnectOptions, HeaderMap, Message, Request, RequestErrorKind};
+use async_nats::{Client, HeaderMap, Message, Request, RequestErrorKind};
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::address::Address;
 use crate::config::RecordConfig;
 use crate::error::Unavailable;
 use crate::jitter::jittered;
@@ -44,6 +45,7 @@ pub(crate) struct Outgoing {
 pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) jetstream: jetstream::Context,
+    api_prefix: String,
     reconnects: watch::Receiver<u64>,
     monitor: AbortHandle,
 }
@@ -56,24 +58,27 @@ impl Drop for Connection {
 
 impl Connection {
     pub(crate) async fn open(config: &RecordConfig) -> Result<Self, Unavailable> {
-        let connecting = ConnectOptions::new()
+        let address = Address::parse(&config.nats_url)?;
+        let connecting = address
+            .options()
             .name(&config.client_name)
             .connection_timeout(CONNECT_TIMEOUT)
             .ping_interval(PING_INTERVAL)
             .reconnect_delay_callback(reconnect_delay)
             .subscription_capacity(SUBSCRIPTION_MESSAGES_MAX)
-            .connect(servers(&config.nats_url));
+            .connect(address.servers);
         let client = timeout(config.request_timeout(), connecting)
             .await
             .map_err(|_| Unavailable::new("no server answered in time"))?
             .map_err(|_| Unavailable::new("no server can be connected to"))?;
-        let mut jetstream = jetstream::new(client.clone());
+        let mut jetstream = jetstream::with_prefix(client.clone(), &config.api_prefix);
         jetstream.set_timeout(config.request_timeout());
         let (sender, reconnects) = watch::channel(connects(&client));
         let monitor = tokio::spawn(watch_connects(client.clone(), sender)).abort_handle();
         Ok(Self {
             client,
             jetstream,
+            api_prefix: config.api_prefix.clone(),
             reconnects,
             monitor,
         })
@@ -125,6 +130,11 @@ impl Connection {
         }
     }
 
+    /// The subject of a request of the `JetStream` API, such as `STREAM.INFO.x`.
+    pub(crate) fn api_subject(&self, request: &str) -> String {
+        format!("{}.{request}", self.api_prefix)
+    }
+
     /// A request of the `JetStream` API: JSON in, JSON out.
     pub(crate) async fn api<T: DeserializeOwned>(
         &self,
@@ -153,10 +163,6 @@ impl Connection {
     fn is_lost(&self, sent_on: u64) -> bool {
         self.connects() != sent_on || self.client.connection_state() != State::Connected
     }
-}
-
-fn servers(urls: &str) -> Vec<String> {
-    urls.split(',').map(|url| url.trim().to_owned()).collect()
 }
 
 fn connects(client: &Client) -> u64 {

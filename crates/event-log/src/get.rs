@@ -84,15 +84,15 @@ impl Connection {
         which: Which<'_>,
         deadline: Instant,
     ) -> Result<Option<RawMessage>, Unavailable> {
-        let (subject, payload) = match which {
-            Which::LastOf(of) => (format!("$JS.API.DIRECT.GET.{stream}.{of}"), Bytes::new()),
+        let (request, payload) = match which {
+            Which::LastOf(of) => (format!("DIRECT.GET.{stream}.{of}"), Bytes::new()),
             Which::At(sequence) => (
-                format!("$JS.API.DIRECT.GET.{stream}"),
+                format!("DIRECT.GET.{stream}"),
                 format!("{{\"seq\":{sequence}}}").into(),
             ),
         };
         let outgoing = Outgoing {
-            subject,
+            subject: self.api_subject(&request),
             headers: None,
             payload,
         };
@@ -111,7 +111,7 @@ impl Connection {
         query: &impl Serialize,
         deadline: Instant,
     ) -> Result<Option<RawMessage>, Unavailable> {
-        let subject = format!("$JS.API.STREAM.MSG.GET.{stream}");
+        let subject = self.api_subject(&format!("STREAM.MSG.GET.{stream}"));
         let answer: LeaderAnswer = self.api(subject, query, deadline).await?;
         match (answer.message, answer.error) {
             (Some(message), None) => of_leader(message).map(Some),

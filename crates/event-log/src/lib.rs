@@ -4,6 +4,7 @@
 //! partitions, keeps the parts of runs for a while, and answers who may do what. It decides nothing about conversations: what is in a commit is the
 //! domain's and `wire`'s business. No message content, token or key reaches its logs or errors.
 
+mod address;
 mod append;
 mod batch;
 mod config;
@@ -30,9 +31,9 @@ mod topology;
 
 pub use append::{Append, AppendOutcome};
 pub use config::{
-    DUPLICATE_WINDOW, PARTITIONS_DEFAULT, PARTITIONS_MAX, PARTS_TTL_SECONDS_DEFAULT,
-    PARTS_TTL_SECONDS_MAX, REPLICAS, REQUEST_TIMEOUT_MS_DEFAULT, REQUEST_TIMEOUT_MS_MAX,
-    RecordConfig,
+    API_PREFIX_BYTES_MAX, API_PREFIX_DEFAULT, DUPLICATE_WINDOW, PARTITIONS_DEFAULT, PARTITIONS_MAX,
+    PARTS_TTL_SECONDS_DEFAULT, PARTS_TTL_SECONDS_MAX, REPLICAS, REQUEST_TIMEOUT_MS_DEFAULT,
+    REQUEST_TIMEOUT_MS_MAX, RecordConfig,
 };
 pub use durability::Durability;
 pub use error::{CorruptMessage, RecordError, Unavailable};

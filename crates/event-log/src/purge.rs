@@ -54,8 +54,8 @@ impl Record {
     }
 
     async fn purge(&self, stream: &str, purge: &Purge<'_>) -> Result<(), Unavailable> {
-        let subject = format!("$JS.API.STREAM.PURGE.{stream}");
         let connection = self.connection();
+        let subject = connection.api_subject(&format!("STREAM.PURGE.{stream}"));
         let purged: Purged = connection.api(subject, purge, self.deadline()).await?;
         if purged.success {
             return Ok(());

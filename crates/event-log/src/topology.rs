@@ -8,6 +8,8 @@
 
 mod shape;
 
+use std::time::Duration;
+
 use async_nats::jetstream::stream::Config;
 use domain::{ConversationId, ConversationKey, Partition, RunId, TenantId};
 use serde::Deserialize;
@@ -27,6 +29,9 @@ const FORM: &str = "1";
 const KEY_RECORD: &str = "hansard_record";
 const KEY_PARTITIONS: &str = "hansard_partitions";
 const KEY_FORM: &str = "hansard_form";
+/// How long one look at a stream may take until it is made again: the answer to the first request that an account makes of
+/// another over a server can be lost between servers.
+const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 /// "stream name already in use with a different configuration".
 const STREAM_NAME_IN_USE: u64 = 10_058;
 /// "stream not found".
@@ -183,8 +188,14 @@ pub(crate) async fn info(
     stream: &str,
     deadline: Instant,
 ) -> Result<Option<StreamInfo>, Unavailable> {
-    let subject = format!("$JS.API.STREAM.INFO.{stream}");
-    let answer: Answer = connection.api(subject, &json!({}), deadline).await?;
+    let subject = connection.api_subject(&format!("STREAM.INFO.{stream}"));
+    let answer: Answer = loop {
+        let attempt = deadline.min(Instant::now() + LOOK_TIMEOUT);
+        match connection.api(subject.clone(), &json!({}), attempt).await {
+            Err(_) if (attempt..deadline).contains(&Instant::now()) => {}
+            outcome => break outcome?,
+        }
+    };
     match (answer.info, answer.error) {
         (Some(info), None) => Ok(Some(info)),
         (_, Some(failure)) if failure.err_code == STREAM_NOT_FOUND => Ok(None),
@@ -213,7 +224,7 @@ async fn make(
     if let Some(info) = info(connection, &config.name, deadline).await? {
         return Ok(info);
     }
-    let subject = format!("$JS.API.STREAM.CREATE.{}", config.name);
+    let subject = connection.api_subject(&format!("STREAM.CREATE.{}", config.name));
     let answer: Answer = connection.api(subject, &config, deadline).await?;
     match (answer.info, answer.error) {
         (Some(info), None) => Ok(info),

@@ -81,7 +81,8 @@ impl Sources {
         self
     }
 
-    /// Names `HANSARD_…` variables that something else reads, so that they are no unknown keys.
+    /// Names `HANSARD_…` variables that something else reads, so that they are no unknown keys; those that are keys count
+    /// as such.
     #[must_use]
     pub fn reserved(mut self, names: &[&str]) -> Self {
         self.reserved
@@ -111,7 +112,7 @@ impl Sources {
                 }),
             }
         }
-        leaves.extend(self.variable_leaves(mistakes));
+        leaves.extend(self.variable_leaves(defaults, mistakes));
         match &self.flags {
             Some(Ok(Value::Dict(_, dict))) => {
                 flatten(dict, defaults, &mut vec![], &Origin::Flag, &mut leaves);
@@ -137,21 +138,22 @@ impl Sources {
         leaves
     }
 
-    fn variable_leaves(&self, mistakes: &mut Vec<Mistake>) -> Vec<Leaf> {
+    fn variable_leaves(&self, defaults: &Value, mistakes: &mut Vec<Mistake>) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         for (name, value) in &self.variables {
             let Some(name) = name.to_str() else { continue };
             let Some(key) = name.strip_prefix(ENV_PREFIX) else {
                 continue;
             };
-            if self.reserved.iter().any(|reserved| reserved == name) {
-                continue;
-            }
             let path: Vec<String> = key
                 .to_ascii_lowercase()
                 .split(ENV_NESTING)
                 .map(str::to_owned)
                 .collect();
+            let is_reserved = self.reserved.iter().any(|reserved| reserved == name);
+            if is_reserved && known(defaults, &path).is_err() {
+                continue;
+            }
             let origin = Origin::Environment(name.to_owned());
             match value.to_str() {
                 Some(text) => leaves.push(Leaf {

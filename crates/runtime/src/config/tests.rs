@@ -133,6 +133,16 @@ fn a_later_layer_wins() {
 }
 
 #[test]
+fn variables_of_others_are_settings_where_they_are_keys() {
+    let variables = ["HANSARD_NAME", "HANSARD_OTHER"];
+    let sources = Sources::new()
+        .variables(variables.map(|name| (name, "env")))
+        .reserved(&variables);
+    let config: Config = load(&sources).unwrap();
+    assert_eq!(config.name, "env");
+}
+
+#[test]
 fn flags_are_the_top_layer() {
     #[derive(Serialize)]
     struct Flags {

@@ -16,8 +16,8 @@ use serde_json::{Map, Value};
 
 use crate::exit::{Exit, UsageError};
 
-/// How long everything may take to end after the drain of the gRPC server, whose own bound is `grpc.drain_ms`.
-const END_DEADLINE: Duration = Duration::from_secs(30);
+/// How long everything may take to end, the drains among it; what is left then is cut.
+pub const END_DEADLINE: Duration = Duration::from_secs(30);
 /// Variables that other commands read, so that they are no unknown settings.
 const RESERVED: [&str; 5] = [
     "HANSARD_TOKEN",

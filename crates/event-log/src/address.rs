@@ -1,0 +1,138 @@
+//! Where the servers are, and as whom they are met: a URL says both.
+
+use std::fmt;
+
+use async_nats::{ConnectOptions, ServerAddr};
+use percent_encoding::percent_decode_str;
+
+use crate::error::Unavailable;
+
+/// Servers, and who connects to them.
+pub(crate) struct Address {
+    /// Without the user, so that no log of the client library can tell the password.
+    pub(crate) servers: Vec<ServerAddr>,
+    user: Option<User>,
+}
+
+/// The user of an account of the servers.
+#[derive(PartialEq, Eq)]
+struct User {
+    name: String,
+    password: Option<String>,
+}
+
+impl Address {
+    /// Reads URLs with commas between them. The first that names a user names it for all: `nats://user:password@host:port`,
+    /// or `nats://token@host:port`, where what has a meaning in URLs is written as `%40`.
+    pub(crate) fn parse(urls: &str) -> Result<Self, Unavailable> {
+        let unreadable = Unavailable::new("a server's URL cannot be read");
+        let mut address = Self {
+            servers: Vec::new(),
+            user: None,
+        };
+        for url in urls.split(',') {
+            let server: ServerAddr = url.trim().parse().map_err(|_| unreadable)?;
+            if address.user.is_none() {
+                address.user = user_of(&server).map_err(|()| unreadable)?;
+            }
+            address
+                .servers
+                .push(without_user(server).ok_or(unreadable)?);
+        }
+        Ok(address)
+    }
+
+    /// The options of a connection as this user.
+    pub(crate) fn options(&self) -> ConnectOptions {
+        match &self.user {
+            None => ConnectOptions::new(),
+            Some(User {
+                name,
+                password: Some(password),
+            }) => ConnectOptions::with_user_and_password(name.clone(), password.clone()),
+            Some(User {
+                name: token,
+                password: None,
+            }) => ConnectOptions::with_token(token.clone()),
+        }
+    }
+}
+
+fn user_of(server: &ServerAddr) -> Result<Option<User>, ()> {
+    let Some(name) = server.username() else {
+        return Ok(None);
+    };
+    Ok(Some(User {
+        name: decoded(name)?,
+        password: server.password().map(decoded).transpose()?,
+    }))
+}
+
+fn decoded(text: &str) -> Result<String, ()> {
+    let decoded = percent_decode_str(text).decode_utf8().map_err(|_| ())?;
+    Ok(decoded.into_owned())
+}
+
+fn without_user(server: ServerAddr) -> Option<ServerAddr> {
+    let mut url = server.into_inner();
+    url.set_username("").ok()?;
+    url.set_password(None).ok()?;
+    ServerAddr::from_url(url).ok()
+}
+
+impl fmt::Debug for Address {
+    /// Without the user.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Address")
+            .field("servers", &self.servers)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `user` is the name and the password.
+    fn check(urls: &str, servers: &[&str], user: Option<(&str, Option<&str>)>) {
+        let address = Address::parse(urls).unwrap();
+        let seen: Vec<_> = address.servers.iter().map(ServerAddr::as_url_str).collect();
+        assert_eq!(seen, servers);
+        let seen = address.user.as_ref();
+        let seen = seen.map(|user| (user.name.as_str(), user.password.as_deref()));
+        assert_eq!(seen, user);
+    }
+
+    #[test]
+    fn urls_and_their_users() {
+        check("nats://a:4222", &["nats://a:4222"], None);
+        check("a:4222", &["nats://a:4222"], None);
+        check(
+            "nats://writer:secret@a:4222",
+            &["nats://a:4222"],
+            Some(("writer", Some("secret"))),
+        );
+        check(
+            "nats://w%40x:p%3Aq%2F%25@a:4222",
+            &["nats://a:4222"],
+            Some(("w@x", Some("p:q/%"))),
+        );
+        check(
+            "tls://token@a:4222",
+            &["tls://a:4222"],
+            Some(("token", None)),
+        );
+        check(
+            "nats://a:4222, nats://u:p@b:4222,nats://v:q@c:4222",
+            &["nats://a:4222", "nats://b:4222", "nats://c:4222"],
+            Some(("u", Some("p"))),
+        );
+    }
+
+    #[test]
+    fn what_is_no_url() {
+        for urls in ["http://a:4222", "nats://u:%ff@a:4222", "nats://[", ""] {
+            assert!(Address::parse(urls).is_err(), "{urls}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The compose files: what they name is there, and the script that makes the first tokens does.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::symlink;
+use std::time::Duration;
+
+use hansard::commands::role::END_DEADLINE;
+use serde_json::Value;
+use tests::client::Caller;
+use tests::program;
+use tokio::process::Command;
+use tonic::Code;
+use wire::proto::operate::v1::ListServiceTokensRequest;
+
+use super::documents::{at, items, text_at, yaml};
+use super::{files, guarded};
+
+fn services(file: &str) -> Vec<(String, Value)> {
+    let document = yaml(file).pop().expect("a document");
+    let services = at(&document, "/services").as_object().expect("services");
+    services.clone().into_iter().collect()
+}
+
+fn names(file: &str) -> BTreeSet<String> {
+    services(file).into_iter().map(|(name, _)| name).collect()
+}
+
+#[test]
+fn what_services_name_is_there() {
+    let known = names("compose.yaml");
+    let document = yaml("compose.yaml").pop().expect("a document");
+    let volumes = at(&document, "/volumes").as_object().expect("volumes");
+    for (name, service) in services("compose.yaml") {
+        let depends = service.pointer("/depends_on").and_then(Value::as_object);
+        for other in depends.into_iter().flat_map(|depends| depends.keys()) {
+            assert!(known.contains(other), "{name} depends on {other}");
+        }
+        for volume in items(&service, "/volumes") {
+            let volume = volume.as_str().expect("a volume");
+            let (source, _) = volume.split_once(':').expect("source and target");
+            let there = if source.starts_with('.') {
+                files::path(source).exists()
+            } else {
+                volumes.contains_key(source)
+            };
+            assert!(there, "{name} mounts {source}");
+        }
+    }
+}
+
+#[test]
+fn roles_have_time_to_end() {
+    for (name, service) in services("compose.yaml") {
+        if !["writer", "projector", "gateway"].contains(&name.as_str()) {
+            continue;
+        }
+        let grace = text_at(&service, "/stop_grace_period");
+        let grace = grace
+            .strip_suffix('s')
+            .and_then(|seconds| seconds.parse().ok());
+        let grace = Duration::from_secs(grace.expect("seconds"));
+        assert!(grace > END_DEADLINE, "{name}: {grace:?}");
+    }
+}
+
+#[test]
+fn every_secret_has_its_line_in_the_example() {
+    let example = files::text("compose/env.example");
+    let example: BTreeSet<&str> = example
+        .lines()
+        .filter_map(|line| line.strip_suffix('='))
+        .collect();
+    for file in ["compose.yaml", "compose.cluster.yaml"] {
+        let text = files::text(file);
+        let asked = text.split("${").skip(1);
+        let asked = asked.filter_map(|rest| Some(rest.split_once(":?}")?.0));
+        let asked: BTreeSet<&str> = asked.collect();
+        assert!(!asked.is_empty() && asked.is_subset(&example), "{asked:?}");
+    }
+}
+
+#[test]
+fn the_cluster_is_the_one_of_its_configuration() {
+    let routes = files::text("nats/cluster.conf");
+    for (name, service) in services("compose.cluster.yaml") {
+        if !name.starts_with("nats") {
+            continue;
+        }
+        let own = text_at(&service, "/environment/NATS_SERVER_NAME");
+        assert!(
+            routes.contains(&format!("//{own}.nats-peers:6222")),
+            "{own}"
+        );
+        let aliases = items(&service, "/networks/default/aliases");
+        assert!(aliases.contains(&Value::from(format!("{own}.nats-peers"))));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_tokens_are_made_once() {
+    let mut stack = guarded::prepare().await;
+    stack.writer.start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    symlink(program!().path(), folder.path().join("hansard")).expect("a link");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let record = guarded::url(&stack.servers.nats().url(), "operator");
+    let made = async || {
+        let mut script = Command::new("/bin/sh");
+        script
+            .arg(files::path("compose/bootstrap.sh"))
+            .env("PATH", format!("{}:{path}", folder.path().display()))
+            .env("TOKENS", folder.path())
+            .env("HANSARD_RECORD__NATS_URL", &record)
+            .env("HANSARD_WRITER_URL", stack.writer.grpc_url());
+        let output = script.output().await.expect("a shell");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        let token = |name: &str| {
+            let text = std::fs::read_to_string(folder.path().join(name));
+            text.expect("a token").trim().to_owned()
+        };
+        (token("operator"), token("gateway"))
+    };
+    let (operator, gateway) = made().await;
+    assert_eq!(made().await, (operator.clone(), gateway.clone()));
+    let lists = async |token: &str| {
+        let url = stack.writer.grpc_url();
+        let caller = Caller::new(&url, &url, token);
+        let mut registry = caller.registry();
+        let listed = registry.list_service_tokens(ListServiceTokensRequest::default());
+        listed.await.map(drop).map_err(|status| status.code())
+    };
+    assert_eq!(lists(&operator).await, Ok(()));
+    assert_eq!(lists(&gateway).await, Err(Code::PermissionDenied));
+}

@@ -1,0 +1,100 @@
+//! A system whose nats-server lets each role do what `deploy/nats/accounts.conf` grants it, and no more.
+
+use std::fs;
+
+use devstack::NatsServer;
+use event_log::{Record, RecordConfig};
+use tests::node::Node;
+use tests::program;
+use tests::settings::{self, Settings};
+use tests::stack::{Setup, Stack};
+
+use super::files;
+
+/// As `deploy/gateway.toml` and `deploy/projector.toml` have it.
+const READERS_PREFIX: &str = "RECORD.API";
+const READERS: [&str; 2] = ["projector", "gateway"];
+const USERS: [&str; 4] = ["operator", "writer", "projector", "gateway"];
+
+/// The password of a user: with what has a meaning in URLs.
+pub(crate) fn password(user: &str) -> String {
+    format!("p:{user}/@%")
+}
+
+/// The accounts and their passwords, for a nats-server's configuration.
+pub(crate) fn nats_lines() -> String {
+    let passwords = USERS.map(|user| {
+        let (variable, password) = (user.to_uppercase(), password(user));
+        format!("NATS_{variable}_PASSWORD: \"{password}\"\n")
+    });
+    passwords.concat() + &files::text("nats/accounts.conf")
+}
+
+/// Servers, and roles that do not run yet, each with its own credentials.
+pub(crate) async fn prepare() -> Stack {
+    let setup = Setup::processes(program!()).with_nats_lines(&nats_lines());
+    let mut stack = setup.prepare().await;
+    let plain = settings::record(&stack.servers);
+    for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
+        guard(node, &plain);
+    }
+    stack
+}
+
+/// Gives a role its credentials; `plain` has none.
+pub(crate) fn guard(node: &mut Node, plain: &RecordConfig) {
+    let Settings {
+        writer,
+        projector,
+        gateway,
+        ..
+    } = &mut *node.settings;
+    for (record, user) in [
+        (&mut writer.record, "writer"),
+        (&mut projector.record, "projector"),
+        (&mut gateway.record, "gateway"),
+    ] {
+        let RecordConfig {
+            nats_url,
+            api_prefix,
+            ..
+        } = record_config(&plain.nats_url, user);
+        record.nats_url = nats_url;
+        record.api_prefix = api_prefix;
+    }
+}
+
+/// How a user reaches the record.
+pub(crate) fn record_config(urls: &str, user: &str) -> RecordConfig {
+    let mut config = RecordConfig::new(url(urls, user));
+    if READERS.contains(&user) {
+        READERS_PREFIX.clone_into(&mut config.api_prefix);
+    }
+    config
+}
+
+/// The URLs with a user, who is named in the first.
+pub(crate) fn url(urls: &str, user: &str) -> String {
+    let address = urls.strip_prefix("nats://").expect("a URL of NATS");
+    let password = password(user)
+        .replace('%', "%25")
+        .replace(':', "%3A")
+        .replace('/', "%2F")
+        .replace('@', "%40");
+    format!("nats://{user}:{password}@{address}")
+}
+
+/// The record, as operators' commands see it.
+pub(crate) async fn record(stack: &Stack) -> Record {
+    let plain = settings::record(&stack.servers);
+    let config = record_config(&plain.nats_url, "operator");
+    Record::open(config).await.expect("a record")
+}
+
+/// What a server has refused so far, by its own log.
+pub(crate) fn violations(server: &NatsServer) -> Vec<String> {
+    let log = server.folder().join("server.log");
+    let log = fs::read_to_string(log).expect("the log of the server");
+    let refused = log.lines().filter(|line| line.contains("Violation"));
+    refused.map(str::to_owned).collect()
+}

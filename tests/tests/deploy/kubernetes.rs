@@ -1,0 +1,225 @@
+//! The manifests: what they name is there, and nothing ends before it had its time.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use hansard::commands::role::END_DEADLINE;
+use serde_json::Value;
+
+use super::documents::{at, items, text_at, yaml};
+use super::files;
+
+const ROLES: [&str; 3] = ["writer", "projector", "gateway"];
+
+/// Every object that `kubectl apply -k` sends.
+fn objects() -> Vec<Value> {
+    let kustomization = yaml("kustomization.yaml").pop().expect("a document");
+    let resources = items(&kustomization, "/resources").iter();
+    let resources = resources.map(|name| name.as_str().expect("a name"));
+    resources.flat_map(yaml).collect()
+}
+
+fn of_kind(kind: &str) -> Vec<Value> {
+    let mut objects = objects();
+    objects.retain(|object| text_at(object, "/kind") == kind);
+    objects
+}
+
+/// What runs pods: the roles and NATS.
+fn workloads() -> Vec<Value> {
+    [of_kind("Deployment"), of_kind("StatefulSet")].concat()
+}
+
+fn name(object: &Value) -> &str {
+    text_at(object, "/metadata/name")
+}
+
+fn container(workload: &Value) -> &Value {
+    at(workload, "/spec/template/spec/containers/0")
+}
+
+fn ports(workload: &Value) -> Vec<(String, u64)> {
+    let ports = items(container(workload), "/ports").iter();
+    ports
+        .map(|port| {
+            let number = at(port, "/containerPort").as_u64().expect("a port");
+            (text_at(port, "/name").to_owned(), number)
+        })
+        .collect()
+}
+
+fn apps() -> BTreeSet<String> {
+    let apps = workloads();
+    let apps = apps
+        .iter()
+        .map(|one| text_at(one, "/spec/template/metadata/labels/app"));
+    apps.map(str::to_owned).collect()
+}
+
+#[test]
+fn each_role_and_nats_run() {
+    let expected = ["gateway", "nats", "projector", "writer"].map(str::to_owned);
+    assert_eq!(apps(), BTreeSet::from(expected));
+    for workload in workloads() {
+        let own = at(&workload, "/spec/template/metadata/labels");
+        assert_eq!(at(&workload, "/spec/selector/matchLabels"), own);
+        assert_eq!(own["app"], name(&workload));
+    }
+}
+
+#[test]
+fn probes_ask_ports_that_are_open() {
+    for workload in workloads() {
+        let open = ports(&workload);
+        for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
+            let asked = text_at(container(&workload), &format!("/{probe}/httpGet/port"));
+            let found = open.iter().any(|(port, _)| port == asked);
+            assert!(found, "{}: {probe} asks {asked}", name(&workload));
+        }
+    }
+}
+
+/// The ports of the manifests are those of the settings.
+#[test]
+fn ports_are_the_roles_own() {
+    for workload in workloads() {
+        let role = name(&workload);
+        if !ROLES.contains(&role) {
+            continue;
+        }
+        let settings = files::text(&format!("{role}.toml"));
+        for (port, number) in ports(&workload) {
+            let listened = settings.contains(&format!("\"0.0.0.0:{number}\""));
+            assert!(listened, "{role} {port} {number}");
+        }
+        let scraped = at(&workload, "/spec/template/metadata/annotations");
+        let admin = ports(&workload)
+            .into_iter()
+            .find(|(port, _)| port == "admin");
+        let admin = admin.expect("an admin port").1.to_string();
+        assert_eq!(scraped["prometheus.io/port"], admin.as_str());
+    }
+}
+
+#[test]
+fn everyone_has_time_to_end() {
+    for workload in workloads() {
+        let pod = at(&workload, "/spec/template/spec");
+        let grace = at(pod, "/terminationGracePeriodSeconds").as_u64();
+        let grace = Duration::from_secs(grace.expect("seconds"));
+        let before = container(&workload).pointer("/lifecycle/preStop/sleep/seconds");
+        let before = Duration::from_secs(before.and_then(Value::as_u64).unwrap_or_default());
+        assert!(grace > before + END_DEADLINE, "{}", name(&workload));
+    }
+}
+
+#[test]
+fn budgets_leave_enough() {
+    let budgets = of_kind("PodDisruptionBudget");
+    for workload in workloads() {
+        let own = at(&workload, "/spec/selector");
+        let budget = budgets.iter().find(|one| at(one, "/spec/selector") == own);
+        let budget = budget.unwrap_or_else(|| panic!("a budget of {}", name(&workload)));
+        let replicas = at(&workload, "/spec/replicas").as_u64().expect("replicas");
+        let least = match budget.pointer("/spec/minAvailable").and_then(Value::as_u64) {
+            Some(least) => least,
+            None => {
+                replicas
+                    - at(budget, "/spec/maxUnavailable")
+                        .as_u64()
+                        .expect("a budget")
+            }
+        };
+        assert!((1..replicas).contains(&least), "{}", name(&workload));
+    }
+}
+
+fn collect<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if name == key {
+                    found.push(value);
+                }
+                collect(value, key, found);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect(value, key, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn networks_name_pods_and_ports_that_there_are() {
+    let apps = apps();
+    let workloads = workloads();
+    let open: BTreeSet<u64> = workloads
+        .iter()
+        .flat_map(ports)
+        .map(|(_, port)| port)
+        .collect();
+    // Names, Postgres, and what speaks TLS.
+    let outside = [53, 5432, 443];
+    for policy in of_kind("NetworkPolicy") {
+        let mut named = Vec::new();
+        collect(&policy, "app", &mut named);
+        collect(&policy, "values", &mut named);
+        let named = named.into_iter().flat_map(|one| match one.as_array() {
+            Some(many) => many.clone(),
+            None => vec![one.clone()],
+        });
+        for app in named {
+            assert!(apps.contains(app.as_str().expect("a name")), "{app}");
+        }
+        let mut numbers = Vec::new();
+        collect(&policy, "port", &mut numbers);
+        for number in numbers.into_iter().filter_map(Value::as_u64) {
+            assert!(
+                open.contains(&number) || outside.contains(&number),
+                "{number}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_mounted_and_read_is_made() {
+    let kustomization = yaml("kustomization.yaml").pop().expect("a document");
+    let mut made = BTreeSet::new();
+    for map in items(&kustomization, "/configMapGenerator") {
+        made.insert(text_at(map, "/name").to_owned());
+        for file in items(map, "/files") {
+            let file = file.as_str().expect("a file");
+            assert!(files::path(file).exists(), "{file}");
+        }
+    }
+    let mut secrets: BTreeSet<String> = yaml("kubernetes/secrets.example.yaml")
+        .iter()
+        .map(|secret| name(secret).to_owned())
+        .collect();
+    secrets.insert("gateway-token".to_owned());
+    for workload in workloads() {
+        for volume in items(&workload, "/spec/template/spec/volumes") {
+            assert!(made.contains(text_at(volume, "/configMap/name")));
+        }
+        for source in items(container(&workload), "/envFrom") {
+            assert!(secrets.contains(text_at(source, "/secretRef/name")));
+        }
+    }
+}
+
+/// As the namespace demands.
+#[test]
+fn pods_have_no_rights() {
+    for workload in workloads() {
+        let name = name(&workload);
+        let pod = at(&workload, "/spec/template/spec");
+        assert_eq!(at(pod, "/securityContext/runAsNonRoot"), true, "{name}");
+        let profile = text_at(pod, "/securityContext/seccompProfile/type");
+        assert_eq!(profile, "RuntimeDefault", "{name}");
+        let rights = at(container(&workload), "/securityContext");
+        assert_eq!(rights["allowPrivilegeEscalation"], false, "{name}");
+        assert_eq!(rights["readOnlyRootFilesystem"], true, "{name}");
+        assert_eq!(rights["capabilities"]["drop"][0], "ALL", "{name}");
+    }
+}

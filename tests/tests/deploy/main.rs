@@ -1,0 +1,18 @@
+//! What `deploy/` ships: every file is read and checked, what can run here runs.
+
+#![cfg(test)]
+
+mod cluster;
+mod compose;
+mod documents;
+mod files;
+mod guarded;
+mod images;
+mod kubernetes;
+mod metrics;
+mod nats;
+mod permissions;
+mod postgres;
+mod raw_nats;
+mod roles;
+mod systemd;

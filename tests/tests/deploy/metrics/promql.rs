@@ -1,0 +1,83 @@
+//! Which of our metrics an expression asks for.
+
+/// What our metrics begin with.
+const OURS: [&str; 4] = ["hansard_", "grpc_server_", "http_server_", "process_"];
+
+/// A metric, and what its labels must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Selector {
+    pub(super) metric: String,
+    pub(super) labels: Vec<Match>,
+}
+
+/// What a label must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Match {
+    /// This value.
+    Exact(String, String),
+    /// A value of some form.
+    Pattern(String),
+}
+
+/// The selectors of an expression, in their order.
+pub(super) fn selectors(expression: &str) -> Vec<Selector> {
+    let mut found = Vec::new();
+    let mut rest = expression;
+    while let Some(start) = OURS.iter().filter_map(|prefix| rest.find(prefix)).min() {
+        let from = &rest[start..];
+        let end = from.find(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_');
+        let (metric, after) = from.split_at(end.unwrap_or(from.len()));
+        let braces = after
+            .strip_prefix('{')
+            .and_then(|inner| inner.split_once('}'));
+        let (labels, after) = braces.unwrap_or(("", after));
+        found.push(Selector {
+            metric: metric.to_owned(),
+            labels: labels.split(',').filter_map(label).collect(),
+        });
+        rest = after;
+    }
+    found
+}
+
+fn label(text: &str) -> Option<Match> {
+    let end = text.find(['=', '!'])?;
+    let (name, condition) = text.split_at(end);
+    let name = name.trim().to_owned();
+    let exact = condition
+        .strip_prefix("=\"")
+        .and_then(|value| value.strip_suffix('"'));
+    Some(match exact {
+        Some(value) => Match::Exact(name, value.to_owned()),
+        None => Match::Pattern(name),
+    })
+}
+
+#[test]
+fn expressions_and_their_selectors() {
+    let check = |expression: &str, expected: &[(&str, &[Match])]| {
+        let expected: Vec<Selector> = expected
+            .iter()
+            .map(|(metric, labels)| Selector {
+                metric: (*metric).to_owned(),
+                labels: labels.to_vec(),
+            })
+            .collect();
+        assert_eq!(selectors(expression), expected, "{expression}");
+    };
+    let exact = |name: &str, value: &str| Match::Exact(name.to_owned(), value.to_owned());
+    let pattern = |name: &str| Match::Pattern(name.to_owned());
+    check("up == 0", &[]);
+    check("process_x", &[("process_x", &[])]);
+    check(
+        r#"sum by (le) (rate(hansard_a_bucket{outcome="ok"}[5m]))"#,
+        &[("hansard_a_bucket", &[exact("outcome", "ok")])],
+    );
+    check(
+        r#"http_server_a{x=~"5..", y!="b"} / grpc_server_b > 1"#,
+        &[
+            ("http_server_a", &[pattern("x"), pattern("y")]),
+            ("grpc_server_b", &[]),
+        ],
+    );
+}

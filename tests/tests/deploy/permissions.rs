@@ -1,0 +1,202 @@
+//! Each role with its own credentials: the whole system works, and nobody but a writer can put anything into the record.
+
+use domain::Partition;
+use event_log::{Record, RecordConfig};
+use serde_json::json;
+use tests::agent::Agent;
+use tests::door::Door;
+use tests::events::user;
+use tests::eventually::{eventually, within};
+use tests::operator::Operator;
+use tests::settings::{self, Role};
+use tests::stack::Stack;
+use wire::proto::operate::v1 as proto;
+use wire::proto::read::v1::ReadTarget;
+
+use super::guarded;
+use super::raw_nats::RawNats;
+
+/// Reads on another gateway than the one that wrote.
+async fn other_gateway(stack: &Stack) -> (tests::node::Node, Door) {
+    let mut node = stack.another(Role::Gateway);
+    guarded::guard(&mut node, &settings::record(&stack.servers));
+    node.settings.gateway.writer_url = stack.writer.grpc_url();
+    node.start().await;
+    let door = stack
+        .door()
+        .moved_to(node.settings.gateway.http.server.addr);
+    (node, door)
+}
+
+/// Rows, the tail without a projector, and what is followed live, of a new chat.
+pub(super) async fn appends_and_reads(stack: &mut Stack, agent: &Agent, chat: &str) {
+    agent.append(chat, vec![user("one")]).await;
+    agent.projected(chat, 2).await;
+    assert_eq!(agent.context(chat, 5).await.messages.len(), 1);
+    stack.projector.stop().await;
+    let request = agent.watch_request(chat, 3);
+    let watch = agent.caller().read().watch_conversation(request).await;
+    let mut watch = watch.expect("a watch").into_inner();
+    let written = agent.append(chat, vec![user("two")]).await;
+    let seen = within("a watched commit", watch.message()).await;
+    assert!(seen.expect("an item").is_some());
+    // By its token, since on several servers another may answer than the one that stored it.
+    let target = ReadTarget {
+        position_token: written.position_token,
+        ..agent.read_target(chat)
+    };
+    let context = agent.try_context(target, 5).await.expect("a context");
+    assert_eq!(context.messages.len(), 2);
+    stack.projector.start().await;
+    agent.projected(chat, 3).await;
+}
+
+/// A chat that is answered, read elsewhere, and erased.
+async fn talks_and_erases(stack: &Stack, operator: &Operator, agent: &Agent) {
+    let settings = proto::AgentSettings {
+        model: Some(proto::ModelSettings {
+            server: "echo".to_owned(),
+            model: "echo".to_owned(),
+            ..proto::ModelSettings::default()
+        }),
+        ..proto::AgentSettings::default()
+    };
+    operator.settings(agent.id(), settings).await;
+    let key = operator.api_key(agent.id()).await;
+    let dressed = |door: &Door| {
+        door.with("x-api-key", &key.secret)
+            .with("x-session-id", "s")
+    };
+    let door = dressed(&stack.door());
+    eventually("a gateway that knows the key", || async {
+        (door.get("/api/chats/none").await.status == 404).then_some(())
+    })
+    .await;
+    let chat = door.post("/api/chats", &json!({})).await.ok(201);
+    let chat = format!("/api/chats/{}", chat["id"].as_str().expect("an id"));
+    let said = json!({"content": "hello there"});
+    let heard = door.post(&format!("{chat}/messages"), &said).await;
+    assert!(String::from_utf8_lossy(&heard.body).contains("hello"));
+    let (mut other, other_door) = other_gateway(stack).await;
+    let shown = dressed(&other_door).get(&chat).await.ok(200);
+    assert!(shown.to_string().contains("echo: hello there"), "{shown}");
+    assert_eq!(door.delete(&chat).await.status, 204);
+    assert_eq!(dressed(&other_door).get(&chat).await.status, 404);
+    other.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_role_can_do_its_work() {
+    let mut stack = guarded::prepare().await;
+    Box::pin(stack.start()).await;
+    let operator = stack.operator().await;
+    let agent = operator.agent("acme", "support").await;
+    agent.create("c").await;
+    Box::pin(appends_and_reads(&mut stack, &agent, "c")).await;
+    Box::pin(talks_and_erases(&stack, &operator, &agent)).await;
+    assert_eq!(
+        guarded::violations(stack.servers.nats()),
+        Vec::<String>::new()
+    );
+}
+
+/// What nobody but a writer may do, whatever its account.
+const EVIL: [&str; 9] = [
+    "hansard.0.acme.c",
+    "hansard_parts.0.acme.c.r",
+    "$KV.HANSARD_registry.service_token.x",
+    "live.hansard.0.acme.c",
+    "$JS.API.STREAM.PURGE.HANSARD_0",
+    "RECORD.API.STREAM.PURGE.HANSARD_0",
+    "RECORD.API.STREAM.DELETE.HANSARD_0",
+    "RECORD.API.STREAM.MSG.DELETE.HANSARD_0",
+    "_INBOX.of.another",
+];
+/// What the others may, and not this one.
+const NO_GATEWAY: [&str; 2] = [
+    "RECORD.API.CONSUMER.CREATE.HANSARD_0",
+    "RECORD.API.CONSUMER.MSG.NEXT.HANSARD_0.x",
+];
+const NO_PROJECTOR: [&str; 4] = [
+    "RECORD.API.CONSUMER.CREATE.KV_HANSARD_registry",
+    "RECORD.API.CONSUMER.MSG.NEXT.KV_HANSARD_registry.x",
+    "RECORD.API.STREAM.MSG.GET.KV_HANSARD_registry",
+    "RECORD.API.DIRECT.GET.HANSARD_PARTS_0",
+];
+const NO_WRITER: [&str; 5] = [
+    "$JS.API.STREAM.DELETE.HANSARD_0",
+    "$JS.API.STREAM.UPDATE.HANSARD_0",
+    "$JS.API.STREAM.MSG.DELETE.HANSARD_0",
+    "$JS.API.CONSUMER.CREATE.HANSARD_0",
+    "live.hansard.0.acme.c",
+];
+
+async fn check_refused(stack: &Stack, user: &str, subjects: &[&str]) {
+    let url = stack.servers.nats().url();
+    let mut thief = RawNats::connect(&url, user, &guarded::password(user)).await;
+    for subject in subjects {
+        let refusals = thief.publish(subject, "_INBOX.x", "{}").await;
+        assert_eq!(refusals.len(), 1, "{user} publishes to {subject}");
+    }
+    let heard = thief.subscribe("hansard.>").await;
+    assert_eq!(heard.len(), 1, "{user} subscribes");
+}
+
+/// Has the server itself write to `hansard.1.x.x`, as the reply to a request; how far that moved the partition.
+async fn reply_into_the_record(stack: &Stack, record: &Record, user: &str, request: &str) -> u64 {
+    let last = async || record.bounds_of(Partition(1)).await.expect("bounds").last.0;
+    let before = last().await;
+    let url = stack.servers.nats().url();
+    let mut thief = RawNats::connect(&url, user, &guarded::password(user)).await;
+    let refusals = thief.publish(request, "hansard.1.x.x", "").await;
+    assert_eq!(refusals, Vec::<String>::new(), "{user} asks {request}");
+    // The server answers requests of one connection in their order.
+    thief.subscribe("_INBOX.x").await;
+    thief.publish(request, "_INBOX.x", "").await;
+    last().await - before
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_but_a_writer_can_change_the_record() {
+    let mut stack = guarded::prepare().await;
+    stack.writer.start().await;
+    let record = guarded::record(&stack).await;
+    check_refused(&stack, "gateway", &[&EVIL[..], &NO_GATEWAY].concat()).await;
+    check_refused(&stack, "projector", &[&EVIL[..], &NO_PROJECTOR].concat()).await;
+    check_refused(&stack, "writer", &NO_WRITER).await;
+    let info = "STREAM.INFO.HANSARD_0";
+    for user in ["gateway", "projector"] {
+        let request = format!("RECORD.API.{info}");
+        assert_eq!(
+            reply_into_the_record(&stack, &record, user, &request).await,
+            0,
+            "{user}"
+        );
+    }
+    // The same within the record's own account does move it: so the accounts are what holds.
+    let request = format!("$JS.API.{info}");
+    reply_into_the_record(&stack, &record, "writer", &request).await;
+    let record = &record;
+    eventually("a reply that was stored", || async move {
+        let bounds = record.bounds_of(Partition(1)).await.ok()?;
+        (bounds.last.0 == 1).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_comes_in_without_a_password() {
+    let mut stack = guarded::prepare().await;
+    stack.writer.start().await;
+    let plain = settings::record(&stack.servers);
+    let address = plain.nats_url.replace("nats://", "");
+    for user in ["", "writer:wrong@", "nobody:wrong@", "wrong@"] {
+        let config = RecordConfig {
+            nats_url: format!("nats://{user}{address}"),
+            ..plain.clone()
+        };
+        let refused = Record::open(config).await.expect_err("a refusal");
+        let told = format!("{refused} {refused:?}");
+        assert!(!told.contains("wrong"), "{told}");
+    }
+}

@@ -1,0 +1,32 @@
+//! The roles' settings, judged by the program itself.
+
+use tests::program;
+
+use super::files;
+
+#[tokio::test]
+async fn every_role_takes_its_file() {
+    for role in ["writer", "projector", "gateway"] {
+        let file = files::path(&format!("{role}.toml"));
+        let file = file.to_str().expect("a plain name");
+        let ended = program!()
+            .run([role, "--config", file, "--check"], &[])
+            .await;
+        assert_eq!(ended.code, Some(0), "{role}: {}", ended.stderr);
+    }
+}
+
+#[tokio::test]
+async fn a_mistake_is_told() {
+    let file = files::path("gateway.toml");
+    let file = file.to_str().expect("a plain name");
+    let broken = "record.api_prefix=RECORD.*";
+    let ended = program!()
+        .run(
+            ["gateway", "--config", file, "--check", "--set", broken],
+            &[],
+        )
+        .await;
+    assert_ne!(ended.code, Some(0));
+    assert!(ended.stderr.contains("api_prefix"), "{}", ended.stderr);
+}

@@ -1,0 +1,87 @@
+//! The units, judged by systemd where it is.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use devstack::test::nats_program;
+use hansard::commands::role::END_DEADLINE;
+use tests::program;
+
+use super::files;
+
+/// The value of a unit's setting, the last one given.
+fn setting(unit: &str, name: &str) -> String {
+    let text = files::text(unit);
+    let mut values = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    let value = values
+        .next_back()
+        .unwrap_or_else(|| panic!("{name} in {unit}"));
+    value.to_owned()
+}
+
+fn seconds(unit: &str, name: &str) -> Duration {
+    let value = setting(unit, name);
+    let seconds = value
+        .strip_suffix('s')
+        .and_then(|number| number.parse().ok());
+    Duration::from_secs(seconds.unwrap_or_else(|| panic!("{name}={value}")))
+}
+
+#[test]
+fn units_wait_for_the_end() {
+    assert!(seconds("systemd/hansard@.service", "TimeoutStopSec") > END_DEADLINE);
+    let nats = files::text("nats/record.conf");
+    let lame = nats
+        .lines()
+        .find_map(|line| line.strip_prefix("lame_duck_duration: "));
+    let lame = lame.and_then(|value| value.strip_suffix('s')?.parse().ok());
+    let lame = Duration::from_secs(lame.expect("lame_duck_duration"));
+    assert!(seconds("systemd/nats-server.service", "TimeoutStopSec") > lame);
+}
+
+fn verify(unit: &Path) -> Option<(bool, String)> {
+    let output = Command::new("systemd-analyze")
+        .arg("verify")
+        .arg(unit)
+        .output();
+    let output = output.ok()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Some((output.status.success(), said))
+}
+
+#[tokio::test]
+async fn systemd_takes_the_units() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let programs = [
+        (
+            "systemd/hansard@.service",
+            "hansard@writer.service",
+            "/usr/local/bin/hansard",
+            program!().path().to_owned(),
+        ),
+        (
+            "systemd/nats-server.service",
+            "nats-server.service",
+            "/usr/local/bin/nats-server",
+            nats_program().await,
+        ),
+    ];
+    for (file, unit, installed, here) in programs {
+        let here = here.to_str().expect("a plain name");
+        let text = files::text(file).replace(installed, here);
+        let path = folder.path().join(unit);
+        fs::write(&path, &text).expect("a unit");
+        // A machine without systemd has nobody to ask.
+        let Some((taken, said)) = verify(&path) else {
+            return;
+        };
+        assert!(taken && !said.contains(unit), "{unit}: {said}");
+        fs::write(&path, text.replace("Restart=always", "Restart=sometimes")).expect("a unit");
+        let (_, said) = verify(&path).expect("systemd");
+        assert!(said.contains("sometimes"), "a mistake is seen: {said}");
+    }
+}
