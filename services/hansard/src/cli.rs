@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, bench, bootstrap, context, dev, history, import, key, policy, role, signing_key, tail,
-    tenant, token, verify_receipt,
+    agent, backup, bench, bootstrap, context, dev, erase, history, import, key, policy, restore,
+    role, signing_key, tail, tenant, token, verify_receipt,
 };
 use crate::exit::{self, Exit};
 
@@ -35,6 +35,9 @@ pub(crate) enum Command {
     VerifyReceipt(verify_receipt::Args),
     History(history::Args),
     Tail(tail::Args),
+    Erase(erase::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
     Bench(bench::Args),
 }
 
@@ -57,6 +60,9 @@ impl Command {
             Self::VerifyReceipt(args) => verify_receipt::run(args).await,
             Self::History(args) => history::run(args).await,
             Self::Tail(args) => tail::run(args).await,
+            Self::Erase(args) => erase::run(args).await,
+            Self::Backup(args) => backup::run(args).await,
+            Self::Restore(args) => restore::run(args).await,
             Self::Bench(args) => bench::run(args).await,
         }
     }

@@ -52,7 +52,7 @@ Exit codes:
   2    wrong arguments or configuration; nothing was done
   3    import: some conversations could not be kept
   4    bench --check: a figure is past its threshold
-  5    verify-receipt: the context is not the same
+  5    verify-receipt, erase verify-receipt: it is not as the receipt says
   130  a second Ctrl-C ended it at once";
 
 /// The arguments do not go together.

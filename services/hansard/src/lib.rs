@@ -2,13 +2,16 @@
 //!
 //! [`main_with_args`] is the whole program; it reads the arguments, runs one command and turns what became of it into
 //! an [`exit::Exit`]. Standard output is for results, standard error for progress and errors. Commands reach the
-//! system by its public doors (gRPC), but for those that start it, `bootstrap` and `tail`, which read the record.
+//! system by its public doors (gRPC), but for those that start it, `bootstrap` and `tail`, which read the record, and `erase`,
+//! `backup` and `restore`, which must work when nothing else does.
 
+pub mod backup;
 pub mod bench;
 mod cli;
 pub mod client;
 pub mod commands;
 pub mod console;
+pub mod erase;
 pub mod exit;
 pub mod import;
 pub mod progress;

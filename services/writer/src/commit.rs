@@ -171,12 +171,12 @@ async fn finish(
     if matches!(intent.command.action, Action::Erase) {
         writer
             .record
-            .purge_before_last(&intent.key)
+            .erase_before_last(&intent.key)
             .await
             .map_err(problem::of_record)?;
         writer
             .record
-            .purge_parts(&intent.key)
+            .erase_parts(&intent.key)
             .await
             .map_err(problem::of_record)?;
     }

@@ -34,7 +34,7 @@ pub(super) fn partition(partition: Partition, identity: Identity, config: &Recor
     }
 }
 
-/// A key-value bucket, as the server's own tools know one.
+/// A key-value bucket, as the server's own tools know one, but that its messages may be deleted: an erased tenant's are.
 pub(super) fn registry(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: REGISTRY_STREAM.to_owned(),
@@ -42,7 +42,6 @@ pub(super) fn registry(identity: Identity, config: &RecordConfig) -> Config {
         subjects: vec![format!("{REGISTRY_PREFIX}>")],
         max_messages_per_subject: 1,
         allow_rollup: true,
-        deny_delete: true,
         duplicate_window: REGISTRY_DUPLICATE_WINDOW,
         ..stream_config(identity, config)
     }

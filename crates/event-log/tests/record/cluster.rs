@@ -6,6 +6,7 @@ use devstack::NatsServer;
 use domain::Sequence;
 use event_log::{AppendOutcome, Record, RecordConfig, TailBounds};
 
+use crate::erasures::files_with;
 use crate::support::{Writer, config, until};
 
 struct Cluster {
@@ -122,5 +123,29 @@ async fn one_id_in_two_conversations_is_two_commits() {
         assert_eq!(outcome, Ok(AppendOutcome::Committed { sequence: at }));
         let last = record.last_from_leader(&writer.key).await.unwrap().unwrap();
         assert_eq!(last.open_head().unwrap(), writer.head.unwrap().0);
+    }
+}
+
+/// Where a server keeps its Raft logs, below its folder.
+const RAFT_LOGS: &str = "store/jetstream/$SYS/_js_";
+
+#[tokio::test]
+async fn erased_commits_are_in_no_replicas_stream() {
+    const SECRET: &str = "three-copies-of-one-secret";
+    let Cluster { servers, record } = Box::pin(cluster()).await;
+    let mut writer = Writer::of("c");
+    for number in 0..20 {
+        writer.append(&record, &format!("{SECRET} {number}")).await;
+    }
+    writer.append(&record, "a tombstone").await;
+    assert_eq!(record.erase_before_last(&writer.key).await, Ok(20));
+    for server in &servers {
+        let logs = server.folder().join(RAFT_LOGS);
+        assert!(logs.is_dir(), "{logs:?}");
+        until("the end of a replica's copy", || async {
+            // The log repeats what was appended until the server compacts it.
+            files_with(server.folder(), SECRET) == files_with(&logs, SECRET)
+        })
+        .await;
     }
 }

@@ -57,7 +57,7 @@ async fn it_goes_on_exactly_after_a_kill_and_over_holes() {
     let record = record_of_one(&server).await;
     let mut writers = ["a", "b", "c"].map(Writer::of);
     let last = fill(&record, &mut writers, 50).await;
-    record.purge_before_last(&writers[1].key).await.unwrap();
+    record.erase_before_last(&writers[1].key).await.unwrap();
 
     let mut follow = pin!(record.follow(ONLY, Sequence(0)));
     let mut read = Vec::new();

@@ -3,7 +3,9 @@
 
 mod administration;
 mod appends;
+mod archives;
 mod cluster;
+mod erasures;
 mod follows;
 mod frontends;
 mod lives;

@@ -160,7 +160,7 @@ async fn live_parts_are_the_stored_ones_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_purge_takes_every_run_of_its_conversation_and_no_other() {
+async fn an_erasure_takes_every_run_of_its_conversation_and_no_other() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let (one, two) = (run(), run());
@@ -170,7 +170,7 @@ async fn a_purge_takes_every_run_of_its_conversation_and_no_other() {
     let outcome = record.publish_parts(&neighbour, one, NONE, batch("theirs"));
     outcome.await.unwrap();
     for _ in 0..2 {
-        record.purge_parts(&Writer::of("c").key).await.unwrap();
+        record.erase_parts(&Writer::of("c").key).await.unwrap();
         for run in [one, two] {
             assert!(texts_after(&record, run, NONE).await.is_empty());
         }

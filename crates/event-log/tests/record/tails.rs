@@ -135,12 +135,12 @@ async fn commits_are_found_by_id_and_by_place() {
 }
 
 #[tokio::test]
-async fn a_purge_leaves_only_the_last() {
+async fn an_erasure_leaves_only_the_last() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let [kept, mut erased, _] = interleaved(&record).await;
-    for _ in 0..2 {
-        record.purge_before_last(&erased.key).await.unwrap();
+    for removed in [29, 0] {
+        assert_eq!(record.erase_before_last(&erased.key).await, Ok(removed));
         check(&record, &erased, 0, TailBounds::default(), (&[89], false)).await;
     }
     let all: Vec<u64> = (0..30).map(|n| 3 * n + 1).collect();
@@ -150,7 +150,7 @@ async fn a_purge_leaves_only_the_last() {
     // The conversation goes on after it.
     assert_eq!(erased.append(&record, "more").await.0, 91);
     record
-        .purge_before_last(&Writer::of("none").key)
+        .erase_before_last(&Writer::of("none").key)
         .await
         .unwrap();
 }

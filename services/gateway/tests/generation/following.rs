@@ -69,7 +69,7 @@ fn what_is_not_kept_is_said_to_be_gone() {
         chat.finished(&node, handle.run).await;
         let beyond = u64::try_from(last).unwrap() + 1;
         assert_eq!(chat.follow(&node, handle.run, beyond).await, gone);
-        stack.record.purge_parts(&chat.key).await.unwrap();
+        stack.record.erase_parts(&chat.key).await.unwrap();
         assert_eq!(chat.follow(&node, handle.run, 1).await, gone);
     });
 }

@@ -92,7 +92,7 @@ impl<'s> Author<'s> {
         self.append(vec![Fact::ConversationErased]).await;
         self.stack
             .record
-            .purge_before_last(&self.key)
+            .erase_before_last(&self.key)
             .await
             .unwrap();
     }

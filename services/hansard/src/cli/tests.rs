@@ -116,3 +116,21 @@ fn what_frontends_need_is_understood() {
     );
     check("hansard signing-key retire k --tenant a --token t", true);
 }
+
+#[test]
+fn what_erases_and_restores_is_understood() {
+    check("hansard erase", false);
+    check("hansard erase conversation --tenant a", false);
+    check("hansard erase conversation c", false);
+    check("hansard erase conversation c d --tenant a --dry-run", true);
+    check("hansard erase user u --tenant a --forks erase --json", true);
+    check("hansard erase user u --tenant a --forks keep", false);
+    check("hansard erase tenant a --receipt r.json --no-rows", true);
+    check("hansard erase ledger", false);
+    check("hansard erase ledger r.json", true);
+    check("hansard erase verify-receipt r.json --public-key 00", true);
+    check("hansard backup", false);
+    check("hansard backup b --json", true);
+    check("hansard restore b --receipts r --dry-run", true);
+    check("hansard restore", false);
+}

@@ -2,16 +2,19 @@
 
 pub mod address;
 pub mod agent;
+pub mod backup;
 pub mod bench;
 pub mod bootstrap;
 pub mod context;
 pub mod dev;
+pub mod erase;
 pub mod history;
 pub mod import;
 pub mod input_file;
 pub mod key;
 pub mod policy;
 pub mod registry;
+pub mod restore;
 pub mod role;
 pub mod signing_key;
 pub mod stores;

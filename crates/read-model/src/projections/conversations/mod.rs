@@ -12,8 +12,10 @@ mod group;
 mod isolate;
 pub mod lease;
 pub mod parking;
+mod remains;
 mod usage;
 mod write;
 
 pub use apply::{ApplyError, apply};
 pub use batch::{Applied, Batch, Item, ParkReason, Parked, PlacedCommit};
+pub use remains::{forget_usage, remains};

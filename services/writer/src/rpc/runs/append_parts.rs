@@ -193,7 +193,7 @@ async fn check_after_first(writer: &Writer, batch: &Batch) -> Result<Instant, Pr
     let loaded = writer.bases.load_certain(key).await?;
     match check_loaded(batch, &loaded) {
         Err(refused) if refused.reason() == Reason::ConversationErased => {
-            let purged = writer.record.purge_parts(key).await;
+            let purged = writer.record.erase_parts(key).await;
             purged.map_err(problem::of_record)?;
             Err(refused)
         }

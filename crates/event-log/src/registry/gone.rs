@@ -1,0 +1,63 @@
+//! Entries that their marks say are gone, taken out of the registry's memory.
+
+use std::collections::BTreeMap;
+
+use domain::{AgentId, Sequence, SigningKeyId, TenantId};
+
+use super::entries::{Corrupt, Digest, Entries, Held};
+use super::secret::id_of;
+
+impl Entries {
+    /// Drops an entry that its mark says is gone, unless a later revision is held.
+    pub(super) fn remove(&mut self, key: &str, revision: Sequence) -> Result<(), Corrupt> {
+        let (kind, id) = key.split_once('.').ok_or(Corrupt)?;
+        let second = || id.split_once('.').ok_or(Corrupt);
+        match kind {
+            "tenant" => drop_older(&mut self.tenants, &tenant_id(id)?, revision),
+            "agent" => {
+                let agent = AgentId::parse(id).map_err(|_| Corrupt)?;
+                drop_older(&mut self.agents, &agent, revision);
+            }
+            "policy" => {
+                let (tenant, digest) = second()?;
+                let key = (tenant_id(tenant)?, digest_of(digest)?);
+                drop_older(&mut self.context_policies, &key, revision);
+            }
+            "signing" => {
+                let (tenant, id) = second()?;
+                let id = SigningKeyId::parse(id).map_err(|_| Corrupt)?;
+                if let Some(theirs) = self.signing_keys.get_mut(&tenant_id(tenant)?) {
+                    drop_older(theirs, &id, revision);
+                }
+            }
+            "apikey" => {
+                let digest = digest_of(id)?;
+                drop_older(&mut self.api_keys, &id_of(&digest), revision);
+                self.frontend_keys.remove(&digest);
+            }
+            "token" => {
+                let digest = digest_of(id)?;
+                drop_older(&mut self.service_tokens, &id_of(&digest), revision);
+                self.principals.remove(&digest);
+            }
+            _ => return Err(Corrupt),
+        }
+        Ok(())
+    }
+}
+
+fn tenant_id(text: &str) -> Result<TenantId, Corrupt> {
+    TenantId::parse(text).map_err(|_| Corrupt)
+}
+
+fn digest_of(text: &str) -> Result<Digest, Corrupt> {
+    let mut digest = Digest::default();
+    hex::decode_to_slice(text, &mut digest).map_err(|_| Corrupt)?;
+    Ok(digest)
+}
+
+fn drop_older<K: Ord, V>(held: &mut BTreeMap<K, Held<V>>, key: &K, revision: Sequence) {
+    if held.get(key).is_some_and(|held| held.revision < revision) {
+        held.remove(key);
+    }
+}

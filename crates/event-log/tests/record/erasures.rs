@@ -1,0 +1,151 @@
+//! What is erased is in no file of the server's store.
+
+use std::fs;
+use std::path::Path;
+
+use bytes::Bytes;
+use devstack::NatsServer;
+use domain::{Partition, RunId, Sequence, Timestamp};
+use event_log::registry::{NewSigningKey, Scope};
+use event_log::{Record, RecordConfig, Registry};
+use uuid::Uuid;
+use wire::proto::operate::v1::SigningKeyUse;
+
+use crate::registry::{NOW, token, two};
+use crate::support::{Writer, agent, config, record_of_one, tenant, until};
+
+const SECRET: &str = "the-parcel-is-under-the-blue-bench";
+const KEPT: &str = "the-weather-is-fine-in-oslo";
+
+/// How many files of the server's folder hold a text.
+pub(crate) fn files_with(folder: &Path, text: &str) -> usize {
+    let entries = fs::read_dir(folder).unwrap();
+    let count = |entry: std::io::Result<fs::DirEntry>| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return files_with(&path, text);
+        }
+        // Files come and go while the server works.
+        let bytes = fs::read(&path).unwrap_or_default();
+        usize::from(
+            bytes
+                .windows(text.len())
+                .any(|window| window == text.as_bytes()),
+        )
+    };
+    entries.map(count).sum()
+}
+
+/// How many files hold a text, once the server has been killed and started again.
+async fn after_restart(server: &mut NatsServer, text: &str) -> usize {
+    server.kill();
+    server.restart().await.unwrap();
+    files_with(server.folder(), text)
+}
+
+#[tokio::test]
+async fn erased_commits_and_parts_are_in_no_file() {
+    let mut server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let (mut erased, mut kept) = (Writer::of("erased"), Writer::of("kept"));
+    for round in 0..40 {
+        erased.append(&record, &format!("{SECRET} {round}")).await;
+        kept.append(&record, &format!("{KEPT} {round}")).await;
+    }
+    let run = RunId(Uuid::now_v7());
+    let part = Bytes::from(format!("{SECRET} in a part"));
+    let published = record
+        .publish_parts(&erased.key, run, Sequence(0), part)
+        .await;
+    published.unwrap();
+    assert!(files_with(server.folder(), SECRET) >= 2);
+    erased.append(&record, "a tombstone").await;
+    assert_eq!(record.erase_before_last(&erased.key).await, Ok(40));
+    assert_eq!(record.erase_parts(&erased.key).await, Ok(1));
+    for text in [SECRET, KEPT] {
+        let expected = usize::from(text == KEPT);
+        assert_eq!(files_with(server.folder(), text), expected, "{text}");
+        assert_eq!(after_restart(&mut server, text).await, expected, "{text}");
+    }
+    let listed = record
+        .conversations(Partition(0), Some(&tenant("acme")))
+        .await;
+    let listed = listed.unwrap();
+    let counts: Vec<_> = listed
+        .iter()
+        .map(|listed| (listed.key.conversation.as_str(), listed.commits))
+        .collect();
+    assert_eq!(counts, [("erased", 1), ("kept", 40)]);
+    let others = record
+        .conversations(Partition(0), Some(&tenant("other")))
+        .await;
+    assert_eq!(others, Ok(Vec::new()));
+    assert_eq!(record.conversations(Partition(0), None).await, Ok(listed));
+}
+
+#[tokio::test]
+async fn a_removed_tenant_is_nowhere_and_nobody_gets_in() {
+    let server = devstack::test::nats().await;
+    let (first, second) = two(&server).await;
+    let signing = NewSigningKey {
+        tenant: tenant("acme"),
+        id: domain::SigningKeyId::parse("main").unwrap(),
+        key_use: SigningKeyUse::User,
+        material: None,
+    };
+    let (_, secret) = first.add_signing_key(signing, NOW).await.unwrap();
+    let secret = secret.unwrap().reveal().to_owned();
+    let bound = token("bound", &[Scope::Append], Some("acme"));
+    let (_, bound) = first.create_service_token(bound, NOW).await.unwrap();
+    let free = token("free", &[Scope::Append], None);
+    let (_, free) = first.create_service_token(free, NOW).await.unwrap();
+    assert!(second.authenticate(bound.reveal()).await.is_some());
+    assert_eq!(files_with(server.folder(), &secret), 1);
+
+    let expected = [("agent", 1), ("signing", 1), ("tenant", 1), ("token", 1)];
+    let expected = expected
+        .map(|(kind, count)| (kind.to_owned(), count))
+        .into();
+    let acme = tenant("acme");
+    assert_eq!(first.entries_of_tenant(&acme).await, Ok(expected));
+    let removed = first.remove_tenant(&acme).await.unwrap();
+    assert_eq!(removed.values().sum::<u64>(), 4);
+    assert_eq!(files_with(server.folder(), &secret), 0);
+    for registry in [&first, &second] {
+        until("the end of the tenant", || async {
+            registry.tenant(&acme).is_none()
+        })
+        .await;
+        assert_eq!(registry.authenticate(bound.reveal()).await, None);
+        assert_eq!(registry.list_agents(&acme), []);
+        assert_eq!(registry.list_signing_keys(&acme), []);
+        let others = registry.authenticate(free.reveal()).await.unwrap();
+        assert!(
+            registry
+                .authorize(&others, Scope::Append, &agent("bot"))
+                .await
+                .is_err()
+        );
+        assert!(registry.tenant(&tenant("other")).is_some());
+    }
+    assert_eq!(first.remove_tenant(&acme).await.unwrap().len(), 0);
+    anew(&first, &server).await;
+}
+
+/// What is made again after its removal is there, also for who comes later.
+async fn anew(registry: &Registry, server: &NatsServer) {
+    let later = Timestamp(NOW.0 + 1);
+    registry
+        .create_tenant(&tenant("acme"), "again", later)
+        .await
+        .unwrap();
+    let config = RecordConfig {
+        partitions: 1,
+        ..config(&server.url())
+    };
+    let third = Registry::open(&Record::open(config).await.unwrap())
+        .await
+        .unwrap();
+    assert_eq!(third.tenant(&tenant("acme")).unwrap().display_name, "again");
+    assert_eq!(third.list_agents(&tenant("acme")), []);
+}

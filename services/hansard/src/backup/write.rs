@@ -1,0 +1,97 @@
+//! Taking a backup. Writers go on meanwhile: each stream is archived as of a moment of its own.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+use domain::Timestamp;
+use event_log::Record;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use ring::digest;
+use runtime::clock::Clock;
+
+use super::manifest::{ArchivedStream, Manifest};
+use crate::erase::keys::ReceiptKey;
+use crate::erase::receipt::rfc3339;
+use crate::progress::{Progress, grouped};
+
+/// Streams that are archived at a time: all of a usual record's, so that their moments are close to each other. A fork
+/// whose parent's moment was earlier may go on from what is not in the backup.
+const STREAMS_IN_FLIGHT: usize = 16;
+
+/// Writes a backup of the record into a folder, which is made unless it is there and empty.
+///
+/// # Errors
+/// The folder is not empty or cannot be written to, or the record does not answer: begin again in another folder.
+pub async fn write(
+    record: &Record,
+    folder: &Path,
+    progress: &mut Progress,
+) -> anyhow::Result<Manifest> {
+    let name = folder.display();
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {name}"))?;
+    let is_empty = fs::read_dir(folder)?.next().is_none();
+    ensure!(is_empty, "{name} is not empty: give a new folder");
+    let begun_at = rfc3339(Timestamp(Clock::System.now_nanos()));
+    // Made now if never before, so that the backup has the key of every receipt to come.
+    let receipt_key = ReceiptKey::of(record).await?.public_key();
+    let id = hex::encode(record.id().0);
+    let mut manifest = Manifest::new(id, record.partitions(), begun_at, receipt_key);
+    let mut names = record.stream_names();
+    // The registry is last, so that it has every tenant and agent that the conversations name.
+    let registry = names.pop();
+    let mut archives = stream::iter(names)
+        .map(|name| archive(record, folder, name))
+        .buffer_unordered(STREAMS_IN_FLIGHT);
+    while let Some(archived) = archives.try_next().await? {
+        took(&mut manifest, archived, progress);
+    }
+    if let Some(name) = registry {
+        took(
+            &mut manifest,
+            archive(record, folder, name).await?,
+            progress,
+        );
+    }
+    // The first partition makes the record: a restore that was cut short leaves none that a writer could open.
+    let first = record.stream_names().into_iter().next();
+    manifest
+        .streams
+        .sort_by_key(|stream| Some(&stream.name) == first.as_ref());
+    manifest
+        .write(folder)
+        .with_context(|| format!("cannot write to {name}"))?;
+    Ok(manifest)
+}
+
+fn took(manifest: &mut Manifest, archived: ArchivedStream, progress: &mut Progress) {
+    manifest.streams.push(archived);
+    let bytes = manifest.size_bytes();
+    let done = u64::try_from(manifest.streams.len()).unwrap_or(u64::MAX);
+    progress.advance(done, || format!("{} bytes", grouped(bytes)));
+}
+
+async fn archive(record: &Record, folder: &Path, name: String) -> anyhow::Result<ArchivedStream> {
+    let mut snapshot = record.snapshot(&name).await?;
+    let file = format!("{name}.archive");
+    let unwritable = || format!("cannot write {file} into {}", folder.display());
+    let mut made = File::create_new(folder.join(&file)).with_context(unwritable)?;
+    let mut sum = digest::Context::new(&digest::SHA256);
+    let mut size_bytes = 0_u64;
+    while let Some(piece) = snapshot.next().await? {
+        made.write_all(&piece).with_context(unwritable)?;
+        sum.update(&piece);
+        size_bytes = size_bytes.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+    }
+    made.sync_all().with_context(unwritable)?;
+    Ok(ArchivedStream {
+        sha256: hex::encode(sum.finish()),
+        messages: snapshot.description.messages(),
+        last_sequence: snapshot.description.last_sequence(),
+        description: snapshot.description,
+        size_bytes,
+        name,
+        file,
+    })
+}

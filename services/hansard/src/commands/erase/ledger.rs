@@ -1,0 +1,37 @@
+//! `hansard erase ledger`: everything that is erased, as one receipt.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use domain::Status;
+
+use crate::commands::stores::RecordAddress;
+use crate::console;
+use crate::erase::keys::ReceiptKey;
+use crate::erase::receipt::Receipt;
+use crate::erase::scan;
+use crate::exit::Exit;
+
+/// What to list, and where to write it.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The file to write.
+    file: PathBuf,
+    #[command(flatten)]
+    record: RecordAddress,
+}
+
+pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let record = args.record.open("hansard-erase").await?;
+    let key = ReceiptKey::of(&record).await?;
+    let mut found = scan(&record, None).await?;
+    found.retain(|found| found.status == Status::Erased);
+    let signed = Receipt::ledger(&record, &found).signed(&key)?;
+    signed.write(&args.file)?;
+    let (count, file) = (found.len(), args.file.display());
+    writeln!(
+        console::out(),
+        "{count} erased conversations are listed in {file}"
+    )?;
+    Ok(Exit::Done)
+}

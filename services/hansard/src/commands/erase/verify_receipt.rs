@@ -1,0 +1,87 @@
+//! `hansard erase verify-receipt`: whether a receipt is genuine, and still true.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use domain::{ConversationId, ConversationKey, Status, TenantId};
+use event_log::Record;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use serde_json::json;
+
+use crate::commands::stores::RecordAddress;
+use crate::console;
+use crate::erase::keys::ReceiptKey;
+use crate::erase::receipt::{Entry, Signed};
+use crate::exit::Exit;
+
+/// Conversations that are looked at at a time.
+const READS_IN_FLIGHT: usize = 32;
+
+/// What to check.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The receipt.
+    file: PathBuf,
+    /// Check the signature alone, against this key in hexadecimal digits, without the record.
+    #[arg(long, value_name = "HEX")]
+    public_key: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    record: RecordAddress,
+}
+
+pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let signed = Signed::read(&args.file)?;
+    let (is_genuine, standing) = if let Some(public_key) = &args.public_key {
+        (signed.is_by(public_key), Vec::new())
+    } else {
+        let record = args.record.open("hansard-erase").await?;
+        let key = ReceiptKey::made(&record).await?;
+        let is_genuine = key.is_some_and(|key| signed.is_by(&key.public_key()));
+        (is_genuine, standing(&record, &signed).await?)
+    };
+    let mut out = console::out();
+    if args.json {
+        let told = json!({
+            "genuine": is_genuine,
+            "conversations": signed.receipt.conversations.len(),
+            "standing": standing,
+        });
+        writeln!(out, "{told}")?;
+    } else if !is_genuine {
+        writeln!(out, "not genuine: it was changed, or is of another record")?;
+    } else if standing.is_empty() {
+        let count = signed.receipt.conversations.len();
+        writeln!(out, "genuine: {count} conversations, none of which stands")?;
+    } else {
+        writeln!(out, "genuine, but these stand: {}", standing.join(", "))?;
+    }
+    let is_true = is_genuine && standing.is_empty();
+    Ok(if is_true { Exit::Done } else { Exit::Differs })
+}
+
+/// The conversations of a receipt that the record holds more of than a tombstone.
+async fn standing(record: &Record, signed: &Signed) -> anyhow::Result<Vec<String>> {
+    let looks = stream::iter(&signed.receipt.conversations)
+        .map(|entry| stands(record, entry))
+        .buffered(READS_IN_FLIGHT);
+    let standing: Vec<Option<String>> = looks.try_collect().await?;
+    Ok(standing.into_iter().flatten().collect())
+}
+
+async fn stands(record: &Record, entry: &Entry) -> anyhow::Result<Option<String>> {
+    let key = ConversationKey {
+        tenant: TenantId::parse(entry.tenant.as_str())
+            .map_err(|violation| anyhow!(violation.description))?,
+        conversation: ConversationId::parse(entry.conversation.as_str())
+            .map_err(|violation| anyhow!(violation.description))?,
+    };
+    let last = record.last_from_leader(&key).await?;
+    let head = last.map(|last| last.open_head()).transpose()?;
+    let is_gone = head.is_none_or(|head| head.status == Status::Erased);
+    let is_alone = record.commits_of(&key).await? <= 1;
+    Ok((!is_gone || !is_alone).then(|| entry.conversation.clone()))
+}

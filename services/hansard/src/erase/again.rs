@@ -1,0 +1,107 @@
+//! What a restore must erase again, by the receipts of what was erased since the backup.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow, ensure};
+use domain::{ConversationId, TenantId};
+
+use super::plan::ForkRule;
+use super::receipt::{Receipt, Signed, SubjectName};
+use super::subject::Subject;
+
+/// An erasure to carry out again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Again {
+    /// Whose conversations go.
+    pub subject: Subject,
+    /// What becomes of forks: as it did then.
+    pub forks: ForkRule,
+}
+
+#[derive(Default)]
+struct Listed {
+    erased: BTreeSet<ConversationId>,
+    detached: BTreeSet<ConversationId>,
+}
+
+/// The erasures that the receipts in a folder tell of, each `.json` in it; tenants first.
+///
+/// # Errors
+/// A file cannot be read, is no receipt, was changed, or is of another record: by its id and its receipts' key, both in
+/// hexadecimal digits.
+pub fn of_receipts(folder: &Path, record: &str, receipt_key: &str) -> anyhow::Result<Vec<Again>> {
+    let mut tenants = BTreeSet::new();
+    let mut listed: BTreeMap<TenantId, Listed> = BTreeMap::new();
+    for file in receipt_files(folder)? {
+        let signed = Signed::read(&file)?;
+        let is_ours = signed.receipt.record == record && signed.is_by(receipt_key);
+        let name = file.display();
+        ensure!(
+            is_ours,
+            "{name} was changed, or is of another record than the backup"
+        );
+        if let SubjectName::Tenant { tenant } = &signed.receipt.subject {
+            tenants.insert(tenant_id(tenant)?);
+        }
+        list(&signed.receipt, &mut listed)?;
+    }
+    let tenants = tenants.into_iter().map(|tenant| Again {
+        subject: Subject::Tenant(tenant),
+        forks: ForkRule::Erase,
+    });
+    Ok(tenants.chain(listed.into_iter().map(again)).collect())
+}
+
+fn list(receipt: &Receipt, listed: &mut BTreeMap<TenantId, Listed>) -> anyhow::Result<()> {
+    for entry in &receipt.conversations {
+        let of_tenant = listed.entry(tenant_id(&entry.tenant)?).or_default();
+        let id = ConversationId::parse(entry.conversation.as_str())
+            .map_err(|violation| anyhow!(violation.description))?;
+        if receipt.detached.contains(&entry.conversation) {
+            of_tenant.detached.insert(id.clone());
+        }
+        of_tenant.erased.insert(id);
+    }
+    Ok(())
+}
+
+/// Forks that were detached are forks again in the backup, and are detached once more; any other went.
+fn again((tenant, listed): (TenantId, Listed)) -> Again {
+    let Listed {
+        mut erased,
+        detached,
+    } = listed;
+    erased.retain(|id| !detached.contains(id));
+    Again {
+        subject: Subject::Conversations {
+            tenant,
+            ids: erased,
+        },
+        forks: if detached.is_empty() {
+            ForkRule::Erase
+        } else {
+            ForkRule::Detach
+        },
+    }
+}
+
+fn receipt_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let unreadable = || format!("cannot read {}", folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(unreadable)? {
+        let file = entry.with_context(unreadable)?.path();
+        if file
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn tenant_id(text: &str) -> anyhow::Result<TenantId> {
+    TenantId::parse(text).map_err(|violation| anyhow!(violation.description))
+}

@@ -1,0 +1,137 @@
+//! A fork's whole history as that of a conversation which goes on from nothing. Pure.
+//!
+//! Every event keeps its version, so summaries and receipts that name versions stay true. What was said is copied
+//! verbatim. What the fork never had of the conversations before it, it does not get now: their owners, whether they were
+//! archived, their runs. What models were paid for is not copied: it is counted where it was paid.
+
+use domain::event::{ConversationCreated, ConversationUpdated, MessageAppended};
+use domain::{Event, Fact, FieldChange, Owner};
+
+/// Where an event of a fork's history comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The first event of all.
+    First,
+    /// The conversations that the fork goes on from.
+    Shared,
+    /// The fork itself.
+    Own,
+}
+
+/// The fact of the copy that stands in an event's place. `owner` is the fork's.
+pub(super) fn copied(event: &Event, origin: Origin, owner: &Owner) -> Fact {
+    let nothing = || Fact::ConversationUpdated(ConversationUpdated::default());
+    match (&event.fact, origin) {
+        (Fact::ConversationCreated(created), Origin::First) => {
+            Fact::ConversationCreated(ConversationCreated {
+                owner: owner.clone(),
+                forked_from: None,
+                ..created.clone()
+            })
+        }
+        (Fact::ConversationCreated(created), Origin::Shared | Origin::Own) => {
+            Fact::ConversationUpdated(begun(created))
+        }
+        (Fact::MessageAppended(message), _) => Fact::MessageAppended(MessageAppended {
+            usage: None,
+            ..message.clone()
+        }),
+        (
+            Fact::OwnerChanged(_)
+            | Fact::ConversationArchived
+            | Fact::ConversationRestored
+            | Fact::RunStarted(_)
+            | Fact::RunStopRequested(_)
+            | Fact::RunFinished(_),
+            Origin::First | Origin::Shared,
+        ) => nothing(),
+        (fact, _) => fact.clone(),
+    }
+}
+
+/// What a fork begins with, as changes of what it goes on from.
+fn begun(created: &ConversationCreated) -> ConversationUpdated {
+    ConversationUpdated {
+        title: Some(FieldChange::to(created.title.clone())),
+        metadata: Some(FieldChange::to(created.metadata.clone())),
+        provider_conversation_id: Some(FieldChange::to(created.provider_conversation_id.clone())),
+        last_response_id: Some(FieldChange::Clear),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::event::{Role, SystemNoted, Usage};
+    use domain::{
+        AgentId, ClientContext, CommitId, ConversationId, EventId, EventTokens, ForkPoint, Part,
+        SessionId, Version,
+    };
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn session(id: &str) -> Owner {
+        Owner::Session(SessionId::parse(id).unwrap())
+    }
+
+    fn created(title: Option<&str>, owner: &str, forked: bool) -> Fact {
+        Fact::ConversationCreated(ConversationCreated {
+            agent: AgentId::parse("bot").unwrap(),
+            owner: session(owner),
+            title: title.map(str::to_owned),
+            metadata: None,
+            client_context: ClientContext::default(),
+            provider_conversation_id: None,
+            forked_from: forked.then(|| ForkPoint {
+                conversation: ConversationId::parse("root").unwrap(),
+                version: Version(3),
+                depth: 1,
+            }),
+        })
+    }
+
+    fn said(usage: Option<Usage>) -> Fact {
+        let message = MessageAppended::said(Role::Assistant, vec![Part::Text("hi".to_owned())]);
+        Fact::MessageAppended(MessageAppended { usage, ..message })
+    }
+
+    fn check(fact: &Fact, origin: Origin, expected: &Fact) {
+        let event = Event {
+            id: EventId::derived(CommitId(Uuid::nil()), 0),
+            occurred_at: None,
+            metadata: None,
+            tokens: EventTokens::default(),
+            fact: fact.clone(),
+        };
+        assert_eq!(copied(&event, origin, &session("fork's")), *expected);
+    }
+
+    #[test]
+    fn a_fork_gets_what_was_said_and_nothing_else_of_its_past() {
+        let nothing = Fact::ConversationUpdated(ConversationUpdated::default());
+        check(
+            &created(Some("t"), "root's", false),
+            Origin::First,
+            &created(Some("t"), "fork's", false),
+        );
+        let begins = Fact::ConversationUpdated(ConversationUpdated {
+            title: Some(FieldChange::Clear),
+            metadata: Some(FieldChange::Clear),
+            provider_conversation_id: Some(FieldChange::Clear),
+            last_response_id: Some(FieldChange::Clear),
+        });
+        for origin in [Origin::Shared, Origin::Own] {
+            check(&created(None, "s", true), origin, &begins);
+            check(&said(Some(Usage::default())), origin, &said(None));
+        }
+        let note = Fact::SystemNoted(SystemNoted {
+            topic: None,
+            text: "kept".to_owned(),
+        });
+        check(&note, Origin::Shared, &note);
+        for own in [Fact::ConversationArchived, Fact::ConversationRestored] {
+            check(&own, Origin::Shared, &nothing);
+            check(&own, Origin::Own, &own);
+        }
+    }
+}

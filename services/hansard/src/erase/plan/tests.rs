@@ -1,0 +1,115 @@
+use domain::{ConversationKey, Owner, TenantId, UserId, Version};
+
+use super::super::entry::Entry;
+use super::*;
+
+const MARK: RequestDigest = RequestDigest([7; 16]);
+
+fn id(text: &str) -> ConversationId {
+    ConversationId::parse(text).unwrap()
+}
+
+/// A conversation written as `id`, `id<parent` for a fork, `id:user` for an owner, `id!` erased by this job, `id?` erased
+/// by another, `id?2` the same with two commits left.
+fn found(text: &str) -> Found {
+    let name = text.split(['<', ':', '!', '?']).next().unwrap();
+    let after = |mark: char| text.split_once(mark).map(|(_, rest)| rest.to_owned());
+    let is_erased = text.contains(['!', '?']);
+    let commits = after('?').and_then(|left| left.parse().ok()).unwrap_or(1);
+    Found {
+        key: ConversationKey {
+            tenant: TenantId::parse("acme").unwrap(),
+            conversation: id(name),
+        },
+        commits,
+        version: Version(1),
+        status: if is_erased {
+            Status::Erased
+        } else {
+            Status::Active
+        },
+        owner: after(':').map(|user| Owner::User(UserId::parse(user).unwrap())),
+        forked_from: after('<').map(|parent| id(&parent)),
+        mark: text.contains('!').then_some(MARK),
+        entry: Entry {
+            tenant: String::new(),
+            conversation: String::new(),
+            version: 1,
+            commits: 1,
+            chain: String::new(),
+            erased_at: String::new(),
+            partition: 0,
+            sequence: 1,
+        },
+    }
+}
+
+fn names(found: &[Found]) -> String {
+    let names: Vec<&str> = found
+        .iter()
+        .map(|one| one.key.conversation.as_str())
+        .collect();
+    names.join(" ")
+}
+
+fn check(subject: &Subject, all: &str, expected: [&str; 4]) {
+    check_all(subject, all, expected, "");
+}
+
+fn check_all(subject: &Subject, all: &str, expected: [&str; 4], detached: &str) {
+    let [claimed, forks, unfinished, done] = expected;
+    let plan = plan(all.split(' ').map(found).collect(), subject, Some(MARK));
+    assert_eq!(names(&plan.claimed), claimed, "claimed of {all}");
+    assert_eq!(names(&plan.forks), forks, "forks of {all}");
+    assert_eq!(names(&plan.unfinished), unfinished, "unfinished of {all}");
+    assert_eq!(names(&plan.done), done, "done of {all}");
+    assert_eq!(names(&plan.detached), detached, "detached of {all}");
+}
+
+#[test]
+fn what_goes_by_what_is_there() {
+    let tenant = || TenantId::parse("acme").unwrap();
+    let one = Subject::Conversations {
+        tenant: tenant(),
+        ids: [id("a")].into(),
+    };
+    check(&one, "a b", ["a", "", "", ""]);
+    check(&one, "b", ["", "", "", ""]);
+    check(&one, "a b<a c<b d<x", ["a", "b c", "", ""]);
+    check(&one, "a? b<a c<b", ["", "b c", "", "a"]);
+    check(&one, "a! b! c?", ["", "", "", "a b"]);
+    check(&one, "a?2 z?9", ["", "", "a z", "a"]);
+    check_all(&one, "a! b! b-detached c?", ["", "", "", "a b"], "b");
+    check(&one, "a! a-detached b?", ["", "", "", "a"]);
+    let user = Subject::User {
+        tenant: tenant(),
+        user: UserId::parse("ada").unwrap(),
+    };
+    check(&user, "a:ada b:bob c:ada d<a e", ["a c", "d", "", ""]);
+    check(&user, "a! b:bob c<a d?", ["", "c", "", "a"]);
+    let all = Subject::Tenant(tenant());
+    check(&all, "a b<a c! d? e?3", ["a b", "", "e", "c d e"]);
+}
+
+#[test]
+fn marks_tell_subjects_apart_and_need_the_secret() {
+    let seed = [1; event_log::RECEIPT_SEED_BYTES];
+    let tenant = |id: &str| TenantId::parse(id).unwrap();
+    let user = |of: &str, user: &str| Subject::User {
+        tenant: tenant(of),
+        user: UserId::parse(user).unwrap(),
+    };
+    let mark = user("acme", "ada").mark(&seed);
+    assert_eq!(mark, user("acme", "ada").mark(&seed));
+    for other in [
+        user("acme", "bob"),
+        user("other", "ada"),
+        Subject::Tenant(tenant("acme")),
+    ] {
+        assert_ne!(other.mark(&seed), mark);
+    }
+    assert_ne!(
+        user("acme", "ada").mark(&[2; event_log::RECEIPT_SEED_BYTES]),
+        mark
+    );
+}

@@ -1,0 +1,143 @@
+//! Forks that read through what is erased: refused by default, or erased too.
+
+use event_log::Record;
+use serde_json::{Value, json};
+use tests::agent::Agent;
+use tests::checker::{self, Recorded};
+use tests::events::{assistant, session, text_of, user};
+use tests::stack::Setup;
+
+use crate::ground::{check, conversation, erased_ids, fork, in_nats, json};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forks_are_refused_or_go_too() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.agent("acme", "support").await;
+    let said = ["the-key-is-under-the-mat".to_owned(), "second".to_owned()];
+    conversation(&agent, "root", session("s"), &said).await;
+    fork(&agent, "one", "root", 2).await;
+    agent
+        .append("one", vec![user("the-fork-knows-of-the-mat")])
+        .await;
+    fork(&agent, "two", "one", 4).await;
+    agent.create("beside").await;
+    let line = "erase conversation root --tenant acme";
+
+    let told = json(&stack, &format!("{line} --dry-run --json")).await;
+    let expected = json!({
+        "conversations": 1, "commits": 3, "forks": ["one", "two"], "unfinished": [], "erasedBefore": 0, "registry": {},
+    });
+    assert_eq!(told, expected);
+    let refused = check(&stack, line, 1).await;
+    assert!(refused.stderr.contains("one, two"), "{refused:?}");
+    assert_eq!(agent.version("root").await, 3);
+
+    let folder = tempfile_folder();
+    let receipt = folder.path().join("receipt.json").display().to_string();
+    let told = json(
+        &stack,
+        &format!("{line} --forks erase --receipt {receipt} --json"),
+    )
+    .await;
+    assert_eq!(erased_ids(&told), ["one", "root", "two"]);
+    assert_eq!((&told["commits"], &told["parts"]), (&json!(6), &json!(0)));
+    assert_eq!(told["signed"]["receipt"]["rows"], "gone");
+    assert_eq!(
+        in_nats(&stack, &["under-the-mat", "knows-of-the-mat"]),
+        [""; 0]
+    );
+    for id in ["root", "one", "two"] {
+        assert!(agent.try_get(agent.read_target(id)).await.is_err(), "{id}");
+    }
+    assert_eq!(agent.version("beside").await, 1);
+
+    // Again: nothing is left to do, and the receipt says the same.
+    let again = json(&stack, &format!("{line} --json")).await;
+    assert_eq!(
+        (erased_ids(&again), &again["commits"]),
+        (erased_ids(&told), &json!(0))
+    );
+    receipts_are_proved(&stack, &receipt).await;
+}
+
+fn tempfile_folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn detached_forks_read_as_they_did() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.agent("acme", "support").await;
+    let said = ["shared-by-all".to_owned(), "the-root-alone".to_owned()];
+    conversation(&agent, "root", session("root's"), &said).await;
+    fork(&agent, "one", "root", 2).await;
+    agent
+        .append("one", vec![user("said by one"), assistant("answered")])
+        .await;
+    fork(&agent, "two", "one", 4).await;
+    agent.append("two", vec![user("said by two")]).await;
+    let before = [texts(&agent, "one").await, texts(&agent, "two").await];
+    assert_eq!(before[1], ["shared-by-all", "said by one", "said by two"]);
+
+    let line = "erase conversation root --tenant acme --forks detach --json";
+    let told = json(&stack, line).await;
+    assert_eq!(erased_ids(&told), ["one", "root", "two"]);
+    assert_eq!(told["signed"]["receipt"]["detached"], json!(["one", "two"]));
+    assert_eq!(
+        in_nats(&stack, &["shared-by-all", "the-root-alone"]),
+        ["shared-by-all"]
+    );
+    for (id, before) in ["one", "two"].into_iter().zip(before) {
+        let copy = format!("{id}-detached");
+        assert_eq!(texts(&agent, &copy).await, before);
+        let alike = agent.conversation(&copy).await;
+        assert!(alike.forked_from.is_none(), "{alike:?}");
+        assert_eq!(alike.owner, Some(session("s")));
+        assert!(agent.try_get(agent.read_target(id)).await.is_err(), "{id}");
+    }
+    assert_eq!(agent.version("one-detached").await, 5);
+    agent.append("one-detached", vec![user("on")]).await;
+    let record = Record::open(tests::settings::record(&stack.servers)).await;
+    let recorded = Recorded::read(&record.expect("a record"))
+        .await
+        .expect("commits");
+    assert_eq!(checker::check_commits(&recorded), []);
+    let again = json(&stack, line).await;
+    assert_eq!(
+        again["signed"]["receipt"]["detached"],
+        json!(["one", "two"])
+    );
+}
+
+/// What is said in a conversation.
+async fn texts(agent: &Agent, id: &str) -> Vec<String> {
+    let events = agent.events(agent.list_request(id)).await;
+    events.iter().filter_map(text_of).collect()
+}
+
+async fn receipts_are_proved(stack: &tests::stack::Stack, receipt: &str) {
+    let told = json(stack, &format!("erase verify-receipt {receipt} --json")).await;
+    assert_eq!(
+        told,
+        json!({ "genuine": true, "conversations": 3, "standing": [] })
+    );
+    let text = std::fs::read_to_string(receipt).expect("a receipt");
+    let signed: Value = serde_json::from_str(&text).expect("JSON");
+    let key = signed["publicKey"].as_str().expect("a key");
+    check(
+        stack,
+        &format!("erase verify-receipt {receipt} --public-key {key}"),
+        0,
+    )
+    .await;
+    let other = key.replace(|digit| digit != '0', "0");
+    check(
+        stack,
+        &format!("erase verify-receipt {receipt} --public-key {other}"),
+        5,
+    )
+    .await;
+    std::fs::write(receipt, text.replace("\"two\"", "\"too\"")).expect("a file");
+    let ended = check(stack, &format!("erase verify-receipt {receipt}"), 5).await;
+    assert!(ended.stdout.contains("not genuine"), "{ended:?}");
+}

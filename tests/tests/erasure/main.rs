@@ -1,0 +1,11 @@
+//! Erasures, backups and restores by operators, through the program: what is erased is nowhere, and stays so.
+
+#![cfg(test)]
+
+mod drill;
+mod forks;
+mod ground;
+mod real_data;
+mod tenants;
+mod traces;
+mod users;

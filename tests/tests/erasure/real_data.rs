@@ -1,0 +1,108 @@
+//! A tenant with real conversations is erased while another one's are written to.
+//!
+//! A first part of the chitchat data set by default. All 7,168 conversations and 258,145 messages:
+//! `cargo test --release -p tests --test erasure real_data -- --ignored --nocapture`.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use serde_json::Value;
+use tests::agent::Agent;
+use tests::events::user;
+use tests::stack::{Setup, Stack};
+use wire::proto::operate::v1::Scope;
+
+use crate::ground::{check, json};
+
+/// How many conversations the default test imports.
+const PART: usize = 150;
+const WRITERS: usize = 4;
+
+async fn import(stack: &Stack, agent: &Agent, limit: usize) -> Value {
+    let token = stack.operator().await.token(&[Scope::Append], "").await;
+    let variables = [
+        ("HANSARD_TOKEN".to_owned(), token.secret),
+        ("HANSARD_WRITER_URL".to_owned(), stack.writer.grpc_url()),
+        ("HANSARD_AGENT".to_owned(), agent.id().to_owned()),
+    ];
+    let arguments = [
+        "import",
+        "chitchat",
+        "--json",
+        "--limit",
+        &limit.to_string(),
+    ];
+    let ended = tests::program!().run(arguments, &variables).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    serde_json::from_str(&ended.stdout).expect("a summary")
+}
+
+/// Appends to one conversation until told to stop; how often.
+async fn keep_appending(agent: Agent, name: String, stop: Arc<AtomicBool>) -> u64 {
+    let mut version = agent.create(&name).await.version;
+    while !stop.load(Ordering::Relaxed) {
+        version = agent.append(&name, vec![user("still here")]).await.version;
+    }
+    version
+}
+
+async fn check_erased(limit: usize) {
+    let stack = Setup::processes(tests::program!()).start().await;
+    let (agent, other) = (
+        stack.agent("acme", "demo").await,
+        stack.agent("other", "busy").await,
+    );
+    let imported = import(&stack, &agent, limit).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|n| {
+            tokio::spawn(keep_appending(
+                other.clone(),
+                format!("c-{n}"),
+                Arc::clone(&stop),
+            ))
+        })
+        .collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let receipt = folder.path().join("receipt.json").display().to_string();
+    let began = Instant::now();
+    let told = json(
+        &stack,
+        &format!("erase tenant acme --receipt {receipt} --json"),
+    )
+    .await;
+    let took = began.elapsed();
+    let entries = told["signed"]["receipt"]["conversations"].as_array();
+    assert_eq!(entries.map(Vec::len), Some(limit));
+    assert_eq!(
+        (&told["commits"], &told["signed"]["receipt"]["rows"]),
+        (&imported["commits"], &"gone".into())
+    );
+    check(&stack, &format!("erase verify-receipt {receipt}"), 0).await;
+    stop.store(true, Ordering::Relaxed);
+    let mut appended = 0;
+    for (n, writer) in writers.into_iter().enumerate() {
+        let version = writer.await.expect("a writer");
+        assert_eq!(other.version(&format!("c-{n}")).await, version);
+        appended += version;
+    }
+    let line = format!(
+        "erased {limit} conversations, {} commits, {} messages, rows and all, in {took:?}, beside {appended} appends\n",
+        told["commits"], imported["messages"]
+    );
+    // Shown where it is asked for.
+    let _closed = std::io::stderr().lock().write_all(line.as_bytes());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_is_erased_under_load() {
+    check_erased(PART).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: all 258,145 messages"]
+async fn all_of_it_is_erased_under_load() {
+    check_erased(7_168).await;
+}

@@ -1,0 +1,87 @@
+//! A user's conversations, with whichever agent, those begun meanwhile among them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
+use tests::agent::Agent;
+use tests::events::{session, user_owner};
+use tests::stack::Setup;
+
+use crate::ground::{conversation, erased_ids, in_nats, json};
+
+const SECRET: &str = "ada-likes-green-umbrellas";
+const KEPT: &str = "bob-likes-red-umbrellas";
+
+/// Begins conversations of the user until told to stop; how many.
+async fn keep_beginning(agent: Agent, stop: Arc<AtomicBool>) -> usize {
+    let mut begun = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let texts = [SECRET.to_owned()];
+        conversation(&agent, &format!("late-{begun}"), user_owner("ada"), &texts).await;
+        begun += 1;
+    }
+    begun
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_of_a_user_goes_and_nothing_of_others() {
+    let stack = Setup::tasks().start().await;
+    let support = stack.agent("acme", "support").await;
+    let sales = stack.agent("acme", "sales").await;
+    let elsewhere = stack.agent("other", "their-bot").await;
+    let texts = |text: &str| vec![text.to_owned(); 3];
+    for n in 0..6 {
+        let agent = if n % 2 == 0 { &support } else { &sales };
+        conversation(
+            agent,
+            &format!("ada-{n}"),
+            user_owner("ada"),
+            &texts(SECRET),
+        )
+        .await;
+    }
+    conversation(&support, "bob", user_owner("bob"), &texts(KEPT)).await;
+    conversation(&support, "session", session("ada"), &texts(KEPT)).await;
+    // Another tenant's user of the same name is another user.
+    conversation(&elsewhere, "theirs", user_owner("ada"), &texts(KEPT)).await;
+
+    let stop = Arc::new(AtomicBool::new(false));
+    let beginning = tokio::spawn(keep_beginning(support.clone(), Arc::clone(&stop)));
+    let line = "erase user ada --tenant acme --json";
+    // It goes round for as long as more are begun, so they end once it has begun to erase.
+    let erasing = json(&stack, line);
+    let ending = async {
+        tests::eventually::eventually("an erasure", || async {
+            let get = support.try_get(support.read_target("ada-0")).await;
+            get.is_err().then_some(())
+        })
+        .await;
+        stop.store(true, Ordering::Relaxed);
+    };
+    let (told, ()) = tokio::join!(erasing, ending);
+    let begun = beginning.await.expect("conversations");
+    assert!(begun > 0 && erased_ids(&told).len() >= 6, "{told}");
+
+    let told = json(&stack, line).await;
+    assert_eq!(erased_ids(&told).len(), 6 + begun);
+    assert_eq!(told["signed"]["receipt"]["rows"], "gone");
+    assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [KEPT]);
+    for (agent, id) in [
+        (&support, "bob"),
+        (&support, "session"),
+        (&elsewhere, "theirs"),
+    ] {
+        assert_eq!(agent.version(id).await, 4, "{id}");
+    }
+    let told = json(&stack, "erase user ada --tenant acme --dry-run --json").await;
+    assert_eq!(
+        (&told["conversations"], &told["erasedBefore"]),
+        (&json!(0), &json!(6 + begun))
+    );
+    let told = json(&stack, "erase user nobody --tenant acme --dry-run --json").await;
+    assert_eq!(
+        (&told["conversations"], &told["erasedBefore"]),
+        (&json!(0), &json!(0))
+    );
+}
