@@ -146,12 +146,12 @@ impl Record {
         stream: &str,
         sequence: Sequence,
     ) -> Result<(), Unavailable> {
-        let subject = format!("$JS.API.STREAM.MSG.DELETE.{stream}");
+        let connection = self.connection();
+        let subject = connection.api_subject(&format!("STREAM.MSG.DELETE.{stream}"));
         let delete = Delete {
             seq: sequence.0,
             no_erase: false,
         };
-        let connection = self.connection();
         let deleted: Deleted = connection.api(subject, &delete, self.deadline()).await?;
         let is_gone = |failure: Failure| GONE.contains(&failure.err_code);
         if deleted.success || deleted.error.is_some_and(is_gone) {

@@ -74,7 +74,7 @@ impl Restoration {
         config.check()?;
         let connection = Connection::open(&config).await.map_err(RecordError::from)?;
         let deadline = Instant::now() + config.request_timeout();
-        let subject = "$JS.API.STREAM.NAMES".to_owned();
+        let subject = connection.api_subject("STREAM.NAMES");
         let names: Names = connection.api(subject, &json!({}), deadline).await?;
         match names.streams.into_iter().flatten().next() {
             Some(stream) => Err(RestoreError::Occupied { stream }),
@@ -92,8 +92,8 @@ impl Restoration {
         description: &StreamDescription,
         mut archive: impl Stream<Item = std::io::Result<Bytes>> + Unpin,
     ) -> Result<(), RestoreError> {
-        let subject = format!("$JS.API.STREAM.RESTORE.{name}");
         let connection = &self.connection;
+        let subject = connection.api_subject(&format!("STREAM.RESTORE.{name}"));
         let answer: Answer = connection
             .api(subject, description, self.deadline())
             .await?;

@@ -90,7 +90,7 @@ impl Record {
             "chunk_size": CHUNK_BYTES,
             "jsck": true,
         });
-        let subject = format!("$JS.API.STREAM.SNAPSHOT.{stream}");
+        let subject = connection.api_subject(&format!("STREAM.SNAPSHOT.{stream}"));
         let answer: Answer = connection.api(subject, &request, deadline).await?;
         let (Some(config), Some(state)) = (answer.config, answer.state) else {
             return Err(Unavailable::new("the server refused to archive a stream"));

@@ -85,8 +85,8 @@ impl Record {
         let mut subjects = HashMap::new();
         for _ in 0..PAGES_MAX {
             let request = json!({ "subjects_filter": filter, "offset": subjects.len() });
-            let subject = format!("$JS.API.STREAM.INFO.{stream}");
             let connection = self.connection();
+            let subject = connection.api_subject(&format!("STREAM.INFO.{stream}"));
             let page: Answer = connection.api(subject, &request, self.deadline()).await?;
             if page.error.is_some() {
                 return Err(Unavailable::new("a stream cannot be looked at"));
