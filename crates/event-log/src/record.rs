@@ -136,11 +136,8 @@ impl Record {
     pub async fn bounds_of(&self, partition: Partition) -> Result<PartitionBounds, Unavailable> {
         let stream = topology::stream_name(partition);
         let info = topology::info(self.connection(), &stream, self.deadline()).await?;
-        let state = info.ok_or(Unavailable::new("a stream is gone"))?.state;
-        Ok(PartitionBounds {
-            first: Sequence(state.first_seq.max(1)),
-            last: Sequence(state.last_seq),
-        })
+        let info = info.ok_or(Unavailable::new("a stream is gone"))?;
+        Ok(info.state.bounds())
     }
 
     pub(crate) fn connection(&self) -> &Connection {

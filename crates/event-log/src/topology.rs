@@ -7,6 +7,7 @@
 //! be opened; its parts are unavailable until a writer has started, which makes them.
 
 mod shape;
+mod stream_info;
 
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ use wire::token::RecordId;
 use crate::config::RecordConfig;
 use crate::connection::Connection;
 use crate::error::{RecordError, Unavailable};
+
+pub(crate) use stream_info::StreamInfo;
 
 /// The stream of the registry's bucket, and the subject before its keys.
 pub(crate) const REGISTRY_STREAM: &str = "KV_HANSARD_registry";
@@ -91,21 +94,6 @@ fn parts_root(partition: Partition, key: &ConversationKey) -> String {
 /// Where what is stored under a subject is published again.
 pub(crate) fn live_subject(subject: &str) -> String {
     format!("live.{subject}")
-}
-
-/// A stream as its leader describes it.
-#[derive(Debug, Deserialize)]
-pub(crate) struct StreamInfo {
-    pub(crate) config: Config,
-    pub(crate) state: StreamState,
-}
-
-/// What a stream holds.
-#[derive(Debug, Deserialize)]
-pub(crate) struct StreamState {
-    pub(crate) messages: u64,
-    pub(crate) first_seq: u64,
-    pub(crate) last_seq: u64,
 }
 
 #[derive(Deserialize)]

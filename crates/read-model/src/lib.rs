@@ -19,6 +19,7 @@ mod reader_role;
 mod row;
 mod row_security;
 mod schema;
+mod schema_standing;
 mod status_code;
 
 pub use config::{CONNECTIONS_MAX, ReadModelConfig, TIMEOUT_MS_MAX};
@@ -34,3 +35,4 @@ pub use queries::{
 };
 pub use reader_role::READER_ROLE;
 pub use row::{EventRow, Standing};
+pub use schema_standing::{LiveSchema, SchemaStanding, schema_standing};

@@ -82,7 +82,8 @@ fn migrator() -> Migrator {
     migrator
 }
 
-fn known() -> i64 {
+/// The last migration that this program knows.
+pub(crate) fn known() -> i64 {
     MIGRATIONS
         .map(|(version, ..)| version)
         .into_iter()

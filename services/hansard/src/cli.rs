@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, backup, bench, bootstrap, context, dev, erase, history, import, key, policy, restore,
-    role, signing_key, tail, tenant, token, verify_receipt,
+    agent, backup, bench, bootstrap, context, dev, erase, history, import, key, parked, policy,
+    replay, restore, role, signing_key, status, tail, tenant, token, verify_receipt, watch,
 };
 use crate::exit::{self, Exit};
 
@@ -38,6 +38,10 @@ pub(crate) enum Command {
     Erase(erase::Args),
     Backup(backup::Args),
     Restore(restore::Args),
+    Status(status::Args),
+    Watch(watch::Args),
+    Parked(parked::Args),
+    Replay(replay::Args),
     Bench(bench::Args),
 }
 
@@ -63,6 +67,10 @@ impl Command {
             Self::Erase(args) => erase::run(args).await,
             Self::Backup(args) => backup::run(args).await,
             Self::Restore(args) => restore::run(args).await,
+            Self::Status(args) => status::run(args).await,
+            Self::Watch(args) => watch::run(args).await,
+            Self::Parked(args) => parked::run(args).await,
+            Self::Replay(args) => replay::run(args).await,
             Self::Bench(args) => bench::run(args).await,
         }
     }

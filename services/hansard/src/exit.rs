@@ -23,6 +23,8 @@ pub enum Exit {
     PastThreshold,
     /// 5: what was verified is not what it should be.
     Differs,
+    /// 6: something needs an operator; standard output says what.
+    NeedsOperator,
 }
 
 impl Exit {
@@ -34,6 +36,7 @@ impl Exit {
             Self::SomeRefused => 3,
             Self::PastThreshold => 4,
             Self::Differs => 5,
+            Self::NeedsOperator => 6,
         }
     }
 }
@@ -53,6 +56,7 @@ Exit codes:
   3    import: some conversations could not be kept
   4    bench --check: a figure is past its threshold
   5    verify-receipt, erase verify-receipt: it is not as the receipt says
+  6    status, watch, parked retry: something needs an operator
   130  a second Ctrl-C ended it at once";
 
 /// The arguments do not go together.

@@ -2,8 +2,8 @@
 //!
 //! [`main_with_args`] is the whole program; it reads the arguments, runs one command and turns what became of it into
 //! an [`exit::Exit`]. Standard output is for results, standard error for progress and errors. Commands reach the
-//! system by its public doors (gRPC), but for those that start it, `bootstrap` and `tail`, which read the record, and `erase`,
-//! `backup` and `restore`, which must work when nothing else does.
+//! system by its public doors (gRPC), but for those that start it, `bootstrap`, and those of operators (`status`, `watch`,
+//! `parked`, `tail`, `replay`, `erase`, `backup`, `restore`), which reach NATS and Postgres themselves.
 
 pub mod backup;
 pub mod bench;
@@ -15,6 +15,8 @@ pub mod erase;
 pub mod exit;
 pub mod import;
 pub mod progress;
+pub mod selection;
+pub mod status;
 mod table;
 pub mod view;
 

@@ -8,7 +8,7 @@ pub mod config;
 mod gathered;
 mod leases;
 pub mod metrics;
-mod parked;
+pub mod parked;
 mod progress;
 mod projection;
 mod reader;

@@ -13,6 +13,7 @@ mod fencing;
 mod fixture;
 mod latency;
 mod listings;
+mod overview;
 mod parking;
 mod plans;
 mod ranges;

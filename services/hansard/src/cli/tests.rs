@@ -69,23 +69,12 @@ fn what_is_and_is_not_understood() {
         "hansard context c --agent a --token t --messages 1000 --json",
         true,
     );
-    let key = "--agent a --token t --candidate k";
-    check(
-        &format!("hansard history load {key} --messages-max 1000"),
-        true,
-    );
-    check(
-        &format!("hansard history load {key} --messages-max 1001"),
-        false,
-    );
-    check(&format!("hansard history record {key}"), false);
-    check(&format!("hansard history record {key} --messages m"), true);
-    check(
-        &format!("hansard history record {key} --messages m --idempotency-key x"),
-        false,
-    );
     check("hansard tail --partition 1 --follow", true);
     check("hansard tail --conversation c", false);
+    check("hansard tail --tenant t --since 2026-09-21T14:00:00Z", true);
+    check("hansard tail --since yesterday", false);
+    check("hansard tail --follow --until 2026-09-21T14:00:00Z", false);
+    check("hansard tail --tenant a.b", false);
     check(
         "hansard tail --tenant t --conversation c --partition 1",
         false,
@@ -133,4 +122,58 @@ fn what_erases_and_restores_is_understood() {
     check("hansard backup b --json", true);
     check("hansard restore b --receipts r --dry-run", true);
     check("hansard restore", false);
+}
+
+#[test]
+fn what_operators_need_is_understood() {
+    check("hansard replay", false);
+    check("hansard replay --to-file f", true);
+    check("hansard replay --to-file f --to-subject s", false);
+    check("hansard replay --to-file f --places p", false);
+    check("hansard replay --to-subject s --places p --resume", true);
+    check("hansard replay --to-subject s --rate 100000", true);
+    check("hansard replay --to-subject s --rate 100001", false);
+    check("hansard replay --to-subject s --rate 0", false);
+    check("hansard status --json", true);
+    check(
+        "hansard status --role writer=http://h:1 --role a=http://h:2",
+        true,
+    );
+    check("hansard status --role http://h:1", false);
+    check("hansard status --role a=http://h:2 --no-roles", false);
+    check("hansard status --lag-max-seconds 86400", true);
+    check("hansard status --lag-max-seconds 86401", false);
+    check("hansard watch --interval 3600 --count 1", true);
+    check("hansard watch --interval 3601", false);
+    check("hansard watch --interval 0", false);
+    check("hansard parked", false);
+    check("hansard parked list --partition 3", true);
+    check("hansard parked show t", false);
+    check("hansard parked show t c --json", true);
+    check("hansard parked retry", false);
+    check("hansard parked retry t", false);
+    check("hansard parked retry t c", true);
+    check("hansard parked retry --all --partition 1", true);
+    check("hansard parked retry t c --all", false);
+    check("hansard parked drop t c --yes --dry-run", false);
+    check("hansard parked drop t c --sequence 4 --yes", true);
+}
+
+#[test]
+fn what_histories_need_is_understood() {
+    let key = "--agent a --token t --candidate k";
+    check(
+        &format!("hansard history load {key} --messages-max 1000"),
+        true,
+    );
+    check(
+        &format!("hansard history load {key} --messages-max 1001"),
+        false,
+    );
+    check(&format!("hansard history record {key}"), false);
+    check(&format!("hansard history record {key} --messages m"), true);
+    check(
+        &format!("hansard history record {key} --messages m --idempotency-key x"),
+        false,
+    );
 }

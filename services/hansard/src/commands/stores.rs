@@ -29,12 +29,16 @@ impl RecordAddress {
     /// # Errors
     /// It cannot be reached, or is another than the one described.
     pub async fn open(&self, client_name: &str) -> Result<Record, RecordError> {
-        Record::open(RecordConfig {
+        Record::open(self.config(client_name)).await
+    }
+
+    /// How the record is reached.
+    pub(super) fn config(&self, client_name: &str) -> RecordConfig {
+        RecordConfig {
             partitions: self.partitions,
             client_name: client_name.to_owned(),
             ..RecordConfig::new(self.nats_url.clone())
-        })
-        .await
+        }
     }
 }
 

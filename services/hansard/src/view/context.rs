@@ -11,7 +11,7 @@ use wire::proto::read::v1::{AssembleContextResponse, ContextReport, Turn};
 use crate::progress::grouped;
 
 /// The widest speaker's name: that of `assistant`.
-const SPEAKER_WIDTH: usize = 9;
+pub(super) const SPEAKER_WIDTH: usize = 9;
 
 /// Writes a context: a line for each line that is said, the speaker before the first one.
 ///
@@ -57,7 +57,7 @@ fn summary(context: &AssembleContextResponse, report: &ContextReport) -> String 
     text
 }
 
-fn role_name(role: Role) -> &'static str {
+pub(super) fn role_name(role: Role) -> &'static str {
     match role {
         Role::Unspecified => "?",
         Role::User => "user",
@@ -76,14 +76,14 @@ fn turn_lines(turn: &Turn) -> Vec<String> {
         .collect()
 }
 
-fn call_line(call: &ToolCalled) -> String {
+pub(super) fn call_line(call: &ToolCalled) -> String {
     format!(
         "-> {}({}) [{}]",
         call.tool_name, call.input_json, call.call_id
     )
 }
 
-fn result_lines(result: &ToolReturned) -> Vec<String> {
+pub(super) fn result_lines(result: &ToolReturned) -> Vec<String> {
     let failed = if result.outcome() == ToolOutcome::Failed {
         " failed"
     } else {
@@ -101,7 +101,7 @@ fn result_lines(result: &ToolReturned) -> Vec<String> {
     lines
 }
 
-fn part_lines(part: &Part) -> Vec<String> {
+pub(super) fn part_lines(part: &Part) -> Vec<String> {
     let text = match &part.kind {
         Some(Kind::Text(text)) => return text.lines().map(str::to_owned).collect(),
         Some(Kind::Image(image)) => format!("[image {}]", place(image.source.as_ref())),
@@ -128,7 +128,7 @@ fn place(source: Option<&proto::MediaSource>) -> &str {
 }
 
 /// What people say must not steer the reader's terminal.
-fn printable(line: &str) -> String {
+pub(super) fn printable(line: &str) -> String {
     line.chars()
         .map(|c| {
             if c.is_control() && c != '\t' {

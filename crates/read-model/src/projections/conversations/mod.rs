@@ -11,6 +11,7 @@ mod event_rows;
 mod group;
 mod isolate;
 pub mod lease;
+pub mod overview;
 pub mod parking;
 mod remains;
 mod usage;

@@ -49,6 +49,19 @@ pub async fn list(
     rows.iter().map(parked_conversation).collect()
 }
 
+/// A parked conversation; `None`: it is not parked.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`].
+pub async fn find(
+    model: &ReadModel,
+    key: &ConversationKey,
+) -> Result<Option<ParkedConversation>, ReadModelError> {
+    let sql = include_str!("parked_conversation.sql");
+    let rows = model.fetch(sql, || bind_key(key)).await?;
+    rows.first().map(parked_conversation).transpose()
+}
+
 /// The places of a parked conversation's first `limit` waiting commits, in order.
 ///
 /// # Errors

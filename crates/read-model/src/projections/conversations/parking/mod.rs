@@ -9,7 +9,7 @@ mod park;
 mod retry;
 
 pub use drop::drop_commit;
-pub use list::{ParkedConversation, count, list, waiting};
+pub use list::{ParkedConversation, count, find, list, waiting};
 pub use retry::{Retried, retry};
 
 pub(super) use park::{park, parked_among};

@@ -1,0 +1,4 @@
+SELECT partition, head
+FROM conversation
+WHERE partition >= 0 AND status = 3
+LIMIT $1

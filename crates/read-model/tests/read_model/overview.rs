@@ -1,0 +1,82 @@
+//! How the projection and the schema stand, as operators see them.
+
+use domain::{Fact, Partition, Sequence};
+use read_model::projections::conversations::lease::{self, Holder};
+use read_model::projections::conversations::overview::{ErasedCommits, erased_commits, overview};
+use read_model::projections::conversations::parking;
+use read_model::{CONVERSATIONS_SCHEMA, ReadModel, ReadModelConfig, schema_standing};
+
+use crate::fixture::{Author, Projection};
+
+#[tokio::test]
+async fn partitions_say_who_holds_them_and_how_far_they_are() {
+    let mut projection = Projection::new().await;
+    let mut bad = Author::new("bad");
+    let items = vec![bad.begin(1), bad.garbage(2), Author::new("good").begin(3)];
+    projection.apply(items).await;
+    let model = &projection.model;
+    // One that is gone, and a lease that has run out.
+    for (holder, ttl_ms) in [("b", 60_000), ("gone", 0)] {
+        let holder = Holder(holder.to_owned());
+        lease::announce(model, &holder, ttl_ms).await.unwrap();
+        let partition = Partition(if ttl_ms == 0 { 2 } else { 1 });
+        let taken = lease::take(model, partition, &holder, ttl_ms).await;
+        taken.unwrap().unwrap();
+    }
+    let told = overview(model).await.unwrap();
+    assert_eq!(told.projectors, [Holder("b".to_owned())]);
+    let rows: Vec<_> = told
+        .partitions
+        .iter()
+        .map(|one| {
+            let holder = one.holder.as_ref().map(|holder| holder.0.as_str());
+            (one.epoch, one.checkpoint.0, holder, one.parked)
+        })
+        .collect();
+    assert_eq!(rows[0], (1, 3, Some("a"), 1));
+    assert_eq!(rows[1], (1, 0, Some("b"), 0));
+    assert_eq!(rows[2], (1, 0, None, 0));
+    assert_eq!((rows[3], rows.len()), ((0, 0, None, 0), 8));
+
+    let parked = parking::find(model, &bad.key).await.unwrap().unwrap();
+    assert_eq!(parked.position.sequence, Sequence(2));
+    let good = parking::find(model, &Author::new("good").key).await;
+    assert_eq!(good.unwrap(), None);
+}
+
+#[tokio::test]
+async fn what_erasures_took_is_counted() {
+    let mut projection = Projection::new().await;
+    assert_eq!(
+        erased_commits(&projection.model).await,
+        Ok(Some(Vec::new()))
+    );
+    let (mut one, mut two, mut kept) = (Author::new("a"), Author::new("b"), Author::new("c"));
+    let mut items = vec![one.begin(1), two.begin(2), kept.begin(3), one.say(4, "x")];
+    items.push(one.commit(5, vec![Fact::ConversationErased]));
+    items.push(two.commit(6, vec![Fact::ConversationErased]));
+    projection.apply(items).await;
+    let taken = ErasedCommits {
+        partition: Partition(0),
+        commits: 3,
+    };
+    assert_eq!(
+        erased_commits(&projection.model).await,
+        Ok(Some(vec![taken]))
+    );
+}
+
+#[tokio::test]
+async fn the_schema_is_told_with_what_is_known() {
+    let url = devstack::test::database().await.url;
+    let model = ReadModel::connect_lazy(&ReadModelConfig::new(url)).unwrap();
+    assert!(schema_standing(&model).await.unwrap_err().is_unavailable());
+    model.migrate().await.unwrap();
+    let told = schema_standing(&model).await.unwrap();
+    assert_eq!(told.found, told.known);
+    let live = told
+        .live
+        .iter()
+        .find(|live| live.projection == "conversations");
+    assert_eq!(live.unwrap().schema, CONVERSATIONS_SCHEMA);
+}

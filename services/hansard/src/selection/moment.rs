@@ -1,0 +1,30 @@
+//! Times as people write them on a command line.
+
+use domain::Timestamp;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// A time from RFC 3339 text; what is wrong with it otherwise.
+pub(super) fn parse(text: &str) -> Result<Timestamp, String> {
+    OffsetDateTime::parse(text, &Rfc3339)
+        .ok()
+        .and_then(|time| Timestamp::from_parts(time.unix_timestamp(), time.nanosecond()))
+        .ok_or_else(|| "is no time like 2026-09-21T14:00:00Z, from 1677 to 2262".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rfc_3339() {
+        let check = |text: &str, expected: Option<i64>| {
+            assert_eq!(parse(text).ok(), expected.map(Timestamp), "{text}");
+        };
+        check("1970-01-01T00:00:01Z", Some(1_000_000_000));
+        check("1970-01-01T01:00:00.000000002+01:00", Some(2));
+        check("1970-01-01", None);
+        check("yesterday", None);
+        check("2300-01-01T00:00:00Z", None);
+    }
+}

@@ -1,0 +1,173 @@
+//! How a report is made. Pure.
+
+use std::time::Duration;
+
+use domain::{Partition, Sequence, Timestamp};
+use event_log::Durability;
+use read_model::projections::conversations::overview::PartitionOverview;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::needs;
+use super::readings::{
+    PartitionReading, ReadModelReading, Readings, RecordReading, RoleAnswer, RoleReading,
+};
+use super::report::{
+    Answer, Limits, PartitionStatus, ReadModelStatus, RecordStatus, RoleStatus, Status,
+};
+
+impl Status {
+    /// What is made of the readings.
+    #[must_use]
+    pub fn of(readings: &Readings, limits: Limits) -> Self {
+        let record = readings.record.as_ref();
+        let read_model = readings.read_model.as_ref();
+        let partitions = record.map_or_else(
+            |_| Vec::new(),
+            |record| {
+                let partitions = record.partitions.iter();
+                partitions
+                    .map(|partition| partition_status(partition, readings))
+                    .collect()
+            },
+        );
+        let mut status = Self {
+            at: rfc3339(readings.now),
+            needs: Vec::new(),
+            record: told(record, record_status),
+            read_model: told(read_model, read_model_status),
+            partitions,
+            roles: readings
+                .roles
+                .as_ref()
+                .map(|roles| roles.iter().map(role_status).collect()),
+        };
+        status.needs = needs::of(&status, readings, limits);
+        status
+    }
+}
+
+fn told<T, U>(read: Result<&T, &String>, status: impl FnOnce(&T) -> U) -> Answer<U> {
+    match read {
+        Ok(read) => Answer::Told(status(read)),
+        Err(error) => Answer::Silent {
+            error: error.clone(),
+        },
+    }
+}
+
+fn record_status(record: &RecordReading) -> RecordStatus {
+    let standings = || {
+        record
+            .partitions
+            .iter()
+            .map(|partition| &partition.standing)
+    };
+    RecordStatus {
+        id: record.id.clone(),
+        durability: match &record.durability {
+            Durability::Durable => "durable".to_owned(),
+            Durability::NotDurable { why } => format!("not durable: {why}"),
+            Durability::Unknown => {
+                "unknown: the server's monitoring page was not seen (--monitor-url)".to_owned()
+            }
+        },
+        messages: standings().map(|standing| standing.messages).sum(),
+        size_bytes: standings().map(|standing| standing.size_bytes).sum(),
+    }
+}
+
+fn read_model_status(read: &ReadModelReading) -> ReadModelStatus {
+    let live = read.schema.live.iter();
+    let projectors = read.overview.projectors.iter();
+    let partitions = read.overview.partitions.iter();
+    ReadModelStatus {
+        migration: read.schema.found,
+        migration_known: read.schema.known,
+        live_schemas: live
+            .map(|live| (live.projection.clone(), live.schema.clone()))
+            .collect(),
+        projectors: projectors.map(|holder| holder.0.clone()).collect(),
+        parked: partitions.map(|partition| partition.parked).sum(),
+    }
+}
+
+fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionStatus {
+    let standing = &read.standing;
+    let overview = readings.read_model.as_ref().ok();
+    let projected = overview.map(|told| overview_of(read.partition, &told.overview.partitions));
+    let last = standing.bounds.last.0;
+    let age = read.waits.map_or(0, |waits| {
+        readings.now.0.saturating_sub(waits.stored_at.0).max(0)
+    });
+    let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
+    PartitionStatus {
+        partition: read.partition.0,
+        last,
+        messages: standing.messages,
+        holes: standing.holes(),
+        holes_erased: erased_of(read, readings),
+        trimmed: standing.trimmed(),
+        replicas: standing.replicas,
+        leader: standing.leader.clone(),
+        behind: standing.behind.clone(),
+        holder: projected
+            .as_ref()
+            .and_then(|told| Some(told.holder.as_ref()?.0.clone())),
+        epoch: projected.as_ref().map(|told| told.epoch),
+        checkpoint: projected.as_ref().map(|told| told.checkpoint.0),
+        lag_sequences: projected
+            .as_ref()
+            .map(|told| last.saturating_sub(told.checkpoint.0)),
+        lag_seconds: projected.as_ref().map(|_| age.as_secs_f64()),
+        parked: projected.as_ref().map(|told| told.parked),
+    }
+}
+
+/// A partition that no projector has looked at yet has no row.
+fn overview_of(partition: Partition, all: &[PartitionOverview]) -> PartitionOverview {
+    let found = all.iter().find(|told| told.partition == partition);
+    found.cloned().unwrap_or(PartitionOverview {
+        partition,
+        epoch: 0,
+        checkpoint: Sequence(0),
+        holder: None,
+        parked: 0,
+    })
+}
+
+/// How many of a partition's holes erasures made; a tombstone that is on its way makes it less than it is.
+fn erased_of(read: &PartitionReading, readings: &Readings) -> Option<u64> {
+    let holes = read.standing.holes();
+    if holes == 0 {
+        return Some(0);
+    }
+    let mut erased = readings.erased.as_ref()?.iter();
+    let erased = erased.find(|erased| erased.partition == read.partition);
+    Some(erased.map_or(0, |erased| erased.commits).min(holes))
+}
+
+fn role_status(read: &RoleReading) -> RoleStatus {
+    let answer = read.answer.as_ref();
+    RoleStatus {
+        role: read.name.clone(),
+        address: read.address.clone(),
+        state: match answer {
+            None => "no answer",
+            Some(RoleAnswer {
+                is_draining: true, ..
+            }) => "draining",
+            Some(RoleAnswer { is_ready: true, .. }) => "ready",
+            Some(_) => "not ready",
+        },
+        missing: answer.map_or_else(Vec::new, |answer| answer.missing.clone()),
+        version: answer.and_then(|answer| answer.version.clone()),
+    }
+}
+
+fn rfc3339(time: Timestamp) -> String {
+    OffsetDateTime::from_unix_timestamp(time.seconds())
+        .ok()
+        .and_then(|time| time.format(&Rfc3339).ok())
+        .unwrap_or_default()
+}

@@ -1,0 +1,175 @@
+//! A report as tables for people.
+
+use std::io::{self, Write};
+
+use super::report::{Answer, PartitionStatus, RoleStatus, Status};
+use crate::progress::grouped;
+use crate::table;
+
+/// How much of a projector's name is shown: its end tells it from the others.
+const HOLDER_SHOWN: usize = 8;
+/// What stands for what nobody told.
+const UNKNOWN: &str = "?";
+
+/// Writes a report.
+///
+/// # Errors
+/// The output is closed.
+pub fn write(out: &mut impl Write, status: &Status) -> io::Result<()> {
+    writeln!(out, "{:12}{}", "record", record(status))?;
+    writeln!(out, "{:12}{}", "read models", read_model(status))?;
+    writeln!(out, "{:12}{}", "projectors", projectors(status))?;
+    if !status.partitions.is_empty() {
+        writeln!(out)?;
+        let header = [
+            "PARTITION",
+            "MESSAGES",
+            "LAST",
+            "ROWS TO",
+            "LAG",
+            "SECONDS",
+            "HOLDER",
+            "EPOCH",
+            "PARKED",
+            "HOLES",
+            "LEADER",
+        ];
+        let rows: Vec<_> = status.partitions.iter().map(partition).collect();
+        table::write(out, header, &rows)?;
+    }
+    writeln!(out)?;
+    match &status.roles {
+        None => writeln!(out, "roles: not asked")?,
+        Some(roles) => {
+            let rows: Vec<_> = roles.iter().map(role).collect();
+            let header = ["ROLE", "ADDRESS", "STATE", "VERSION", "MISSES"];
+            table::write(out, header, &rows)?;
+        }
+    }
+    writeln!(out)?;
+    if status.needs.is_empty() {
+        return writeln!(out, "all is well");
+    }
+    writeln!(out, "needs an operator:")?;
+    for need in &status.needs {
+        writeln!(out, "  {need}")?;
+    }
+    Ok(())
+}
+
+fn record(status: &Status) -> String {
+    match &status.record {
+        Answer::Silent { error } => format!("no answer: {error}"),
+        Answer::Told(told) => format!(
+            "{} partitions, {} messages, {} bytes; {}",
+            status.partitions.len(),
+            grouped(told.messages),
+            grouped(told.size_bytes),
+            told.durability,
+        ),
+    }
+}
+
+fn read_model(status: &Status) -> String {
+    match &status.read_model {
+        Answer::Silent { error } => format!("no answer: {error}"),
+        Answer::Told(told) => {
+            let live = told.live_schemas.iter();
+            let live: Vec<String> = live
+                .map(|(name, live)| format!("{name} in {live}"))
+                .collect();
+            format!(
+                "migration {} of {}; {}; {} parked",
+                told.migration,
+                told.migration_known,
+                live.join(", "),
+                grouped(told.parked),
+            )
+        }
+    }
+}
+
+fn projectors(status: &Status) -> String {
+    match &status.read_model {
+        Answer::Silent { .. } => UNKNOWN.to_owned(),
+        Answer::Told(told) if told.projectors.is_empty() => "none is alive".to_owned(),
+        Answer::Told(told) => {
+            let names: Vec<&str> = told.projectors.iter().map(|name| short(name)).collect();
+            format!("{} alive: {}", names.len(), names.join(", "))
+        }
+    }
+}
+
+fn partition(status: &PartitionStatus) -> [String; 11] {
+    let number = |number: Option<u64>| number.map_or_else(|| UNKNOWN.to_owned(), grouped);
+    let seconds = status.lag_seconds;
+    let holder = match (&status.holder, status.epoch) {
+        (Some(holder), _) => short(holder),
+        (None, Some(_)) => "nobody",
+        (None, None) => UNKNOWN,
+    };
+    [
+        status.partition.to_string(),
+        grouped(status.messages),
+        grouped(status.last),
+        number(status.checkpoint),
+        number(status.lag_sequences),
+        seconds.map_or_else(|| UNKNOWN.to_owned(), |seconds| format!("{seconds:.1}")),
+        holder.to_owned(),
+        number(status.epoch),
+        number(status.parked),
+        holes(status),
+        leader(status),
+    ]
+}
+
+fn holes(status: &PartitionStatus) -> String {
+    let mut parts = Vec::new();
+    match (status.holes, status.holes_erased) {
+        (0, _) => {}
+        (holes, None) => parts.push(grouped(holes)),
+        (holes, Some(erased)) => {
+            let other = holes.saturating_sub(erased);
+            let told = [(erased, "erased"), (other, "unexplained")];
+            let told = told.into_iter().filter(|(count, _)| *count > 0);
+            parts.extend(told.map(|(count, what)| format!("{} {what}", grouped(count))));
+        }
+    }
+    if status.trimmed > 0 {
+        parts.push(format!("{} trimmed", grouped(status.trimmed)));
+    }
+    if parts.is_empty() {
+        return "0".to_owned();
+    }
+    parts.join(", ")
+}
+
+fn leader(status: &PartitionStatus) -> String {
+    let leader = status.leader.as_deref().unwrap_or(UNKNOWN);
+    let mut text = match status.replicas {
+        1 => leader.to_owned(),
+        replicas => format!("{leader} of {replicas}"),
+    };
+    if !status.behind.is_empty() {
+        text = format!("{text}, behind: {}", status.behind.join(", "));
+    }
+    text
+}
+
+fn role(status: &RoleStatus) -> [String; 5] {
+    [
+        status.role.clone(),
+        status.address.clone(),
+        status.state.to_owned(),
+        status.version.clone().unwrap_or_default(),
+        status.missing.join(", "),
+    ]
+}
+
+fn short(holder: &str) -> &str {
+    let cut = holder.len().saturating_sub(HOLDER_SHOWN);
+    holder.get(cut..).unwrap_or(holder)
+}
+
+#[cfg(test)]
+mod tests;

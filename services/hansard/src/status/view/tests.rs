@@ -1,0 +1,242 @@
+use std::time::Duration;
+
+use domain::{Partition, Sequence, Timestamp};
+use event_log::{Durability, PartitionBounds, PartitionStanding, StoredAt};
+use read_model::projections::conversations::lease::Holder;
+use read_model::projections::conversations::overview::{
+    ErasedCommits, Overview, PartitionOverview,
+};
+use read_model::{LiveSchema, SchemaStanding};
+
+use super::super::readings::{
+    Expected, PartitionReading, ReadModelReading, Readings, RecordReading, RoleAnswer, RoleReading,
+};
+use super::super::report::Limits;
+use super::*;
+
+const NOW: Timestamp = Timestamp(1_790_000_000_000_000_000);
+const SECOND: i64 = 1_000_000_000;
+const LIMITS: Limits = Limits {
+    lag_max: Duration::from_secs(30),
+};
+const ADA: &str = "0199e8a1-0000-7000-8000-0000000000ad";
+
+/// A partition whose rows are whole.
+fn of_record(number: u16, first: u64, last: u64, messages: u64) -> PartitionReading {
+    PartitionReading {
+        partition: Partition(number),
+        standing: PartitionStanding {
+            bounds: PartitionBounds {
+                first: Sequence(first),
+                last: Sequence(last),
+            },
+            messages,
+            size_bytes: messages * 1_000,
+            replicas: 1,
+            leader: Some("n1".to_owned()),
+            behind: Vec::new(),
+        },
+        waits: None,
+    }
+}
+
+fn of_rows(number: u16, checkpoint: u64) -> PartitionOverview {
+    PartitionOverview {
+        partition: Partition(number),
+        epoch: 3,
+        checkpoint: Sequence(checkpoint),
+        holder: Some(Holder(ADA.to_owned())),
+        parked: 0,
+    }
+}
+
+fn role(name: &str, expected: Expected, answer: Option<RoleAnswer>) -> RoleReading {
+    RoleReading {
+        name: name.to_owned(),
+        address: "127.0.0.1:7311".to_owned(),
+        expected,
+        answer,
+    }
+}
+
+fn ready() -> RoleAnswer {
+    RoleAnswer {
+        is_ready: true,
+        is_draining: false,
+        missing: Vec::new(),
+        version: Some("0.1.0".to_owned()),
+    }
+}
+
+/// Two partitions, one of which erasures have touched; nothing is amiss.
+fn well() -> Readings {
+    let live = LiveSchema {
+        projection: "conversations".to_owned(),
+        schema: "conversations_v1".to_owned(),
+    };
+    Readings {
+        now: NOW,
+        record: Ok(RecordReading {
+            id: "00ff".to_owned(),
+            durability: Durability::Durable,
+            partitions: vec![of_record(0, 1, 1_234, 1_230), of_record(1, 5, 10, 6)],
+        }),
+        read_model: Ok(ReadModelReading {
+            schema: SchemaStanding {
+                found: 5,
+                known: 5,
+                live: vec![live],
+            },
+            overview: Overview {
+                projectors: vec![Holder(ADA.to_owned())],
+                partitions: vec![of_rows(0, 1_234), of_rows(1, 10)],
+            },
+        }),
+        erased: Some(vec![ErasedCommits {
+            partition: Partition(0),
+            commits: 4,
+        }]),
+        roles: Some(vec![
+            role("writer", Expected::Named, Some(ready())),
+            role("gateway", Expected::Guessed, None),
+        ]),
+    }
+}
+
+fn shown(readings: &Readings) -> String {
+    let mut out = Vec::new();
+    write(&mut out, &Status::of(readings, LIMITS)).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// What of the changed readings needs an operator.
+#[track_caller]
+fn check(change: impl FnOnce(&mut Readings), expected: &[&str]) {
+    let mut readings = well();
+    change(&mut readings);
+    assert_eq!(Status::of(&readings, LIMITS).needs, expected);
+}
+
+fn record(readings: &mut Readings) -> &mut RecordReading {
+    readings.record.as_mut().unwrap()
+}
+
+fn read_model(readings: &mut Readings) -> &mut ReadModelReading {
+    readings.read_model.as_mut().unwrap()
+}
+
+/// The rows of the second partition are behind a message of this age.
+fn late(readings: &mut Readings, age: i64) {
+    read_model(readings).overview.partitions[1].checkpoint = Sequence(7);
+    record(readings).partitions[1].waits = Some(StoredAt {
+        sequence: Sequence(8),
+        stored_at: Timestamp(NOW.0 - age),
+    });
+}
+
+#[test]
+fn a_system_that_is_well() {
+    insta::assert_snapshot!(shown(&well()));
+}
+
+#[test]
+fn a_system_in_trouble() {
+    let mut readings = well();
+    late(&mut readings, 45 * SECOND + SECOND / 4);
+    let partitions = &mut read_model(&mut readings).overview.partitions;
+    partitions[0].holder = None;
+    partitions[0].parked = 2;
+    read_model(&mut readings).overview.projectors.clear();
+    let standing = &mut record(&mut readings).partitions[1].standing;
+    standing.replicas = 3;
+    standing.behind = vec!["n2".to_owned()];
+    standing.messages = 4;
+    readings.roles = Some(vec![role(
+        "writer",
+        Expected::Named,
+        Some(RoleAnswer {
+            is_ready: false,
+            missing: vec!["nats: no answer within 500 ms".to_owned()],
+            ..ready()
+        }),
+    )]);
+    insta::assert_snapshot!(shown(&readings));
+}
+
+#[test]
+fn a_system_that_does_not_answer() {
+    let mut readings = well();
+    readings.read_model = Err("gone".to_owned());
+    readings.erased = None;
+    readings.roles = None;
+    insta::assert_snapshot!("no_read_models", shown(&readings));
+    readings.record = Err("away".to_owned());
+    insta::assert_snapshot!("nothing_answers", shown(&readings));
+}
+
+#[test]
+fn what_needs_an_operator_is_named() {
+    check(|_| (), &[]);
+    let late_in = ["rows are late in partition 1"];
+    check(|readings| late(readings, 30 * SECOND), &[]);
+    check(|readings| late(readings, 30 * SECOND + 1), &late_in);
+    // A server's clock that is ahead is no lag.
+    check(|readings| late(readings, -SECOND), &[]);
+    check(
+        |readings| record(readings).durability = Durability::Unknown,
+        &[],
+    );
+    check(
+        |readings| {
+            let why = "it is in memory".to_owned();
+            record(readings).durability = Durability::NotDurable { why };
+        },
+        &["acknowledged commits can be lost: it is in memory"],
+    );
+    check(
+        |readings| read_model(readings).schema.found = 4,
+        &["the schema has migration 4, 5 is needed: start a projector of this version"],
+    );
+    check(
+        |readings| read_model(readings).schema.found = 6,
+        &["the schema has migration 6, this program knows up to 5: update the program"],
+    );
+    check(
+        |readings| read_model(readings).overview.partitions[1].parked = 1,
+        &["conversations that cannot be projected: 1; see hansard parked list"],
+    );
+    check(
+        |readings| record(readings).partitions[0].standing.leader = None,
+        &[],
+    );
+    check(
+        |readings| {
+            let standing = &mut record(readings).partitions[0].standing;
+            (standing.leader, standing.replicas) = (None, 3);
+        },
+        &["no server leads partition 0"],
+    );
+    check(
+        |readings| {
+            readings.roles = Some(vec![role("writer", Expected::Named, None)]);
+        },
+        &["writer at 127.0.0.1:7311: no answer"],
+    );
+}
+
+#[test]
+fn a_partition_that_nobody_has_looked_at_is_named() {
+    check(
+        |readings| {
+            read_model(readings).overview.partitions.pop();
+        },
+        &["nobody projects partition 1"],
+    );
+    check(
+        |readings| {
+            record(readings).partitions = (0..10).map(|n| of_record(n, 1, 0, 0)).collect();
+            read_model(readings).overview.partitions.clear();
+        },
+        &["nobody projects partitions 0, 1, 2, 3, 4, 5, 6, 7 and 2 more"],
+    );
+}
