@@ -77,6 +77,12 @@ pub fn summary(through_version: u64, text: impl Into<String>) -> proto::Event {
     }))
 }
 
+/// From here on the history reads as it did at a version.
+#[must_use]
+pub fn rewound(to_version: u64) -> proto::Event {
+    event(Fact::HistoryRewound(proto::HistoryRewound { to_version }))
+}
+
 /// An error.
 #[must_use]
 pub fn error(message: &str) -> proto::Event {

@@ -134,6 +134,7 @@ impl Change {
                 | Fact::ConversationRestored
                 | Fact::ConversationErased
                 | Fact::HistorySummarised(_)
+                | Fact::HistoryRewound(_)
                 | Fact::OwnerChanged(_)
                 | Fact::RunStarted(_)
                 | Fact::RunStopRequested(_)

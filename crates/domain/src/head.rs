@@ -25,8 +25,11 @@ pub struct Head {
     pub agent: AgentId,
     /// The calls that wait for a result, oldest first; at most [`crate::bounds::OPEN_CALLS_MAX`].
     pub open_calls: Vec<OpenCall>,
-    /// The latest summary; none once erased.
+    /// The latest summary; none once erased. One that was passed over since stands for nothing: it reaches through
+    /// version 0.
     pub latest_summary: Option<SummaryPlace>,
+    /// The latest rewind; none once erased.
+    pub latest_rewind: Option<RewindPlace>,
     /// The generation under way.
     pub active_run: Option<ActiveRun>,
     /// What it goes on from, where it is a fork; none once erased.
@@ -65,6 +68,15 @@ pub struct SummaryPlace {
     pub version: Version,
     /// The last version that it stands for.
     pub through: Version,
+}
+
+/// Where a rewind stands, and how far back it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RewindPlace {
+    /// The version of the rewind.
+    pub version: Version,
+    /// The last version that is still read.
+    pub to: Version,
 }
 
 /// A commit that a retry can be answered from.
@@ -165,6 +177,7 @@ impl Head {
             agent: created.agent.clone(),
             open_calls: Vec::new(),
             latest_summary: None,
+            latest_rewind: None,
             active_run: None,
             provider_conversation_id: created.provider_conversation_id.clone(),
             last_response_id: None,
@@ -213,6 +226,7 @@ impl Head {
                     through: summary.through,
                 });
             }
+            Fact::HistoryRewound(rewound) => self.rewind(rewound.to),
             Fact::OwnerChanged(changed) => self.owner = Some(changed.owner.clone()),
             Fact::RunStarted(started) => {
                 self.active_run = Some(ActiveRun {
@@ -231,12 +245,29 @@ impl Head {
         }
     }
 
+    /// What was passed over waits for nothing, and stands for nothing.
+    fn rewind(&mut self, to: Version) {
+        self.open_calls.retain(|call| call.version <= to);
+        if let Some(summary) = self
+            .latest_summary
+            .as_mut()
+            .filter(|summary| summary.version > to)
+        {
+            summary.through = Version::ZERO;
+        }
+        self.latest_rewind = Some(RewindPlace {
+            version: self.version,
+            to,
+        });
+    }
+
     /// Keeps what proves the erasure and nothing that names a person or repeats their words.
     fn erase(&mut self) {
         self.status = Status::Erased;
         self.owner = None;
         self.open_calls.clear();
         self.latest_summary = None;
+        self.latest_rewind = None;
         self.active_run = None;
         self.forked_from = None;
         self.provider_conversation_id = None;

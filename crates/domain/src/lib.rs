@@ -16,6 +16,7 @@ pub mod head;
 pub mod id;
 pub mod json;
 pub mod part;
+pub mod passed_over;
 pub mod position;
 pub mod run;
 pub mod time;
@@ -33,13 +34,14 @@ pub use commit::{Actor, Commit, RequestDigest};
 pub use content::{MediaSource, Part};
 pub use conversation::{ClientContext, Conversation, ForkPoint, Owner, Status};
 pub use event::{Event, EventKind, EventTokens, Fact, RecordedEvent};
-pub use head::{CommitFacts, Head, OpenCall, RecentCommit, SummaryPlace};
+pub use head::{CommitFacts, Head, OpenCall, RecentCommit, RewindPlace, SummaryPlace};
 pub use id::{
     AgentId, CallId, CommitId, ConversationId, ConversationKey, EventId, Label, ModelServerId,
     RunId, SessionId, SigningKeyId, TenantId, ToolName, UserId,
 };
 pub use json::JsonText;
 pub use part::{RunEnd, RunPart, RunPartKind};
+pub use passed_over::PassedOver;
 pub use position::{Partition, Position, Sequence, Version};
 pub use run::{ActiveRun, RunOutcome, RunPhase};
 pub use time::Timestamp;

@@ -84,6 +84,7 @@ impl Names {
                 | Fact::ConversationRestored
                 | Fact::ConversationErased
                 | Fact::HistorySummarised(_)
+                | Fact::HistoryRewound(_)
                 | Fact::OwnerChanged(_)
                 | Fact::RunStarted(_)
                 | Fact::RunStopRequested(_)

@@ -49,6 +49,7 @@ pub fn of_fact(fact: &Fact) -> u32 {
         | Fact::ConversationArchived
         | Fact::ConversationRestored
         | Fact::ConversationErased
+        | Fact::HistoryRewound(_)
         | Fact::OwnerChanged(_)
         | Fact::RunStarted(_)
         | Fact::RunStopRequested(_)

@@ -2,7 +2,8 @@
 
 use domain::{
     ActiveRun, AgentId, CallId, ChainHash, CommitId, Head, OpenCall, RecentCommit, RequestDigest,
-    RunId, RunPhase, Sequence, SummaryPlace, ToolName, Totals, Version, Violation, ViolationReason,
+    RewindPlace, RunId, RunPhase, Sequence, SummaryPlace, ToolName, Totals, Version, Violation,
+    ViolationReason,
 };
 use uuid::Uuid;
 
@@ -35,6 +36,7 @@ pub fn to_proto(head: &Head) -> proto::Head {
         last_event_at: Some(time::to_proto(head.last_event_at)),
         recent: head.recent.iter().map(recent_to_proto).collect(),
         latest_summary: head.latest_summary.map(summary_to_proto),
+        latest_rewind: head.latest_rewind.map(rewind_to_proto),
         forked_from: head.forked_from.as_ref().map(fork_point_to_proto),
         active_run_stopping: head
             .active_run
@@ -62,6 +64,7 @@ pub fn from_proto(head: proto::Head) -> Result<Head, Violation> {
             .map(open_call_from_proto)
             .collect::<Result<_, _>>()?,
         latest_summary: head.latest_summary.map(summary_from_proto),
+        latest_rewind: head.latest_rewind.map(rewind_from_proto),
         active_run: match head.active_run_id.as_ref() {
             [] => None,
             bytes => Some(ActiveRun {
@@ -146,6 +149,20 @@ fn summary_from_proto(place: proto::SummaryPlace) -> SummaryPlace {
     SummaryPlace {
         version: Version(place.version),
         through: Version(place.through_version),
+    }
+}
+
+fn rewind_to_proto(place: RewindPlace) -> proto::RewindPlace {
+    proto::RewindPlace {
+        version: place.version.0,
+        to_version: place.to.0,
+    }
+}
+
+fn rewind_from_proto(place: proto::RewindPlace) -> RewindPlace {
+    RewindPlace {
+        version: Version(place.version),
+        to: Version(place.to_version),
     }
 }
 

@@ -40,6 +40,8 @@ pub enum Reason {
     TooManyOpenCalls,
     /// A summary of what has not happened yet.
     SummaryBeyondHistory,
+    /// A rewind to what has not happened yet.
+    RewindBeyondHistory,
     /// A summary that reaches no further than an earlier one.
     SummaryStale,
     /// Another generation goes on in the conversation.
@@ -106,6 +108,7 @@ impl Reason {
             Self::ToolMismatch => "TOOL_MISMATCH",
             Self::TooManyOpenCalls => "TOO_MANY_OPEN_CALLS",
             Self::SummaryBeyondHistory => "SUMMARY_BEYOND_HISTORY",
+            Self::RewindBeyondHistory => "REWIND_BEYOND_HISTORY",
             Self::SummaryStale => "SUMMARY_STALE",
             Self::RunActive => "RUN_ACTIVE",
             Self::RunNotActive => "RUN_NOT_ACTIVE",
@@ -160,6 +163,7 @@ impl Reason {
             | Self::TooManyOpenCalls
             | Self::SummaryBeyondHistory
             | Self::SummaryStale
+            | Self::RewindBeyondHistory
             | Self::IdempotencyKeyReused
             | Self::BudgetTooSmall
             | Self::TemplateFailed => Code::FailedPrecondition,

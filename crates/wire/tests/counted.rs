@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use domain::bounds::{EVENT_BYTES_MAX, SUMMARY_BYTES_MAX};
-use domain::event::{ConversationCreated, HistorySummarised, SystemNoted};
+use domain::event::{ConversationCreated, HistoryRewound, HistorySummarised, SystemNoted};
 use domain::{
     Actor, AgentId, ClientContext, CommitId, ConversationId, Event, EventId, EventTokens, Fact,
     Label, Owner, RequestDigest, Sequence, SessionId, TenantId, Timestamp, Version,
@@ -125,6 +125,21 @@ fn counts_and_summaries_survive_the_record() {
     assert_eq!(head, second.head);
     let place = head.latest_summary.unwrap();
     assert_eq!((place.version, place.through), (Version(3), Version(1)));
+}
+
+#[test]
+fn rewinds_survive_the_record() {
+    let first = sealed(&[counted(0, 0, created())], None).unwrap();
+    let rewound = Fact::HistoryRewound(HistoryRewound { to: Version(1) });
+    let second = sealed(
+        &[counted(0, 5, noted(3)), counted(0, 5, rewound)],
+        Some(&first),
+    )
+    .unwrap();
+    let head = open_head(second.message).unwrap();
+    assert_eq!(head, second.head);
+    let place = head.latest_rewind.unwrap();
+    assert_eq!((place.version, place.to), (Version(3), Version(1)));
 }
 
 /// The bound is for what the caller gives: what the writer counts comes on top, and is not told as the event's size.

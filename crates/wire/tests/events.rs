@@ -5,9 +5,9 @@
 use bytes::Bytes;
 use domain::bounds::EVENT_BYTES_MAX;
 use domain::event::{
-    ConversationCreated, ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended,
-    OwnerChanged, Role, RunFinished, RunStarted, SystemNoted, ToolCalled, ToolOutcome, ToolOutput,
-    ToolReturned, Usage,
+    ConversationCreated, ConversationUpdated, ErrorOccurred, HistoryRewound, HistorySummarised,
+    MessageAppended, OwnerChanged, Role, RunFinished, RunStarted, SystemNoted, ToolCalled,
+    ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{
     Actor, AgentId, CallId, ChainHash, ClientContext, CommitId, ConversationId, Event, EventId,
@@ -228,7 +228,13 @@ fn every_fact() -> Vec<(&'static str, Fact)> {
     ]
     .into_iter()
     .chain(facts_of_runs())
+    .chain([history_rewound()])
     .collect()
+}
+
+fn history_rewound() -> (&'static str, Fact) {
+    let rewound = HistoryRewound { to: Version(300) };
+    ("history_rewound", Fact::HistoryRewound(rewound))
 }
 
 fn facts_of_runs() -> Vec<(&'static str, Fact)> {

@@ -9,6 +9,7 @@ mod summary;
 
 use context::plan::BUDGETED_MESSAGES_MAX;
 use context::stages::budget;
+use context::stages::pass_over::Moved;
 use context::{CONTEXT_KINDS, MessageCount, Plan, PlanError, Selection, Settings, select};
 use domain::{EventTokens, Fact, RecordedEvent};
 use formats::Names;
@@ -70,7 +71,7 @@ pub async fn make_with(
         at,
         shared: recent.lineage.shared(at.next()),
     };
-    pending::push(&mut recent.window, &target.key, before, pending)?;
+    pending::push(&mut recent, &target.key, before, pending)?;
     let client = client::context(gateway, target, (&order.policy.policy, shared.next())).await?;
     let behind = recent.lineage.tokens(gateway).await?;
     let plan = Plan::new(Settings {
@@ -83,8 +84,11 @@ pub async fn make_with(
     .map_err(|error| refused(&error))?;
     let selected = loop {
         let events = recent.window.newest_first();
-        let events = events
-            .map(|row| window::recorded(&target.key, row).map(|event| behind.add(counted(event))));
+        let mut moved = Moved::past(&recent.passed);
+        let events = events.map(|row| {
+            let event = behind.add(counted(window::recorded(&target.key, row)?));
+            Ok::<_, Problem>(moved.up(event, |span| behind.through(span.at, span.tokens_through)))
+        });
         match select(events, plan.extent(order.messages_max), recent.reach())? {
             Selection::Selected(selected) => break selected,
             Selection::NeedsOlder => recent.read_older(gateway, target).await?,

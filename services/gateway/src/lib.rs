@@ -29,6 +29,7 @@ pub mod recent;
 pub mod render;
 pub mod request;
 pub mod retention;
+pub mod rewinds;
 pub mod rpc;
 pub mod run;
 pub mod run_client;

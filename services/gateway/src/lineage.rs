@@ -33,6 +33,7 @@ pub struct Ancestor {
     /// The last commit, where the rows do not hold all that is shared.
     ahead: Option<StoredCommit>,
     latest_summary: Option<SummaryPlace>,
+    is_rewound: bool,
     /// The first version of its own.
     first: Version,
     /// The last version that is shared.
@@ -96,6 +97,7 @@ async fn ancestor(
     let ancestor = Ancestor {
         row_place: base.row_place(),
         latest_summary: base.head().and_then(|head| head.latest_summary),
+        is_rewound: base.head().is_some_and(|head| head.latest_rewind.is_some()),
         first: behind
             .as_ref()
             .map_or(Version::ZERO, |behind| behind.version)
@@ -167,6 +169,12 @@ impl Lineage {
         Some(version <= holder.row_place.version)
     }
 
+    /// Whether one of the conversations behind the fork was ever rewound.
+    #[must_use]
+    pub fn is_rewound(&self) -> bool {
+        self.0.iter().any(|ancestor| ancestor.is_rewound)
+    }
+
     /// A version at or before which no summary is newer than the newest up to `at`, where there is any: `own` is the
     /// fork's own latest one.
     #[must_use]
@@ -196,14 +204,18 @@ impl Lineage {
 }
 
 impl TokensBehind {
+    /// The tokens of the whole history up to a version, of which its own conversation counted so many.
+    #[must_use]
+    pub fn through(&self, version: Version, own: u64) -> u64 {
+        let behind = self.0.iter().rev().find(|(last, _)| *last < version);
+        behind.map_or(own, |(_, sum)| own.saturating_add(*sum))
+    }
+
     /// The event with the tokens of the whole history up to it, where its own conversation counted from the fork on.
     #[must_use]
     pub fn add(&self, mut event: RecordedEvent) -> RecordedEvent {
-        let behind = self.0.iter().rev().find(|(last, _)| *last < event.version);
-        if let Some((_, sum)) = behind {
-            let through = &mut event.event.tokens.through;
-            *through = through.saturating_add(*sum);
-        }
+        let through = &mut event.event.tokens.through;
+        *through = self.through(event.version, *through);
         event
     }
 }

@@ -1,8 +1,9 @@
 //! The newest events of a conversation, over rows and tail: as many as are likely to do, then as many as may be needed.
+//! What its rewinds pass over is not among them.
 
 use context::Reach;
 use domain::head::SummaryPlace;
-use domain::{EventKind, Status, Version};
+use domain::{EventKind, PassedOver, Status, Version};
 use read_model::EventRow;
 use read_model::queries::{Direction, EventQuery};
 use wire::status::Problem;
@@ -13,7 +14,7 @@ use crate::patience::Patience;
 use crate::request::Target;
 use crate::tail::Tail;
 use crate::window::{Window, WindowBounds, event_rows, sum_of_bytes};
-use crate::{Gateway, problem};
+use crate::{Gateway, problem, rewinds};
 
 /// Which events to read.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,10 @@ pub struct Recent {
     pub latest_summary: Option<SummaryPlace>,
     /// What stands behind the conversation, where it is a fork.
     pub lineage: Lineage,
+    /// What its rewinds pass over.
+    pub passed: PassedOver,
+    /// The oldest row that was read, whether it is in the window or passed over.
+    oldest_row: Option<Version>,
     has_rows: bool,
     wanted: Wanted,
     rows_left: RowsLeft,
@@ -70,10 +75,18 @@ impl Recent {
             row_place: base.row_place(),
             latest_summary: base.head().and_then(|head| head.latest_summary),
             lineage: std::mem::take(&mut base.lineage),
+            passed: PassedOver::default(),
+            oldest_row: None,
             has_rows: base.standing.is_some(),
             wanted,
             rows_left: RowsLeft::None,
         };
+        let own = base.head().and_then(|head| head.latest_rewind);
+        if own.is_some() || recent.lineage.is_rewound() {
+            let to = wanted.to.min(recent.place.version);
+            // Boxed: what few conversations need shall not weigh on the reads of all.
+            recent.passed = Box::pin(rewinds::passed_over(gateway, target, to)).await?;
+        }
         if wanted.to > recent.row_place.version {
             recent.take_tail(gateway, target, &mut base).await?;
         }
@@ -91,23 +104,34 @@ impl Recent {
     /// # Errors
     /// The read model is away, or the conversation was erased meanwhile.
     pub async fn read_older(&mut self, gateway: &Gateway, target: &Target) -> Result<(), Problem> {
-        let oldest = self
-            .window
-            .oldest()
+        loop {
+            self.read_behind(gateway, target).await?;
+            if self.rows_left != RowsLeft::Some {
+                return Ok(());
+            }
+            // Rows that are passed over took the room of others, which are read next.
+            if self.window.is_full() || self.passed.is_empty() {
+                self.rows_left = RowsLeft::NotNeeded;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads as many rows as there is room for, behind those that were read.
+    async fn read_behind(&mut self, gateway: &Gateway, target: &Target) -> Result<(), Problem> {
+        let read = self.window.oldest().into_iter().chain(self.oldest_row);
+        let oldest = read
+            .min()
             .unwrap_or(self.row_place.version.min(self.wanted.to).next());
         let limit = self
             .wanted
             .bounds
             .events_max
             .saturating_sub(self.window.len());
-        let to = Version(oldest.0.saturating_sub(1));
+        let to = self.passed.shown(Version(oldest.0.saturating_sub(1)));
         let rows = self.take_older_rows(gateway, target, (to, limit)).await?;
         let limit = limit.saturating_sub(rows);
-        self.take_ancestors(gateway, to, limit).await?;
-        if self.rows_left == RowsLeft::Some {
-            self.rows_left = RowsLeft::NotNeeded;
-        }
-        Ok(())
+        self.take_ancestors(gateway, to, limit).await
     }
 
     /// Whether an event came from the rows.
@@ -177,9 +201,8 @@ impl Recent {
     ) -> Result<(), Problem> {
         if let Some(tail) = part.tail {
             let mut newest = Window::new(self.wanted.bounds);
-            self.wanted
-                .take_tail(gateway, patience, (tail, to), &mut newest)
-                .await?;
+            let wanted = (self.wanted, &self.passed);
+            take_tail(gateway, patience, (tail, to), (wanted, &mut newest)).await?;
             let has_left_out = newest.has_left_out();
             for event in newest.into_newest_first() {
                 if self.window.push_older(event).is_break() {
@@ -215,48 +238,47 @@ impl Recent {
         let Some(tail) = base.tail(&target.key) else {
             return Ok(());
         };
-        let (wanted, window) = (self.wanted, &mut self.window);
-        wanted
-            .take_tail(gateway, target.patience, (tail, wanted.to), window)
-            .await
+        let (wanted, tail) = ((self.wanted, &self.passed), (tail, self.wanted.to));
+        take_tail(gateway, target.patience, tail, (wanted, &mut self.window)).await
     }
 
     fn take_rows(&mut self, events: Vec<EventRow>, limit: usize) {
         let all = events.len() < limit && sum_of_bytes(&events) < self.wanted.bounds.bytes_max;
         self.rows_left = if all { RowsLeft::None } else { RowsLeft::Some };
+        self.oldest_row = events.last().map(|row| row.version).or(self.oldest_row);
         for event in events {
-            if self.window.push_older(event).is_break() {
+            if !self.passed.hides(event.version) && self.window.push_older(event).is_break() {
                 return;
             }
         }
     }
 }
 
-impl Wanted {
-    /// Takes the wanted events of a tail up to a version.
-    async fn take_tail(
-        &self,
-        gateway: &Gateway,
-        patience: Patience,
-        (mut tail, to): (Tail, Version),
-        window: &mut Window,
-    ) -> Result<(), Problem> {
-        while let Some(commits) = tail.next_page(gateway, patience).await? {
-            for commit in &commits {
-                let facts = commit.opened.commit.events.iter();
-                let kinds = facts.map(|event| event.fact.kind());
-                let events = event_rows(commit).zip(kinds);
-                let wanted =
-                    events.filter(|(event, kind)| event.version <= to && self.kinds.contains(kind));
-                wanted.for_each(|(event, _)| window.push_newer(event));
-            }
-            if tail.place().version >= to {
-                break;
-            }
+/// Takes the wanted events of a tail up to a version, but for what is passed over.
+async fn take_tail(
+    gateway: &Gateway,
+    patience: Patience,
+    (mut tail, to): (Tail, Version),
+    ((wanted, passed), window): ((Wanted, &PassedOver), &mut Window),
+) -> Result<(), Problem> {
+    while let Some(commits) = tail.next_page(gateway, patience).await? {
+        for commit in &commits {
+            let facts = commit.opened.commit.events.iter();
+            let kinds = facts.map(|event| event.fact.kind());
+            let events = event_rows(commit).zip(kinds);
+            let taken = events.filter(|(event, kind)| {
+                event.version <= to && wanted.kinds.contains(kind) && !passed.hides(event.version)
+            });
+            taken.for_each(|(event, _)| window.push_newer(event));
         }
-        Ok(())
+        if tail.place().version >= to {
+            break;
+        }
     }
+    Ok(())
+}
 
+impl Wanted {
     fn query(&self, to: Version, limit: usize) -> EventQuery {
         EventQuery {
             from: Version::ZERO.next(),

@@ -60,6 +60,11 @@ pub fn of_rejection(rejection: &Rejection) -> Problem {
         Rejection::SummaryBeyondHistory { index, last, .. } => {
             of_summary(Reason::SummaryBeyondHistory, *index).with("last_version", last.to_string())
         }
+        Rejection::RewindBeyondHistory { index, last, .. } => {
+            let field = "history_rewound.to_version";
+            of_event(Reason::RewindBeyondHistory, *index, field)
+                .with("last_version", last.to_string())
+        }
         Rejection::SummaryStale { index, reached } => {
             of_summary(Reason::SummaryStale, *index).with("summarised_through", reached.to_string())
         }

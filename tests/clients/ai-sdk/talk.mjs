@@ -1,4 +1,5 @@
-// Real transports of the AI SDK talk to a real gateway: turns, an answer that is lost and found, a stop, an idle chat.
+// Real transports of the AI SDK talk to a real gateway: turns, an answer that is lost and found, a stop, an idle chat, answers
+// and messages that are changed.
 // `node talk.mjs http://host:port api-key`; run by tests/tests/http/talk/clients.rs.
 
 import assert from 'node:assert/strict';
@@ -101,8 +102,41 @@ async function stopped(sdk) {
   assert.equal(await here.post(`/api/chat/${here.id}/stop`), 204);
 }
 
+async function changed(sdk) {
+  const here = page(sdk);
+  const chat = chatOf(sdk, here);
+  for (const said of ['one', 'two', 'three']) await chat.sendMessage({ text: said });
+  const told = () => chat.messages.map(text);
+  // Another last answer.
+  const last = chat.messages.at(-1).id;
+  await chat.regenerate();
+  assert.equal(chat.status, 'ready', `${chat.error}`);
+  assert.notEqual(chat.messages.at(-1).id, last);
+  assert.deepEqual(told(), ['one', 'echo: one', 'two', 'echo: two', 'three', 'echo: three']);
+  await agrees(chat, here);
+  // Another earlier answer, and then the message before it is edited, twice.
+  await chat.regenerate({ messageId: chat.messages[3].id });
+  assert.deepEqual(told(), ['one', 'echo: one', 'two', 'echo: two']);
+  await agrees(chat, here);
+  for (const said of ['zwei', 'deux']) {
+    await chat.sendMessage({ text: said, messageId: chat.messages[2].id });
+    assert.equal(chat.status, 'ready', `${chat.error}`);
+    assert.deepEqual(told(), ['one', 'echo: one', said, `echo: ${said}`]);
+    await agrees(chat, here);
+  }
+  await chat.sendMessage({ text: 'three' });
+  await agrees(chat, here);
+  // A page that is loaded anew knows the record's ids.
+  const loaded = chatOf(sdk, here);
+  loaded.messages = await recorded(here);
+  await loaded.sendMessage({ text: 'uno', messageId: loaded.messages[0].id });
+  assert.equal(loaded.status, 'ready', `${loaded.error}`);
+  assert.deepEqual(loaded.messages.map(text), ['uno', 'echo: uno']);
+  await agrees(loaded, here);
+}
+
 for (const release of ['ai6', 'ai7']) {
   const sdk = await import(release);
-  for (const check of [turns, lostAndFound, stopped]) await check(sdk);
+  for (const check of [turns, lostAndFound, stopped, changed]) await check(sdk);
   console.log(`${release}: talked`);
 }

@@ -138,6 +138,7 @@ fn details(event: &Event) -> Option<Row> {
         Fact::RunStarted(started) => (13, None, None, None, started.model.as_ref(), None),
         Fact::RunStopRequested(_) => (14, None, None, None, None, None),
         Fact::RunFinished(_) => (15, None, None, None, None, None),
+        Fact::HistoryRewound(_) => (16, None, None, None, None, None),
     };
     let tokens = |count: fn(&Usage) -> u64| usage.map(count);
     let row = json!({

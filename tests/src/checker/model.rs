@@ -50,6 +50,8 @@ pub fn head_after(history: &[RecordedCommit]) -> Option<Head> {
             open_calls(history)
         },
         latest_summary: latest_summary(history).filter(|_| !erased),
+        // The workload rewinds nothing, and the checker of tools finds one who does.
+        latest_rewind: None,
         active_run: active_run(history).filter(|_| !erased),
         forked_from: created.forked_from.clone().filter(|_| !erased),
         provider_conversation_id: unless_erased(provider_conversation_id(history)),

@@ -80,6 +80,7 @@ impl Watcher {
             Fact::ConversationRestored => self.become_of(Status::Active),
             Fact::ConversationErased => self.become_of(Status::Erased),
             Fact::HistorySummarised(summary) => self.summarise(summary),
+            Fact::HistoryRewound(_) => Some("it was rewound, and nobody asked for that"),
             Fact::OwnerChanged(changed) => {
                 let before = self.owner.replace(changed.owner.clone());
                 (before.as_ref() != Some(&changed.previous))

@@ -191,6 +191,7 @@ impl<'a> Scan<'a> {
             | Fact::ConversationRestored
             | Fact::ConversationErased
             | Fact::HistorySummarised(_)
+            | Fact::HistoryRewound(_)
             | Fact::OwnerChanged(_)
             | Fact::RunStarted(_)
             | Fact::RunStopRequested(_)

@@ -1,12 +1,14 @@
-//! Append events: a tool result answers an open call, a summary reaches further than the one before it, nothing goes into
-//! an archived conversation.
+//! Append events: a tool result answers an open call, a summary reaches further than the one before it, a history goes back
+//! to what it has, nothing goes into an archived conversation.
 
 use super::{Decision, Rejection, lifecycle_event};
 use crate::bounds::OPEN_CALLS_MAX;
 use crate::conversation::Status;
-use crate::event::{Event, EventTokens, Fact, HistorySummarised, ToolCalled, ToolReturned};
-use crate::head::{Head, OpenCall, SummaryPlace};
-use crate::id::{CommitId, EventId};
+use crate::event::{
+    Event, EventTokens, Fact, HistoryRewound, HistorySummarised, ToolCalled, ToolReturned,
+};
+use crate::head::{Head, OpenCall, RewindPlace, SummaryPlace};
+use crate::id::{CommitId, EventId, RunId};
 use crate::json::JsonText;
 use crate::position::Version;
 use crate::time::Timestamp;
@@ -70,6 +72,8 @@ fn decided(head: &Head, commit: CommitId, events: &[NewEvent]) -> Result<Vec<Eve
         version: head.version,
         open_calls: head.open_calls.clone(),
         latest_summary: head.latest_summary,
+        latest_rewind: head.latest_rewind,
+        active_run: head.active_run.map(|run| run.id),
     };
     let mut decided = Vec::with_capacity(events.len());
     for (index, event) in events.iter().enumerate() {
@@ -92,6 +96,8 @@ struct Progress {
     version: Version,
     open_calls: Vec<OpenCall>,
     latest_summary: Option<SummaryPlace>,
+    latest_rewind: Option<RewindPlace>,
+    active_run: Option<RunId>,
 }
 
 impl Progress {
@@ -107,6 +113,7 @@ impl Progress {
             Fact::HistorySummarised(summary) => {
                 Fact::HistorySummarised(self.summarise(index, summary)?)
             }
+            Fact::HistoryRewound(rewound) => Fact::HistoryRewound(self.rewind(index, *rewound)?),
             plain => plain.clone(),
         };
         self.version = self.version.next();
@@ -169,6 +176,16 @@ impl Progress {
             version: self.version.next(),
             through: summary.through,
         });
+        // One that was on its way when the history went back stands for what is passed over.
+        if let Some(rewind) = self.latest_rewind
+            && summary.through > rewind.to
+            && summary.through < rewind.version
+        {
+            return Err(Rejection::SummaryStale {
+                index,
+                reached: rewind.version,
+            });
+        }
         // Without an earlier one it must reach past version 0: a summary of nothing stands for nothing.
         let reached = earlier.map_or(Version::ZERO, |earlier| earlier.through);
         if summary.through <= reached {
@@ -178,5 +195,35 @@ impl Progress {
             previous: earlier.map(|earlier| earlier.version),
             ..summary.clone()
         })
+    }
+
+    fn rewind(
+        &mut self,
+        index: usize,
+        rewound: HistoryRewound,
+    ) -> Result<HistoryRewound, Rejection> {
+        // What a run comes to is recorded at its end, and would stand behind the rewind.
+        if let Some(run) = self.active_run {
+            return Err(Rejection::RunActive { run });
+        }
+        let HistoryRewound { to } = rewound;
+        if to > self.version {
+            return Err(Rejection::RewindBeyondHistory {
+                index,
+                to,
+                last: self.version,
+            });
+        }
+        self.open_calls.retain(|call| call.version <= to);
+        if let Some(summary) = &mut self.latest_summary
+            && summary.version > to
+        {
+            summary.through = Version::ZERO;
+        }
+        self.latest_rewind = Some(RewindPlace {
+            version: self.version.next(),
+            to,
+        });
+        Ok(rewound)
     }
 }

@@ -185,6 +185,16 @@ pub enum Rejection {
         /// The version of the event before it.
         last: Version,
     },
+    /// A rewind to what has not happened yet.
+    #[error("events[{index}]: goes back to version {to}, the event before it is {last}")]
+    RewindBeyondHistory {
+        /// The place of the event in the command.
+        index: usize,
+        /// The version that it says it goes back to.
+        to: Version,
+        /// The version of the event before it.
+        last: Version,
+    },
     /// A summary that reaches no further than an earlier one.
     #[error("events[{index}]: a summary through version {reached} is there already: reach further")]
     SummaryStale {

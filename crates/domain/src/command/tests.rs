@@ -16,6 +16,7 @@ use crate::time::Timestamp;
 
 mod forks;
 mod owners;
+mod rewinds;
 mod runs;
 mod summaries;
 mod tokens;

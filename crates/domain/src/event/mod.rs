@@ -3,6 +3,7 @@
 mod conversation_created;
 mod conversation_updated;
 mod error_occurred;
+mod history_rewound;
 mod history_summarised;
 mod message_appended;
 mod owner_changed;
@@ -16,6 +17,7 @@ mod tool_returned;
 pub use conversation_created::ConversationCreated;
 pub use conversation_updated::ConversationUpdated;
 pub use error_occurred::ErrorOccurred;
+pub use history_rewound::HistoryRewound;
 pub use history_summarised::HistorySummarised;
 pub use message_appended::{MessageAppended, Role, Usage};
 pub use owner_changed::OwnerChanged;
@@ -63,6 +65,7 @@ impl Event {
             | Fact::ConversationRestored
             | Fact::ConversationErased
             | Fact::HistorySummarised(_)
+            | Fact::HistoryRewound(_)
             | Fact::OwnerChanged(_)
             | Fact::RunStarted(_)
             | Fact::RunStopRequested(_)
@@ -117,6 +120,8 @@ pub enum Fact {
     RunStopRequested(RunId),
     /// A generation is over.
     RunFinished(RunFinished),
+    /// It went on from an earlier version.
+    HistoryRewound(HistoryRewound),
 }
 
 impl Fact {
@@ -139,6 +144,7 @@ impl Fact {
             Self::RunStarted(_) => EventKind::RunStarted,
             Self::RunStopRequested(_) => EventKind::RunStopRequested,
             Self::RunFinished(_) => EventKind::RunFinished,
+            Self::HistoryRewound(_) => EventKind::HistoryRewound,
         }
     }
 }
@@ -176,11 +182,13 @@ pub enum EventKind {
     RunStopRequested,
     /// See [`Fact::RunFinished`].
     RunFinished,
+    /// See [`Fact::HistoryRewound`].
+    HistoryRewound,
 }
 
 impl EventKind {
     /// Every kind, in the order of their codes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::MessageAppended,
         Self::ToolCalled,
         Self::ToolReturned,
@@ -196,6 +204,7 @@ impl EventKind {
         Self::RunStarted,
         Self::RunStopRequested,
         Self::RunFinished,
+        Self::HistoryRewound,
     ];
 
     /// The code that rows keep. Stable for ever.
@@ -217,6 +226,7 @@ impl EventKind {
             Self::RunStarted => 13,
             Self::RunStopRequested => 14,
             Self::RunFinished => 15,
+            Self::HistoryRewound => 16,
         }
     }
 
@@ -237,6 +247,6 @@ mod tests {
             assert_eq!(EventKind::from_code(kind.code()), Some(kind));
         }
         assert_eq!(EventKind::from_code(0), None);
-        assert_eq!(EventKind::from_code(16), None);
+        assert_eq!(EventKind::from_code(17), None);
     }
 }

@@ -21,6 +21,7 @@ pub(super) fn fact_bytes(fact: &Fact) -> usize {
         | Fact::ConversationRestored
         | Fact::ConversationErased
         | Fact::HistorySummarised(_)
+        | Fact::HistoryRewound(_)
         | Fact::OwnerChanged(_)
         | Fact::RunStarted(_)
         | Fact::RunStopRequested(_)

@@ -279,6 +279,7 @@ fn is_of_a_step(fact: &Fact) -> bool {
         | Fact::ConversationRestored
         | Fact::ConversationErased
         | Fact::HistorySummarised(_)
+        | Fact::HistoryRewound(_)
         | Fact::OwnerChanged(_)
         | Fact::RunStarted(_)
         | Fact::RunStopRequested(_)

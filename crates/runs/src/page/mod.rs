@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use domain::event::{Fact, MessageAppended, RecordedEvent, Role, ToolReturned};
-use domain::{CallId, EventId, RunId, RunOutcome};
+use domain::{CallId, EventId, PassedOver, RunId, RunOutcome};
 
 use crate::approvals::Approvals;
 use crate::fold::RunFold;
@@ -18,7 +18,8 @@ use crate::ui_message::{TextState, ToolPart, ToolState, UiMessage, UiMetadata, U
 ///
 /// `events` are whole commits in order, from the conversation's first or from any user's message on; results of calls
 /// before them are left out. `live` is the run under way; one whose end is among the events adds nothing. Everything that
-/// the assistant and its tools do up to the next user's message is one message; instructions and notes are not shown.
+/// the assistant and its tools do up to the next user's message is one message; instructions and notes are not shown, nor is
+/// what a rewind among the events passes over.
 #[must_use]
 pub fn page(
     events: &[RecordedEvent],
@@ -32,9 +33,10 @@ pub fn page(
         step_due: true,
         last_opener: None,
     };
+    let passed = PassedOver::of(events.iter().rev());
     for commit in events.chunk_by(|event, next| event.commit == next.commit) {
         let run = run_finished_by(commit);
-        for event in commit {
+        for event in commit.iter().filter(|event| !passed.hides(event.version)) {
             let origin = Origin {
                 event: Some(event.event.id),
                 run,
@@ -111,6 +113,7 @@ impl Assembly<'_> {
             | Fact::ConversationRestored
             | Fact::ConversationErased
             | Fact::HistorySummarised(_)
+            | Fact::HistoryRewound(_)
             | Fact::OwnerChanged(_)
             | Fact::RunStarted(_)
             | Fact::RunStopRequested(_) => {}

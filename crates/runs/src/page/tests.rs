@@ -198,3 +198,42 @@ fn a_page_may_begin_anywhere_and_hold_nothing() {
         &json!([user(2, "a")]),
     );
 }
+
+#[test]
+fn what_was_passed_over_is_not_shown() {
+    let rewound = |to| Fact::HistoryRewound(domain::event::HistoryRewound { to: Version(to) });
+    let asked = || {
+        vec![
+            vec![said(Role::User, "when?")],
+            vec![said(Role::Assistant, "see"), called("a")],
+        ]
+    };
+    let again = |to| vec![rewound(to), said(Role::User, "where?")];
+    let answered = vec![said(Role::Assistant, "here")];
+    check(
+        [asked(), vec![again(1), answered.clone()]].concat(),
+        None,
+        &json!([
+            user(1, "when?"),
+            user(5, "where?"),
+            {"id": id(6), "role": "assistant", "parts": [step(), done("here")]},
+        ]),
+    );
+    // A result of a call that is passed over is shown nowhere.
+    check(
+        [
+            asked(),
+            vec![
+                again(0),
+                vec![returned("a", ToolOutcome::Succeeded)],
+                answered,
+            ],
+        ]
+        .concat(),
+        None,
+        &json!([
+            user(5, "where?"),
+            {"id": id(7), "role": "assistant", "parts": [step(), done("here")]},
+        ]),
+    );
+}

@@ -142,6 +142,7 @@ impl UiStream {
                 | Fact::ConversationRestored
                 | Fact::ConversationErased
                 | Fact::HistorySummarised(_)
+                | Fact::HistoryRewound(_)
                 | Fact::OwnerChanged(_)
                 | Fact::RunStarted(_)
                 | Fact::RunStopRequested(_)

@@ -2,8 +2,8 @@
 
 use domain::bounds::{SUMMARY_BYTES_MAX, TITLE_BYTES_MAX};
 use domain::event::{
-    ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended, Role, SystemNoted,
-    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationUpdated, ErrorOccurred, HistoryRewound, HistorySummarised, MessageAppended, Role,
+    SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::violation::check_length;
 use domain::{
@@ -58,7 +58,8 @@ pub fn new_event_from_proto(event: proto::Event) -> Result<NewEvent, Violation> 
         | Fact::ToolReturned(_)
         | Fact::SystemNoted(_)
         | Fact::ErrorOccurred(_)
-        | Fact::HistorySummarised(_) => Ok(event),
+        | Fact::HistorySummarised(_)
+        | Fact::HistoryRewound(_) => Ok(event),
         Fact::ConversationCreated(_)
         | Fact::ConversationUpdated(_)
         | Fact::ConversationArchived
@@ -125,6 +126,9 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
         Some(Proto::HistorySummarised(summary)) => history_summarised(summary)
             .map(Fact::HistorySummarised)
             .map_err(within("history_summarised")),
+        Some(Proto::HistoryRewound(rewound)) => history_rewound(rewound)
+            .map(Fact::HistoryRewound)
+            .map_err(within("history_rewound")),
         Some(Proto::ConversationCreated(created)) => lifecycle::created_from_proto(created)
             .map(Fact::ConversationCreated)
             .map_err(within("conversation_created")),
@@ -261,6 +265,13 @@ fn history_summarised(summary: proto::HistorySummarised) -> Result<HistorySummar
         model: label(summary.model, "model")?,
         previous: (summary.previous_version != 0).then_some(Version(summary.previous_version)),
     })
+}
+
+fn history_rewound(rewound: proto::HistoryRewound) -> Result<HistoryRewound, Violation> {
+    match rewound.to_version {
+        0 => Err(missing("is required: a version, 1 or later").within("to_version")),
+        to => Ok(HistoryRewound { to: Version(to) }),
+    }
 }
 
 fn conversation_updated(

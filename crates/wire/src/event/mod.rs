@@ -33,6 +33,7 @@ pub fn kind_to_proto(kind: EventKind) -> read::EventKind {
         EventKind::RunStarted => read::EventKind::RunStarted,
         EventKind::RunStopRequested => read::EventKind::RunStopRequested,
         EventKind::RunFinished => read::EventKind::RunFinished,
+        EventKind::HistoryRewound => read::EventKind::HistoryRewound,
     }
 }
 

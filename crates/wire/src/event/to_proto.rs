@@ -73,6 +73,9 @@ fn fact(fact: &Fact) -> proto::event::Fact {
             model: label_text(summary.model.as_ref()),
             previous_version: summary.previous.map_or(0, |version| version.0),
         }),
+        Fact::HistoryRewound(rewound) => Proto::HistoryRewound(proto::HistoryRewound {
+            to_version: rewound.to.0,
+        }),
     }
 }
 

@@ -6,7 +6,8 @@ use read_model::EventRow;
 use uuid::Uuid;
 use wire::status::Problem;
 
-use crate::window::{Window, recorded};
+use crate::recent::Recent;
+use crate::window::recorded;
 
 /// The commit that no pending fact is in yet.
 const NO_COMMIT: CommitId = CommitId(Uuid::nil());
@@ -20,20 +21,24 @@ pub(super) struct Behind {
     pub(super) shared: Version,
 }
 
-/// Puts facts behind the events of a window, at the versions that follow, weighed as the writer will.
+/// Puts facts behind the newest events, at the versions that follow, weighed as the writer will.
 pub(super) fn push(
-    window: &mut Window,
+    recent: &mut Recent,
     key: &ConversationKey,
     behind: Behind,
     facts: &[Fact],
 ) -> Result<(), Problem> {
-    let newest = window.newest_first().next();
+    let newest = recent.window.newest_first().next();
     let newest = newest.map(|row| recorded(key, row)).transpose()?;
     let recorded_at = newest
         .as_ref()
         .map_or(Timestamp(0), |newest| newest.recorded_at);
     let own = newest.filter(|newest| newest.version > behind.shared);
-    let mut through = own.map_or(0, |newest| newest.event.tokens.through);
+    let own = own.map_or(0, |newest| newest.event.tokens.through);
+    // What was passed over since is counted too.
+    let rewind = recent.passed.spans().first();
+    let rewind = rewind.filter(|rewind| rewind.at > behind.shared);
+    let mut through = own.max(rewind.map_or(0, |rewind| rewind.tokens_through));
     let mut version = behind.at;
     for (index, fact) in facts.iter().enumerate() {
         version = version.next();
@@ -46,7 +51,7 @@ pub(super) fn push(
             tokens: EventTokens { own, through },
             fact: fact.clone(),
         };
-        window.push_newer(EventRow {
+        recent.window.push_newer(EventRow {
             version,
             commit: NO_COMMIT,
             recorded_at,

@@ -1,4 +1,4 @@
-//! The newest summary at or before a version.
+//! The newest summary at or before a version that is not passed over.
 
 use context::Policy;
 use context::policy::SummaryUse;
@@ -20,12 +20,20 @@ pub(super) async fn newest(
 ) -> Result<Option<Summary>, Problem> {
     let (policy, at) = wanted;
     let since = recent.lineage.summary_since(recent.latest_summary, at);
-    let Some(from) = since.filter(|_| policy.summary == SummaryUse::Newest) else {
+    let Some(mut from) = since.filter(|_| policy.summary == SummaryUse::Newest) else {
         return Ok(None);
     };
-    let kinds = [EventKind::HistorySummarised];
-    let Some(event) = history::newest(gateway, target, from..=at, &kinds).await? else {
-        return Ok(None);
+    let mut to = at;
+    let event = loop {
+        let kinds = [EventKind::HistorySummarised];
+        let Some(event) = history::newest(gateway, target, from..=to, &kinds).await? else {
+            return Ok(None);
+        };
+        if !recent.passed.hides(event.version) {
+            break event;
+        }
+        // How far back the one before it is, nobody has told.
+        (from, to) = (Version(1), recent.passed.shown(event.version));
     };
     let Fact::HistorySummarised(summarised) = event.event.fact else {
         return Ok(None);

@@ -224,6 +224,7 @@ fn called(fact: &Fact) -> Option<&ToolCalled> {
         | Fact::ConversationRestored
         | Fact::ConversationErased
         | Fact::HistorySummarised(_)
+        | Fact::HistoryRewound(_)
         | Fact::OwnerChanged(_)
         | Fact::RunStarted(_)
         | Fact::RunStopRequested(_)

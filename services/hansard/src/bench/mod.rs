@@ -45,6 +45,8 @@ pub enum Suite {
     Prefix,
     /// Contexts in each form, against the messages as they are kept.
     Forms,
+    /// 200 answers at once, against the model server that gives them; needs --own-stack.
+    Streams,
 }
 
 /// How to measure.

@@ -3,6 +3,8 @@
 //! The roles end when this process does, however it ends: each watches the other end of its standard input. The
 //! servers are `devstack`'s.
 
+mod gateway;
+
 use std::fs::{self, Permissions};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
@@ -27,6 +29,8 @@ use super::role_process::RoleProcess;
 use super::target::{Addresses, Servers};
 use crate::client::Service;
 
+pub use gateway::{MoreGateway, MoreGateways};
+
 /// The role whose HTTP door needs a port of its own.
 const GATEWAY: &str = "gateway";
 /// The tenant and the agent of the bench.
@@ -44,6 +48,7 @@ pub struct OwnStack {
     writer: RoleProcess,
     gateway: RoleProcess,
     projector: Arc<Mutex<RoleProcess>>,
+    gateways: MoreGateways,
     stack: Stack,
     addresses: Addresses,
     // Last, so that it goes when nothing writes into it any more.
@@ -80,8 +85,17 @@ impl OwnStack {
             agent: NAME.to_owned(),
             servers: Some(servers.clone()),
         };
+        let gateways = MoreGateways {
+            program: program.clone(),
+            servers: servers.clone(),
+            writer_url: addresses.writer_url.clone(),
+            token: addresses.token.clone(),
+        };
         let start = |name, grpc| {
-            let mut settings = settings(name, &servers, grpc)?;
+            let mut settings = settings(&servers, grpc)?;
+            if name == GATEWAY {
+                settings.push("http.server.addr=127.0.0.1:0".to_owned());
+            }
             settings.extend(of_role(changes, name));
             RoleProcess::start(program.clone(), name, settings)
         };
@@ -89,6 +103,7 @@ impl OwnStack {
             writer: start("writer", Some(writer))?,
             projector: Arc::new(Mutex::new(start("projector", None)?)),
             gateway: start(GATEWAY, Some(gateway))?,
+            gateways,
             stack,
             addresses,
             _folder: folder,
@@ -107,6 +122,12 @@ impl OwnStack {
     #[must_use]
     pub fn projector(&self) -> Arc<Mutex<RoleProcess>> {
         Arc::clone(&self.projector)
+    }
+
+    /// What starts further gateways on it.
+    #[must_use]
+    pub fn gateways(&self) -> MoreGateways {
+        self.gateways.clone()
     }
 
     /// Most memory that each role's process held; empty where the system does not tell.
@@ -189,11 +210,7 @@ fn free_address() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
-fn settings(
-    role: &str,
-    servers: &Servers,
-    grpc: Option<SocketAddr>,
-) -> anyhow::Result<Vec<String>> {
+fn settings(servers: &Servers, grpc: Option<SocketAddr>) -> anyhow::Result<Vec<String>> {
     let monitor_url = servers.record.monitor_url.clone().unwrap_or_default();
     let mut settings = vec![
         "telemetry.log_filter=error".to_owned(),
@@ -203,9 +220,6 @@ fn settings(
         format!("read_model.database_url={}", servers.database_url),
     ];
     settings.extend(grpc.map(|address| format!("grpc.addr={address}")));
-    if role == GATEWAY {
-        settings.push("http.server.addr=127.0.0.1:0".to_owned());
-    }
     Ok(settings)
 }
 

@@ -88,6 +88,15 @@ pub struct Memory {
     pub peak_bytes: u64,
 }
 
+/// What a process holds, now and at most so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resident {
+    /// Physical memory that it holds, in bytes.
+    pub now_bytes: u64,
+    /// Most physical memory that it held, in bytes.
+    pub peak_bytes: u64,
+}
+
 impl Report {
     /// Nothing yet.
     #[must_use]

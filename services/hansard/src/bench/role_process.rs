@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use super::report::Memory;
+use super::report::{Memory, Resident};
 
 /// How long a role may take to end.
 const END_PATIENCE: Duration = Duration::from_secs(20);
@@ -77,11 +77,17 @@ impl RoleProcess {
     /// Most memory that it held; `None` where the system does not tell.
     #[must_use]
     pub fn memory(&self) -> Option<Memory> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()?)).ok()?;
         Some(Memory {
             role: self.name,
-            peak_bytes: peak_bytes(&status)?,
+            peak_bytes: self.resident()?.peak_bytes,
         })
+    }
+
+    /// The memory that it holds now, and held at most; `None` where the system does not tell.
+    #[must_use]
+    pub fn resident(&self) -> Option<Resident> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()?)).ok()?;
+        resident(&status)
     }
 }
 
@@ -100,10 +106,15 @@ fn spawn(program: &PathBuf, name: &str, settings: &[String]) -> anyhow::Result<C
         .with_context(|| format!("cannot run the {name}"))
 }
 
-fn peak_bytes(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+fn resident(status: &str) -> Option<Resident> {
+    Some(Resident {
+        now_bytes: bytes(status, "VmRSS:")?,
+        peak_bytes: bytes(status, "VmHWM:")?,
+    })
+}
+
+fn bytes(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
     kibibytes.checked_mul(1_024)
 }
@@ -113,12 +124,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn peaks_are_read_from_linux() {
-        let check = |status, expected| assert_eq!(peak_bytes(status), expected);
+    fn memory_is_read_from_linux() {
+        let check = |status, expected: Option<(u64, u64)>| {
+            let read = resident(status).map(|read| (read.now_bytes, read.peak_bytes));
+            assert_eq!(read, expected);
+        };
         check(
             "Name:\tx\nVmHWM:\t   2048 kB\nVmRSS:\t 1 kB\n",
-            Some(2_097_152),
+            Some((1_024, 2_097_152)),
         );
+        check("Name:\tx\nVmHWM:\t 2048 kB\n", None);
         check("Name:\tx\n", None);
     }
 }

@@ -7,6 +7,7 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::floor::Floors;
+use super::own_stack::MoreGateways;
 use super::role_process::RoleProcess;
 use crate::client::Service;
 
@@ -23,6 +24,8 @@ pub struct Target {
     pub floors: Option<Floors>,
     /// The projector, where it may be stopped and started.
     pub projector: Option<Arc<Mutex<RoleProcess>>>,
+    /// What starts further gateways, where there may be some.
+    pub gateways: Option<MoreGateways>,
     /// Part of every id, so that runs do not meet.
     pub run: String,
 }
@@ -77,6 +80,7 @@ impl Target {
             agent: addresses.agent.clone(),
             floors,
             projector: None,
+            gateways: None,
             run: Uuid::now_v7().simple().to_string(),
         })
     }

@@ -165,6 +165,7 @@ async fn measure(args: &Args, plan: &Plan) -> anyhow::Result<Report> {
     let own = OwnStack::start(std::env::current_exe()?, parent, &args.set).await?;
     let mut target = Target::connect(own.addresses(), plan.writers, plan.readers).await?;
     target.projector = Some(own.projector());
+    target.gateways = Some(own.gateways());
     let outcome = bench::run(plan, &target).await;
     let memory = own.memory().await;
     drop(target);

@@ -104,6 +104,7 @@ fn empty_head(agent: AgentId) -> Head {
         agent,
         open_calls: Vec::new(),
         latest_summary: None,
+        latest_rewind: None,
         active_run: None,
         provider_conversation_id: None,
         forked_from: None,

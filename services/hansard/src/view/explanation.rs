@@ -17,7 +17,7 @@ pub fn write(out: &mut impl Write, receipt: &Receipt, events: &[RecordedEvent]) 
     let mut rows = Vec::new();
     rows.extend(sections_before(receipt));
     rows.extend(not_shown(receipt, events));
-    let fates = fates(receipt);
+    let fates = fates(receipt, events);
     let kept = events
         .iter()
         .filter_map(|event| row(event, receipt, &fates));
@@ -112,7 +112,7 @@ fn not_shown(receipt: &Receipt, events: &[RecordedEvent]) -> Option<[String; 4]>
 }
 
 /// What became of single events, where it is not that they went in.
-fn fates(receipt: &Receipt) -> BTreeMap<u64, &'static str> {
+fn fates(receipt: &Receipt, events: &[RecordedEvent]) -> BTreeMap<u64, &'static str> {
     let cleared = receipt.cleared.iter().map(|cleared| cleared.version);
     let repeated = receipt.repeated_versions.iter().copied();
     let orphans = receipt.orphaned_versions.iter().copied();
@@ -120,7 +120,26 @@ fn fates(receipt: &Receipt) -> BTreeMap<u64, &'static str> {
     fates.extend(cleared.map(|version| (version, "cleared: a stub stands for it")));
     fates.extend(repeated.map(|version| (version, "left out: stands already")));
     fates.extend(orphans.map(|version| (version, "left out: its call is not there")));
+    let passed = passed_over(events).into_iter();
+    fates.extend(passed.map(|version| (version, "passed over: the history was rewound")));
     fates
+}
+
+/// The versions that the rewinds among the events pass over.
+fn passed_over(events: &[RecordedEvent]) -> Vec<u64> {
+    let (mut passed, mut to) = (Vec::new(), u64::MAX);
+    for recorded in events.iter().rev() {
+        let fact = recorded
+            .event
+            .as_ref()
+            .and_then(|event| event.fact.as_ref());
+        match fact {
+            _ if recorded.version > to => passed.push(recorded.version),
+            Some(Fact::HistoryRewound(rewound)) => to = rewound.to_version,
+            _ => {}
+        }
+    }
+    passed
 }
 
 fn row(
@@ -170,6 +189,7 @@ fn what(event: &Event) -> Option<String> {
         Fact::SystemNoted(_)
         | Fact::ErrorOccurred(_)
         | Fact::HistorySummarised(_)
+        | Fact::HistoryRewound(_)
         | Fact::ConversationCreated(_)
         | Fact::ConversationUpdated(_)
         | Fact::ConversationArchived(_)

@@ -80,6 +80,9 @@ fn said(event: &Event) -> (&'static str, Vec<String>) {
         Some(Fact::ConversationArchived(_)) => told("archived".to_owned()),
         Some(Fact::ConversationRestored(_)) => told("restored".to_owned()),
         Some(Fact::ConversationErased(_)) => told("erased".to_owned()),
+        Some(Fact::HistoryRewound(rewind)) => {
+            told(format!("goes on from version {}", rewind.to_version))
+        }
         Some(Fact::OwnerChanged(change)) => {
             told(format!("belongs to {} now", owner(change.owner.as_ref())))
         }

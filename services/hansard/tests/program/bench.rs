@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Small enough for a build without optimisations; the figures mean nothing.
 const SMALL: &str = "bench --own-stack --rounds 1 --duration 1 --in-flight 16 --conversations 32 \
-                     --backlog-events 20000 --suite stream,projection,lag,context --json";
+                     --backlog-events 20000 --suite stream,projection,lag,context,streams --json";
 
 #[test]
 fn figures_stand_next_to_what_they_are_judged_by() {
@@ -28,7 +28,7 @@ fn figures_stand_next_to_what_they_are_judged_by() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let comparisons = report["comparisons"].as_array().expect("comparisons");
-    assert_eq!(comparisons.len(), 5);
+    assert_eq!(comparisons.len(), 6);
     for comparison in comparisons {
         let round = &comparison["rounds"][0];
         let rate = |side: &str| round[side]["per_second"].as_f64().unwrap_or_default();

@@ -69,7 +69,8 @@ impl Request {
             | Fact::ToolReturned(_)
             | Fact::SystemNoted(_)
             | Fact::ErrorOccurred(_)
-            | Fact::HistorySummarised(_) => Self::Append(write::AppendEventsRequest {
+            | Fact::HistorySummarised(_)
+            | Fact::HistoryRewound(_) => Self::Append(write::AppendEventsRequest {
                 target: Some(target),
                 events: asked.events.iter().map(event_of).collect(),
             }),

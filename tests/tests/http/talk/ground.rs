@@ -1,10 +1,14 @@
 //! A system whose agents answer slowly, word by word.
 
+use gateway::generation::GenerationConfig;
 use serde_json::{Value, json};
 use tests::agent::Agent;
 use tests::door::Door;
 use tests::eventually::eventually;
+use tests::node::Node;
 use tests::operator::Operator;
+use tests::program::Program;
+use tests::settings::Role;
 use tests::stack::{Setup, Stack};
 use wire::proto::operate::v1 as proto;
 
@@ -26,7 +30,22 @@ impl Talk {
 
     /// With tools.
     pub(super) async fn with(tools: Vec<proto::ToolSettings>) -> Self {
-        let mut stack = Setup::tasks().prepare().await;
+        Self::on(Setup::tasks().prepare().await, tools).await
+    }
+
+    /// With a process for every role, which can be killed; a run that nobody makes is ended soon.
+    pub(super) async fn in_processes(program: Program) -> Self {
+        let mut stack = Setup::processes(program).prepare().await;
+        stack.gateway.settings.gateway.generation = GenerationConfig {
+            keep_alive_ms: 250,
+            abandoned_after_ms: 2_000,
+            sweep_every_ms: 200,
+            ..GenerationConfig::default()
+        };
+        Self::on(stack, Vec::new()).await
+    }
+
+    async fn on(mut stack: Stack, tools: Vec<proto::ToolSettings>) -> Self {
         let models = &mut stack.gateway.settings.gateway.models;
         let slow = json!({"slow": {"kind": "echo", "echo_word_delay_ms": WORD_DELAY.as_millis()}});
         *models = serde_json::from_value(slow).unwrap();
@@ -60,24 +79,45 @@ impl Talk {
         }
     }
 
+    /// One more gateway with the same settings, and this session at its door.
+    pub(super) async fn second(&self) -> (Node, Door) {
+        let mut other = self.stack.another(Role::Gateway);
+        let settings = &self.stack.gateway.settings.gateway;
+        other.settings.gateway.models = settings.models.clone();
+        other.settings.gateway.generation = settings.generation.clone();
+        other.start().await;
+        let door = self.door.moved_to(other.settings.gateway.http.server.addr);
+        (other, door)
+    }
+
     pub(super) async fn chat(&self) -> String {
         begin(&self.door, &json!({})).await
     }
 
     /// The chat's messages as role and text.
     pub(super) async fn said(&self, chat: &str) -> Vec<(String, String)> {
-        let shown = self.door.get(&format!("/api/chats/{chat}")).await.ok(200);
-        list(&shown, "messages").iter().map(role_and_text).collect()
+        said(&self.door, chat).await
     }
 
     /// Waits until nothing is being answered.
     pub(super) async fn idle(&self, chat: &str) {
-        let path = format!("/api/chats/{chat}/stream");
-        eventually("an answer's end", || async {
-            (self.door.get(&path).await.status == 204).then_some(())
-        })
-        .await;
+        idle(&self.door, chat).await;
     }
+}
+
+/// The chat's messages as role and text, through any gateway's door.
+pub(super) async fn said(door: &Door, chat: &str) -> Vec<(String, String)> {
+    let shown = door.get(&format!("/api/chats/{chat}")).await.ok(200);
+    list(&shown, "messages").iter().map(role_and_text).collect()
+}
+
+/// Waits until nothing is being answered, as any gateway's door tells it.
+pub(super) async fn idle(door: &Door, chat: &str) {
+    let path = format!("/api/chats/{chat}/stream");
+    eventually("an answer's end", || async {
+        (door.get(&path).await.status == 204).then_some(())
+    })
+    .await;
 }
 
 fn role_and_text(message: &Value) -> (String, String) {

@@ -1,7 +1,6 @@
 //! Streams that are lost and found: each part once, wherever a client comes back.
 
 use serde_json::json;
-use tests::settings::Role;
 
 use super::ground::Talk;
 use super::sse::{Listening, chunks, kinds, listen, say, text};
@@ -41,10 +40,7 @@ async fn whoever_comes_back_after_a_part_hears_the_rest() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_readers_on_two_gateways_hear_the_same() {
     let talk = Talk::new().await;
-    let mut other = talk.stack.another(Role::Gateway);
-    other.settings.gateway.models = talk.stack.gateway.settings.gateway.models.clone();
-    other.start().await;
-    let second = talk.door.moved_to(other.settings.gateway.http.server.addr);
+    let (_other, second) = talk.second().await;
     let chat = talk.chat().await;
     let mut page = say(&talk.door, &chat, &json!({"content": WORDS})).await;
     let mut heard = vec![page.next().await.unwrap()];

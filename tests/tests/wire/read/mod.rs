@@ -9,6 +9,7 @@ mod list_conversations;
 mod list_events;
 mod page_tokens;
 mod position_tokens;
+mod rewinds;
 mod unknown_agents;
 mod verbatim;
 mod watch_conversation;

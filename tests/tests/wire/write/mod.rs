@@ -8,6 +8,7 @@ mod idempotency;
 mod lifecycle;
 mod payload;
 mod retries;
+mod rewinds;
 mod state;
 mod summaries;
 mod tokens;

@@ -147,6 +147,7 @@ fn details_of(fact: &Fact) -> Details<'_> {
         | Fact::ConversationArchived
         | Fact::ConversationRestored
         | Fact::ConversationErased
+        | Fact::HistoryRewound(_)
         | Fact::OwnerChanged(_)
         | Fact::RunStopRequested(_)
         | Fact::RunFinished(_) => Details::default(),

@@ -123,6 +123,12 @@ pub enum FactBody {
         /// The summary.
         text: String,
     },
+    /// It went on from an earlier version: messages and contexts pass over what lies between.
+    #[serde(rename_all = "camelCase")]
+    HistoryRewound {
+        /// The last version that is still read.
+        to: u64,
+    },
     /// It belongs to someone else now.
     #[serde(rename_all = "camelCase")]
     OwnerChanged {

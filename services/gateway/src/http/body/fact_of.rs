@@ -34,6 +34,7 @@ impl From<&Fact> for FactBody {
                 through: summary.through.0,
                 text: summary.text.clone(),
             },
+            Fact::HistoryRewound(rewound) => Self::HistoryRewound { to: rewound.to.0 },
             Fact::OwnerChanged(changed) => Self::OwnerChanged {
                 owner: (&changed.owner).into(),
                 previous: (&changed.previous).into(),
@@ -68,6 +69,7 @@ pub fn kind_name(fact: &Fact) -> &'static str {
         Fact::ConversationRestored => "ConversationRestored",
         Fact::ConversationErased => "ConversationErased",
         Fact::HistorySummarised(_) => "HistorySummarised",
+        Fact::HistoryRewound(_) => "HistoryRewound",
         Fact::OwnerChanged(_) => "OwnerChanged",
         Fact::RunStarted(_) => "RunStarted",
         Fact::RunStopRequested(_) => "RunStopRequested",

@@ -11,8 +11,8 @@ use utoipa::ToSchema;
 use wire::proto::event::v1::ForkPoint;
 
 use super::create_chat::{BeginChat, begin, created, text};
-use super::messages::{MESSAGES_PAGE, Paging, messages};
-use super::owned::{Owned, of_read, owned};
+use super::messages::{MESSAGES_PAGE, Paging, shown};
+use super::owned::{Owned, owned};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
@@ -129,14 +129,12 @@ pub(in crate::http) async fn fork_chat(
 
 /// The last version of a message, searched from the newest back.
 async fn version_of(state: &HttpState, chat: &Owned, id: &str) -> Result<Version, HttpProblem> {
-    let approvals = state.approvals(&chat.target.access.agent);
     let mut paging = Paging {
         limit: MESSAGES_PAGE.max,
         before: None,
     };
     for _ in 0..PAGES_SEARCHED_MAX {
-        let page = messages(&state.gateway, &chat.target, &approvals, paging).await;
-        let page = page.map_err(of_read)?;
+        let page = shown(state, chat, paging).await?;
         let mut ended = page.messages.iter().zip(&page.ends);
         if let Some((_, end)) = ended.find(|(message, _)| message.id == id) {
             return Ok(*end);

@@ -1,11 +1,14 @@
-//! The messages that a page shows, from the newest back: whole turns, each a user's message and what answers it.
+//! The messages that a page shows, from the newest back: whole turns, each a user's message and what answers it. What was
+//! passed over by a rewind is not among them.
+
+mod turns;
 
 use std::collections::BTreeSet;
 
 use domain::event::Role;
-use domain::{CallId, EventKind, Fact, RecordedEvent, Version};
+use domain::{CallId, EventKind, Fact, PassedOver, RecordedEvent, Version};
+use read_model::EventRow;
 use read_model::queries::EventQuery;
-use runs::ui_message::UiRole;
 use runs::{Approvals, UiMessage, page};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
@@ -18,7 +21,7 @@ use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::page::PageBounds;
 use crate::request::{Bounded, Target};
-use crate::window;
+use crate::{rewinds, window};
 
 /// Messages of a page.
 pub const MESSAGES_PAGE: Bounded = Bounded {
@@ -84,22 +87,33 @@ pub async fn shown(
     paging: Paging,
 ) -> Result<MessagesPage, HttpProblem> {
     let approvals = state.approvals(&chat.target.access.agent);
-    let page = messages(&state.gateway, &chat.target, &approvals, paging).await;
+    let passed = passed_over(state, chat).await.map_err(of_read)?;
+    let page = messages(&state.gateway, &chat.target, &approvals, (paging, &passed)).await;
     page.map_err(of_read)
+}
+
+/// A conversation that was never rewound, nor goes on from another, costs no read.
+async fn passed_over(state: &HttpState, chat: &Owned) -> Result<PassedOver, Problem> {
+    let head = &chat.conversation.head;
+    if head.latest_rewind.is_none() && head.forked_from.is_none() {
+        return Ok(PassedOver::default());
+    }
+    let passed = rewinds::passed_over(&state.gateway, &chat.target, EventQuery::TO_THE_END);
+    Box::pin(passed).await
 }
 
 /// A page of messages. What a run has not finished yet is not among them.
 ///
 /// # Errors
 /// As [`history::backward`].
-pub async fn messages(
+async fn messages(
     gateway: &Gateway,
     target: &Target,
     approvals: &Approvals,
-    paging: Paging,
+    (paging, passed): (Paging, &PassedOver),
 ) -> Result<MessagesPage, Problem> {
     let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
-    let mut read = Reading::before(paging.before);
+    let mut read = Reading::before(paging.before, passed);
     let mut bounds = PageBounds {
         events_max: paging
             .limit
@@ -117,24 +131,29 @@ pub async fn messages(
         Some(before) => later_results(gateway, target, before, &read.events).await?,
         None => Vec::new(),
     };
+    let later = later.into_iter();
+    let later: Vec<_> = later.filter(|event| !passed.hides(event.version)).collect();
     let folded = [read.events.as_slice(), later.as_slice()].concat();
-    Ok(cut(page(&folded, None, approvals), read, limit))
+    Ok(turns::cut(page(&folded, None, approvals), read, limit))
 }
 
 /// Events, newest first, as far back as they were read.
-struct Reading {
+struct Reading<'a> {
+    passed: &'a PassedOver,
     events: Vec<RecordedEvent>,
     bytes: u64,
     /// The last version to read next; `None`: the beginning was reached.
     to: Option<Version>,
 }
 
-impl Reading {
-    fn before(before: Option<Version>) -> Self {
+impl<'a> Reading<'a> {
+    fn before(before: Option<Version>, passed: &'a PassedOver) -> Self {
         let to = before.map_or(EventQuery::TO_THE_END, |before| {
             Version(before.0.saturating_sub(1))
         });
+        let to = passed.shown(to);
         Self {
+            passed,
             events: Vec::new(),
             bytes: 0,
             to: (to > Version::ZERO).then_some(to),
@@ -181,12 +200,14 @@ impl Reading {
             bounds,
         };
         let page = history::backward(gateway, target, &range).await?;
-        for row in page.events {
+        let shown = |row: &EventRow| !self.passed.hides(row.version);
+        for row in page.events.into_iter().filter(shown) {
             let bytes = u64::try_from(row.bytes.len()).unwrap_or(u64::MAX);
             self.bytes = self.bytes.saturating_add(bytes);
             self.events.push(window::recorded(&target.key, &row)?);
         }
-        self.to = page.next.map(|next| next.version);
+        let next = page.next.map(|next| self.passed.shown(next.version));
+        self.to = next;
         Ok(())
     }
 
@@ -251,65 +272,4 @@ fn open_calls(events: &[RecordedEvent]) -> BTreeSet<CallId> {
         }
     }
     open
-}
-
-/// The last turns, as many as fit into the limit; at least one.
-fn cut(messages: Vec<UiMessage>, read: Reading, limit: usize) -> MessagesPage {
-    let is_turn = |message: &UiMessage| message.role == UiRole::User;
-    let earliest = messages.len().saturating_sub(limit);
-    let fitting = messages.iter().skip(earliest).position(is_turn);
-    let from = match fitting {
-        _ if earliest == 0 => 0,
-        Some(skipped) => earliest + skipped,
-        None => messages.iter().rposition(is_turn).unwrap_or_default(),
-    };
-    let mut events = read.events;
-    let starts: Vec<Option<Version>> = messages
-        .iter()
-        .map(|message| start_of(message, &events))
-        .collect();
-    let first = starts.get(from).copied().flatten();
-    let is_whole = from == 0 && read.to.is_none();
-    let next_before = match first {
-        _ if is_whole => None,
-        Some(first) => Some(first),
-        None => events.first().map(|event| event.version),
-    };
-    let last = events.last().map(|event| event.version).unwrap_or_default();
-    let ends = ends(&starts, last).into_iter().skip(from).collect();
-    if let Some(next) = next_before {
-        events.retain(|event| event.version >= next);
-    }
-    MessagesPage {
-        messages: messages.into_iter().skip(from).collect(),
-        ends,
-        events,
-        next_before,
-    }
-}
-
-/// The version of a user's message; the assistant's have none of their own.
-fn start_of(message: &UiMessage, events: &[RecordedEvent]) -> Option<Version> {
-    if message.role != UiRole::User {
-        return None;
-    }
-    let mut users = events.iter().filter(|event| is_users(event));
-    let its = users.find(|event| event.event.id.to_string() == message.id);
-    its.map(|event| event.version)
-}
-
-/// A user's message ends where it is; an assistant's, before the next user's message.
-fn ends(starts: &[Option<Version>], last: Version) -> Vec<Version> {
-    let mut next = last.next();
-    let mut ends: Vec<Version> = starts
-        .iter()
-        .rev()
-        .map(|start| {
-            let end = start.unwrap_or(Version(next.0.saturating_sub(1)));
-            next = start.unwrap_or(next);
-            end
-        })
-        .collect();
-    ends.reverse();
-    ends
 }

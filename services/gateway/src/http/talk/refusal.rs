@@ -50,10 +50,13 @@ pub(super) fn call_not_open() -> HttpProblem {
     }
 }
 
-/// What is recorded is never taken back: another answer stands in a conversation of its own.
-pub(super) fn needs_fork() -> HttpProblem {
-    let detail = "what was said stays said: POST /api/chats/{id}/fork goes on from before it, in a chat of its own";
-    HttpProblem::new(StatusCode::CONFLICT, "FORK_REQUIRED", detail)
+/// The page names a message that the chat does not show.
+pub(super) fn no_such_message() -> HttpProblem {
+    let detail = "messageId names no message of the chat: load the messages";
+    HttpProblem {
+        field: Some("messageId".to_owned()),
+        ..HttpProblem::new(StatusCode::NOT_FOUND, "MESSAGE_NOT_FOUND", detail)
+    }
 }
 
 #[cfg(test)]

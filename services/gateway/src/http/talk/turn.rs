@@ -1,10 +1,11 @@
 //! One turn of a chat: what its caller says is recorded, and a run answers it.
 
-use domain::event::{MessageAppended, Role};
-use domain::{CallId, CommitId, Fact, NewEvent, Part, RunId};
+use domain::event::{HistoryRewound, MessageAppended, Role};
+use domain::{CallId, CommitId, Fact, JsonText, NewEvent, Part, RecordedEvent, RunId, Version};
 use runs::UiStream;
 use runs::ui_message::UiRole;
 use runtime::http::HttpProblem;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{behind, refusal};
@@ -23,6 +24,15 @@ pub(super) struct Turn {
     pub(super) approved: Vec<CallId>,
     /// Names the turn for all of its retries.
     pub(super) key: Option<CommitId>,
+    /// The client's own id of the message, which is kept with it.
+    pub(super) client_message_id: Option<String>,
+}
+
+/// What is kept with a message that a client has an id of its own for.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfClient {
+    client_message_id: String,
 }
 
 /// A run that answers a turn.
@@ -53,9 +63,33 @@ impl Turn {
         self.facts.is_empty() && self.approved.is_empty()
     }
 
-    /// Whether a user's message ends it, so that its answer is a message of its own.
-    fn ends_with_a_message(&self) -> bool {
-        matches!(self.facts.last(), Some(Fact::MessageAppended(_)))
+    /// Goes on from a version: what is recorded next is read as if it came right after it.
+    pub(super) fn rewind(&mut self, field: impl Into<String>, to: Version) {
+        self.record(field, Fact::HistoryRewound(HistoryRewound { to }));
+    }
+
+    /// Whether a user's message stands before its answer, which is a message of its own then. Who rewinds goes back to one.
+    fn answers_a_message(&self) -> bool {
+        matches!(
+            self.facts.last(),
+            Some(Fact::MessageAppended(_) | Fact::HistoryRewound(_))
+        )
+    }
+
+    fn events(facts: Vec<Fact>, client_message_id: Option<String>) -> Vec<NewEvent> {
+        let of_client = client_message_id.map(|id| OfClient {
+            client_message_id: id,
+        });
+        let metadata = of_client.and_then(|of_client| serde_json::to_string(&of_client).ok());
+        let metadata = metadata.and_then(|json| JsonText::parse(&json).ok());
+        let event = |fact| {
+            let is_said = matches!(fact, Fact::MessageAppended(_));
+            NewEvent {
+                metadata: metadata.clone().filter(|_| is_said),
+                ..NewEvent::from(fact)
+            }
+        };
+        facts.into_iter().map(event).collect()
     }
 }
 
@@ -64,6 +98,14 @@ pub(super) fn key_of(chat: &Owned, client_message_id: &str) -> CommitId {
     let key = &chat.target.key;
     let name = format!("{}\n{}\n{client_message_id}", key.tenant, key.conversation);
     CommitId(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()))
+}
+
+/// Whether a client means this event by an id: its own, or the record's.
+pub(super) fn is_called(event: &RecordedEvent, id: &str) -> bool {
+    let metadata = event.event.metadata.as_ref();
+    let of_client = metadata.and_then(|json| serde_json::from_str::<OfClient>(json.as_str()).ok());
+    of_client.is_some_and(|of_client| of_client.client_message_id == id)
+        || event.event.id.to_string() == id
 }
 
 /// Records the turn and has a run answer it; a retry finds the run of the first try.
@@ -75,7 +117,7 @@ pub(super) async fn begin(
     chat: &Owned,
     turn: Turn,
 ) -> Result<Begun, HttpProblem> {
-    let continued = if turn.ends_with_a_message() {
+    let continued = if turn.answers_a_message() {
         None
     } else {
         let last = behind::last_message(state, chat).await?;
@@ -84,7 +126,7 @@ pub(super) async fn begin(
     let start = Start {
         access: chat.target.access.clone(),
         key: chat.target.key.clone(),
-        events: turn.facts.into_iter().map(NewEvent::from).collect(),
+        events: Turn::events(turn.facts, turn.client_message_id),
         approved: turn.approved,
         idempotency_key: turn.key,
         patience: Patience::until(None).at_most(crate::http::commands::COMMAND_MAX),

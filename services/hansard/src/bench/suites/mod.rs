@@ -10,6 +10,7 @@ mod length;
 mod list;
 mod prefix;
 mod projection;
+mod streams;
 mod trace;
 
 use super::report::Report;
@@ -28,6 +29,7 @@ pub(super) fn title(suite: Suite) -> &'static str {
         Suite::List => "pages of a long list",
         Suite::Prefix => "prefixes that successive contexts share",
         Suite::Forms => "contexts in each form",
+        Suite::Streams => streams::TITLE,
     }
 }
 
@@ -48,6 +50,7 @@ pub(super) async fn run(
         Suite::List => vec![list::measure(plan, target).await?],
         Suite::Prefix => prefix::measure(target).await?,
         Suite::Forms => forms::measure(plan, target).await?,
+        Suite::Streams => vec![streams::measure(plan, target).await?],
     };
     report.comparisons.extend(comparisons);
     Ok(())

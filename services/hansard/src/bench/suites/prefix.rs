@@ -230,6 +230,7 @@ fn answers(fact: &Fact) -> bool {
         | Fact::SystemNoted(_)
         | Fact::ErrorOccurred(_)
         | Fact::HistorySummarised(_)
+        | Fact::HistoryRewound(_)
         | Fact::ConversationCreated(_)
         | Fact::ConversationUpdated(_)
         | Fact::ConversationArchived

@@ -1,4 +1,6 @@
-use wire::proto::event::v1::{HistorySummarised, MessageAppended, ToolCalled, ToolReturned};
+use wire::proto::event::v1::{
+    HistoryRewound, HistorySummarised, MessageAppended, ToolCalled, ToolReturned,
+};
 use wire::proto::read::v1::{ClearedResult, ContextLoss, ContextTokens, Epoch, LeftOut, Redaction};
 
 use super::*;
@@ -117,6 +119,32 @@ fn an_explanation_names_the_fate_of_every_turn() {
         call(1_019, 50, "waits", "search"),
     ];
     insta::assert_snapshot!(shown(&telling(), &events));
+}
+
+#[test]
+fn what_was_rewound_is_told() {
+    let receipt = Receipt {
+        version: 6,
+        epoch: Some(Epoch {
+            first_version: 2,
+            ..Epoch::default()
+        }),
+        ..Receipt::default()
+    };
+    let rewound = Fact::HistoryRewound(HistoryRewound { to_version: 2 });
+    let events = [
+        message(2, 12, Role::User),
+        message(3, 9, Role::Assistant),
+        event(4, 0, rewound),
+        message(5, 9, Role::Assistant),
+    ];
+    let shown = shown(&receipt, &events);
+    let fates = shown.lines().filter_map(|line| line.split_once("    "));
+    let fates: Vec<bool> = fates
+        .filter(|(version, _)| version.parse::<u64>().is_ok())
+        .map(|(_, fate)| fate.ends_with("passed over: the history was rewound"))
+        .collect();
+    assert_eq!(fates, [false, true, false], "{shown}");
 }
 
 #[test]

@@ -99,6 +99,7 @@ fn columns(fact: &Fact) -> Columns<'_> {
         | Fact::ConversationArchived
         | Fact::ConversationRestored
         | Fact::ConversationErased
+        | Fact::HistoryRewound(_)
         | Fact::OwnerChanged(_)
         | Fact::RunStarted(_)
         | Fact::RunStopRequested(_)

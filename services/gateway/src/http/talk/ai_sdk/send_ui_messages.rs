@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::status::Problem;
 
+use super::going_back::{self, GoesOn};
 use super::named_chat;
 use crate::http::chats::owned::{Owned, owned};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
@@ -47,8 +48,8 @@ pub struct SendUiMessagesBody {
 /// Say something as the AI SDK's chat does, and hear the answer.
 ///
 /// The chat is begun when it first says something, as the caller's. Results of calls and consents in the last assistant's
-/// message are taken where the calls are open. A regenerated or edited message needs a fork, since what was said stays said:
-/// 409 `FORK_REQUIRED`; a last message that nobody has answered is answered anew.
+/// message are taken where the calls are open. Where a message is edited, or another answer is wanted, the chat goes on from
+/// before it: what was said since stays in the record and in exports, and is neither shown nor read any more.
 #[utoipa::path(
     post,
     path = "/api/chat",
@@ -77,7 +78,8 @@ pub(in crate::http) async fn send_ui_messages(
         let detail = "id is required: name the chat";
         return Err(HttpProblem::of_field("FIELD_MISSING", "id", detail));
     };
-    let begins = request.said.is_some() && matches!(request.trigger, Trigger::Submit { .. });
+    let begins = matches!(request.trigger, Trigger::Submit { message_id: None });
+    let begins = begins && request.said.is_some();
     let chat = if begins {
         named_chat::begun(&state, &caller, id).await?
     } else {
@@ -94,24 +96,38 @@ async fn turn_of(
     request: ChatRequest,
 ) -> Result<Turn, HttpProblem> {
     let mut turn = Turn::default();
-    match request.trigger {
-        Trigger::Regenerate { .. } => return unanswered(state, chat).await,
-        Trigger::Submit {
-            message_id: Some(_),
-        } if request.said.is_some() => return Err(refusal::needs_fork()),
-        Trigger::Submit { .. } => {}
-    }
-    add_answers(
-        &mut turn,
-        request.answers,
-        &chat.conversation.head.open_calls,
-    );
+    let mut open = chat.conversation.head.open_calls.clone();
+    let is_edit = match (&request.trigger, &request.said) {
+        (Trigger::Regenerate { message_id }, _) => {
+            let from = going_back::to_answer(state, chat, message_id.as_deref()).await?;
+            if let GoesOn::From(version) = from {
+                turn.rewind("messageId", version);
+            }
+            return Ok(turn);
+        }
+        (
+            Trigger::Submit {
+                message_id: Some(id),
+            },
+            Some(_),
+        ) => {
+            let before = going_back::to_edit(state, chat, id).await?;
+            turn.rewind("messageId", before);
+            open.retain(|call| call.version <= before);
+            true
+        }
+        (Trigger::Submit { .. }, _) => false,
+    };
+    add_answers(&mut turn, request.answers, &open);
     if let Some(said) = request.said {
-        turn.key = said.message_id.map(|id| turn::key_of(chat, &id));
+        // An edited message has the id of the one whose place it takes: it names no turn.
+        let id = said.message_id.as_deref().filter(|_| !is_edit);
+        turn.key = id.map(|id| turn::key_of(chat, id));
+        turn.client_message_id = said.message_id;
         turn.say("messages", said.parts);
     }
     if turn.is_empty() {
-        return unanswered(state, chat).await;
+        check_unanswered(state, chat).await?;
     }
     Ok(turn)
 }
@@ -135,12 +151,11 @@ fn add_answers(turn: &mut Turn, answers: Vec<ToolAnswer>, open: &[OpenCall]) {
     }
 }
 
-/// A turn that adds nothing: the user's last message has no answer yet.
-async fn unanswered(state: &HttpState, chat: &Owned) -> Result<Turn, HttpProblem> {
+/// A turn that adds nothing answers the user's last message, which has no answer yet.
+async fn check_unanswered(state: &HttpState, chat: &Owned) -> Result<(), HttpProblem> {
     let last = behind::last_message(state, chat).await?;
     match last.map(|last| last.role) {
-        Some(UiRole::User) => Ok(Turn::default()),
-        Some(UiRole::Assistant) => Err(refusal::needs_fork()),
-        None => Err(refusal::nothing_to_answer()),
+        Some(UiRole::User) => Ok(()),
+        Some(UiRole::Assistant) | None => Err(refusal::nothing_to_answer()),
     }
 }

@@ -1,0 +1,68 @@
+//! Whole turns of what was read: as many as fit, where each message of them ends, and where the page before them does.
+
+use domain::{RecordedEvent, Version};
+use runs::UiMessage;
+use runs::ui_message::UiRole;
+
+use super::{MessagesPage, Reading, is_users};
+
+/// The last turns, as many as fit into the limit; at least one.
+pub(super) fn cut(messages: Vec<UiMessage>, read: Reading<'_>, limit: usize) -> MessagesPage {
+    let is_turn = |message: &UiMessage| message.role == UiRole::User;
+    let earliest = messages.len().saturating_sub(limit);
+    let fitting = messages.iter().skip(earliest).position(is_turn);
+    let from = match fitting {
+        _ if earliest == 0 => 0,
+        Some(skipped) => earliest + skipped,
+        None => messages.iter().rposition(is_turn).unwrap_or_default(),
+    };
+    let mut events = read.events;
+    let starts: Vec<Option<Version>> = messages
+        .iter()
+        .map(|message| start_of(message, &events))
+        .collect();
+    let first = starts.get(from).copied().flatten();
+    let is_whole = from == 0 && read.to.is_none();
+    let next_before = match first {
+        _ if is_whole => None,
+        Some(first) => Some(first),
+        None => events.first().map(|event| event.version),
+    };
+    let last = events.last().map(|event| event.version).unwrap_or_default();
+    let ends = ends(&starts, last).into_iter().skip(from).collect();
+    if let Some(next) = next_before {
+        events.retain(|event| event.version >= next);
+    }
+    MessagesPage {
+        messages: messages.into_iter().skip(from).collect(),
+        ends,
+        events,
+        next_before,
+    }
+}
+
+/// The version of a user's message; the assistant's have none of their own.
+fn start_of(message: &UiMessage, events: &[RecordedEvent]) -> Option<Version> {
+    if message.role != UiRole::User {
+        return None;
+    }
+    let mut users = events.iter().filter(|event| is_users(event));
+    let its = users.find(|event| event.event.id.to_string() == message.id);
+    its.map(|event| event.version)
+}
+
+/// A user's message ends where it is; an assistant's, before the next user's message.
+fn ends(starts: &[Option<Version>], last: Version) -> Vec<Version> {
+    let mut next = last.next();
+    let mut ends: Vec<Version> = starts
+        .iter()
+        .rev()
+        .map(|start| {
+            let end = start.unwrap_or(Version(next.0.saturating_sub(1)));
+            next = start.unwrap_or(next);
+            end
+        })
+        .collect();
+    ends.reverse();
+    ends
+}
