@@ -4,6 +4,7 @@
 //! gateway and verifier all call the same [`Head::after`] and [`Change::absorb`].
 
 pub mod access;
+pub mod audit;
 pub mod bounds;
 pub mod chain;
 pub mod change;
@@ -19,6 +20,7 @@ pub mod part;
 pub mod passed_over;
 pub mod position;
 pub mod run;
+pub mod set_digest;
 pub mod time;
 pub mod totals;
 pub mod violation;
@@ -44,6 +46,7 @@ pub use part::{RunEnd, RunPart, RunPartKind};
 pub use passed_over::PassedOver;
 pub use position::{Partition, Position, Sequence, Version};
 pub use run::{ActiveRun, RunOutcome, RunPhase};
+pub use set_digest::SetDigest;
 pub use time::Timestamp;
 pub use totals::Totals;
 pub use violation::{Violation, ViolationReason};

@@ -50,11 +50,12 @@ pub(crate) struct Batch {
 }
 
 impl Connection {
-    /// Reads a batch from any replica.
+    /// Reads a batch of at most so many messages from any replica.
     pub(crate) async fn batch(
         &self,
         stream: &str,
-        request: &BatchRequest<'_>,
+        request: &impl Serialize,
+        messages_max: usize,
         deadline: Instant,
     ) -> Result<Batch, Unavailable> {
         let payload = serde_json::to_vec(request)
@@ -78,7 +79,7 @@ impl Connection {
             .flatten()
             .ok_or(lost)?;
         let mut batch = Batch::default();
-        let collecting = Self::collect(replies, request.messages_max, &mut batch);
+        let collecting = Self::collect(replies, messages_max, &mut batch);
         let mut reconnects = self.reconnects();
         let is_lost = reconnects.wait_for(|connects| *connects > sent_on);
         let collected = tokio::select! {

@@ -123,7 +123,12 @@ impl Record {
                 bytes_max: BYTES_MAX,
             };
             let connection = self.connection();
-            let batch = connection.batch(doomed.stream, &request, self.deadline());
+            let batch = connection.batch(
+                doomed.stream,
+                &request,
+                request.messages_max,
+                self.deadline(),
+            );
             let batch = batch.await?;
             let last = batch.last_sequence().filter(|last| *last < doomed.before);
             next = last

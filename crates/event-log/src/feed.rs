@@ -14,15 +14,15 @@ use crate::jitter::jittered;
 use crate::record::Record;
 
 /// Messages that are asked for at a time; half as many again may be on their way.
-const PULL_MESSAGES: usize = 1_000;
+pub(crate) const PULL_MESSAGES: usize = 1_000;
 /// Bytes that are asked for at a time; more than the largest message that a server takes by default, twice over.
-const PULL_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const PULL_BYTES: usize = 16 * 1024 * 1024;
 /// How long the server waits for messages before it is asked again.
-const PULL_EXPIRES: Duration = Duration::from_secs(30);
+pub(crate) const PULL_EXPIRES: Duration = Duration::from_secs(30);
 /// How often an idle server says that it is there; after two missing ones the consumer is made anew.
-const HEARTBEAT: Duration = Duration::from_secs(1);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long the server keeps a consumer that nobody asks.
-const INACTIVE_MAX: Duration = Duration::from_mins(1);
+pub(crate) const INACTIVE_MAX: Duration = Duration::from_mins(1);
 /// The longest wait between two attempts to make a consumer.
 const WAIT_MAX: Duration = Duration::from_millis(500);
 

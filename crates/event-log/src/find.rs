@@ -39,7 +39,9 @@ impl Record {
                 messages_max: BATCH_MESSAGES_MAX,
                 bytes_max: BYTES_MAX,
             };
-            let batch = self.connection().batch(&place.stream, &request, deadline);
+            let batch =
+                self.connection()
+                    .batch(&place.stream, &request, request.messages_max, deadline);
             let batch = batch.await?;
             let (next, pending) = (batch.last_sequence(), batch.pending);
             let mut messages = batch.messages.into_iter();

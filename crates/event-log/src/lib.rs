@@ -32,6 +32,7 @@ mod replay;
 mod resolve;
 mod restore;
 mod snapshot;
+mod standings;
 mod subjects;
 mod tail;
 mod topology;

@@ -61,7 +61,8 @@ impl Record {
             messages_max: 1,
             bytes_max: 1,
         };
-        let batch = self.connection().batch(&stream, &request, self.deadline());
+        let connection = self.connection();
+        let batch = connection.batch(&stream, &request, request.messages_max, self.deadline());
         Ok(batch.await?.messages.first().map(|message| StoredAt {
             sequence: message.sequence,
             stored_at: message.stored_at,

@@ -29,6 +29,11 @@ impl Moment {
         Self(time.0.div_euclid(NANOS_PER_MICRO) - POSTGRES_EPOCH_MICROS)
     }
 
+    /// The number that Postgres sends and is sent.
+    pub(crate) fn as_sent(self) -> i64 {
+        self.0
+    }
+
     /// The time that was split into this moment and `nanos`.
     pub(crate) fn plus(self, nanos: i16) -> Timestamp {
         let micros = i128::from(self.0) + i128::from(POSTGRES_EPOCH_MICROS);

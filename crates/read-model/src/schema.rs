@@ -8,7 +8,7 @@ use crate::error::ReadModelError;
 use crate::reader_role;
 
 /// Every migration: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 5] = [
+const MIGRATIONS: [(i64, &str, &str); 6] = [
     (
         1,
         "conversations",
@@ -22,6 +22,7 @@ const MIGRATIONS: [(i64, &str, &str); 5] = [
     (3, "usage", include_str!("../migrations/0003_usage.sql")),
     (4, "runs", include_str!("../migrations/0004_runs.sql")),
     (5, "forks", include_str!("../migrations/0005_forks.sql")),
+    (6, "digest", include_str!("../migrations/0006_digest.sql")),
 ];
 
 /// The version of the database's last migration.

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, backup, bench, bootstrap, context, dev, erase, history, import, key, parked, policy,
-    replay, restore, role, signing_key, status, tail, tenant, token, verify_receipt, watch,
+    replay, restore, role, signing_key, status, tail, tenant, token, verify, verify_receipt, watch,
 };
 use crate::exit::{self, Exit};
 
@@ -42,6 +42,7 @@ pub(crate) enum Command {
     Watch(watch::Args),
     Parked(parked::Args),
     Replay(replay::Args),
+    Verify(verify::Args),
     Bench(bench::Args),
 }
 
@@ -71,6 +72,7 @@ impl Command {
             Self::Watch(args) => watch::run(args).await,
             Self::Parked(args) => parked::run(args).await,
             Self::Replay(args) => replay::run(args).await,
+            Self::Verify(args) => verify::run(args).await,
             Self::Bench(args) => bench::run(args).await,
         }
     }

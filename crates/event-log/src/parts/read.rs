@@ -63,7 +63,12 @@ impl Record {
             bytes_max: bounds.bytes_max.max(1),
         };
         let connection = self.connection();
-        let batch = connection.batch(&place.stream, &request, self.deadline());
+        let batch = connection.batch(
+            &place.stream,
+            &request,
+            request.messages_max,
+            self.deadline(),
+        );
         let batch = within(batch.await?, bounds.bytes_max);
         let more = batch.pending > 0;
         Ok(PartsPage {

@@ -16,6 +16,7 @@ mod rates;
 mod registry;
 mod replays;
 mod resolution;
+mod standings;
 mod support;
 mod tails;
 mod topology;

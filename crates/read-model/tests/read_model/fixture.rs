@@ -4,6 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 use devstack::test::database;
 use devstack::{PostgresConfig, PostgresServer, quiet};
 use domain::event::{ConversationCreated, MessageAppended, Role, Usage};
@@ -135,6 +136,23 @@ impl Author {
         recorded_at: Timestamp,
         facts: Vec<Fact>,
     ) -> Item {
+        let message = self.seal_at(sequence, recorded_at, facts);
+        Item::Commit(Box::new(PlacedCommit {
+            position: Position {
+                partition: Partition(0),
+                sequence: Sequence(sequence),
+            },
+            opened: open(message).unwrap(),
+        }))
+    }
+
+    /// The message of the next commit.
+    pub(crate) fn seal_at(
+        &mut self,
+        sequence: u64,
+        recorded_at: Timestamp,
+        facts: Vec<Fact>,
+    ) -> Bytes {
         self.commits += 1;
         let id = self.commit_id(self.commits);
         let event = |(index, fact)| Event {
@@ -158,13 +176,7 @@ impl Author {
         let previous = self.head.as_ref().map(|(head, sequence)| (head, *sequence));
         let sealed = seal(&draft, previous).unwrap();
         self.head = Some((sealed.head, Sequence(sequence)));
-        Item::Commit(Box::new(PlacedCommit {
-            position: Position {
-                partition: Partition(0),
-                sequence: Sequence(sequence),
-            },
-            opened: open(sealed.message).unwrap(),
-        }))
+        sealed.message
     }
 
     /// The first commit, with nothing but the beginning.

@@ -8,6 +8,7 @@
     reason = "a test may fail loudly, and a measurement prints"
 )]
 
+mod digest;
 mod erasure;
 mod fencing;
 mod fixture;
@@ -27,3 +28,4 @@ mod splits;
 mod throughput;
 mod usage;
 mod usage_bounds;
+mod verification;

@@ -24,5 +24,6 @@ pub mod stores;
 pub mod tail;
 pub mod tenant;
 pub mod token;
+pub mod verify;
 pub mod verify_receipt;
 pub mod watch;

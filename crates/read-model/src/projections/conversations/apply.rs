@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::batch::{Applied, Batch};
 use super::conversation_rows::Gaps;
+use super::digest::{self, presumed};
 use super::group::{Group, group};
 use super::isolate::write_isolated;
 use super::lease::{Checkpoint, checkpoint_of};
@@ -69,6 +70,7 @@ async fn attempt(model: &ReadModel, batches: &[Batch], effort: Effort) -> Result
             async |connection: &mut PgConnection| {
                 let parked = fence(connection, batches).await?;
                 let mut groups = group(batches, &parked);
+                let left = digest::left_by_erased(connection, &groups).await?;
                 match effort {
                     Effort::Together => write(connection, &groups, Gaps::Refused).await?,
                     Effort::Isolated => {
@@ -76,6 +78,7 @@ async fn attempt(model: &ReadModel, batches: &[Batch], effort: Effort) -> Result
                     }
                 }
                 parking::park(connection, &groups).await?;
+                digest::correct(connection, batches, &groups, left).await?;
                 count_usage(connection, &groups).await?;
                 Ok(applied(&groups))
             },
@@ -129,7 +132,12 @@ fn fence_arguments(batches: &[Batch]) -> PgArguments {
     let arguments = bind(PgArguments::default(), partitions);
     let arguments = bind(arguments, column(|batch| batch.lease.epoch.0));
     let arguments = bind(arguments, column(|batch| batch.previous.0));
-    bind(arguments, column(|batch| batch.last.0))
+    let arguments = bind(arguments, column(|batch| batch.last.0));
+    let changes: Vec<String> = batches
+        .iter()
+        .map(|batch| presumed(&batch.items).to_string())
+        .collect();
+    bind(arguments, changes)
 }
 
 /// Where the partitions stand instead.

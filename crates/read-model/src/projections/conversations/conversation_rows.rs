@@ -1,5 +1,7 @@
 //! The columns of conversations: those that begin, those that go on, and those that are erased. Pure, but for being bound.
 
+mod cells;
+
 use domain::change::Beginning;
 use domain::{Change, ClientContext, FieldChange, Head, JsonText, Owner, Partition, Timestamp};
 use prost::Message as _;
@@ -11,6 +13,8 @@ use super::group::Group;
 use crate::moment::{Moment, nanos_of};
 use crate::queries::{bind, signed};
 use crate::status_code::status_code;
+
+pub(super) use cells::CONVERSATION_COLUMNS;
 
 /// Whether versions that were never written may lie between a conversation's row and what is to follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

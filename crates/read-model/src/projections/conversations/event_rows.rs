@@ -6,8 +6,33 @@ use sqlx::postgres::PgArguments;
 use uuid::Uuid;
 
 use super::batch::PlacedCommit;
+use super::cell::Cell;
 use crate::moment::{Moment, nanos_of};
 use crate::queries::{bind, signed};
+
+/// The columns, in the order of every statement that has all of them.
+pub(super) const EVENT_COLUMNS: [&str; 20] = [
+    "version",
+    "recorded_at",
+    "occurred_at",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "sequence",
+    "commit_id",
+    "recorded_nanos",
+    "commit_index",
+    "event_count",
+    "kind",
+    "role",
+    "tenant_id",
+    "conversation_id",
+    "tool_name",
+    "call_id",
+    "model",
+    "request_digest",
+    "body",
+];
 
 /// One list a column, all of one length: what `UNNEST` takes.
 #[derive(Debug, Default)]
@@ -62,6 +87,37 @@ impl<'b> EventRows<'b> {
             self.body.push(body);
             self.add_details(event);
         }
+    }
+
+    /// One row, in the order of [`EVENT_COLUMNS`]; `None`: there are not so many.
+    pub(super) fn cells(&self, row: usize) -> Option<[Cell<'_>; 20]> {
+        Some([
+            Cell::number(*self.version.get(row)?),
+            Cell::moment(*self.recorded_at.get(row)?),
+            Cell::maybe(*self.occurred_at.get(row)?, Cell::moment),
+            Cell::maybe(*self.input_tokens.get(row)?, Cell::number),
+            Cell::maybe(*self.output_tokens.get(row)?, Cell::number),
+            Cell::maybe(*self.cached_tokens.get(row)?, Cell::number),
+            Cell::maybe(*self.sequence.get(row)?, Cell::number),
+            Cell::Bytes(self.commit_id.get(row)?.as_bytes()),
+            Cell::small(*self.recorded_nanos.get(row)?),
+            Cell::small(*self.commit_index.get(row)?),
+            Cell::maybe(*self.event_count.get(row)?, Cell::small),
+            Cell::small(*self.kind.get(row)?),
+            Cell::maybe(*self.role.get(row)?, Cell::small),
+            Cell::text(self.tenant_id.get(row)?),
+            Cell::text(self.conversation_id.get(row)?),
+            Cell::maybe(*self.tool_name.get(row)?, Cell::text),
+            Cell::maybe(*self.call_id.get(row)?, Cell::text),
+            Cell::maybe(*self.model.get(row)?, Cell::text),
+            Cell::maybe(*self.request_digest.get(row)?, Cell::Bytes),
+            Cell::Bytes(self.body.get(row)?),
+        ])
+    }
+
+    /// How many rows there are.
+    pub(super) fn len(&self) -> usize {
+        self.version.len()
     }
 
     /// The arguments of `insert_events.sql`.

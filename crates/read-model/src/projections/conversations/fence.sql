@@ -1,7 +1,7 @@
 UPDATE checkpoint
-SET sequence = batch.last, updated_at = now()
-FROM unnest($1::integer[], $2::bigint[], $3::bigint[], $4::bigint[])
-    AS batch (partition, epoch, previous, last)
+SET sequence = batch.last, updated_at = now(), digest = checkpoint.digest # ('x' || batch.change)::bit(256)
+FROM unnest($1::integer[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[])
+    AS batch (partition, epoch, previous, last, change)
 WHERE checkpoint.partition = batch.partition
   AND checkpoint.epoch = batch.epoch
   AND checkpoint.sequence = batch.previous

@@ -25,7 +25,11 @@ pub(super) struct Group<'b> {
 }
 
 impl<'b> Group<'b> {
-    fn new(tenant: &'b TenantId, conversation: &'b ConversationId, partition: Partition) -> Self {
+    pub(super) fn new(
+        tenant: &'b TenantId,
+        conversation: &'b ConversationId,
+        partition: Partition,
+    ) -> Self {
         Self {
             tenant,
             conversation,
@@ -160,6 +164,6 @@ fn is_among(
         })
 }
 
-fn is_tombstone(commit: &PlacedCommit) -> bool {
+pub(super) fn is_tombstone(commit: &PlacedCommit) -> bool {
     commit.opened.commit.head.status == Status::Erased
 }

@@ -2,11 +2,14 @@
 //!
 //! A batch of commits and the checkpoint behind it are written in one transaction ([`apply()`]), under a [`lease`] whose
 //! epoch fences off everybody else. Since commits carry heads, nothing is read first. What cannot be written parks its
-//! conversation ([`parking`]); all others go on. What the batch's models were paid for is counted with it.
+//! conversation ([`parking`]); all others go on. What the batch's models were paid for is counted with it, and so is the
+//! digest of what each partition holds. [`verification`] compares rows with the record, and writes them anew.
 
 mod apply;
 mod batch;
+mod cell;
 mod conversation_rows;
+mod digest;
 mod event_rows;
 mod group;
 mod isolate;
@@ -15,6 +18,7 @@ pub mod overview;
 pub mod parking;
 mod remains;
 mod usage;
+pub mod verification;
 mod write;
 
 pub use apply::{ApplyError, apply};

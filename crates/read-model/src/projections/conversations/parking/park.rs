@@ -84,7 +84,10 @@ async fn park_conversations(
 }
 
 /// The key in two columns of a parked row.
-pub(super) fn key_of(tenant: &str, conversation: &str) -> Result<ConversationKey, ReadModelError> {
+pub(in super::super) fn key_of(
+    tenant: &str,
+    conversation: &str,
+) -> Result<ConversationKey, ReadModelError> {
     let corrupt = |field: &str| ReadModelError::Corrupt {
         table: "parked_conversation",
         row: format!("{tenant}/{conversation}"),

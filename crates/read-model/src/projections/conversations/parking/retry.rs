@@ -6,6 +6,7 @@ use sqlx::postgres::PgConnection;
 
 use super::super::batch::{Item, ParkReason};
 use super::super::conversation_rows::Gaps;
+use super::super::digest;
 use super::super::group::group_of;
 use super::super::isolate::write_isolated;
 use super::super::usage::count_usage;
@@ -60,7 +61,9 @@ async fn write_waiting(
     gaps: Gaps,
 ) -> Result<Retried, ReadModelError> {
     let mut groups = [group_of(key, items)];
+    let left = digest::left_by(connection, &groups).await?;
     write_isolated(connection, &mut groups, gaps).await?;
+    digest::move_on(connection, &groups, left).await?;
     count_usage(connection, &groups).await?;
     let [group] = groups;
     let written: Vec<i64> = group

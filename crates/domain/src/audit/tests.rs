@@ -1,0 +1,126 @@
+use uuid::Uuid;
+
+use super::*;
+use crate::chain::ChainHash;
+use crate::commit::{Actor, RequestDigest};
+use crate::content::Part;
+use crate::conversation::{ClientContext, Owner};
+use crate::event::{ConversationCreated, Event, EventTokens, MessageAppended, Role};
+use crate::id::{AgentId, CommitId, ConversationId, EventId, Label, SessionId, TenantId};
+use crate::time::Timestamp;
+
+const BODY: &[u8] = b"body";
+
+/// Four whole commits of one event each, at the sequences 10, 20, 30 and 40: the last erases.
+fn history() -> Vec<Commit> {
+    let mut commits: Vec<Commit> = Vec::new();
+    for (n, fact) in (1..).zip([created(), said("a"), said("b"), Fact::ConversationErased]) {
+        let events = vec![event(n, fact)];
+        let previous = commits.last().map(|commit| &commit.head);
+        let facts = CommitFacts {
+            id: CommitId(Uuid::from_u128(n)),
+            request_digest: RequestDigest([0; 16]),
+            recorded_at: Timestamp(i64::try_from(n).unwrap()),
+            events: &events,
+            body: BODY,
+            previous_sequence: commits.len().checked_sub(1).map(sequence),
+        };
+        let head = Head::after(previous, &facts).unwrap();
+        commits.push(Commit {
+            tenant: TenantId::parse("acme").unwrap(),
+            conversation: ConversationId::parse("c").unwrap(),
+            id: facts.id,
+            first_version: head.version,
+            recorded_at: facts.recorded_at,
+            actor: Actor(Label::parse("tests").unwrap()),
+            request_digest: facts.request_digest,
+            head,
+            events,
+        });
+    }
+    commits
+}
+
+fn sequence(index: usize) -> Sequence {
+    Sequence(u64::try_from(10 * (index + 1)).unwrap())
+}
+
+fn event(n: u128, fact: Fact) -> Event {
+    Event {
+        id: EventId::derived(CommitId(Uuid::from_u128(n)), 0),
+        occurred_at: None,
+        metadata: None,
+        tokens: EventTokens::default(),
+        fact,
+    }
+}
+
+fn created() -> Fact {
+    Fact::ConversationCreated(ConversationCreated {
+        agent: AgentId::parse("helper").unwrap(),
+        owner: Owner::Session(SessionId::parse("s1").unwrap()),
+        title: None,
+        metadata: None,
+        client_context: ClientContext::default(),
+        provider_conversation_id: None,
+        forked_from: None,
+    })
+}
+
+fn said(text: &str) -> Fact {
+    let parts = vec![Part::Text(text.to_owned())];
+    Fact::MessageAppended(MessageAppended::said(Role::User, parts))
+}
+
+/// Checks commit `index` of a history that `change` spoils, beside the commit `before` it.
+fn check(
+    (before, index): (Option<usize>, usize),
+    change: impl FnOnce(&mut Commit),
+    expected: &[Fault],
+) {
+    let history = history();
+    let mut commit = history[index].clone();
+    change(&mut commit);
+    let previous = before.map(|before| (&history[before].head, sequence(before)));
+    assert_eq!(faults(previous, &commit, BODY), expected, "{index}");
+}
+
+#[test]
+fn a_whole_history_has_no_fault() {
+    check((None, 0), |_| (), &[]);
+    for index in 1..4 {
+        check((Some(index - 1), index), |_| (), &[]);
+    }
+    // What an erasure leaves.
+    check((None, 3), |_| (), &[]);
+}
+
+#[test]
+fn each_fault_has_its_name() {
+    let missing = Fault::VersionsMissing(Version(2), Version(2));
+    check((Some(0), 2), |_| (), &[missing]);
+    check((None, 1), |_| (), &[Fault::BeginningMissing]);
+    let again = Fault::VersionRepeated(Version(2));
+    check((Some(1), 1), |_| (), &[Fault::IdRepeated, again]);
+    check(
+        (Some(0), 1),
+        |commit| commit.events.clear(),
+        &[Fault::Empty],
+    );
+    let chain = |commit: &mut Commit| commit.head.chain = ChainHash([7; 32]);
+    check((Some(0), 1), chain, &[Fault::Chain]);
+    check((None, 0), chain, &[Fault::Chain]);
+    let head = |commit: &mut Commit| {
+        commit.head.totals.commits += 1;
+        commit.head.recent.clear();
+    };
+    check((Some(1), 2), head, &[Fault::Head(vec!["totals", "recent"])]);
+    let earlier = |commit: &mut Commit| {
+        commit.recorded_at = Timestamp(0);
+        commit.head.recorded_at = Timestamp(0);
+    };
+    let recent = Fault::Head(vec!["last_event_at", "recent"]);
+    check((Some(0), 1), earlier, &[Fault::TimeGoesBack, recent]);
+    let later = |commit: &mut Commit| commit.first_version = Version(2);
+    check((None, 0), later, &[Fault::Head(vec!["version"])]);
+}

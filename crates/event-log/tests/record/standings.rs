@@ -1,0 +1,63 @@
+//! Where all conversations of a partition stand.
+
+use std::collections::BTreeMap;
+
+use domain::{Partition, Sequence};
+use event_log::Record;
+use futures::TryStreamExt as _;
+
+use crate::support::{Writer, record_of_one};
+
+async fn standings(record: &Record) -> BTreeMap<String, u64> {
+    let read = record.standings(Partition(0)).await.unwrap();
+    let read: Vec<_> = read.try_collect().await.unwrap();
+    read.into_iter()
+        .map(|(key, message)| {
+            let conversation = key.conversation.as_str().to_owned();
+            (conversation, message.position.sequence.0)
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn the_last_commit_of_each_conversation_is_read() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    assert_eq!(standings(&record).await, BTreeMap::new());
+    let mut expected = BTreeMap::new();
+    // More conversations than one request of the server's may name.
+    let mut writers: Vec<Writer> = (0..1_100).map(|n| Writer::of(&format!("c{n}"))).collect();
+    for (index, writer) in writers.iter_mut().enumerate() {
+        for text in ["a", "b", "c"].iter().take(index % 3 + 1) {
+            let sequence = writer.append(&record, text).await;
+            expected.insert(writer.key.conversation.as_str().to_owned(), sequence.0);
+        }
+    }
+    assert_eq!(standings(&record).await, expected);
+    record.erase_before_last(&writers[2].key).await.unwrap();
+    assert_eq!(standings(&record).await, expected);
+}
+
+#[tokio::test]
+async fn the_last_commit_up_to_a_place_is_read() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let (mut a, mut b) = (Writer::of("a"), Writer::of("b"));
+    for _ in 0..3 {
+        b.append(&record, "x").await;
+        a.append(&record, "y").await;
+    }
+    let check = async |up_to: u64, expected: Option<u64>| {
+        let found = record.last_up_to(&a.key, Sequence(up_to)).await.unwrap();
+        let found = found.map(|message| message.position.sequence.0);
+        assert_eq!(found, expected, "up to {up_to}");
+    };
+    check(0, None).await;
+    check(1, None).await;
+    check(2, Some(2)).await;
+    check(5, Some(4)).await;
+    check(6, Some(6)).await;
+    check(1_000, Some(6)).await;
+    let unknown = Writer::of("none").key;
+    assert_eq!(record.last_up_to(&unknown, Sequence(6)).await, Ok(None));
+}

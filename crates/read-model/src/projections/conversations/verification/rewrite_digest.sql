@@ -1,0 +1,7 @@
+UPDATE checkpoint
+SET digest = coalesce((
+    SELECT bit_xor(hansard.standing_digest(tenant_id, conversation_id, version, sequence))
+    FROM conversation
+    WHERE conversation.partition = $1
+), 0::bit(256))
+WHERE partition = $1

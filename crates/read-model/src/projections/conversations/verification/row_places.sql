@@ -1,0 +1,5 @@
+SELECT tenant_id, conversation_id, partition, sequence
+FROM conversation
+WHERE (tenant_id, conversation_id) > ($1, $2) AND (tenant_id, conversation_id) <= ($3, $4)
+ORDER BY tenant_id, conversation_id
+LIMIT $5

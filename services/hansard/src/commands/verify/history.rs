@@ -1,0 +1,132 @@
+//! One conversation's commits, read from the record in order and checked as they come.
+
+use std::collections::HashSet;
+
+use domain::audit::{Fault, faults};
+use domain::{Change, CommitId, ConversationKey, Head, Sequence, Status, Version};
+use event_log::{Record, StoredMessage, TailBounds, Unavailable};
+use read_model::projections::conversations::PlacedCommit;
+
+use super::problem::Problem;
+
+/// Most of a conversation that is in memory at a time.
+const PAGE: TailBounds = TailBounds {
+    commits_max: 100,
+    bytes_max: 1_024 * 1_024,
+};
+
+/// A conversation's commits up to a place, in pages.
+pub(super) struct History<'g> {
+    record: &'g Record,
+    key: &'g ConversationKey,
+    through: Sequence,
+    /// Where to read on; `None`: it was read to its end.
+    after: Option<Sequence>,
+    ids: HashSet<CommitId>,
+    /// The last message that was read, be it after the place.
+    seen: Sequence,
+    /// What the commits come to so far.
+    pub(super) change: Option<Change>,
+    /// The version of the first event.
+    pub(super) first_version: Option<Version>,
+    /// What is wrong with them.
+    pub(super) problems: Vec<Problem>,
+    /// How many events they have.
+    pub(super) events: u64,
+}
+
+impl<'g> History<'g> {
+    pub(super) fn of(record: &'g Record, key: &'g ConversationKey, through: Sequence) -> Self {
+        Self {
+            record,
+            key,
+            through,
+            after: Some(Sequence(0)),
+            ids: HashSet::new(),
+            seen: Sequence(0),
+            change: None,
+            first_version: None,
+            problems: Vec::new(),
+            events: 0,
+        }
+    }
+
+    /// The next commits; `None`: that was all.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<PlacedCommit>>, Unavailable> {
+        let Some(after) = self.after else {
+            return Ok(None);
+        };
+        let tail = self.record.tail(self.key, after, PAGE).await?;
+        let last = tail.commits.last().map(|last| last.position.sequence);
+        self.seen = last.unwrap_or(self.seen);
+        self.after = tail
+            .resume_after
+            .filter(|_| last.is_some_and(|last| last < self.through));
+        let within = |message: &&StoredMessage| message.position.sequence <= self.through;
+        let messages: Vec<&StoredMessage> = tail.commits.iter().take_while(within).collect();
+        Ok(Some(
+            messages
+                .into_iter()
+                .filter_map(|message| self.take(message))
+                .collect(),
+        ))
+    }
+
+    /// Whether a replica was read that has all up to the place; `last` is the conversation's last message, by the leader.
+    pub(super) fn is_complete(&self, last: Option<Sequence>) -> bool {
+        self.seen > self.through || last.is_none_or(|last| self.seen >= last)
+    }
+
+    fn take(&mut self, message: &StoredMessage) -> Option<PlacedCommit> {
+        let sequence = message.position.sequence;
+        let placed = match open(self.key, message) {
+            Ok(placed) => placed,
+            Err(reason) => {
+                self.problems.push(Problem::Unreadable(sequence, reason));
+                return None;
+            }
+        };
+        let commit = &placed.opened.commit;
+        self.first_version.get_or_insert(commit.first_version);
+        self.events += u64::try_from(commit.events.len()).unwrap_or(u64::MAX);
+        let previous = self.previous();
+        let mut found = faults(previous, commit, &placed.opened.body);
+        if !self.ids.insert(commit.id) && !found.contains(&Fault::IdRepeated) {
+            found.push(Fault::IdRepeated);
+        }
+        let found = found
+            .into_iter()
+            .map(|fault| Problem::Record(sequence, fault));
+        self.problems.extend(found);
+        match &mut self.change {
+            Some(change) => change.absorb(commit, placed.position),
+            None => self.change = Some(Change::of(commit, placed.position)),
+        }
+        Some(placed)
+    }
+
+    fn previous(&self) -> Option<(&Head, Sequence)> {
+        let change = self.change.as_ref()?;
+        Some((&change.head, change.position.sequence))
+    }
+}
+
+/// The commit that a message of a conversation is; else what is wrong with it.
+pub(super) fn open(key: &ConversationKey, message: &StoredMessage) -> Result<PlacedCommit, String> {
+    let stored = message
+        .open()
+        .map_err(|corrupt| corrupt.source.to_string())?;
+    let commit = &stored.opened.commit;
+    if commit.tenant != key.tenant || commit.conversation != key.conversation {
+        return Err("the commit names another conversation than its subject".to_owned());
+    }
+    Ok(PlacedCommit {
+        position: stored.position,
+        opened: stored.opened,
+    })
+}
+
+/// Whether a head is a tombstone's.
+pub(super) fn is_erased(head: &Head) -> bool {
+    head.status == Status::Erased
+}

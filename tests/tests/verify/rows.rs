@@ -1,0 +1,158 @@
+//! Rows that are spoiled: each is named exactly, and written anew from the record.
+
+use crate::ground::Ground;
+
+/// What is done to the rows of the conversation `c`, and what must be found.
+const SPOILED: &[(&str, &[&str])] = &[
+    (
+        "UPDATE conversation SET title = 'x' WHERE conversation_id = 'c'",
+        &["c conversation_differs - title"],
+    ),
+    (
+        "UPDATE conversation SET version = 5, created_nanos = (created_nanos + 1) % 1000
+         WHERE conversation_id = 'c'",
+        &["c conversation_differs - version,created_nanos"],
+    ),
+    (
+        "UPDATE conversation SET head = set_byte(head, 20, (get_byte(head, 20) + 1) % 256),
+                last_event_at = last_event_at + interval '1 microsecond'
+         WHERE conversation_id = 'c'",
+        &["c conversation_differs - last_event_at,head"],
+    ),
+    (
+        "UPDATE event SET body = set_byte(body, 3, (get_byte(body, 3) + 1) % 256)
+         WHERE conversation_id = 'c' AND version = 2",
+        &["c event_differs 2 body"],
+    ),
+    (
+        "UPDATE event SET role = 3, call_id = 'c2', request_digest = NULL
+         WHERE conversation_id = 'c' AND version IN (2, 3)",
+        &[
+            "c event_differs 2 role,call_id,request_digest",
+            "c event_differs 3 role,call_id",
+        ],
+    ),
+    (
+        "DELETE FROM event WHERE conversation_id = 'c' AND version IN (1, 4)",
+        &["c event_missing 1", "c event_missing 4"],
+    ),
+    (
+        "DELETE FROM conversation WHERE conversation_id = 'c'",
+        &["c conversation_missing -"],
+    ),
+    (
+        "DELETE FROM conversation WHERE conversation_id = 'c';
+         DELETE FROM event WHERE conversation_id = 'c' AND version > 1",
+        &[
+            "c conversation_missing -",
+            "c event_missing 2",
+            "c event_missing 3",
+            "c event_missing 4",
+            "c event_missing 5",
+            "c event_missing 6",
+        ],
+    ),
+    (
+        "UPDATE conversation SET user_id = 'somebody', agent_id = 'other', title = 'x'
+         WHERE conversation_id = 'erased'",
+        &["erased conversation_differs - agent_id,user_id,title"],
+    ),
+];
+
+/// Rows of which the record does not know, and what must be found.
+const UNFOUNDED: &[(&str, &[&str])] = &[
+    (
+        "INSERT INTO event (version, recorded_at, commit_id, recorded_nanos, commit_index, kind, tenant_id,
+                            conversation_id, body)
+         VALUES (9, now(), gen_random_uuid(), 0, 1, 1, 'acme', 'c', ''),
+                (0, now(), gen_random_uuid(), 0, 1, 1, 'acme', 'c', ''),
+                (2, now(), gen_random_uuid(), 0, 1, 1, 'acme', 'erased', '')",
+        &[
+            "c event_unfounded 0",
+            "c event_unfounded 9",
+            "erased event_unfounded 2",
+        ],
+    ),
+    (
+        "INSERT INTO conversation (version, sequence, created_at, last_event_at, partition, created_nanos, status,
+                                   tenant_id, conversation_id, agent_id, head)
+         SELECT version, sequence, created_at, last_event_at, partition, created_nanos, status,
+                'zzz', conversation_id, agent_id, head
+         FROM conversation WHERE conversation_id = 'c'",
+        &["c conversation_unfounded -"],
+    ),
+];
+
+async fn ground() -> Ground {
+    let mut ground = Ground::start().await;
+    for conversation in ["a", "c", "d", "erased"] {
+        ground.converse(conversation).await;
+    }
+    let agent = &ground.agent;
+    agent.try_erase(agent.target("erased")).await.unwrap();
+    ground.settle().await;
+    ground
+}
+
+/// Spoils rows, finds that, changes nothing by a dry run, repairs, and finds nothing any more, twice.
+async fn check(ground: &mut Ground, (sql, expected): (&str, &[&str]), repair: &str) {
+    ground.sql(sql).await;
+    ground.check_found("", expected).await;
+    ground.check_found("--sample 100%", expected).await;
+    ground
+        .check_found(&format!("{repair} --dry-run"), expected)
+        .await;
+    let repaired = ground.verify(repair).await;
+    assert_eq!(repaired.ended.code, Some(0), "{repaired:?}");
+    assert_eq!(repaired.repaired, expected.len(), "{repaired:?}");
+    ground.check_whole("").await;
+    let again = ground.check_whole(repair).await;
+    assert_eq!(again.summary["repaired"], 0);
+    ground.check_whole("--digests").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn spoiled_rows_are_named_and_written_anew() {
+    let mut ground = ground().await;
+    for spoiled in SPOILED {
+        check(&mut ground, *spoiled, "--repair").await;
+    }
+    // The conversation goes on from what was written.
+    ground
+        .agent
+        .append("c", vec![tests::events::user("On.")])
+        .await;
+    ground.settle().await;
+    ground.check_whole("").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_the_rows_know_is_removed_only_when_told_so() {
+    let mut ground = ground().await;
+    for (sql, expected) in UNFOUNDED {
+        ground.sql(sql).await;
+        let kept = ground.check_found("--repair", expected).await;
+        assert_eq!(kept.repaired, 0);
+        let repair = "--repair --remove-unfounded";
+        check(&mut ground, ("SELECT", expected), repair).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_of_no_conversation_are_found_by_a_full_run() {
+    let mut ground = ground().await;
+    let orphan = "INSERT INTO event (version, recorded_at, commit_id, recorded_nanos, commit_index, kind, tenant_id,
+                                     conversation_id, body)
+                  SELECT 7, now(), gen_random_uuid(), 0, 1, 1, 'acme', name, ''
+                  FROM unnest(array['0', 'b', 'zzz']) AS name";
+    ground.sql(orphan).await;
+    let expected = ["0", "b", "zzz"].map(|name| format!("{name} event_unfounded 7"));
+    let expected = expected.each_ref().map(String::as_str);
+    ground.check_found("", &expected).await;
+    ground
+        .check_found("--conversations-at-once 1", &expected)
+        .await;
+    let removed = ground.verify("--repair --remove-unfounded").await;
+    assert_eq!(removed.repaired, 3, "{removed:?}");
+    ground.check_whole("").await;
+}
