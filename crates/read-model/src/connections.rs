@@ -6,6 +6,8 @@
 //! Why not `sqlx::Pool`: it asks every connection that comes back for a sign of life, which is a second round trip for
 //! each read. Here a connection that was left in the middle of an answer is closed instead, and one that died while it
 //! was idle shows itself at its next use (see [`Connections::expel`]).
+//!
+//! A connection belongs to a schema for life. Those of a schema that is not live any more are closed once that is known.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::error::ReadModelError;
+use crate::live::{Live, SchemaName, Target, look};
 use crate::{reader_role, row_security};
 
 /// Whose rights a connection has.
@@ -41,12 +44,17 @@ struct Shared {
     acquire_timeout: Duration,
     /// The one that came back last is the last.
     idle: Mutex<Vec<Session>>,
+    live: Live,
 }
+
+/// What kind of connection one is: whose rights it has, and in which schema it works.
+type Kind = (Rights, SchemaName);
 
 #[derive(Debug)]
 struct Session {
     connection: PgConnection,
     rights: Rights,
+    schema: SchemaName,
     /// The tenant whose rows a reader's connection sees; `None`: nobody's, or not known.
     tenant: Option<TenantId>,
 }
@@ -69,10 +77,11 @@ impl Connections {
             max,
             acquire_timeout,
             idle: Mutex::new(Vec::with_capacity(max)),
+            live: Live::default(),
         }))
     }
 
-    /// A connection with these rights; best one that sees the rows of `access` already, else the reader must be told so by
+    /// A connection with these rights, in that schema; best one that sees the rows of `access` already, else the reader must be told so by
     /// [`Lent::see`].
     ///
     /// # Errors
@@ -80,13 +89,14 @@ impl Connections {
     /// readers' role.
     pub(crate) async fn acquire(
         &self,
+        target: Target,
         rights: Rights,
         access: Option<&TenantAccess>,
     ) -> Result<Lent, ReadModelError> {
         let tenant = access.map(TenantAccess::tenant);
         timeout(
             self.0.acquire_timeout,
-            self.acquire_at_leisure(rights, tenant),
+            self.acquire_at_leisure(target, rights, tenant),
         )
         .await
         .map_err(|_| ReadModelError::unavailable("no free connection in time"))?
@@ -94,14 +104,19 @@ impl Connections {
 
     async fn acquire_at_leisure(
         &self,
+        target: Target,
         rights: Rights,
         tenant: Option<&TenantId>,
     ) -> Result<Lent, ReadModelError> {
         let permit = Arc::clone(&self.0.permits).acquire_owned().await;
         let permit = permit.map_err(|_| ReadModelError::unavailable("closed"))?;
-        let session = match self.0.take_idle(rights, tenant) {
+        let schema = match target {
+            Target::Live => self.0.live_schema(rights).await?,
+            Target::Fixed(schema) => schema,
+        };
+        let session = match self.0.take_idle((rights, schema), tenant) {
             Some(session) => session,
-            None => self.0.connect(rights).await?,
+            None => self.0.connect((rights, schema)).await?,
         };
         Ok(Lent {
             session,
@@ -110,8 +125,10 @@ impl Connections {
         })
     }
 
-    /// Closes what is idle. One connection lost means a server that went away, and with it all of them.
+    /// Closes what is idle, and has the live schema looked for again. One connection lost means a server that went away, and
+    /// with it all of them; one table missing, a schema that was dropped.
     pub(crate) fn expel(&self) {
+        self.0.live.forget();
         self.0.idle().clear();
     }
 }
@@ -123,35 +140,76 @@ impl Shared {
 
     /// The idle connection that serves best: the tenant's own, else the one that was idle longest, whose tenant is the
     /// least likely to be asked for next. `None`: one must be made, and there is room for it.
-    fn take_idle(&self, rights: Rights, tenant: Option<&TenantId>) -> Option<Session> {
+    fn take_idle(&self, kind: Kind, tenant: Option<&TenantId>) -> Option<Session> {
         let mut idle = self.idle();
-        let own = |session: &Session| session.rights == rights && session.tenant.as_ref() == tenant;
+        let fits = |session: &Session| (session.rights, session.schema) == kind;
+        let own = |session: &Session| fits(session) && session.tenant.as_ref() == tenant;
         let place = idle
             .iter()
             .rposition(own)
-            .or_else(|| idle.iter().position(|session| session.rights == rights));
+            .or_else(|| idle.iter().position(fits));
         if let Some(place) = place {
             return Some(idle.remove(place));
         }
         let lent = self.max - self.permits.available_permits();
         if idle.len() + lent > self.max {
-            // All that are left have the other rights.
+            // All that are left are of other kinds.
             idle.remove(0);
         }
         None
     }
 
-    async fn connect(&self, rights: Rights) -> Result<Session, ReadModelError> {
+    /// The live schema, by any connection: it is for everybody to read.
+    async fn live_schema(&self, rights: Rights) -> Result<SchemaName, ReadModelError> {
+        if let Some(schema) = self.live.lately() {
+            return Ok(schema);
+        }
+        let _turn = self.live.turn().await;
+        if let Some(schema) = self.live.lately() {
+            return Ok(schema);
+        }
+        let idle = self.idle().pop();
+        if let Some(mut session) = idle {
+            if let Ok(schema) = look(&mut session.connection).await {
+                self.keep(session, schema);
+                return Ok(schema);
+            }
+            self.idle().clear();
+        }
+        let mut session = self.connect((rights, self.live.guess())).await?;
+        let schema = look(&mut session.connection).await?;
+        self.keep(session, schema);
+        Ok(schema)
+    }
+
+    /// Keeps the connection that found out which schema is live, and closes those of the one that was before.
+    fn keep(&self, session: Session, live: SchemaName) {
+        let is_another = self.live.learn(live);
+        let mut idle = self.idle();
+        if is_another {
+            idle.retain(|session| session.schema == live);
+        }
+        if session.schema == live {
+            idle.push(session);
+        }
+    }
+
+    async fn connect(&self, (rights, schema): Kind) -> Result<Session, ReadModelError> {
+        let within = |login: &PgConnectOptions| {
+            let path = [("search_path", schema.to_string())];
+            login.clone().options(path)
+        };
         let connection = match rights {
-            Rights::Owner => self.owner.connect().await?,
+            Rights::Owner => within(&self.owner).connect().await?,
             Rights::Reader => {
-                let connected = self.reader.connect().await;
+                let connected = within(&self.reader).connect().await;
                 connected.map_err(|error| reader_role::connect_error(error, &self.owner))?
             }
         };
         Ok(Session {
             connection,
             rights,
+            schema,
             tenant: None,
         })
     }

@@ -132,6 +132,11 @@ pub(crate) fn is_lost(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Whether the error tells that a table or its schema is not there.
+pub(crate) fn is_missing(error: &sqlx::Error) -> bool {
+    sqlstate_of(error).is_some_and(|code| code == "42P01" || code == "3F000")
+}
+
 fn column_of(error: &sqlx::Error) -> String {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open")]
     match error {

@@ -3,6 +3,7 @@
 //! - [`queries`] read; each takes the tenant that authentication granted, and runs on a connection that sees no other
 //!   tenant's rows, whatever its statement says.
 //! - [`projections`] write: a batch of commits, in one transaction with its checkpoint.
+//! - [`schemas`] are made anew beside the live one, compared with it, and take its place.
 //!
 //! Rows come from the record alone and can be rebuilt from it. Nothing of what a row holds reaches a log or an error:
 //! those name tables, keys and codes.
@@ -11,6 +12,7 @@ mod config;
 mod connections;
 mod day;
 mod error;
+mod live;
 mod model;
 mod moment;
 pub mod projections;
@@ -20,12 +22,14 @@ mod row;
 mod row_security;
 mod schema;
 mod schema_standing;
+pub mod schemas;
 mod status_code;
 
 pub use config::{CONNECTIONS_MAX, ReadModelConfig, TIMEOUT_MS_MAX};
 pub use day::{Day, DayRange, DayRangeError, USAGE_DAYS_MAX};
 pub use error::{RETRY_AFTER_MS, ReadModelError};
-pub use model::{CONVERSATIONS_SCHEMA, ReadModel};
+pub use live::{LOOK_INTERVAL, SchemaName};
+pub use model::ReadModel;
 pub use queries::{
     ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, CONVERSATIONS_PER_READ_MAX, CommittedRow, Direction,
     EVENTS_PER_READ_MAX, EventQuery, Expired, ExpiredConversation, ExpiryRule, KEPT_PER_OWNER_MAX,

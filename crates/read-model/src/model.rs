@@ -10,11 +10,10 @@ use tokio::time::timeout;
 
 use crate::config::ReadModelConfig;
 use crate::connections::{Connections, Lent, Rights};
-use crate::error::{ReadModelError, is_lost};
+use crate::error::{ReadModelError, is_lost, is_missing};
+use crate::live::{SchemaName, Target, look};
 use crate::schema;
 
-/// The schema of the live `conversations` projection.
-pub const CONVERSATIONS_SCHEMA: &str = "conversations_v1";
 /// How much longer than a statement's own bound its answer is waited for: a frozen server cancels nothing.
 const ANSWER_MARGIN: Duration = Duration::from_millis(500);
 /// How many times the bound of one statement a whole transaction may take.
@@ -39,10 +38,11 @@ impl Durability {
     }
 }
 
-/// The read models of one database; clones share their connections.
+/// The read models of one database, in the live schema unless said otherwise; clones share their connections.
 #[derive(Debug, Clone)]
 pub struct ReadModel {
     connections: Connections,
+    target: Target,
     answer_timeout: Duration,
     transaction_timeout: Duration,
 }
@@ -58,9 +58,35 @@ impl ReadModel {
         let statement_timeout = Duration::from_millis(config.statement_timeout_ms);
         Ok(Self {
             connections: Connections::new(options, config.connections_max, acquire_timeout),
+            target: Target::Live,
             answer_timeout: statement_timeout + ANSWER_MARGIN,
             transaction_timeout: statement_timeout * TRANSACTION_STATEMENTS + ANSWER_MARGIN,
         })
+    }
+
+    /// The same read models in one schema, live or not: who projects must stay in one, whatever becomes the live one.
+    #[must_use]
+    pub fn in_schema(&self, schema: SchemaName) -> Self {
+        Self {
+            target: Target::Fixed(schema),
+            ..self.clone()
+        }
+    }
+
+    /// The schema that is live now.
+    ///
+    /// # Errors
+    /// [`ReadModelError::Unavailable`], or [`ReadModelError::Corrupt`] when it is none of the projection's.
+    pub async fn live_schema(&self) -> Result<SchemaName, ReadModelError> {
+        let mut lent = self.lend().await?;
+        let looked = timeout(self.answer_timeout, look(lent.connection())).await;
+        let schema = looked.unwrap_or_else(|_| {
+            Err(ReadModelError::unavailable(
+                "no answer from Postgres in time",
+            ))
+        })?;
+        lent.give_back();
+        Ok(schema)
     }
 
     /// Brings the schema up to date, one process at a time, and makes the role of its readers.
@@ -109,7 +135,8 @@ impl ReadModel {
         self.fetch_twice(None, sql, arguments).await
     }
 
-    /// A connection that proves dead is replaced once: the server may have been restarted since.
+    /// A connection that proves dead is replaced once: the server may have been restarted since. So is one whose schema was
+    /// dropped, now that another is live.
     async fn fetch_twice(
         &self,
         access: Option<&TenantAccess>,
@@ -117,7 +144,7 @@ impl ReadModel {
         arguments: impl Fn() -> PgArguments,
     ) -> Result<Vec<PgRow>, ReadModelError> {
         match self.fetch_once(access, sql, arguments()).await {
-            Err(Failure::Lost(_)) => {
+            Err(Failure::Lost(_) | Failure::Missing(_)) => {
                 self.connections.expel();
                 let again = self.fetch_once(access, sql, arguments()).await;
                 again.map_err(Failure::into_error)
@@ -127,13 +154,15 @@ impl ReadModel {
     }
 
     /// An owner's connection, for more than one statement.
-    async fn lend(&self) -> Result<Lent, ReadModelError> {
-        self.connections.acquire(Rights::Owner, None).await
+    pub(crate) async fn lend(&self) -> Result<Lent, ReadModelError> {
+        let rights = Rights::Owner;
+        self.connections.acquire(self.target, rights, None).await
     }
 
     /// A reader's connection that was told no tenant.
     pub(crate) async fn lend_reader(&self) -> Result<Lent, ReadModelError> {
-        self.connections.acquire(Rights::Reader, None).await
+        let rights = Rights::Reader;
+        self.connections.acquire(self.target, rights, None).await
     }
 
     /// Runs a transaction: committed when `work` comes out well, else rolled back by the end of its connection.
@@ -167,6 +196,17 @@ impl ReadModel {
         }
     }
 
+    /// Runs long statements, which nothing cuts short but the end of this call, with the planner's own choices. The connection
+    /// is closed behind them.
+    pub(crate) async fn at_leisure<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, ReadModelError>,
+    ) -> Result<T, ReadModelError> {
+        let mut lent = self.lend().await?;
+        execute(lent.connection(), include_str!("leisure.sql")).await?;
+        work(lent.connection()).await
+    }
+
     async fn fetch_once(
         &self,
         access: Option<&TenantAccess>,
@@ -174,7 +214,7 @@ impl ReadModel {
         arguments: PgArguments,
     ) -> Result<Vec<PgRow>, Failure> {
         let rights = access.map_or(Rights::Owner, |_| Rights::Reader);
-        let lent = self.connections.acquire(rights, access).await;
+        let lent = self.connections.acquire(self.target, rights, access).await;
         let mut lent = lent.map_err(Failure::Final)?;
         let answer = async {
             if let Some(access) = access {
@@ -189,6 +229,7 @@ impl ReadModel {
                 Ok(rows)
             }
             Ok(Err(error)) if is_lost(&error) => Err(Failure::Lost(error.into())),
+            Ok(Err(error)) if is_missing(&error) => Err(Failure::Missing(error.into())),
             Ok(Err(error)) => {
                 lent.give_back();
                 Err(Failure::Final(error.into()))
@@ -208,13 +249,14 @@ async fn execute(connection: &mut PgConnection, sql: &'static str) -> Result<(),
 /// Why a read failed, by whether another connection may do better.
 enum Failure {
     Lost(ReadModelError),
+    Missing(ReadModelError),
     Final(ReadModelError),
 }
 
 impl Failure {
     fn into_error(self) -> ReadModelError {
         match self {
-            Self::Lost(error) | Self::Final(error) => error,
+            Self::Lost(error) | Self::Missing(error) | Self::Final(error) => error,
         }
     }
 }
@@ -235,7 +277,6 @@ fn connect_options(config: &ReadModelConfig) -> Result<PgConnectOptions, ReadMod
         .application_name("hansard")
         .disable_statement_logging()
         .options([
-            ("search_path", CONVERSATIONS_SCHEMA),
             ("statement_timeout", statement_timeout.as_str()),
             (
                 "idle_in_transaction_session_timeout",

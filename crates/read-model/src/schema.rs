@@ -1,4 +1,24 @@
 //! The schema: migrations, which are append-only, and whether this program may use what it finds.
+//!
+//! From migration 8 on, a database may have several schemas of a projection: the live one, one that is being built, those
+//! that are kept (see [`crate::schemas`]). A migration that changes the tables of a projection must change all of them, so
+//! it goes round the table of schemas:
+//!
+//! ```sql
+//! DO $$
+//! DECLARE name text;
+//! BEGIN
+//!     FOR name IN SELECT schema.name FROM hansard.schema AS schema ORDER BY schema.name LOOP
+//!         EXECUTE format('ALTER TABLE %I.conversation ADD COLUMN weight bigint', name);
+//!     END LOOP;
+//! END
+//! $$;
+//! ```
+//!
+//! An index of `conversation` or `event` is made only where `phase IN ('following', 'whole')`: a schema that is being
+//! filled gets its indexes from the live one, at the end. A new column of `conversation` that changes also needs a place in
+//! `conversation_change`, which a schema has while it is filled; one whose meaning cannot be told from what is in the rows
+//! is best made by a rebuild.
 
 use sqlx::migrate::{Migrate as _, MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnection, PgRow};
@@ -8,7 +28,7 @@ use crate::error::ReadModelError;
 use crate::reader_role;
 
 /// Every migration: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 6] = [
+const MIGRATIONS: [(i64, &str, &str); 7] = [
     (
         1,
         "conversations",
@@ -23,6 +43,7 @@ const MIGRATIONS: [(i64, &str, &str); 6] = [
     (4, "runs", include_str!("../migrations/0004_runs.sql")),
     (5, "forks", include_str!("../migrations/0005_forks.sql")),
     (6, "digest", include_str!("../migrations/0006_digest.sql")),
+    (7, "schemas", include_str!("../migrations/0007_schemas.sql")),
 ];
 
 /// The version of the database's last migration.

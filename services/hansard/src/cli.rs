@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, backup, bench, bootstrap, context, dev, erase, history, import, key, parked, policy,
-    replay, restore, role, signing_key, status, tail, tenant, token, verify, verify_receipt, watch,
+    rebuild, replay, restore, role, signing_key, status, tail, tenant, token, verify,
+    verify_receipt, watch,
 };
 use crate::exit::{self, Exit};
 
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Parked(parked::Args),
     Replay(replay::Args),
     Verify(verify::Args),
+    Rebuild(rebuild::Args),
     Bench(bench::Args),
 }
 
@@ -73,6 +75,7 @@ impl Command {
             Self::Parked(args) => parked::run(args).await,
             Self::Replay(args) => replay::run(args).await,
             Self::Verify(args) => verify::run(args).await,
+            Self::Rebuild(args) => rebuild::run(args).await,
             Self::Bench(args) => bench::run(args).await,
         }
     }

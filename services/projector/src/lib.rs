@@ -3,6 +3,9 @@
 //! Data comes from the record, a partition at a time (`reader`), and goes to Postgres, several partitions in one
 //! transaction (`projection`). Who projects which partition is settled by leases (`leases`); what cannot be projected
 //! is parked with its conversation and tried again when its partition is taken (`parked`). It takes no calls.
+//!
+//! It projects into the schema that is live (`project`), and goes on in another when that becomes the live one; [`rebuild`]
+//! makes another.
 
 pub mod config;
 mod gathered;
@@ -10,9 +13,12 @@ mod leases;
 pub mod metrics;
 pub mod parked;
 mod progress;
+mod project;
 mod projection;
 mod reader;
+pub mod rebuild;
 pub mod run;
 
 pub use config::ProjectorConfig;
+pub use project::{Means, project};
 pub use run::{ProjectorError, Running, start};

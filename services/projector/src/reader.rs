@@ -101,7 +101,8 @@ pub(crate) async fn read(record: Record, from: Checkpoint, reader: ReaderId, out
     }
 }
 
-fn cost_of(message: &FollowedMessage, item: Option<&Item>) -> usize {
+/// What a message that was opened takes in memory, about, in bytes.
+pub(crate) fn cost_of(message: &FollowedMessage, item: Option<&Item>) -> usize {
     let events = match item {
         Some(Item::Commit(commit)) => commit.opened.commit.events.len(),
         Some(Item::Unreadable { .. }) | None => 0,
@@ -109,7 +110,8 @@ fn cost_of(message: &FollowedMessage, item: Option<&Item>) -> usize {
     message.message.message.len() * BYTE_COST + events * EVENT_COST
 }
 
-fn item_of(message: &FollowedMessage) -> Option<Item> {
+/// What there is to project of a message; `None`: nothing.
+pub(crate) fn item_of(message: &FollowedMessage) -> Option<Item> {
     if let Some(key) = &message.key {
         return Some(item(key, &message.message));
     }

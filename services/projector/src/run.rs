@@ -4,24 +4,22 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use event_log::{Record, RecordError};
-use read_model::{ReadModel, ReadModelError};
+use read_model::{ReadModel, ReadModelError, SchemaName};
 use runtime::admin::{Admin, AdminError};
 use runtime::backoff::Backoff;
-use runtime::clock::Clock;
 use runtime::health::{Health, Probe};
 use runtime::metrics::MetricsError;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::ProjectorConfig;
-use crate::leases::Leases;
-use crate::progress::Progress;
-use crate::projection::Projection;
+use crate::project::{Means, project};
 
 /// The waits for a database that is not there yet: first and longest.
-const MIGRATE_WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+const DATABASE_WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// How often the live schema is looked for: for so long nobody projects into a new one.
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Why a projector cannot start.
 #[derive(Debug, Error)]
@@ -97,36 +95,39 @@ impl Work {
         if !self.migrate_when_there().await {
             return;
         }
-        let progress = Progress::default();
-        let report =
-            progress
-                .clone()
-                .report(self.record.clone(), self.model.clone(), Clock::System);
-        self.shutdown.spawn_until_begun(report);
-        let (leases, lanes) = Leases::new(
-            self.model.clone(),
-            self.record.partitions(),
-            &self.config,
-            progress.clone(),
-        );
-        self.shutdown.spawn(leases.hold(self.shutdown.clone()));
-        let mut projections = JoinSet::new();
-        for changes in lanes {
-            let stores = (self.record.clone(), self.model.clone());
-            let lane = Projection::new(&self.config, stores, changes, progress.clone());
-            projections.spawn(lane.project(self.shutdown.clone()));
+        while let Some(schema) = self.live_schema().await {
+            let here = self.shutdown.child();
+            let model = self.model.in_schema(schema);
+            here.spawn_until_begun(end_when_left(model.clone(), schema, here.clone()));
+            let means = Means {
+                config: self.config.clone(),
+                record: self.record.clone(),
+                model,
+            };
+            tracing::info!(%schema, "projecting");
+            project(means, &here).await;
         }
-        while let Some(ended) = projections.join_next().await {
-            if let Err(panicked) = ended {
-                tracing::error!(error = %panicked, "a lane of the projection is lost: the projector ends");
-                self.shutdown.begin();
+    }
+
+    /// The live schema, once the database tells it; `None` when the shutdown came first.
+    async fn live_schema(&self) -> Option<SchemaName> {
+        let mut backoff = Backoff::new(DATABASE_WAITS.0, DATABASE_WAITS.1);
+        while !self.shutdown.has_begun() {
+            match self.model.live_schema().await {
+                Ok(schema) => return Some(schema),
+                Err(error) => tracing::warn!(%error, "waiting to know the live schema"),
+            }
+            tokio::select! {
+                _ = backoff.wait() => {}
+                () = self.shutdown.begun() => {}
             }
         }
+        None
     }
 
     /// Migrates once the database is there; `false` when the shutdown came first, or no retry can help.
     async fn migrate_when_there(&self) -> bool {
-        let mut backoff = Backoff::new(MIGRATE_WAITS.0, MIGRATE_WAITS.1);
+        let mut backoff = Backoff::new(DATABASE_WAITS.0, DATABASE_WAITS.1);
         loop {
             match self.model.migrate().await {
                 Ok(()) => return true,
@@ -143,6 +144,21 @@ impl Work {
                 _ = backoff.wait() => {}
                 () = self.shutdown.begun() => return false,
             }
+        }
+    }
+}
+
+/// Ends `here` once another schema is live.
+async fn end_when_left(model: ReadModel, schema: SchemaName, here: Shutdown) {
+    loop {
+        tokio::time::sleep(LOOK_INTERVAL).await;
+        // Where the database does not answer, the projection tells so.
+        if let Ok(live) = model.live_schema().await
+            && live != schema
+        {
+            tracing::info!(%schema, %live, "another schema is live");
+            here.begin();
+            return;
         }
     }
 }

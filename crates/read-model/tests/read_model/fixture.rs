@@ -17,7 +17,7 @@ use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
 use read_model::projections::conversations::{
     Applied, ApplyError, Batch, Item, PlacedCommit, apply,
 };
-use read_model::{ReadModel, ReadModelConfig};
+use read_model::{ReadModel, ReadModelConfig, SchemaName};
 use tempfile::TempDir;
 use uuid::Uuid;
 use wire::commit::{Draft, open, seal};
@@ -26,7 +26,7 @@ use wire::commit::{Draft, open, seal};
 pub(crate) const START: Timestamp = Timestamp(1_700_000_000_123_456_789);
 const SECOND: i64 = 1_000_000_000;
 
-/// A migrated database with a lease on partition 0.
+/// A migrated database with a lease on partition 0, in the first schema, as a projector has it.
 pub(crate) struct Projection {
     pub(crate) model: ReadModel,
     pub(crate) checkpoint: Checkpoint,
@@ -40,6 +40,11 @@ impl Projection {
     pub(crate) async fn at(url: &str) -> Self {
         let model = ReadModel::connect_lazy(&ReadModelConfig::new(url)).unwrap();
         model.migrate().await.unwrap();
+        Self::of(model.in_schema(SchemaName::FIRST)).await
+    }
+
+    /// A lease on partition 0 of another schema.
+    pub(crate) async fn of(model: ReadModel) -> Self {
         lease::ensure(&model, 8).await.unwrap();
         let checkpoint = take(&model, 0, "a").await.unwrap();
         Self { model, checkpoint }

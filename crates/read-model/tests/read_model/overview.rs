@@ -4,7 +4,7 @@ use domain::{Fact, Partition, Sequence};
 use read_model::projections::conversations::lease::{self, Holder};
 use read_model::projections::conversations::overview::{ErasedCommits, erased_commits, overview};
 use read_model::projections::conversations::parking;
-use read_model::{CONVERSATIONS_SCHEMA, ReadModel, ReadModelConfig, schema_standing};
+use read_model::{ReadModel, ReadModelConfig, SchemaName, schema_standing};
 
 use crate::fixture::{Author, Projection};
 
@@ -78,5 +78,5 @@ async fn the_schema_is_told_with_what_is_known() {
         .live
         .iter()
         .find(|live| live.projection == "conversations");
-    assert_eq!(live.unwrap().schema, CONVERSATIONS_SCHEMA);
+    assert_eq!(live.unwrap().schema, SchemaName::FIRST.to_string());
 }

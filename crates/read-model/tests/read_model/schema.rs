@@ -1,6 +1,6 @@
 //! Migrations: once, together, and never behind a later program's back.
 
-use read_model::{CONVERSATIONS_SCHEMA, ReadModel, ReadModelConfig, ReadModelError, conversation};
+use read_model::{ReadModel, ReadModelConfig, ReadModelError, SchemaName, conversation};
 use sqlx::{Connection as _, Executor as _, PgConnection};
 
 use crate::fixture::{Author, access};
@@ -28,7 +28,8 @@ async fn many_processes_migrate_at_once() {
     .fetch_one(&mut connection)
     .await
     .unwrap();
-    assert_eq!(live, CONVERSATIONS_SCHEMA);
+    assert_eq!(live, SchemaName::FIRST.to_string());
+    assert_eq!(models[0].live_schema().await, Ok(SchemaName::FIRST));
 }
 
 #[tokio::test]

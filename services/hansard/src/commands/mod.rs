@@ -14,6 +14,7 @@ pub mod input_file;
 pub mod key;
 pub mod parked;
 pub mod policy;
+pub mod rebuild;
 pub mod registry;
 pub mod replay;
 pub mod restore;

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use event_log::{Record, RecordConfig, RecordError};
-use read_model::{ReadModel, ReadModelConfig, ReadModelError};
+use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX};
 
 /// How to reach the record.
 #[derive(Clone, clap::Args)]
@@ -63,6 +63,17 @@ impl ReadModelAddress {
     /// The URL is none.
     pub fn open(&self) -> Result<ReadModel, ReadModelError> {
         ReadModel::connect_lazy(&ReadModelConfig::new(self.database_url.clone()))
+    }
+
+    /// The same for work on many rows at a time: a statement may take as long as it may be configured to.
+    ///
+    /// # Errors
+    /// The URL is none.
+    pub fn open_for_long_statements(&self) -> Result<ReadModel, ReadModelError> {
+        ReadModel::connect_lazy(&ReadModelConfig {
+            statement_timeout_ms: TIMEOUT_MS_MAX,
+            ..ReadModelConfig::new(self.database_url.clone())
+        })
     }
 }
 

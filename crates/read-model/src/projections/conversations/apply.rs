@@ -15,7 +15,7 @@ use super::isolate::write_isolated;
 use super::lease::{Checkpoint, checkpoint_of};
 use super::parking;
 use super::usage::count_usage;
-use super::write::{WriteFailure, write};
+use super::write::{Means, WriteFailure, write};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 use crate::queries::{bind, signed};
@@ -38,16 +38,33 @@ pub enum ApplyError {
 /// # Errors
 /// [`ApplyError`].
 pub async fn apply(model: &ReadModel, batches: &[Batch]) -> Result<Applied, ApplyError> {
-    match attempt(model, batches, Effort::Together).await {
+    write_all(model, batches, Means::Rows(Gaps::Refused)).await
+}
+
+/// The same for a schema that is being filled, whose large tables have no indexes yet: by COPY, many thousands of rows at a
+/// time. What a conversation comes to is put together at the end, by [`crate::schemas::Building::place`].
+///
+/// # Errors
+/// [`ApplyError`].
+pub async fn copy(model: &ReadModel, batches: &[Batch]) -> Result<Applied, ApplyError> {
+    write_all(model, batches, Means::Copy).await
+}
+
+async fn write_all(
+    model: &ReadModel,
+    batches: &[Batch],
+    means: Means,
+) -> Result<Applied, ApplyError> {
+    match attempt(model, batches, (means, Effort::Together)).await {
         Err(Failure::Content) => {}
         outcome => return outcome.map_err(Failure::into_error),
     }
-    attempt(model, batches, Effort::Isolated)
+    attempt(model, batches, (means, Effort::Isolated))
         .await
         .map_err(Failure::into_error)
 }
 
-/// How to write.
+/// How much to write at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effort {
     /// All at once, which fails as a whole.
@@ -63,7 +80,11 @@ enum Failure {
     Final(ApplyError),
 }
 
-async fn attempt(model: &ReadModel, batches: &[Batch], effort: Effort) -> Result<Applied, Failure> {
+async fn attempt(
+    model: &ReadModel,
+    batches: &[Batch],
+    (means, effort): (Means, Effort),
+) -> Result<Applied, Failure> {
     model
         .transaction(
             Durability::Repeatable,
@@ -72,9 +93,9 @@ async fn attempt(model: &ReadModel, batches: &[Batch], effort: Effort) -> Result
                 let mut groups = group(batches, &parked);
                 let left = digest::left_by_erased(connection, &groups).await?;
                 match effort {
-                    Effort::Together => write(connection, &groups, Gaps::Refused).await?,
+                    Effort::Together => write(connection, &groups, means).await?,
                     Effort::Isolated => {
-                        write_isolated(connection, &mut groups, Gaps::Refused).await?;
+                        write_isolated(connection, &mut groups, means).await?;
                     }
                 }
                 parking::park(connection, &groups).await?;

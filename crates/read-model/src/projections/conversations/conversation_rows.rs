@@ -110,7 +110,7 @@ impl<'b> ConversationRows<'b> {
 }
 
 /// The sum of a group's commits.
-fn change_of(group: &Group<'_>) -> Option<Change> {
+pub(super) fn change_of(group: &Group<'_>) -> Option<Change> {
     let (first, rest) = group.commits.split_first()?;
     let mut change = Change::of(&first.opened.commit, first.position);
     for next in rest {
@@ -144,11 +144,7 @@ impl Fresh {
 
 impl Living {
     fn add(&mut self, head: &Head) {
-        let (user, session) = match &head.owner {
-            Some(Owner::User(user)) => (Some(user.as_str().to_owned()), None),
-            Some(Owner::Session(session)) => (None, Some(session.as_str().to_owned())),
-            None => (None, None),
-        };
+        let (user, session) = owner_of(head);
         self.user.push(user);
         self.session.push(session);
         self.active_run.push(head.active_run.map(|run| run.id.0));
@@ -162,18 +158,18 @@ impl Living {
 }
 
 /// The arguments that every statement that makes rows begins with.
-fn bind_fresh(common: Common<'_>, fresh: Fresh) -> PgArguments {
-    let arguments = bind(PgArguments::default(), common.version);
-    let arguments = bind(arguments, common.sequence);
-    let arguments = bind(arguments, fresh.created_at);
-    let arguments = bind(arguments, common.last_event_at);
-    let arguments = bind(arguments, fresh.partition);
-    let arguments = bind(arguments, fresh.created_nanos);
-    let arguments = bind(arguments, common.status);
-    let arguments = bind(arguments, common.tenant_id);
-    let arguments = bind(arguments, common.conversation_id);
-    let arguments = bind(arguments, fresh.agent_id);
-    bind(arguments, common.head)
+fn bind_fresh(common: &Common<'_>, fresh: &Fresh) -> PgArguments {
+    let arguments = bind(PgArguments::default(), common.version.as_slice());
+    let arguments = bind(arguments, common.sequence.as_slice());
+    let arguments = bind(arguments, fresh.created_at.as_slice());
+    let arguments = bind(arguments, common.last_event_at.as_slice());
+    let arguments = bind(arguments, fresh.partition.as_slice());
+    let arguments = bind(arguments, fresh.created_nanos.as_slice());
+    let arguments = bind(arguments, common.status.as_slice());
+    let arguments = bind(arguments, common.tenant_id.as_slice());
+    let arguments = bind(arguments, common.conversation_id.as_slice());
+    let arguments = bind(arguments, fresh.agent_id.as_slice());
+    bind(arguments, common.head.as_slice())
 }
 
 impl<'b> Begun<'b> {
@@ -188,10 +184,7 @@ impl<'b> Begun<'b> {
         self.title
             .push(change.title.and_then(FieldChange::into_value));
         self.metadata_json.push(json_text(change.metadata));
-        let context = &beginning.client_context;
-        let told = *context != ClientContext::default();
-        self.client_context
-            .push(told.then(|| client_context_to_proto(context).encode_to_vec()));
+        self.client_context.push(context_bytes(beginning));
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -200,7 +193,7 @@ impl<'b> Begun<'b> {
 
     /// The arguments of `begin_conversations.sql`.
     pub(super) fn bind(self) -> PgArguments {
-        let arguments = bind_fresh(self.common, self.fresh);
+        let arguments = bind_fresh(&self.common, &self.fresh);
         let arguments = self.living.bind(arguments);
         let arguments = bind(arguments, self.title);
         let arguments = bind(arguments, self.metadata_json);
@@ -263,12 +256,28 @@ impl<'b> Erased<'b> {
     }
 
     /// The arguments of `erase_conversations.sql`.
-    pub(super) fn bind(self) -> PgArguments {
-        bind_fresh(self.common, self.fresh)
+    pub(super) fn bind(&self) -> PgArguments {
+        bind_fresh(&self.common, &self.fresh)
     }
 }
 
-fn json_text(change: Option<FieldChange<JsonText>>) -> Option<String> {
+/// The user and the session that a conversation may be of.
+pub(super) fn owner_of(head: &Head) -> (Option<String>, Option<String>) {
+    match &head.owner {
+        Some(Owner::User(user)) => (Some(user.as_str().to_owned()), None),
+        Some(Owner::Session(session)) => (None, Some(session.as_str().to_owned())),
+        None => (None, None),
+    }
+}
+
+/// Where the client was, encoded, if it said so.
+pub(super) fn context_bytes(beginning: &Beginning) -> Option<Vec<u8>> {
+    let context = &beginning.client_context;
+    let told = *context != ClientContext::default();
+    told.then(|| client_context_to_proto(context).encode_to_vec())
+}
+
+pub(super) fn json_text(change: Option<FieldChange<JsonText>>) -> Option<String> {
     let json = change.and_then(FieldChange::into_value)?;
     Some(json.as_str().to_owned())
 }

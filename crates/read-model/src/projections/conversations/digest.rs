@@ -76,9 +76,9 @@ pub(super) async fn correct(
 }
 
 /// Moves the digest from where the conversations were `left` to the last commits that were written of them.
-pub(super) async fn move_on(
+pub(super) async fn move_on<'g, 'b: 'g>(
     connection: &mut PgConnection,
-    groups: &[Group<'_>],
+    groups: impl IntoIterator<Item = &'g Group<'b>>,
     mut left: Left,
 ) -> Result<(), ReadModelError> {
     let mut changes: BTreeMap<Partition, SetDigest> = BTreeMap::new();

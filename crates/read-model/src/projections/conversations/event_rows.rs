@@ -1,7 +1,7 @@
 //! The columns of events. Pure, but for being bound.
 
 use domain::event::Usage;
-use domain::{Event, Fact, Label, ToolName};
+use domain::{Fact, Label, ToolName};
 use sqlx::postgres::PgArguments;
 use uuid::Uuid;
 
@@ -66,27 +66,7 @@ impl<'b> EventRows<'b> {
 
     /// Adds a commit's events.
     pub(super) fn add(&mut self, placed: &'b PlacedCommit) {
-        let commit = &placed.opened.commit;
-        let count = small(commit.events.len());
-        let bodies = placed.opened.event_bytes.iter();
-        for (index, (event, body)) in commit.events.iter().zip(bodies).enumerate() {
-            let first = index == 0;
-            self.version
-                .push(signed(commit.first_version.plus(index).0));
-            self.recorded_at.push(Moment::of(commit.recorded_at));
-            self.recorded_nanos.push(nanos_of(commit.recorded_at));
-            self.commit_id.push(commit.id.0);
-            self.commit_index.push(small(index));
-            self.tenant_id.push(commit.tenant.as_str());
-            self.conversation_id.push(commit.conversation.as_str());
-            self.sequence
-                .push(first.then(|| signed(placed.position.sequence.0)));
-            self.event_count.push(first.then_some(count));
-            self.request_digest
-                .push(first.then_some(commit.request_digest.0.as_slice()));
-            self.body.push(body);
-            self.add_details(event);
-        }
+        columns_of(placed).for_each(|event| self.push(&event));
     }
 
     /// One row, in the order of [`EVENT_COLUMNS`]; `None`: there are not so many.
@@ -144,19 +124,87 @@ impl<'b> EventRows<'b> {
         bind(arguments, self.body)
     }
 
-    fn add_details(&mut self, event: &'b Event) {
+    fn push(&mut self, event: &EventColumns<'b>) {
+        self.version.push(event.version);
+        self.recorded_at.push(event.recorded_at);
+        self.occurred_at.push(event.occurred_at);
+        self.input_tokens.push(event.input_tokens);
+        self.output_tokens.push(event.output_tokens);
+        self.cached_tokens.push(event.cached_tokens);
+        self.sequence.push(event.sequence);
+        self.commit_id.push(event.commit_id);
+        self.recorded_nanos.push(event.recorded_nanos);
+        self.commit_index.push(event.commit_index);
+        self.event_count.push(event.event_count);
+        self.kind.push(event.kind);
+        self.role.push(event.role);
+        self.tenant_id.push(event.tenant_id);
+        self.conversation_id.push(event.conversation_id);
+        self.tool_name.push(event.tool_name);
+        self.call_id.push(event.call_id);
+        self.model.push(event.model);
+        self.request_digest.push(event.request_digest);
+        self.body.push(event.body);
+    }
+}
+
+/// The columns of one event.
+#[derive(Debug)]
+pub(super) struct EventColumns<'b> {
+    pub(super) version: i64,
+    pub(super) recorded_at: Moment,
+    pub(super) occurred_at: Option<Moment>,
+    pub(super) input_tokens: Option<i64>,
+    pub(super) output_tokens: Option<i64>,
+    pub(super) cached_tokens: Option<i64>,
+    pub(super) sequence: Option<i64>,
+    pub(super) commit_id: Uuid,
+    pub(super) recorded_nanos: i16,
+    pub(super) commit_index: i16,
+    pub(super) event_count: Option<i16>,
+    pub(super) kind: i16,
+    pub(super) role: Option<i16>,
+    pub(super) tenant_id: &'b str,
+    pub(super) conversation_id: &'b str,
+    pub(super) tool_name: Option<&'b str>,
+    pub(super) call_id: Option<&'b str>,
+    pub(super) model: Option<&'b str>,
+    pub(super) request_digest: Option<&'b [u8]>,
+    pub(super) body: &'b [u8],
+}
+
+/// The columns of a commit's events, in order.
+pub(super) fn columns_of(placed: &PlacedCommit) -> impl Iterator<Item = EventColumns<'_>> {
+    let commit = &placed.opened.commit;
+    let bodies = placed.opened.event_bytes.iter();
+    let events = commit.events.iter().zip(bodies).enumerate();
+    events.map(|(index, (event, body))| {
+        let first = index == 0;
         let details = details_of(&event.fact);
         let tokens = |count: fn(&Usage) -> u64| details.usage.map(|usage| signed(count(usage)));
-        self.input_tokens.push(tokens(|usage| usage.input_tokens));
-        self.output_tokens.push(tokens(|usage| usage.output_tokens));
-        self.cached_tokens.push(tokens(|usage| usage.cached_tokens));
-        self.occurred_at.push(event.occurred_at.map(Moment::of));
-        self.kind.push(event.fact.kind().code());
-        self.role.push(details.role);
-        self.tool_name.push(details.tool_name);
-        self.call_id.push(details.call_id);
-        self.model.push(details.model);
-    }
+        EventColumns {
+            version: signed(commit.first_version.plus(index).0),
+            recorded_at: Moment::of(commit.recorded_at),
+            occurred_at: event.occurred_at.map(Moment::of),
+            input_tokens: tokens(|usage| usage.input_tokens),
+            output_tokens: tokens(|usage| usage.output_tokens),
+            cached_tokens: tokens(|usage| usage.cached_tokens),
+            sequence: first.then(|| signed(placed.position.sequence.0)),
+            commit_id: commit.id.0,
+            recorded_nanos: nanos_of(commit.recorded_at),
+            commit_index: small(index),
+            event_count: first.then(|| small(commit.events.len())),
+            kind: event.fact.kind().code(),
+            role: details.role,
+            tenant_id: commit.tenant.as_str(),
+            conversation_id: commit.conversation.as_str(),
+            tool_name: details.tool_name,
+            call_id: details.call_id,
+            model: details.model,
+            request_digest: first.then_some(commit.request_digest.0.as_slice()),
+            body,
+        }
+    })
 }
 
 /// What people query of an event.

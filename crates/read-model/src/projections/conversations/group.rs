@@ -67,6 +67,13 @@ impl<'b> Group<'b> {
             .is_some_and(|commit| is_tombstone(commit))
     }
 
+    /// Whether versions are missing between its commits.
+    pub(super) fn has_gap(&self) -> bool {
+        let pairs = self.commits.iter().zip(self.commits.iter().skip(1));
+        let mut pairs = pairs.map(|(one, next)| (&one.opened.commit, &next.opened.commit));
+        pairs.any(|(one, next)| one.head.version.next() != next.first_version)
+    }
+
     pub(super) fn is_parked(&self) -> bool {
         self.was_parked || self.newly_parked.is_some()
     }

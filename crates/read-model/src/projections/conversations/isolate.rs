@@ -4,9 +4,8 @@ use sqlx::Executor as _;
 use sqlx::postgres::PgConnection;
 
 use super::batch::ParkReason;
-use super::conversation_rows::Gaps;
 use super::group::Group;
-use super::write::{WriteFailure, write};
+use super::write::{Means, WriteFailure, write};
 use crate::error::ReadModelError;
 
 /// Writes all of the groups that can be written, and parks the others from their first commit that cannot.
@@ -16,15 +15,15 @@ use crate::error::ReadModelError;
 pub(super) async fn write_isolated(
     connection: &mut PgConnection,
     groups: &mut [Group<'_>],
-    gaps: Gaps,
+    means: Means,
 ) -> Result<(), ReadModelError> {
     let mut parts = vec![groups];
     while let Some(part) = parts.pop() {
-        if try_write(connection, part, gaps).await?.is_none() {
+        if try_write(connection, part, means).await?.is_none() {
             continue;
         }
         if let [group] = part {
-            write_commits(connection, group, gaps).await?;
+            write_commits(connection, group, means).await?;
         } else {
             let (left, right) = part.split_at_mut(part.len() / 2);
             parts.extend([right, left]);
@@ -37,14 +36,14 @@ pub(super) async fn write_isolated(
 async fn write_commits(
     connection: &mut PgConnection,
     group: &mut Group<'_>,
-    gaps: Gaps,
+    means: Means,
 ) -> Result<(), ReadModelError> {
     for index in 0..group.commits.len() {
         let Some(commit) = group.commits.get(index) else {
             break;
         };
         let one = group.only(commit);
-        if let Some(reason) = try_write(connection, &[one], gaps).await? {
+        if let Some(reason) = try_write(connection, &[one], means).await? {
             group.park_from(index, reason);
         }
     }
@@ -55,10 +54,10 @@ async fn write_commits(
 async fn try_write(
     connection: &mut PgConnection,
     groups: &[Group<'_>],
-    gaps: Gaps,
+    means: Means,
 ) -> Result<Option<ParkReason>, ReadModelError> {
     connection.execute("SAVEPOINT part").await?;
-    match write(connection, groups, gaps).await {
+    match write(connection, groups, means).await {
         Ok(()) => {
             connection.execute("RELEASE SAVEPOINT part").await?;
             Ok(None)

@@ -105,6 +105,29 @@ pub async fn take(
     rows.first().map(checkpoint_of).transpose()
 }
 
+/// Takes every partition, whoever holds it: the former holders' writes are refused from now on. For who changes the schemas
+/// themselves. By partition.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`]; they may have been taken all the same, and are free again after `ttl_ms`.
+pub async fn seize(
+    model: &ReadModel,
+    holder: &Holder,
+    ttl_ms: u64,
+) -> Result<Vec<Checkpoint>, ReadModelError> {
+    let arguments = || {
+        bind(
+            bind(PgArguments::default(), holder.0.as_str()),
+            signed(ttl_ms),
+        )
+    };
+    let rows = model.fetch(include_str!("seize.sql"), arguments).await?;
+    let seized: Result<Vec<Checkpoint>, _> = rows.iter().map(checkpoint_of).collect();
+    let mut seized = seized?;
+    seized.sort_unstable_by_key(|checkpoint| checkpoint.lease.partition);
+    Ok(seized)
+}
+
 /// Holds leases for `ttl_ms` more; those that are still held, and how far each is projected. The others have been taken
 /// away.
 ///
@@ -152,7 +175,7 @@ pub async fn checkpoints(model: &ReadModel) -> Result<Vec<Checkpoint>, ReadModel
 }
 
 /// The checkpoint in a row of `partition, epoch, sequence`.
-pub(super) fn checkpoint_of(row: &PgRow) -> Result<Checkpoint, ReadModelError> {
+pub(crate) fn checkpoint_of(row: &PgRow) -> Result<Checkpoint, ReadModelError> {
     let unsigned = |number: i64| u64::try_from(number).unwrap_or(0);
     Ok(Checkpoint {
         lease: Lease {

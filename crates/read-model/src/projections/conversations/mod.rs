@@ -3,13 +3,16 @@
 //! A batch of commits and the checkpoint behind it are written in one transaction ([`apply()`]), under a [`lease`] whose
 //! epoch fences off everybody else. Since commits carry heads, nothing is read first. What cannot be written parks its
 //! conversation ([`parking`]); all others go on. What the batch's models were paid for is counted with it, and so is the
-//! digest of what each partition holds. [`verification`] compares rows with the record, and writes them anew.
+//! digest of what each partition holds. A schema that is being filled is written by [`copy()`]. [`verification`] compares
+//! rows with the record, and writes them anew.
 
 mod apply;
 mod batch;
 mod cell;
 mod conversation_rows;
+mod copy;
 mod digest;
+mod elsewhere;
 mod event_rows;
 mod group;
 mod isolate;
@@ -21,6 +24,6 @@ mod usage;
 pub mod verification;
 mod write;
 
-pub use apply::{ApplyError, apply};
+pub use apply::{ApplyError, apply, copy};
 pub use batch::{Applied, Batch, Item, ParkReason, Parked, PlacedCommit};
 pub use remains::{forget_usage, remains};

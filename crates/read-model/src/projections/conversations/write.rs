@@ -3,7 +3,9 @@
 use sqlx::postgres::{PgArguments, PgConnection};
 
 use super::batch::ParkReason;
-use super::conversation_rows::{ConversationRows, Gaps};
+use super::conversation_rows::{ConversationRows, Erased, Gaps};
+use super::copy::copy_groups;
+use super::elsewhere::erase_elsewhere;
 use super::event_rows::EventRows;
 use super::group::Group;
 use crate::error::{ReadModelError, sqlstate_of};
@@ -17,11 +19,36 @@ pub(super) enum WriteFailure {
     Other(ReadModelError),
 }
 
-/// Writes what the groups' commits come to: a statement a table, and none for a table that is not touched.
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Means {
+    /// Into tables as readers know them.
+    Rows(Gaps),
+    /// By COPY, into tables that get their indexes later.
+    Copy,
+}
+
+/// Writes what the groups' commits come to.
 ///
 /// # Errors
 /// [`WriteFailure`]; the transaction must then go back to where it was.
 pub(super) async fn write(
+    connection: &mut PgConnection,
+    groups: &[Group<'_>],
+    means: Means,
+) -> Result<(), WriteFailure> {
+    if means != Means::Rows(Gaps::Accepted) && groups.iter().any(Group::has_gap) {
+        // Commit by commit it shows where.
+        return Err(WriteFailure::Content(ParkReason::OutOfPlace));
+    }
+    match means {
+        Means::Rows(gaps) => write_rows(connection, groups, gaps).await,
+        Means::Copy => copy_groups(connection, groups).await,
+    }
+}
+
+/// A statement a table, and none for a table that is not touched.
+async fn write_rows(
     connection: &mut PgConnection,
     groups: &[Group<'_>],
     gaps: Gaps,
@@ -58,25 +85,23 @@ pub(super) async fn write(
         }
     }
     if !erased.is_empty() {
-        run(
-            connection,
-            include_str!("erase_events.sql"),
-            erased.bind_keys(),
-        )
-        .await?;
-        run(
-            connection,
-            include_str!("erase_parked.sql"),
-            erased.bind_keys(),
-        )
-        .await?;
-        run(
-            connection,
-            include_str!("erase_conversations.sql"),
-            erased.bind(),
-        )
-        .await?;
+        erase(connection, &erased).await?;
+        erase_elsewhere(connection, (groups, &erased)).await?;
     }
+    Ok(())
+}
+
+/// Leaves tombstones, and nothing else, in the connection's schema.
+pub(super) async fn erase(
+    connection: &mut PgConnection,
+    erased: &Erased<'_>,
+) -> Result<(), WriteFailure> {
+    let events = include_str!("erase_events.sql");
+    run(connection, events, erased.bind_keys()).await?;
+    let parked = include_str!("erase_parked.sql");
+    run(connection, parked, erased.bind_keys()).await?;
+    let tombstones = include_str!("erase_conversations.sql");
+    run(connection, tombstones, erased.bind()).await?;
     Ok(())
 }
 
@@ -93,7 +118,7 @@ pub(super) async fn run(
 
 impl WriteFailure {
     /// SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits) are about what is written.
-    fn of(error: sqlx::Error) -> Self {
+    pub(super) fn of(error: sqlx::Error) -> Self {
         let sqlstate = sqlstate_of(&error).unwrap_or_default();
         if ["22", "23", "54"]
             .iter()

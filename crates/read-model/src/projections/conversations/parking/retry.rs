@@ -10,6 +10,7 @@ use super::super::digest;
 use super::super::group::group_of;
 use super::super::isolate::write_isolated;
 use super::super::usage::count_usage;
+use super::super::write::Means;
 use super::list::sequence_of;
 use super::{bind_key, lock_partition};
 use crate::error::ReadModelError;
@@ -62,7 +63,7 @@ async fn write_waiting(
 ) -> Result<Retried, ReadModelError> {
     let mut groups = [group_of(key, items)];
     let left = digest::left_by(connection, &groups).await?;
-    write_isolated(connection, &mut groups, gaps).await?;
+    write_isolated(connection, &mut groups, Means::Rows(gaps)).await?;
     digest::move_on(connection, &groups, left).await?;
     count_usage(connection, &groups).await?;
     let [group] = groups;

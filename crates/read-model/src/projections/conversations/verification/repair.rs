@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::super::batch::{Item, ParkReason};
 use super::super::conversation_rows::Gaps;
 use super::super::group::group_of;
-use super::super::write::{WriteFailure, write};
+use super::super::write::{Means, WriteFailure, write};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 use crate::queries::bind;
@@ -55,7 +55,7 @@ pub async fn repair<E>(
                     };
                     after = last.sequence();
                     let group = group_of(key, &items);
-                    write(connection, &[group], Gaps::Refused).await?;
+                    write(connection, &[group], Means::Rows(Gaps::Refused)).await?;
                 }
             },
         )

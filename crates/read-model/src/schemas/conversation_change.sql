@@ -1,0 +1,25 @@
+-- What each chunk of the record changes of a conversation, until rows are made of it. `created_at` is there where a
+-- conversation begins, and in a tombstone.
+CREATE TABLE conversation_change (
+    first_version bigint NOT NULL,
+    version bigint NOT NULL,
+    sequence bigint NOT NULL,
+    created_at timestamptz,
+    last_event_at timestamptz NOT NULL,
+    active_run_id uuid,
+    partition integer NOT NULL,
+    created_nanos smallint,
+    status smallint NOT NULL,
+    changes_title boolean NOT NULL,
+    changes_metadata boolean NOT NULL,
+    tenant_id text COLLATE "C" NOT NULL,
+    conversation_id text COLLATE "C" NOT NULL,
+    agent_id text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C",
+    session_id text COLLATE "C",
+    forked_from text COLLATE "C",
+    head bytea NOT NULL,
+    client_context bytea,
+    title text,
+    metadata_json text
+)

@@ -1,0 +1,10 @@
+-- As `digests.sql`, of the conversations that are named.
+SELECT conversation.tenant_id, conversation.conversation_id,
+       sha256(convert_to(conversation::text, 'UTF8') || coalesce((
+           SELECT string_agg(sha256(convert_to(event::text, 'UTF8')), ''::bytea ORDER BY event.version)
+           FROM event
+           WHERE event.tenant_id = conversation.tenant_id
+             AND event.conversation_id = conversation.conversation_id
+       ), ''::bytea)) AS digest
+FROM unnest($1::text[], $2::text[]) AS wanted (tenant_id, conversation_id)
+JOIN conversation USING (tenant_id, conversation_id)

@@ -1,0 +1,29 @@
+-- A conversation is what its last change says, but for what its first one does, and for what others set and the last did
+-- not touch. Of an erased one its tombstone alone is left.
+INSERT INTO conversation (
+    version, sequence, created_at, last_event_at, partition, created_nanos, status,
+    tenant_id, conversation_id, agent_id, head, user_id, session_id, active_run_id,
+    title, metadata_json, client_context, forked_from
+)
+SELECT DISTINCT ON (tenant_id, conversation_id)
+       version, sequence,
+       CASE WHEN status = 3 THEN created_at ELSE first_value(created_at) OVER oldest END,
+       last_event_at, partition,
+       CASE WHEN status = 3 THEN created_nanos ELSE first_value(created_nanos) OVER oldest END,
+       status, tenant_id, conversation_id, agent_id, head,
+       CASE WHEN status <> 3 THEN user_id END,
+       CASE WHEN status <> 3 THEN session_id END,
+       CASE WHEN status <> 3 THEN active_run_id END,
+       CASE WHEN status <> 3 THEN first_value(title) OVER titled END,
+       CASE WHEN status <> 3 THEN first_value(metadata_json) OVER described END,
+       CASE WHEN status <> 3 THEN first_value(client_context) OVER oldest END,
+       CASE WHEN status <> 3 THEN first_value(forked_from) OVER oldest END
+FROM conversation_change AS change
+WHERE NOT EXISTS (
+    SELECT FROM out_of_place
+    WHERE out_of_place.tenant_id = change.tenant_id AND out_of_place.conversation_id = change.conversation_id
+)
+WINDOW oldest AS (PARTITION BY tenant_id, conversation_id ORDER BY version),
+       titled AS (PARTITION BY tenant_id, conversation_id ORDER BY changes_title DESC, version DESC),
+       described AS (PARTITION BY tenant_id, conversation_id ORDER BY changes_metadata DESC, version DESC)
+ORDER BY tenant_id, conversation_id, version DESC

@@ -1,0 +1,38 @@
+-- The statements that make schema $2 as $1 is, in order: tables, their settings, who may read what; and the indexes of the
+-- tables that are not in $3, which are filled before they get theirs.
+WITH source AS (
+    SELECT pg_namespace.oid, pg_namespace.nspname, pg_namespace.nspacl, pg_namespace.nspowner, $2::text AS made
+    FROM pg_namespace WHERE nspname = $1::text
+), tables AS (
+    SELECT class.*, source.nspname, source.made
+    FROM pg_class AS class JOIN source ON source.oid = class.relnamespace
+    WHERE class.relkind = 'r' AND class.relname <> 'conversation_change'
+)
+SELECT statement FROM (
+    SELECT 1 AS place, '' AS name, format('CREATE SCHEMA %I', made) AS statement FROM source
+    UNION ALL
+    SELECT 2, privilege_type, format('GRANT %s ON SCHEMA %I TO %I', privilege_type, made, grantee::regrole::text)
+    FROM source, aclexplode(nspacl) WHERE grantee <> nspowner AND grantee <> 0
+    UNION ALL
+    SELECT 3, proname, replace(pg_get_functiondef(routine.oid), format('%I.', nspname), format('%I.', made))
+    FROM pg_proc AS routine JOIN source ON source.oid = routine.pronamespace
+    UNION ALL
+    SELECT 4, relname, format('CREATE TABLE %I.%I (LIKE %I.%I INCLUDING ALL EXCLUDING INDEXES)', made, relname, nspname, relname)
+    FROM tables
+    UNION ALL
+    SELECT 5, relname, format('ALTER TABLE %I.%I SET (%s)', made, relname, array_to_string(reloptions, ', '))
+    FROM tables WHERE reloptions IS NOT NULL
+    UNION ALL
+    SELECT 6, relname, format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY', made, relname)
+    FROM tables WHERE relrowsecurity
+    UNION ALL
+    SELECT 7, relname, format('GRANT %s ON %I.%I TO %I', privilege_type, made, relname, grantee::regrole::text)
+    FROM tables, aclexplode(relacl) WHERE grantee <> relowner AND grantee <> 0
+    UNION ALL
+    SELECT 8, tablename, format(
+               'CREATE POLICY %I ON %I.%I AS %s FOR %s TO %s%s%s', policyname, made, tablename, permissive, cmd,
+               array_to_string(roles, ', '), ' USING (' || qual || ')', ' WITH CHECK (' || with_check || ')'
+           )
+    FROM pg_policies JOIN source ON source.nspname = pg_policies.schemaname
+) AS made
+ORDER BY place, name, statement

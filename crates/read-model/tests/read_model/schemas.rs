@@ -1,0 +1,251 @@
+//! A schema that is made anew: it is as the live one is, and holds the same, whatever chunks the record comes in.
+
+use domain::event::{ConversationUpdated, Usage};
+use domain::{ConversationId, Fact, FieldChange, ForkPoint, JsonText, Owner, UserId, Version};
+use read_model::projections::conversations::{Item, copy, parking};
+use read_model::schemas::{Building, Phase, SchemaState, SchemasLock, compare, list};
+use read_model::{ReadModel, SchemaName};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
+
+use crate::fixture::{Author, Projection, message, reply, sequence};
+
+/// Conversations of every kind: plain, changed in many ways, forked, erased, of a user, with usage; their commits take turns.
+pub(crate) fn history() -> Vec<Item> {
+    let mut authors: Vec<Author> = (0..6).map(|n| Author::new(&format!("c{n}"))).collect();
+    authors[1].created.title = Some("first".to_owned());
+    authors[1].created.metadata = Some(JsonText::parse("{\"a\":1}").unwrap());
+    authors[2].created.owner = Owner::User(UserId::parse("user").unwrap());
+    authors[3].created.forked_from = Some(ForkPoint {
+        conversation: ConversationId::parse("c0").unwrap(),
+        version: Version(2),
+        depth: 1,
+    });
+    let used = Usage {
+        input_tokens: 3,
+        output_tokens: 2,
+        cached_tokens: 1,
+        reasoning_tokens: 1,
+    };
+    let mut items = Vec::new();
+    let mut at = 0;
+    for round in 0..9 {
+        for (n, author) in authors.iter_mut().enumerate() {
+            at += 1;
+            let update = |title: FieldChange<String>| {
+                Fact::ConversationUpdated(ConversationUpdated {
+                    title: Some(title),
+                    ..ConversationUpdated::default()
+                })
+            };
+            items.push(match (round, n) {
+                (0, _) => author.begin(at),
+                (3, 1) => author.commit(at, vec![update(FieldChange::Clear)]),
+                (3, 2) => author.commit(at, vec![update(FieldChange::Set("later".to_owned()))]),
+                (7, 4) => author.commit(at, vec![Fact::ConversationErased]),
+                (8, 4) => continue,
+                (_, 2) => author.commit(at, vec![reply(Some("m"), Some(used)), message("x")]),
+                (_, 4) => author.commit(at, vec![reply(None, Some(used))]),
+                _ => author.say(at, &format!("round {round} of {n}")),
+            });
+        }
+    }
+    items
+}
+
+/// Fills a schema from the record, chunk by chunk.
+pub(crate) async fn fill(building: &Building, items: &[Item], chunk: usize) {
+    let mut projection = Projection::of(building.model().clone()).await;
+    for chunk in items.chunks(chunk) {
+        let batch = projection.batch(chunk.to_vec());
+        copy(&projection.model, std::slice::from_ref(&batch))
+            .await
+            .unwrap();
+        projection.checkpoint.sequence = batch.last;
+    }
+    let lease = projection.checkpoint.lease;
+    read_model::projections::conversations::lease::release(&projection.model, &[lease])
+        .await
+        .unwrap();
+}
+
+pub(crate) async fn made(lock: &SchemasLock, items: &[Item], chunk: usize) -> Building {
+    let mut building = lock.begin().await.unwrap();
+    assert_eq!(building.phase(), Phase::Copying);
+    fill(&building, items, chunk).await;
+    building.place().await.unwrap();
+    building.index(|_| {}).await.unwrap();
+    assert_eq!(building.phase(), Phase::Following);
+    building
+}
+
+/// The conversations that differ, by id.
+pub(crate) async fn differing(live: &ReadModel, other: &ReadModel) -> Vec<String> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = compare::page(live, other, after.as_ref()).await.unwrap();
+        found.extend(page.differing);
+        after = page.next;
+        if after.is_none() {
+            let found = compare::differing_among(live, other, &found).await.unwrap();
+            let id = |key: domain::ConversationKey| key.conversation.as_str().to_owned();
+            return found.into_iter().map(id).collect();
+        }
+    }
+}
+
+/// A query's rows as text, in each of two schemas.
+pub(crate) async fn in_both(url: &str, sql: &str, schemas: [SchemaName; 2]) -> [Vec<String>; 2] {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    let mut found = [Vec::new(), Vec::new()];
+    for (schema, rows) in schemas.iter().zip(&mut found) {
+        let sql = sql.replace("{schema}", &schema.to_string());
+        let all = sqlx::query(AssertSqlSafe(sql)).fetch_all(&mut connection);
+        let text = |row: &sqlx::postgres::PgRow| -> String { row.get(0) };
+        *rows = all.await.unwrap().iter().map(text).collect();
+    }
+    found
+}
+
+const USAGE: &str = "SELECT usage_day::text FROM {schema}.usage_day ORDER BY 1";
+#[tokio::test]
+async fn it_holds_the_same_whatever_the_chunks_are() {
+    let items = history();
+    for chunk in [1, 7, items.len()] {
+        let url = devstack::test::database().await.url;
+        let mut live = Projection::at(&url).await;
+        for batch in items.chunks(5) {
+            live.apply(batch.to_vec()).await;
+        }
+        let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
+        let building = made(&lock, &items, chunk).await;
+        let none: [&str; 0] = [];
+        assert_eq!(
+            differing(&live.model, building.model()).await,
+            none,
+            "{chunk}"
+        );
+        let schemas = [building.live(), building.name()];
+        let [used, again] = in_both(&url, USAGE, schemas).await;
+        assert_eq!((used.is_empty(), &used), (false, &again), "{chunk}");
+        // What was changed behind the projection's back is found, wherever it is.
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        let damage = "UPDATE conversations_v1.event SET role = 9 WHERE conversation_id = 'c0' AND version = 3;
+                      UPDATE conversations_v2.conversation SET title = 'x' WHERE conversation_id = 'c1';
+                      DELETE FROM conversations_v1.event WHERE conversation_id = 'c5' AND version = 9;
+                      DELETE FROM conversations_v2.conversation WHERE conversation_id = 'c3'";
+        sqlx::raw_sql(damage)
+            .execute(&mut connection)
+            .await
+            .unwrap();
+        let expected = ["c0", "c1", "c3", "c5"];
+        assert_eq!(differing(&live.model, building.model()).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_placed_is_parked_as_the_projector_parks_it() {
+    for chunk in [1, 4, 100] {
+        let url = devstack::test::database().await.url;
+        let live = Projection::at(&url).await;
+        let (mut lost, mut whole, mut garbled) = (
+            Author::new("lost"),
+            Author::new("whole"),
+            Author::new("garbled"),
+        );
+        let mut erased = Author::new("erased");
+        let mut items = vec![lost.begin(1), whole.begin(2), garbled.begin(3)];
+        erased.begin(4);
+        // A message that the record lost, one that is none, and a conversation whose beginning was purged.
+        lost.say(5, "gone");
+        items.extend([
+            garbled.garbage(6),
+            lost.say(7, "after"),
+            whole.say(8, "x"),
+            garbled.say(9, "waits"),
+            erased.commit(10, vec![Fact::ConversationErased]),
+            lost.say(11, "after that"),
+        ]);
+        let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
+        let building = made(&lock, &items, chunk).await;
+        let parked = parking::list(building.model(), None, None, 9)
+            .await
+            .unwrap();
+        let parked: Vec<_> = parked
+            .iter()
+            .map(|one| {
+                (
+                    one.key.conversation.as_str(),
+                    one.position.sequence.0,
+                    one.commits,
+                )
+            })
+            .collect();
+        assert_eq!(parked, [("garbled", 6, 2), ("lost", 1, 3)], "{chunk}");
+        let mut again = Projection::of(building.model().clone()).await;
+        let waiting: Vec<Item> = items
+            .iter()
+            .filter(|item| [1, 7, 11].contains(&sequence(item).0))
+            .cloned()
+            .collect();
+        let outcome = parking::retry(&again.model, &lost.key, &waiting)
+            .await
+            .unwrap();
+        assert!(
+            matches!(outcome, parking::Retried::StillParked(_)),
+            "{outcome:?}"
+        );
+        let parked = parking::list(&again.model, None, None, 9).await.unwrap();
+        assert_eq!(parked[1].position.sequence.0, 7, "{parked:?}");
+        // The live one has not seen any of it yet.
+        assert_eq!(differing(&live.model, &again.model).await.len(), 4);
+        again.apply(vec![whole.say(12, "goes on")]).await;
+    }
+}
+
+#[tokio::test]
+async fn one_process_at_a_time_changes_schemas_and_goes_on_where_another_stopped() {
+    let url = devstack::test::database().await.url;
+    let live = Projection::at(&url).await;
+    let items = history();
+    let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
+    assert!(SchemasLock::take(&live.model).await.unwrap().is_none());
+    let building = lock.begin().await.unwrap();
+    fill(&building, &items[..20], 10).await;
+    drop(lock);
+    let lock = loop {
+        // Postgres takes a moment to see that the session has ended.
+        if let Some(lock) = SchemasLock::take(&live.model).await.unwrap() {
+            break lock;
+        }
+        tokio::task::yield_now().await;
+    };
+    let mut again = lock.begin().await.unwrap();
+    assert_eq!(
+        (again.name(), again.phase()),
+        (building.name(), Phase::Copying)
+    );
+    fill(&again, &items[20..], 10).await;
+    again.place().await.unwrap();
+    let mut again = lock.begin().await.unwrap();
+    assert_eq!(again.phase(), Phase::Indexing);
+    let mut indexes = Vec::new();
+    again
+        .index(|name| indexes.push(name.to_owned()))
+        .await
+        .unwrap();
+    assert!(indexes.len() >= 10, "{indexes:?}");
+    let again = lock.begin().await.unwrap();
+    assert_eq!(
+        (again.name(), again.phase()),
+        (building.name(), Phase::Following)
+    );
+    let states: Vec<_> = list(&live.model).await.unwrap();
+    let states: Vec<_> = states
+        .iter()
+        .map(|one| (one.state, one.bytes > 0))
+        .collect();
+    assert_eq!(
+        states,
+        [(SchemaState::Live, true), (SchemaState::Building, true)]
+    );
+}

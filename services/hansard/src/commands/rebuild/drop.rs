@@ -1,0 +1,123 @@
+//! `hansard rebuild drop`: schemas that nobody needs any more.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use read_model::SchemaName;
+use read_model::schemas::{DROP_GRACE, Dropped, SchemaStanding, SchemaState, SchemasLock, list};
+use tokio::time::{Instant, sleep};
+
+use super::lock;
+use super::report::{Form, Step};
+use crate::commands::stores::ReadModelAddress;
+use crate::console;
+use crate::exit::{Exit, UsageError};
+
+/// How often a drop is tried while its schema may still be read.
+const TRY_INTERVAL: Duration = Duration::from_millis(500);
+/// How much longer than the grace it is waited for.
+const MARGIN: Duration = Duration::from_secs(2);
+
+/// Drop schemas that are not live: kept ones, and one that a rebuild did not finish.
+///
+/// What is dropped is in the record, and can be made again. A schema that was left a moment ago is waited for.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  hansard rebuild drop --dry-run
+  hansard rebuild drop conversations_v1")]
+pub(super) struct Args {
+    /// The schema; all that are not live, when left out.
+    schema: Option<String>,
+    #[command(flatten)]
+    read_model: ReadModelAddress,
+    /// Say what would be done, and do nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Print each step as a JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let model = args.read_model.open_for_long_statements()?;
+    model.check().await?;
+    let names = chosen(&list(&model).await?, args.schema.as_deref())?;
+    let form = Form::of(args.json);
+    if args.dry_run {
+        for name in names {
+            writeln!(console::out(), "would drop {name}")?;
+        }
+        return Ok(Exit::Done);
+    }
+    let lock = lock(&model).await?;
+    for schema in names {
+        drop_one(&lock, schema).await?;
+        form.tell(&Step::Dropped { schema })?;
+    }
+    Ok(Exit::Done)
+}
+
+fn chosen(schemas: &[SchemaStanding], named: Option<&str>) -> Result<Vec<SchemaName>, UsageError> {
+    let idle = schemas.iter().filter(|one| one.state != SchemaState::Live);
+    let idle = idle.map(|one| one.name);
+    let Some(named) = named else {
+        return Ok(idle.collect());
+    };
+    let found: Vec<_> = idle.filter(|name| name.to_string() == named).collect();
+    if found.is_empty() {
+        let why =
+            format!("{named} is live, or there is no such schema: see `hansard rebuild list`");
+        return Err(UsageError(why));
+    }
+    Ok(found)
+}
+
+/// Drops a schema that is not live, once nobody reads in it any more.
+pub(super) async fn drop_one(lock: &SchemasLock, schema: SchemaName) -> anyhow::Result<()> {
+    let deadline = Instant::now() + DROP_GRACE + MARGIN;
+    while lock.drop_schema(schema).await? == Dropped::Refused {
+        anyhow::ensure!(
+            Instant::now() < deadline,
+            "{schema} is in use, and was not dropped"
+        );
+        sleep(TRY_INTERVAL).await;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Timestamp;
+    use read_model::schemas::Phase;
+
+    use super::*;
+
+    #[test]
+    fn what_is_live_is_never_chosen() {
+        let standing = |number: u32, state| SchemaStanding {
+            name: SchemaName::parse(&format!("conversations_v{number}")).unwrap(),
+            state,
+            phase: Phase::Whole,
+            made_at: Timestamp(0),
+            left_at: None,
+            bytes: 0,
+        };
+        let schemas = [
+            standing(1, SchemaState::Kept),
+            standing(2, SchemaState::Live),
+            standing(3, SchemaState::Building),
+        ];
+        let check = |named: Option<&str>, expected: Option<&[&str]>| {
+            let found = chosen(&schemas, named).ok();
+            let found = found.map(|names| names.iter().map(ToString::to_string).collect());
+            let expected: Option<Vec<String>> =
+                expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+            assert_eq!(found, expected, "{named:?}");
+        };
+        check(None, Some(&["conversations_v1", "conversations_v3"]));
+        check(Some("conversations_v1"), Some(&["conversations_v1"]));
+        check(Some("conversations_v2"), None);
+        check(Some("conversations_v9"), None);
+    }
+}

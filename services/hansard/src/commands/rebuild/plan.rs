@@ -1,0 +1,55 @@
+//! `--dry-run`: what a rebuild would do.
+
+use std::io::Write as _;
+
+use event_log::Record;
+use indicatif::HumanBytes;
+use read_model::ReadModel;
+use read_model::schemas::{SchemaState, list};
+use serde_json::json;
+
+use super::copy::ends;
+use super::report::Form;
+use crate::console;
+use crate::progress::grouped;
+
+/// Tells what a rebuild would do, and does nothing.
+pub(super) async fn tell(record: &Record, model: &ReadModel, form: Form) -> anyhow::Result<()> {
+    let schemas = list(model).await?;
+    let of = |state| schemas.iter().find(move |schema| schema.state == state);
+    let live = of(SchemaState::Live).ok_or_else(|| anyhow::anyhow!("no schema is live"))?;
+    let resumed = of(SchemaState::Building);
+    let commits: u64 = ends(record).await?.iter().map(|(_, end)| end.0).sum();
+    let mut out = console::out();
+    if form == Form::Json {
+        let plan = json!({
+            "live": live.name.to_string(),
+            "liveBytes": live.bytes,
+            "commits": commits,
+            "resumes": resumed.map(|schema| schema.name.to_string()),
+            "phase": resumed.map(|schema| schema.phase.as_str()),
+        });
+        writeln!(out, "{plan}")?;
+        return Ok(());
+    }
+    match resumed {
+        Some(schema) => writeln!(
+            out,
+            "would go on with {}, which was left at: {}",
+            schema.name,
+            schema.phase.as_str()
+        )?,
+        None => writeln!(
+            out,
+            "would make a schema beside {}, which is live and takes {}",
+            live.name,
+            HumanBytes(live.bytes)
+        )?,
+    }
+    writeln!(
+        out,
+        "would copy up to {} commits, make indexes, follow the record, compare every conversation, and switch",
+        grouped(commits)
+    )?;
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! `hansard rebuild rollback`: back to a schema that was live before.
+
+use std::io::Write as _;
+
+use projector::rebuild::{Switch, switch};
+use read_model::schemas::{SchemaState, list};
+use runtime::shutdown::Shutdown;
+
+use super::caught_up::caught_up;
+use super::following::Following;
+use super::lock;
+use super::report::{Form, Step};
+use crate::commands::stores::{ReadModelAddress, RecordAddress};
+use crate::console;
+use crate::exit::Exit;
+
+/// Go back to the schema that was live before.
+///
+/// It is brought up to date from the record first. Reads and writes go on. The schema that is left is kept, so that going back can be gone back on.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  hansard rebuild rollback --dry-run
+  hansard rebuild rollback")]
+pub(super) struct Args {
+    #[command(flatten)]
+    record: RecordAddress,
+    #[command(flatten)]
+    read_model: ReadModelAddress,
+    /// Say what would be done, and do nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Print each step as a JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let record = args.record.open("hansard-rebuild").await?;
+    let model = args.read_model.open_for_long_statements()?;
+    model.check().await?;
+    let form = Form::of(args.json);
+    let from = model.live_schema().await?;
+    let kept = list(&model).await?;
+    let kept = kept.iter().filter(|one| one.state == SchemaState::Kept);
+    let to = kept.max_by_key(|one| one.left_at);
+    let to = to.ok_or_else(|| anyhow::anyhow!("no schema is kept: there is no way back"))?;
+    if args.dry_run {
+        let mut out = console::out();
+        writeln!(
+            out,
+            "would bring {} up to date, and switch from {from} to it",
+            to.name
+        )?;
+        return Ok(Exit::Done);
+    }
+    let shutdown = Shutdown::new();
+    shutdown.listen_for_signals()?;
+    let _lock = lock(&model).await?;
+    let other = model.in_schema(to.name);
+    let following = Following::start(&record, &other, &shutdown);
+    caught_up(&model.in_schema(from), &other, &shutdown).await?;
+    following.stop().await?;
+    switch(Switch {
+        record: &record,
+        model: &model,
+        from,
+        to: to.name,
+        to_check: &[],
+    })
+    .await?;
+    form.tell(&Step::Switched {
+        live: to.name,
+        kept: from,
+    })?;
+    Ok(Exit::Done)
+}
