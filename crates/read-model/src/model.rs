@@ -143,10 +143,12 @@ impl ReadModel {
         sql: &'static str,
         arguments: impl Fn() -> PgArguments,
     ) -> Result<Vec<PgRow>, ReadModelError> {
-        match self.fetch_once(access, sql, arguments()).await {
+        // Boxed, so that what reads in the end of many calls has no room for all of it in each of them.
+        let fetch = || Box::pin(self.fetch_once(access, sql, arguments()));
+        match fetch().await {
             Err(Failure::Lost(_) | Failure::Missing(_)) => {
                 self.connections.expel();
-                let again = self.fetch_once(access, sql, arguments()).await;
+                let again = fetch().await;
                 again.map_err(Failure::into_error)
             }
             answer => answer.map_err(Failure::into_error),

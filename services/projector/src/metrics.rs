@@ -2,6 +2,7 @@
 //!
 //! | metric | unit | meaning |
 //! |---|---|---|
+//! | `hansard_projector_lost_sequences{partition}` | 1 | sequences that the rows hold and the record does not: it lost its end |
 //! | `hansard_projector_lag_sequences{partition}` | 1 | sequences between the rows and the record's last, holes among them |
 //! | `hansard_projector_lag_seconds{partition}` | s | age of the oldest message that was read and not written yet |
 //! | `hansard_projector_commit_seconds` | s | from a commit's storing in the record to its rows |
@@ -26,6 +27,17 @@ pub(crate) fn lag(partition: Partition, sequences: u64, age: Duration) {
     let label = partition.to_string();
     gauge!("hansard_projector_lag_sequences", "partition" => label.clone()).set(sequences as f64);
     gauge!("hansard_projector_lag_seconds", "partition" => label).set(age.as_secs_f64());
+}
+
+/// So many sequences that the rows hold are not in the record.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::as_conversions,
+    reason = "a gauge is a float"
+)]
+pub(crate) fn lost(partition: Partition, sequences: u64) {
+    let label = partition.to_string();
+    gauge!("hansard_projector_lost_sequences", "partition" => label).set(sequences as f64);
 }
 
 /// A batch was written.

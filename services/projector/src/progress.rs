@@ -59,6 +59,7 @@ impl Progress {
 
     /// Tells lag and what is parked, for ever.
     pub(crate) async fn report(self, record: Record, model: ReadModel, clock: Clock) {
+        let mut lost = HashMap::new();
         loop {
             let places: Vec<_> =
                 self.with(|places| places.iter().map(|(at, place)| (*at, *place)).collect());
@@ -66,6 +67,7 @@ impl Progress {
                 if let Ok(bounds) = record.bounds_of(partition).await {
                     let (sequences, age) = lag(place, bounds.last, Timestamp(clock.now_nanos()));
                     metrics::lag(partition, sequences, age);
+                    tell_lost(&mut lost, partition, missing(place, bounds.last));
                 }
             }
             if let Ok(count) = parking::count(&model).await {
@@ -73,6 +75,23 @@ impl Progress {
             }
             tokio::time::sleep(REPORT_INTERVAL).await;
         }
+    }
+}
+
+/// Sequences that the rows hold and the record does not: it was cut short, by a disk that gave back less than it took.
+fn missing(place: Place, last: Sequence) -> u64 {
+    place.written.0.saturating_sub(last.0)
+}
+
+/// Says it once when it begins, and keeps it in view.
+fn tell_lost(lost: &mut HashMap<Partition, u64>, partition: Partition, missing: u64) {
+    metrics::lost(partition, missing);
+    let known = lost.insert(partition, missing).unwrap_or(0);
+    if missing > 0 && known == 0 {
+        tracing::error!(
+            %partition, missing,
+            "the record ends before the rows do: what was acknowledged is lost; stop the writers and restore it"
+        );
     }
 }
 
@@ -100,6 +119,20 @@ mod tests {
             (sequences, age),
             (expected.0, Duration::from_nanos(expected.1))
         );
+    }
+
+    #[test]
+    fn a_record_that_was_cut_short_is_seen() {
+        let check = |written, expected| {
+            let place = Place {
+                written: Sequence(written),
+                waiting_since: None,
+            };
+            assert_eq!(missing(place, Sequence(10)), expected, "{written}");
+        };
+        check(9, 0);
+        check(10, 0);
+        check(11, 1);
     }
 
     #[test]

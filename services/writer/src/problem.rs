@@ -131,6 +131,16 @@ pub fn of_corrupt(corrupt: &CorruptMessage) -> Problem {
     Problem::new(Reason::DataCorrupt, corrupt.to_string())
 }
 
+/// Those before it in the conversation's queue took too long, as they do while the record is away.
+#[must_use]
+pub fn of_long_wait() -> Problem {
+    Problem::new(
+        Reason::RecordUnavailable,
+        "the conversation's earlier commands are not done yet, and nothing was tried: try again with the same idempotency key",
+    )
+    .retry_after(RETRY_AFTER)
+}
+
 /// More commands wait for one conversation than may.
 #[must_use]
 pub fn of_queue(full: QueueFull) -> Problem {

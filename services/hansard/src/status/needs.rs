@@ -58,7 +58,14 @@ fn of_read_model(told: &ReadModelStatus) -> Vec<String> {
 type Check<'a> = &'a dyn Fn(&PartitionStatus) -> bool;
 
 fn of_partitions(partitions: &[PartitionStatus], limits: Limits) -> Vec<String> {
-    let checks: [(&str, Check<'_>); 4] = [
+    let checks: [(&str, Check<'_>); 5] = [
+        (
+            "the record ends before the rows do: it has lost its end in",
+            &|one| {
+                one.checkpoint
+                    .is_some_and(|checkpoint| checkpoint > one.last)
+            },
+        ),
         ("nobody projects", &|one| {
             one.epoch.is_some() && one.holder.is_none()
         }),

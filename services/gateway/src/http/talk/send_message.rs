@@ -81,7 +81,7 @@ pub(in crate::http) async fn send_message(
     turn.key = key
         .0
         .or_else(|| Some(turn::key_of(&chat, client_message_id.as_deref()?)));
-    Box::pin(answer(&state, open, &chat, turn)).await
+    answer(&state, open, &chat, turn).await
 }
 
 fn turn_of(body: SendMessageBody) -> Result<Turn, HttpProblem> {

@@ -87,7 +87,7 @@ pub(in crate::http) async fn send_ui_messages(
     };
     let mut turn = turn_of(&state, &chat, request).await?;
     turn.key = key.0.or(turn.key);
-    Box::pin(answer(&state, open, &chat, turn)).await
+    answer(&state, open, &chat, turn).await
 }
 
 async fn turn_of(
