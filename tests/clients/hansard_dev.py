@@ -65,14 +65,15 @@ def data_folder():
 
 
 @contextlib.contextmanager
-def gateway(hansard, data, model_server, model):
-    """All roles, answered by a model server, given as KIND=URL.
+def gateway(hansard, data, model_server=None, model=None):
+    """All roles, answered by a model server, given as KIND=URL, or by the built-in `echo`.
 
     Gives the HTTP door, the headers of a caller, and the environment of the operators' commands.
     """
     ports = free_port() // 100 * 100
     command = [hansard, "dev", "--import", "none", "--data-dir", data, "--port-base", str(ports)]
-    command += ["--model-server", model_server, "--model", model]
+    if model_server:
+        command += ["--model-server", model_server, "--model", model]
     with running(command, stdout=subprocess.PIPE, text=True) as process:
         told = ""
         for line in process.stdout:

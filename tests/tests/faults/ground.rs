@@ -20,6 +20,9 @@ pub(crate) const AGENT: &str = "support";
 
 /// How long a projector's lease holds: short, so that tests of its loss are.
 const LEASE_TTL_MS: u64 = 1_500;
+/// Longer than any outage here: the workload's runs have no gateway that gives signs of life for them, and what a sweeper
+/// ended in an outage would be asked for by nobody.
+const ABANDONED_AFTER_MS: u64 = 600_000;
 
 /// One test at a time: each wants the whole machine, and their limits of time are for that.
 static MACHINE: Mutex<()> = Mutex::const_new(());
@@ -96,6 +99,7 @@ impl Prepared {
         let mut stack = setup.prepare().await;
         for role in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
             role.settings.projector.lease_ttl_ms = LEASE_TTL_MS;
+            role.settings.gateway.generation.abandoned_after_ms = ABANDONED_AFTER_MS;
         }
         Self { stack, turn }
     }

@@ -3,7 +3,7 @@
 //! A rebuild makes the next schema as the live one is ([`SchemasLock::begin`]), fills it from the record by
 //! [`copy`](crate::projections::conversations::copy()), makes rows of conversations ([`Building::place`]) and indexes
 //! ([`Building::index`]), follows the record like any projection, compares ([`compare`]), and moves the pointer that readers
-//! look at ([`flip`]). Each step can be stopped at any moment and begun again: how far it is stands in the database.
+//! look at ([`flip()`]). Each step can be stopped at any moment and begun again: how far it is stands in the database.
 //!
 //! What is made anew has tables, settings, policies, grants, functions, keys and indexes of the live one, from the catalogue;
 //! triggers and views are not followed.

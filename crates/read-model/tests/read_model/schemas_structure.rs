@@ -41,7 +41,7 @@ async fn it_is_as_the_live_one_is() {
     let later = "CREATE FUNCTION conversations_v1.one() RETURNS integer LANGUAGE sql RETURN 1;
                  ALTER TABLE conversations_v1.event ADD COLUMN weight integer DEFAULT 7 CHECK (weight > 0);
                  ALTER TABLE conversations_v1.event DROP COLUMN weight;
-                 ALTER TABLE conversations_v1.checkpoint ADD COLUMN digest bit(256) NOT NULL DEFAULT 0::bit(256)";
+                 ALTER TABLE conversations_v1.checkpoint ADD COLUMN mark bit(8) NOT NULL DEFAULT 0::bit(8)";
     sqlx::raw_sql(later).execute(&mut connection).await.unwrap();
     let lock = SchemasLock::take(&projection.model).await.unwrap().unwrap();
     let building = made(&lock, &[], 1).await;

@@ -10,6 +10,7 @@ use event_log::{Record, RecordConfig, Registry};
 use runtime::clock::Clock;
 
 use super::registry::{AsJson, print_secret};
+use super::stores::NatsAddress;
 use crate::console;
 use crate::exit::{Exit, UsageError};
 
@@ -25,14 +26,8 @@ pub struct Args {
     /// The token's name, which commits record as their actor.
     #[arg(long)]
     name: String,
-    /// NATS, as writers reach it.
-    #[arg(
-        long,
-        env = "HANSARD_RECORD__NATS_URL",
-        hide_env_values = true,
-        default_value = "nats://127.0.0.1:4222"
-    )]
-    nats_url: String,
+    #[command(flatten)]
+    nats: NatsAddress,
     /// Partitions of the record; fixed when it is created.
     #[arg(long, env = "HANSARD_RECORD__PARTITIONS", hide_env_values = true, default_value_t = RecordConfig::default().partitions)]
     partitions: u16,
@@ -67,7 +62,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         replicas: args.replicas,
         accept_data_loss: args.accept_data_loss,
         client_name: "hansard-bootstrap".to_owned(),
-        ..RecordConfig::new(args.nats_url)
+        ..RecordConfig::new(args.nats.nats_url)
     })
     .await?;
     let registry = Registry::open(&record).await?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use event_log::{Record, RecordConfig, Restoration};
 use serde_json::json;
 
+use super::stores::NatsAddress;
 use crate::backup::{Manifest, archive, verified};
 use crate::console;
 use crate::erase::{Again, Job, of_receipts};
@@ -34,15 +35,8 @@ pub struct Args {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// NATS, as writers reach it.
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "HANSARD_RECORD__NATS_URL",
-        hide_env_values = true,
-        default_value = "nats://127.0.0.1:4222"
-    )]
-    nats_url: String,
+    #[command(flatten)]
+    nats: NatsAddress,
 }
 
 /// Runs the command.
@@ -58,7 +52,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     let config = RecordConfig {
         partitions: manifest.partitions,
         client_name: "hansard-restore".to_owned(),
-        ..RecordConfig::new(args.nats_url.clone())
+        ..RecordConfig::new(args.nats.nats_url.clone())
     };
     let restoration = Restoration::on_empty_server(config.clone()).await?;
     let mut erased = 0;

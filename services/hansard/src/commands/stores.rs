@@ -6,9 +6,9 @@ use std::fmt;
 use event_log::{Record, RecordConfig, RecordError};
 use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX};
 
-/// How to reach the record.
+/// How to reach NATS.
 #[derive(Clone, clap::Args)]
-pub struct RecordAddress {
+pub struct NatsAddress {
     /// NATS, as writers reach it.
     #[arg(
         long,
@@ -18,6 +18,13 @@ pub struct RecordAddress {
         default_value = "nats://127.0.0.1:4222"
     )]
     pub nats_url: String,
+}
+
+/// How to reach the record.
+#[derive(Clone, clap::Args)]
+pub struct RecordAddress {
+    #[command(flatten)]
+    nats: NatsAddress,
     /// Partitions of the record.
     #[arg(long, env = "HANSARD_RECORD__PARTITIONS", hide_env_values = true, default_value_t = RecordConfig::default().partitions)]
     pub partitions: u16,
@@ -37,7 +44,7 @@ impl RecordAddress {
         RecordConfig {
             partitions: self.partitions,
             client_name: client_name.to_owned(),
-            ..RecordConfig::new(self.nats_url.clone())
+            ..RecordConfig::new(self.nats.nats_url.clone())
         }
     }
 }
@@ -78,6 +85,12 @@ impl ReadModelAddress {
 }
 
 // URLs may hold passwords.
+impl fmt::Debug for NatsAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NatsAddress").finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for RecordAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RecordAddress")

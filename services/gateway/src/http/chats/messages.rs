@@ -80,7 +80,7 @@ pub struct MessagesPage {
 /// A page of messages of a caller's conversation.
 ///
 /// # Errors
-/// As [`messages`], told as reads of conversations are.
+/// As `messages`, told as reads of conversations are.
 pub async fn shown(
     state: &HttpState,
     chat: &Owned,

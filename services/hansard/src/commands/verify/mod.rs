@@ -1,8 +1,8 @@
 //! `hansard verify`: whether the rows are what the record comes to. Reads NATS and Postgres itself, with no service in
 //! between.
 //!
-//! [`full`] reads all of both and compares digests, [`sampled`] looks at some conversations. Whatever looks different is
-//! judged by [`examine`], as of one moment, before anything is said of it; [`mend`] writes rows anew. [`digests`] is the
+//! `full` reads all of both and compares digests, `sampled` looks at some conversations. Whatever looks different is
+//! judged by `examine`, as of one moment, before anything is said of it; `mend` writes rows anew. `digests` is the
 //! quick check: where every conversation stands, and nothing else.
 
 mod digests;
