@@ -20,9 +20,10 @@ pub(crate) const AGENT: &str = "support";
 
 /// How long a projector's lease holds: short, so that tests of its loss are.
 const LEASE_TTL_MS: u64 = 1_500;
-/// Longer than any outage here: the workload's runs have no gateway that gives signs of life for them, and what a sweeper
-/// ended in an outage would be asked for by nobody.
+/// The workload's runs have no gateway that gives signs of life for them, and finish by the workload's own commands. What a
+/// gateway's sweeper ended or finished in an outage would be asked for by nobody, so it looks less often than any lasts.
 const ABANDONED_AFTER_MS: u64 = 600_000;
+const SWEEP_EVERY_MS: u64 = 60_000;
 
 /// One test at a time: each wants the whole machine, and their limits of time are for that.
 static MACHINE: Mutex<()> = Mutex::const_new(());
@@ -99,7 +100,9 @@ impl Prepared {
         let mut stack = setup.prepare().await;
         for role in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
             role.settings.projector.lease_ttl_ms = LEASE_TTL_MS;
-            role.settings.gateway.generation.abandoned_after_ms = ABANDONED_AFTER_MS;
+            let generation = &mut role.settings.gateway.generation;
+            generation.abandoned_after_ms = ABANDONED_AFTER_MS;
+            generation.sweep_every_ms = SWEEP_EVERY_MS;
         }
         Self { stack, turn }
     }

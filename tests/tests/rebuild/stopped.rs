@@ -3,6 +3,7 @@
 use read_model::projections::conversations::lease;
 use read_model::schemas::{Phase, SchemaState, list};
 use tests::eventually::eventually;
+use tests::stack::Setup;
 
 use crate::ground::{Ground, schema};
 use crate::load::Load;
@@ -84,4 +85,26 @@ async fn it_stops_when_it_is_told_to() {
     assert_eq!(stopped.success(), is_over, "{}", rebuild.log());
     let second = ground.rebuild(&["conversations"]).await;
     assert_eq!(second.code, Some(0), "{second:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_goes_on_after_postgres_was_killed_in_a_copy() {
+    let mut ground = Ground::of(Setup::tasks().with_own_postgres()).await;
+    ground.fill(60, 50).await;
+    ground.projected().await;
+    let mut rebuild = ground.begin();
+    let reached = eventually("some copied", || at(&ground)).await;
+    let postgres = ground.stack.servers.postgres_mut();
+    postgres.kill();
+    postgres.restart().await.expect("Postgres again");
+    rebuild.kill();
+    println!("Postgres killed at {reached:?}");
+    ground.projected().await;
+    let again = ground.rebuild(&["conversations"]).await;
+    assert_eq!(again.code, Some(0), "{again:?}");
+    ground.projected().await;
+    ground.rebuilt(&["rollback"]).await;
+    ground.projected().await;
+    let none: [&str; 0] = [];
+    assert_eq!(ground.differing(schema(1), schema(2)).await, none);
 }

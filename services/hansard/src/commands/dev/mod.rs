@@ -26,6 +26,7 @@ pub use args::Args;
 use crate::console;
 use crate::exit::Exit;
 use guide::Guide;
+use roles::Ends;
 
 /// How long the roles may take to drain.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(15);
@@ -46,15 +47,14 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         stack = start_servers(&args) => stack?,
         () = shutdown.begun() => return Ok(Exit::Done),
     };
-    let roles_end = shutdown.child();
+    let ends = Ends::default();
     let outcome = tokio::select! {
         () = shutdown.begun() => Ok(()),
-        outcome = live(&args, &mut stack, &roles_end, begun) => outcome,
+        outcome = live(&args, &mut stack, &ends, begun) => outcome,
     };
-    // Roles learn of a signal before this task may: what fails from then on is the end that was asked for.
+    // What fails once a signal came is the end that was asked for.
     let told = shutdown.has_begun();
-    shutdown.begin();
-    let drained = roles_end.wait(DRAIN_DEADLINE).await;
+    let drained = ends.bring(DRAIN_DEADLINE).await;
     stack.stop().await;
     if !told {
         outcome?;
@@ -77,13 +77,8 @@ async fn start_servers(args: &Args) -> Result<Stack, StackError> {
 }
 
 /// Runs until it is dropped, or, with `--once`, until the context is printed.
-async fn live(
-    args: &Args,
-    stack: &mut Stack,
-    roles_end: &Shutdown,
-    begun: Instant,
-) -> anyhow::Result<()> {
-    let roles = roles::start(args, stack, roles_end).await?;
+async fn live(args: &Args, stack: &mut Stack, ends: &Ends, begun: Instant) -> anyhow::Result<()> {
+    let roles = roles::start(args, stack, ends).await?;
     let data_dir = args.data_dir()?;
     let mut demo = demo::prepare(&roles.record, &data_dir).await?;
     model_server::choose(&roles.record, args).await?;
@@ -102,7 +97,7 @@ async fn live(
     guide.show_addresses(begun.elapsed())?;
     tokio::select! {
         ended = stack.keep_running(&tell) => match ended? {},
-        () = roles_end.begun() => anyhow::bail!("a role stopped by itself; its log says why"),
+        () = ends.begun() => anyhow::bail!("a role stopped by itself; its log says why"),
     }
 }
 

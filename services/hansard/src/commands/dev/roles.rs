@@ -1,6 +1,7 @@
 //! Writer, projector and gateway, in this process.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use devstack::Stack;
 use event_log::{Record, RecordConfig};
@@ -10,7 +11,7 @@ use projector::ProjectorConfig;
 use read_model::ReadModelConfig;
 use runtime::grpc::GrpcConfig;
 use runtime::http::HttpConfig;
-use runtime::shutdown::Shutdown;
+use runtime::shutdown::{Shutdown, StillRunning};
 use writer::WriterConfig;
 
 use super::Args;
@@ -29,12 +30,36 @@ pub(super) struct Roles {
     pub(super) admin: [(&'static str, SocketAddr); 3],
 }
 
-/// Starts the roles; they end with `shutdown`.
-pub(super) async fn start(
-    args: &Args,
-    stack: &Stack,
-    shutdown: &Shutdown,
-) -> anyhow::Result<Roles> {
+/// The ends of the roles. The gateway's comes first: what it still has to record, a writer must take.
+#[derive(Debug, Default)]
+pub(super) struct Ends {
+    gateway: Shutdown,
+    behind: Shutdown,
+}
+
+impl Ends {
+    /// Waits until a role ends.
+    pub(super) async fn begun(&self) {
+        tokio::select! {
+            () = self.gateway.begun() => {}
+            () = self.behind.begun() => {}
+        }
+    }
+
+    /// Ends the roles, each for at most as long.
+    ///
+    /// # Errors
+    /// [`StillRunning`].
+    pub(super) async fn bring(&self, deadline: Duration) -> Result<(), StillRunning> {
+        self.gateway.begin();
+        let gateway = self.gateway.wait(deadline).await;
+        self.behind.begin();
+        self.behind.wait(deadline).await.and(gateway)
+    }
+}
+
+/// Starts the roles.
+pub(super) async fn start(args: &Args, stack: &Stack, ends: &Ends) -> anyhow::Result<Roles> {
     let ports = args.port_base;
     let record = RecordConfig {
         accept_data_loss: args.accept_data_loss,
@@ -53,14 +78,14 @@ pub(super) async fn start(
         read_model: read_model.clone(),
         ..defaults
     };
-    let writer = writer::start(writer, shutdown).await?;
+    let writer = writer::start(writer, &ends.behind).await?;
     let projector = ProjectorConfig {
         admin_addr: local(ports.projector_admin()),
         record: named(&record, "hansard-projector"),
         read_model: read_model.clone(),
         ..ProjectorConfig::default()
     };
-    let projector = projector::start(projector, shutdown).await?;
+    let projector = projector::start(projector, &ends.behind).await?;
     let gateway = GatewayConfig {
         record: named(&record, "hansard-gateway"),
         read_model,
@@ -70,7 +95,7 @@ pub(super) async fn start(
         models: model_server::configured(args),
         ..gateway_at(ports)
     };
-    let gateway = gateway::start(gateway, shutdown).await?;
+    let gateway = gateway::start(gateway, &ends.gateway).await?;
     Ok(Roles {
         record: Record::open(named(&record, "hansard-dev")).await?,
         writer: writer.grpc_addr,
