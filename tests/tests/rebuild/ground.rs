@@ -104,7 +104,10 @@ impl Ground {
     }
 
     pub(crate) async fn live(&self) -> SchemaName {
-        self.model.live_schema().await.expect("a live schema")
+        eventually("a live schema", || async {
+            self.model.live_schema().await.ok()
+        })
+        .await
     }
 
     /// Waits until the rows hold all that is recorded now.
