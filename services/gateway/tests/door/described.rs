@@ -97,3 +97,22 @@ fn bodies_are_described_as_they_are_written() {
         assert!(document.pointer(place).is_some(), "{reference}");
     }
 }
+
+/// What may be `null` is said once: `oneOf` takes no value that fits two of its parts.
+#[test]
+fn a_title_or_metadata_that_went_is_described() {
+    let document = serde_json::to_value(document()).unwrap();
+    let facts = document["components"]["schemas"]["FactBody"]["oneOf"].as_array();
+    let updated = facts.unwrap().iter().find(|fact| {
+        let name = &fact["properties"]["type"]["enum"][0];
+        name == "ConversationUpdated"
+    });
+    let updated = updated.unwrap();
+    let members = &updated["properties"];
+    assert_eq!(
+        members["title"]["type"],
+        serde_json::json!(["string", "null"])
+    );
+    assert!(members["conversationMetadata"]["oneOf"].is_null());
+    assert_eq!(updated["required"], serde_json::json!(["type"]));
+}

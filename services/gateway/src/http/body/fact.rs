@@ -106,6 +106,8 @@ pub enum FactBody {
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<Option<String>>,
         /// The metadata.
+        // Any document, `null` among them: described as one of both, `null` would be both.
+        #[schema(value_type = serde_json::Value, required = false)]
         #[serde(skip_serializing_if = "Option::is_none")]
         conversation_metadata: Option<Option<Verbatim>>,
     },
