@@ -12,6 +12,8 @@ use wire::commit::Opened;
 
 /// How long the next message of a partition may take that is known to be there.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How often a partition's stream may be lost and found again; a try is made every quarter of a second.
+const LOSSES_MAX: u32 = 40;
 
 /// A commit in its place.
 #[derive(Debug, Clone)]
@@ -59,13 +61,22 @@ impl Recorded {
             return Ok(());
         }
         let mut messages = record.follow(partition, Sequence(0));
+        let mut losses = 0;
         loop {
             let next = timeout(MESSAGE_TIMEOUT, messages.next()).await;
             let Some(followed) = next.with_context(|| format!("partition {partition} stalls"))?
             else {
                 bail!("partition {partition} ended");
             };
-            let followed = followed?;
+            // It goes on by itself after the last message, as a cluster's streams must when their leader moves.
+            let followed = match followed {
+                Ok(followed) => followed,
+                Err(lost) if losses == LOSSES_MAX => return Err(lost.into()),
+                Err(_) => {
+                    losses += 1;
+                    continue;
+                }
+            };
             let stored = followed.message.open()?;
             let key = followed
                 .key
