@@ -10,21 +10,17 @@ use domain::{
 use event_log::registry::AgentAccess;
 use event_log::{Append, AppendOutcome, TraceHeaders};
 use rand::RngExt as _;
-use tokio::time::timeout;
 use wire::commit::{Draft, Sealed, seal};
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 use wire::token::PositionToken;
 
 use crate::base::{Base, Loaded};
-use crate::queue::Place;
+use crate::queue::{Place, TURN_WAIT_MAX};
 use crate::{Writer, fork, metrics, problem, replay};
 
 /// How often a command is decided anew because somebody else was faster, before the caller is asked to come again.
 pub const REBASES_MAX: u32 = 8;
-/// The longest wait for the turn in a conversation's queue. The record may take its own time with each command before this
-/// one, and whoever waits behind many of them learns sooner from this than from a deadline that nothing was tried.
-pub const TURN_WAIT_MAX: Duration = Duration::from_secs(3);
 /// The longest jittered wait before the first rebase; doubles with each further one.
 const REBASE_WAIT_BASE: Duration = Duration::from_millis(1);
 
@@ -58,14 +54,12 @@ pub async fn commit(
     place: Place,
 ) -> Result<proto::CommitResult, Problem> {
     let started = Instant::now();
-    let turn = timeout(TURN_WAIT_MAX, place.turn()).await;
+    let turn = place.turn_within(TURN_WAIT_MAX).await;
     metrics::queued(started.elapsed());
-    let Ok(turn) = turn else {
-        let outcome = Err(problem::of_long_wait());
-        metrics::appended(started.elapsed(), &outcome);
-        return outcome;
+    let outcome = match &turn {
+        Ok(_) => carry_out(writer, &intent).await,
+        Err(late) => Err(problem::of_late_turn(*late)),
     };
-    let outcome = carry_out(writer, &intent).await;
     drop(turn);
     metrics::appended(started.elapsed(), &outcome);
     outcome

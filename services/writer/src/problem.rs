@@ -8,7 +8,7 @@ use event_log::{CorruptMessage, Unavailable};
 use read_model::ReadModelError;
 use wire::status::{Problem, Reason};
 
-use crate::queue::QueueFull;
+use crate::queue::{QueueFull, TurnLate};
 
 /// When to try again once a queue is full, the record or the read model is away, or others are faster.
 pub const RETRY_AFTER: Duration = Duration::from_millis(250);
@@ -133,10 +133,10 @@ pub fn of_corrupt(corrupt: &CorruptMessage) -> Problem {
 
 /// Those before it in the conversation's queue took too long, as they do while the record is away.
 #[must_use]
-pub fn of_long_wait() -> Problem {
+pub fn of_late_turn(late: TurnLate) -> Problem {
     Problem::new(
         Reason::RecordUnavailable,
-        "the conversation's earlier commands are not done yet, and nothing was tried: try again with the same idempotency key",
+        format!("{late}: try again with the same idempotency key"),
     )
     .retry_after(RETRY_AFTER)
 }

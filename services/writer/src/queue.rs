@@ -3,13 +3,24 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use domain::ConversationKey;
 use thiserror::Error;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 /// Most commands of one conversation that wait for their turn.
 pub const WAITING_MAX: usize = 512;
+
+/// The longest that a command waits for its turn. The record may take its own time with each command before it, and
+/// whoever waits behind many of them learns sooner from this than from a deadline that nothing was tried.
+pub const TURN_WAIT_MAX: Duration = Duration::from_secs(3);
+
+/// The turn did not come in time: nothing was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the conversation's earlier commands are not done yet, and nothing was tried")]
+pub struct TurnLate;
 
 /// More commands wait for one conversation than may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -80,8 +91,15 @@ pub struct Place {
 }
 
 impl Place {
-    /// Waits for the turn. It lasts until what is returned is dropped.
-    pub async fn turn(mut self) -> Turn {
+    /// Waits for the turn, no longer than `max`. It lasts until what is returned is dropped.
+    ///
+    /// # Errors
+    /// [`TurnLate`]: the place is given up.
+    pub async fn turn_within(self, max: Duration) -> Result<Turn, TurnLate> {
+        timeout(max, self.turn()).await.map_err(|_| TurnLate)
+    }
+
+    async fn turn(mut self) -> Turn {
         if let Some(turn) = &mut self.turn {
             // The sender is dropped only with the queues themselves; then nobody else has the turn.
             self.has_turn = turn.await.is_ok();
@@ -156,6 +174,21 @@ mod tests {
         drop(first);
         drop(second);
         drop(third.turn().await);
+        assert!(queues.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn who_waits_too_long_gives_its_place_up() {
+        let queues = Queues::default();
+        let within = async |max| {
+            let place = queues.enter(&key("a")).unwrap();
+            place.turn_within(max).await
+        };
+        let first = within(Duration::ZERO).await.unwrap();
+        assert_eq!(within(Duration::ZERO).await.err(), Some(TurnLate));
+        assert_eq!(within(Duration::from_millis(5)).await.err(), Some(TurnLate));
+        drop(first);
+        drop(within(Duration::ZERO).await.unwrap());
         assert!(queues.lock().is_empty());
     }
 
