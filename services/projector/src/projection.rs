@@ -178,17 +178,22 @@ impl Projection {
         let (batches, note) = self.batches(gathered);
         let mut parts = VecDeque::from([batches]);
         let mut backoff = Backoff::new(RETRY_WAITS.0, RETRY_WAITS.1);
+        let mut is_written = false;
         while let Some(mut batches) = parts.pop_front() {
+            if batches.is_empty() {
+                continue;
+            }
             let began = Instant::now();
             let written = apply(&self.model, &batches).instrument(note.span());
             match written.await {
-                Ok(applied) => self.applied(&batches, &applied, began.elapsed()),
+                Ok(applied) => {
+                    self.applied(&batches, &applied, began.elapsed());
+                    is_written = true;
+                }
                 Err(ApplyError::Fenced(present)) => {
                     metrics::retried("fenced");
                     self.settle_fenced(&mut batches, &present);
-                    if !batches.is_empty() {
-                        parts.push_front(batches);
-                    }
+                    parts.push_front(batches);
                 }
                 Err(ApplyError::ReadModel(error)) => {
                     metrics::retried("unavailable");
@@ -201,7 +206,9 @@ impl Projection {
                 }
             }
         }
-        self.tell(&note);
+        if is_written {
+            note.tell(self.clock.now_nanos());
+        }
     }
 
     /// One batch a partition, in the order of the partitions.
@@ -249,14 +256,6 @@ impl Projection {
         }
         for batch in batches {
             self.moved(batch.lease, batch.last);
-        }
-    }
-
-    fn tell(&self, note: &Note) {
-        let now = self.clock.now_nanos();
-        for stored_at in &note.stored_at {
-            let after = u64::try_from(now.saturating_sub(stored_at.0)).unwrap_or(0);
-            metrics::projected(Duration::from_nanos(after));
         }
     }
 
