@@ -77,6 +77,7 @@ impl Recorded {
                     continue;
                 }
             };
+            let pending = followed.pending;
             let stored = followed.message.open()?;
             let key = followed
                 .key
@@ -86,8 +87,9 @@ impl Recorded {
                 opened: stored.opened,
             };
             self.conversations.entry(key).or_default().push(commit);
-            // The last sequence is never a hole: an erasure keeps the last commit of its conversation.
-            if stored.position.sequence >= bounds.last {
+            // An erasure keeps the last commit of its conversation, so the last sequence is no hole; it may be one once a
+            // server has lost the stream's end.
+            if stored.position.sequence >= bounds.last || pending == 0 {
                 return Ok(());
             }
         }
