@@ -24,6 +24,8 @@ const BYTES_MAX: usize = 4 * 1024 * 1024;
 const PASSES_MAX: u32 = 32;
 /// "no message found" and "sequence not found": somebody else has deleted it.
 const GONE: [u64; 2] = [10_037, 10_043];
+/// The same of a sequence before a stream's first, in words alone: its code is that of every other failure.
+const GONE_BEFORE_FIRST: &str = "no message found";
 
 #[derive(Serialize)]
 struct Delete {
@@ -43,6 +45,8 @@ struct Deleted {
 struct Failure {
     #[serde(default)]
     err_code: u64,
+    #[serde(default)]
+    description: String,
 }
 
 /// What of a stream is to go.
@@ -158,7 +162,9 @@ impl Record {
             no_erase: false,
         };
         let deleted: Deleted = connection.api(subject, &delete, self.deadline()).await?;
-        let is_gone = |failure: Failure| GONE.contains(&failure.err_code);
+        let is_gone = |failure: Failure| {
+            GONE.contains(&failure.err_code) || failure.description == GONE_BEFORE_FIRST
+        };
         if deleted.success || deleted.error.is_some_and(is_gone) {
             return Ok(());
         }

@@ -11,6 +11,7 @@ mod config;
 mod connection;
 mod durability;
 mod erase;
+mod erase_again;
 mod error;
 mod feed;
 mod find;
@@ -44,6 +45,7 @@ pub use config::{
     REQUEST_TIMEOUT_MS_MAX, RecordConfig,
 };
 pub use durability::Durability;
+pub use erase_again::{EraseAgainError, HOLES_MAX};
 pub use error::{CorruptMessage, RecordError, Unavailable};
 pub use follow::FollowedMessage;
 pub use live::{LiveItem, LiveSubscription};

@@ -3,6 +3,7 @@
 //! The servers reach each other through proxies only, one for each way, and the roles reach each server through one more.
 
 use devstack::NatsConfig;
+use domain::Partition;
 use event_log::Record;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -166,20 +167,63 @@ pub(crate) async fn deposed(ground: &Ground, leader: usize) {
 /// Waits until all servers hold as much of every stream.
 pub(crate) async fn agreed(ground: &Ground) {
     eventually("replicas that agree", || async {
-        let mut states = Vec::new();
-        for server in 0..SERVERS {
-            let streams = streams(ground, server).await?;
-            let state = |stream: &Value| {
-                let part = |name: &str| stream.pointer(name).and_then(Value::as_u64);
-                let messages = part("/state/messages");
-                (messages, part("/state/first_seq"), part("/state/last_seq"))
-            };
-            states.push(streams.iter().map(state).collect::<Vec<_>>());
-        }
+        let states = states(ground).await?;
         let agree = states.windows(2).all(|pair| pair[0] == pair[1]);
         agree.then_some(())
     })
     .await;
+}
+
+/// Has what is erased be erased again on every server, and waits until they agree; how many commits some held until then
+/// that others had removed. A server that restarts while others erase may keep some for good.
+pub(crate) async fn erased_again(ground: &Ground) -> u64 {
+    let states = eventually("replicas that have caught up", || async {
+        let states = states(ground).await?;
+        let ends = |of_server: &[Held]| of_server.iter().map(|held| held.last).collect::<Vec<_>>();
+        let mut pairs = states.windows(2);
+        pairs
+            .all(|pair| ends(&pair[0]) == ends(&pair[1]))
+            .then_some(states)
+    })
+    .await;
+    let held = |server: &Vec<Held>| server.iter().map(|held| held.messages).sum::<u64>();
+    let most = states.iter().map(held).max().unwrap_or_default();
+    let least = states.iter().map(held).min().unwrap_or_default();
+    let record = ground.record().await;
+    for partition in (0..record.partitions()).map(Partition) {
+        eventually("an erasure on every server", || async {
+            record.erase_again(partition, |_| {}).await.ok()
+        })
+        .await;
+    }
+    agreed(ground).await;
+    most - least
+}
+
+/// What a server holds of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Held {
+    messages: u64,
+    first: u64,
+    last: u64,
+}
+
+/// What each server holds of each stream.
+async fn states(ground: &Ground) -> Option<Vec<Vec<Held>>> {
+    let mut states = Vec::new();
+    for server in 0..SERVERS {
+        let streams = streams(ground, server).await?;
+        let held = |stream: &Value| {
+            let part = |name: &str| stream.pointer(name).and_then(Value::as_u64);
+            Some(Held {
+                messages: part("/state/messages")?,
+                first: part("/state/first_seq")?,
+                last: part("/state/last_seq")?,
+            })
+        };
+        states.push(streams.iter().map(held).collect::<Option<_>>()?);
+    }
+    Some(states)
 }
 
 /// The leaders of the record's streams, as one server knows them.

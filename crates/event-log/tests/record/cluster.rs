@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use devstack::NatsServer;
-use domain::Sequence;
+use domain::{Partition, Sequence};
 use event_log::{AppendOutcome, Record, RecordConfig, TailBounds};
 
 use crate::erasures::files_with;
@@ -148,4 +148,10 @@ async fn erased_commits_are_in_no_replicas_stream() {
         })
         .await;
     }
+    // What is gone is gone, and nothing else goes. The faults of a cluster show that it mends a replica.
+    let mut told = 0;
+    let again = record.erase_again(Partition(0), |done| told = done).await;
+    assert_eq!((again, told), (Ok(20), 20));
+    let tail = record.tail(&writer.key, Sequence(0), TailBounds::default());
+    assert_eq!(tail.await.unwrap().commits.len(), 1);
 }

@@ -62,6 +62,9 @@ async fn erased_commits_and_parts_are_in_no_file() {
     erased.append(&record, "a tombstone").await;
     assert_eq!(record.erase_before_last(&erased.key).await, Ok(40));
     assert_eq!(record.erase_parts(&erased.key).await, Ok(1));
+    // There is no other server that could have kept anything.
+    assert_eq!(record.removed_of(Partition(0)).await, Ok(40));
+    assert_eq!(record.erase_again(Partition(0), |_| {}).await, Ok(0));
     for text in [SECRET, KEPT] {
         let expected = usize::from(text == KEPT);
         assert_eq!(files_with(server.folder(), text), expected, "{text}");

@@ -1,5 +1,6 @@
 //! `hansard erase`: conversations, users and tenants, for good. Reads and writes NATS itself, with no service in between.
 
+mod again;
 mod ledger;
 mod run;
 mod verify_receipt;
@@ -25,7 +26,8 @@ Examples:
   hansard erase user ada --tenant acme --receipt receipts/ada.json
   hansard erase tenant acme --receipt receipts/acme.json
   hansard erase ledger receipts/all.json
-  hansard erase verify-receipt receipts/ada.json")]
+  hansard erase verify-receipt receipts/ada.json
+  hansard erase again --dry-run")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,
@@ -68,6 +70,9 @@ enum Action {
     ///
     /// Exit code 0: all is as it says; 5: it is not.
     VerifyReceipt(verify_receipt::Args),
+    /// Erase once more, on every server, what is erased: after a server of several was restarted, which can keep what the
+    /// others removed meanwhile.
+    Again(again::Args),
 }
 
 /// How to erase.
@@ -107,5 +112,6 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         Action::Tenant { id, how } => run::run(run::tenant(&id)?, how).await,
         Action::Ledger(args) => ledger::run(args).await,
         Action::VerifyReceipt(args) => verify_receipt::run(args).await,
+        Action::Again(args) => again::run(args).await,
     }
 }
