@@ -1,9 +1,10 @@
 //! gRPC clients of a stack that carry a bearer token.
 
+use runtime::tls;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use tonic::{Request, Status};
 use tonic_health::pb::health_client::HealthClient;
 use wire::proto::history::v1::history_service_client::HistoryServiceClient;
@@ -158,7 +159,7 @@ pub fn health(url: &str) -> HealthClient<Channel> {
 /// When it is no URL.
 #[must_use]
 pub fn channel(url: &str) -> Channel {
-    Endpoint::from_shared(url.to_owned())
+    tls::endpoint(url)
         .expect("a URL")
         .tcp_nodelay(true)
         .connect_lazy()

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use bytes::Bytes;
-use reqwest::{Client, Method};
+use reqwest::{Certificate, Client, Method};
 use serde_json::Value;
 
 use crate::eventually::within;
@@ -42,6 +43,23 @@ impl Door {
             base: format!("http://{addr}"),
             client: client.expect("a client"),
             headers: BTreeMap::new(),
+        }
+    }
+
+    /// A door that speaks TLS, whose certificate must be of the CA in this file.
+    ///
+    /// # Panics
+    /// When the file holds no CA, or no client can be made.
+    #[must_use]
+    pub fn over_tls(addr: SocketAddr, ca: &Path) -> Self {
+        let plain = Self::at(addr);
+        let pem = std::fs::read(ca).expect("a CA");
+        let trusted = [Certificate::from_pem(&pem).expect("a CA")];
+        let client = Client::builder().no_proxy().tls_certs_only(trusted);
+        Self {
+            base: format!("https://{addr}"),
+            client: client.build().expect("a client"),
+            ..plain
         }
     }
 

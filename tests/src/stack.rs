@@ -132,7 +132,8 @@ impl Stack {
         }
     }
 
-    async fn token(&self) -> &str {
+    /// The operator's token.
+    pub async fn token(&self) -> &str {
         let made = self
             .bootstrap
             .get_or_init(|| operator::bootstrap(self.writer.settings.writer.record.clone()));

@@ -1,4 +1,4 @@
-//! Where the servers are, and as whom they are met: a URL says both.
+//! Where the servers are, as whom they are met, and whom to trust: a URL says all of it.
 
 use std::fmt;
 
@@ -6,12 +6,15 @@ use async_nats::{ConnectOptions, ServerAddr};
 use percent_encoding::percent_decode_str;
 
 use crate::error::Unavailable;
+use crate::tls_files::TlsFiles;
 
 /// Servers, and who connects to them.
 pub(crate) struct Address {
     /// Without the user, so that no log of the client library can tell the password.
     pub(crate) servers: Vec<ServerAddr>,
     user: Option<User>,
+    /// What the queries name.
+    pub(crate) tls: TlsFiles,
 }
 
 /// The user of an account of the servers.
@@ -23,28 +26,29 @@ struct User {
 
 impl Address {
     /// Reads URLs with commas between them. The first that names a user names it for all: `nats://user:password@host:port`,
-    /// or `nats://token@host:port`, where what has a meaning in URLs is written as `%40`.
+    /// or `nats://token@host:port`, where what has a meaning in URLs is written as `%40`. So does the first that names a file,
+    /// as `tls://host:port?ca=FILE`.
     pub(crate) fn parse(urls: &str) -> Result<Self, Unavailable> {
         let unreadable = Unavailable::new("a server's URL cannot be read");
         let mut address = Self {
             servers: Vec::new(),
             user: None,
+            tls: TlsFiles::default(),
         };
         for url in urls.split(',') {
             let server: ServerAddr = url.trim().parse().map_err(|_| unreadable)?;
+            address.tls.add(&server).map_err(|()| unreadable)?;
             if address.user.is_none() {
                 address.user = user_of(&server).map_err(|()| unreadable)?;
             }
-            address
-                .servers
-                .push(without_user(server).ok_or(unreadable)?);
+            address.servers.push(bare(server).ok_or(unreadable)?);
         }
         Ok(address)
     }
 
-    /// The options of a connection as this user.
+    /// The options of a connection as this user, which trusts whom the files name.
     pub(crate) fn options(&self) -> ConnectOptions {
-        match &self.user {
+        let options = match &self.user {
             None => ConnectOptions::new(),
             Some(User {
                 name,
@@ -54,7 +58,8 @@ impl Address {
                 name: token,
                 password: None,
             }) => ConnectOptions::with_token(token.clone()),
-        }
+        };
+        self.tls.apply(options)
     }
 }
 
@@ -73,8 +78,10 @@ fn decoded(text: &str) -> Result<String, ()> {
     Ok(decoded.into_owned())
 }
 
-fn without_user(server: ServerAddr) -> Option<ServerAddr> {
+/// A server's URL without user and files.
+fn bare(server: ServerAddr) -> Option<ServerAddr> {
     let mut url = server.into_inner();
+    url.set_query(None);
     url.set_username("").ok()?;
     url.set_password(None).ok()?;
     ServerAddr::from_url(url).ok()
@@ -130,7 +137,23 @@ mod tests {
     }
 
     #[test]
+    fn queries_name_files_for_all() {
+        check(
+            "tls://a:4222, tls://u:p@b:4222?ca=/ca&cert=/cert&key=/key,tls://c?ca=/other",
+            &["tls://a:4222", "tls://b:4222", "tls://c"],
+            Some(("u", Some("p"))),
+        );
+    }
+
+    #[test]
     fn what_is_no_url() {
+        for urls in [
+            "tls://a?roots=/ca",
+            "tls://a?cert=/cert",
+            "tls://a?key=/key",
+        ] {
+            assert!(Address::parse(urls).is_err(), "{urls}");
+        }
         for urls in ["http://a:4222", "nats://u:%ff@a:4222", "nats://[", ""] {
             assert!(Address::parse(urls).is_err(), "{urls}");
         }

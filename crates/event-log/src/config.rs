@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::address::Address;
 use crate::error::RecordError;
 
 /// Partitions of a record that nobody has asked for otherwise: the fewest that reach the server's full rate.
@@ -32,7 +33,9 @@ pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(10);
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordConfig {
     /// The server's URL, or several with commas between them. The first that names a user, as
-    /// `nats://user:password@host:port`, names it for all.
+    /// `nats://user:password@host:port`, names it for all. `tls://host:port` demands TLS; the first that names files in PEM
+    /// form, as `tls://host:port?ca=FILE`, names them for all: `ca`, whose certificates are trusted in place of the
+    /// system's, and `cert` with `key`, which are shown to a server that asks for them.
     pub nats_url: String,
     /// What the subjects of the `JetStream` API begin with; at most [`API_PREFIX_BYTES_MAX`] bytes. Another one than
     /// [`API_PREFIX_DEFAULT`] for a user of an account that imports the API from the account of the record.
@@ -77,6 +80,10 @@ impl RecordConfig {
         let mut mistakes = Vec::new();
         if self.nats_url.trim().is_empty() {
             mistakes.push(("nats_url", "is empty: give nats://host:port".to_owned()));
+        }
+        let files = Address::parse(&self.nats_url).ok();
+        if let Some(mistake) = files.and_then(|address| address.tls.mistake()) {
+            mistakes.push(("nats_url", mistake));
         }
         if !is_subject(&self.api_prefix) {
             let form = format!(
@@ -173,6 +180,14 @@ mod tests {
     fn bounds_are_checked_at_their_edges() {
         check(|_| (), None);
         check(|config| config.nats_url = " ".to_owned(), Some("nats_url"));
+        for (query, mistaken) in [
+            ("ca=/dev/null", Some("nats_url")),
+            ("cert=/nowhere&key=/nowhere", Some("nats_url")),
+            ("", None),
+        ] {
+            let url = format!("tls://a:4222?{query}");
+            check(|config| config.nats_url = url, mistaken);
+        }
         let prefix = |prefix: &str, mistaken: Option<&str>| {
             check(|config| prefix.clone_into(&mut config.api_prefix), mistaken);
         };

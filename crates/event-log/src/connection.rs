@@ -3,13 +3,17 @@
 //! The client library queues commands while it reconnects, and never answers a request whose connection broke.
 //! Here a request is not sent before the connection is up, and given up as soon as it is seen to be lost.
 
+use std::error::Error as _;
+use std::io;
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_nats::connection::State;
 use async_nats::jetstream;
-use async_nats::{Client, HeaderMap, Message, Request, RequestErrorKind};
+use async_nats::{
+    Client, ConnectError, ConnectErrorKind, HeaderMap, Message, Request, RequestErrorKind, rustls,
+};
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -70,7 +74,7 @@ impl Connection {
         let client = timeout(config.request_timeout(), connecting)
             .await
             .map_err(|_| Unavailable::new("no server answered in time"))?
-            .map_err(|_| Unavailable::new("no server can be connected to"))?;
+            .map_err(|error| unconnected(&error))?;
         let mut jetstream = jetstream::with_prefix(client.clone(), &config.api_prefix);
         jetstream.set_timeout(config.request_timeout());
         let (sender, reconnects) = watch::channel(connects(&client));
@@ -186,6 +190,19 @@ fn reconnect_delay(attempts: usize) -> Duration {
             RECONNECT_DELAY_MAX,
         ),
     }
+}
+
+fn unconnected(error: &ConnectError) -> Unavailable {
+    let by_tls = || {
+        let io = error.source()?.downcast_ref::<io::Error>()?;
+        io.get_ref()?.downcast_ref::<rustls::Error>()
+    };
+    if error.kind() == ConnectErrorKind::Tls || by_tls().is_some() {
+        return Unavailable::new(
+            "no server can be connected to securely: check the certificates, and the files that nats_url names",
+        );
+    }
+    Unavailable::new("no server can be connected to")
 }
 
 fn unanswered(kind: RequestErrorKind) -> Unavailable {

@@ -36,6 +36,7 @@ mod snapshot;
 mod standings;
 mod subjects;
 mod tail;
+mod tls_files;
 mod topology;
 
 pub use append::{Append, AppendOutcome};

@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::certificates;
+use crate::error::ReadModelError;
+
 /// Most connections of one process.
 pub const CONNECTIONS_MAX: u32 = 1_000;
 /// Longest that a wait or a statement may be configured to take, in milliseconds.
@@ -12,7 +15,9 @@ pub const TIMEOUT_MS_MAX: u64 = 60_000;
 /// Where the database is, and how long it may take.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadModelConfig {
-    /// The URL: `postgres://user@host:port/database`; `?host=/folder` goes over a Unix socket, which is faster.
+    /// The URL: `postgres://user@host:port/database`; `?host=/folder` goes over a Unix socket, which is faster. Over TCP,
+    /// `?sslmode=verify-full&sslrootcert=FILE` demands TLS and a certificate of a CA of that file, for that host; without a
+    /// file, of the system's. By itself, TLS is spoken where the server offers it, and nothing is verified.
     pub database_url: String,
     /// Most connections at once.
     pub connections_max: u32,
@@ -49,6 +54,15 @@ impl ReadModelConfig {
         if self.database_url.is_empty() {
             let mend = "is empty: give postgres://user@host:port/database".to_owned();
             mistakes.push(("database_url", mend));
+        }
+        if let Err(ReadModelError::File {
+            parameter,
+            path,
+            problem,
+        }) = certificates::check(&self.database_url)
+        {
+            let mistake = format!("names {path} as {parameter}, which {problem}");
+            mistakes.push(("database_url", mistake));
         }
         if !(1..=CONNECTIONS_MAX).contains(&self.connections_max) {
             let bound = format!(

@@ -199,10 +199,11 @@ impl Shared {
             let path = [("search_path", schema.to_string())];
             login.clone().options(path)
         };
+        // Boxed: rare, and as large as a handshake of TLS.
         let connection = match rights {
-            Rights::Owner => within(&self.owner).connect().await?,
+            Rights::Owner => Box::pin(within(&self.owner).connect()).await?,
             Rights::Reader => {
-                let connected = within(&self.reader).connect().await;
+                let connected = Box::pin(within(&self.reader).connect()).await;
                 connected.map_err(|error| reader_role::connect_error(error, &self.owner))?
             }
         };

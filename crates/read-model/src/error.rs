@@ -2,6 +2,8 @@
 //!
 //! Nothing of what Postgres says about values is kept: its messages can quote them. Its SQLSTATE is.
 
+use std::io::ErrorKind;
+
 use sqlx::error::DatabaseError;
 use thiserror::Error;
 
@@ -48,6 +50,16 @@ pub enum ReadModelError {
     /// The database's URL cannot be used.
     #[error("the database URL cannot be used: write it like postgres://user@host:5432/database")]
     Misconfigured,
+    /// A file that the database's URL names cannot be used.
+    #[error("the database URL names {path} as {parameter}, which {problem}")]
+    File {
+        /// What the URL names it as.
+        parameter: String,
+        /// Where it is.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The login that migrates may not make the role of readers, or not take it on: somebody who may must run the statement
     /// once.
     #[error(
@@ -87,8 +99,12 @@ impl From<sqlx::Error> for ReadModelError {
         #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open")]
         match error {
             Sql::Database(error) => refused(error.as_ref()),
+            // What TLS says of a certificate; nothing of it comes from a row.
+            Sql::Io(error) if error.kind() == ErrorKind::InvalidData => {
+                Self::unavailable(format!("no secure connection: {error}"))
+            }
             Sql::Io(error) => Self::unavailable(format!("no connection: {}", error.kind())),
-            Sql::Tls(_) => Self::unavailable("no secure connection"),
+            Sql::Tls(error) => Self::unavailable(format!("no secure connection: {error}")),
             Sql::PoolTimedOut | Sql::PoolClosed | Sql::WorkerCrashed => {
                 Self::unavailable("no free connection in time")
             }

@@ -8,6 +8,7 @@
 //! Rows come from the record alone and can be rebuilt from it. Nothing of what a row holds reaches a log or an error:
 //! those name tables, keys and codes.
 
+mod certificates;
 mod config;
 mod connections;
 mod day;

@@ -8,6 +8,7 @@ use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgRow};
 use sqlx::{ConnectOptions as _, Executor as _};
 use tokio::time::timeout;
 
+use crate::certificates;
 use crate::config::ReadModelConfig;
 use crate::connections::{Connections, Lent, Rights};
 use crate::error::{ReadModelError, is_lost, is_missing};
@@ -51,7 +52,7 @@ impl ReadModel {
     /// A handle that connects when it is first used.
     ///
     /// # Errors
-    /// [`ReadModelError::Misconfigured`].
+    /// [`ReadModelError::Misconfigured`], [`ReadModelError::File`].
     pub fn connect_lazy(config: &ReadModelConfig) -> Result<Self, ReadModelError> {
         let acquire_timeout = Duration::from_millis(config.acquire_timeout_ms);
         let options = connect_options(config)?;
@@ -274,6 +275,7 @@ const IDLE_IN_TRANSACTION_MS_MAX: &str = "2000";
 fn connect_options(config: &ReadModelConfig) -> Result<PgConnectOptions, ReadModelError> {
     let options = PgConnectOptions::from_str(&config.database_url)
         .map_err(|_| ReadModelError::Misconfigured)?;
+    certificates::check(&config.database_url)?;
     let statement_timeout = config.statement_timeout_ms.to_string();
     Ok(options
         .application_name("hansard")

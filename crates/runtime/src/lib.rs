@@ -1,4 +1,4 @@
-//! What every service shares: configuration, telemetry, health, gRPC and HTTP serving, shutdown, the clock.
+//! What every service shares: configuration, telemetry, health, gRPC and HTTP serving, TLS, shutdown, the clock.
 //!
 //! Knows no event, no message broker and no database. This is how a service runs:
 //!
@@ -49,3 +49,4 @@ mod net;
 pub mod serve;
 pub mod shutdown;
 pub mod telemetry;
+pub mod tls;

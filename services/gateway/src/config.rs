@@ -44,7 +44,7 @@ pub struct GatewayConfig {
     pub record: RecordConfig,
     /// The read model.
     pub read_model: ReadModelConfig,
-    /// The writer that takes what callers record of histories, as an `http://` URL. Reads do not need it.
+    /// The writer that takes what callers record of histories, as [`runtime::tls::endpoint`] reads it. Reads do not need it.
     pub writer_url: String,
     /// The gateway's own service token for the writer, under which it acts for frontends: scopes append and read, any
     /// tenant. Empty: frontends can record nothing, and no runs are looked after.
@@ -108,8 +108,8 @@ impl Validate for GatewayConfig {
         for (key, mistake) in self.read_model.mistakes() {
             checks.invalid(&format!("read_model.{key}"), mistake);
         }
-        if Writer::endpoint(&self.writer_url).is_none() {
-            checks.invalid("writer_url", "is no http:// URL; write http://host:7301");
+        if let Err(error) = Writer::endpoint(&self.writer_url) {
+            checks.invalid("writer_url", error.to_string());
         }
         for (key, mistake) in self.models.mistakes() {
             checks.invalid(&format!("models.{key}"), mistake);

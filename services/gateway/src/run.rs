@@ -14,6 +14,7 @@ use runtime::http::{BoundHttpServer, HttpError, HttpServer};
 use runtime::metrics::MetricsError;
 use runtime::serve::Doors;
 use runtime::shutdown::Shutdown;
+use runtime::tls::EndpointError;
 use thiserror::Error;
 use wire::proto::history::v1::history_service_server::HistoryServiceServer;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
@@ -44,9 +45,9 @@ pub enum GatewayError {
     /// The read model is misconfigured.
     #[error(transparent)]
     ReadModel(#[from] ReadModelError),
-    /// `writer_url` is none.
-    #[error("`writer_url` is no http:// URL; write it like `http://127.0.0.1:7301`")]
-    WriterUrl,
+    /// `writer_url` cannot be used.
+    #[error("`writer_url` {0}")]
+    WriterUrl(#[from] EndpointError),
     /// The model servers, or the clients for webhooks and JWK sets, cannot be set up.
     #[error(transparent)]
     Models(#[from] ModelsError),
@@ -84,7 +85,7 @@ pub struct Running {
 /// What it needs to start is missing or wrong.
 pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running, GatewayError> {
     let metrics = runtime::metrics::install()?;
-    let writer = Writer::at(&config.writer_url).ok_or(GatewayError::WriterUrl)?;
+    let writer = Writer::at(&config.writer_url)?;
     let gateway = connect(&config, shutdown).await?;
     let health = Health::new(&["nats", "postgres", "registry"]);
     let watched = (&gateway.record, &gateway.registry, &gateway.read_model);
@@ -166,8 +167,8 @@ pub fn generations(
 ) -> Result<Generations, GatewayError> {
     let token = config.writer_token.clone();
     let means = Means {
-        writer: Writer::at(&config.writer_url).ok_or(GatewayError::WriterUrl)?,
-        client: RunClient::at(&config.writer_url, token.clone()).ok_or(GatewayError::WriterUrl)?,
+        writer: Writer::at(&config.writer_url)?,
+        client: RunClient::at(&config.writer_url, token.clone())?,
         token,
         models: ModelServers::new(&config.models)?,
         shutdown: shutdown.clone(),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::Sequence;
 use runtime::config::Secret;
+use runtime::tls::EndpointError;
 use tonic::Status;
 use tonic::transport::Channel;
 use wire::proto::run::v1 as proto;
@@ -25,11 +26,13 @@ pub struct RunClient {
 }
 
 impl RunClient {
-    /// The service at a URL, called with a token; `None` where that is no `http://` URL. Needs a tokio runtime.
-    #[must_use]
-    pub fn at(url: &str, token: Secret) -> Option<Self> {
+    /// The service at a URL, called with a token. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// As [`Writer::at`].
+    pub fn at(url: &str, token: Secret) -> Result<Self, EndpointError> {
         let channel = Writer::endpoint(url)?.connect_lazy();
-        Some(Self {
+        Ok(Self {
             service: RunServiceClient::new(channel),
             token,
         })

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use runtime::tls::{self, EndpointError};
 use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
@@ -19,19 +20,22 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Writer(WriteServiceClient<Channel>);
 
 impl Writer {
-    /// The writer at a URL; `None` where that is no `http://` URL. Needs a tokio runtime.
-    #[must_use]
-    pub fn at(url: &str) -> Option<Self> {
+    /// The writer at a URL, as [`tls::endpoint`] reads it. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// [`EndpointError`].
+    pub fn at(url: &str) -> Result<Self, EndpointError> {
         let channel = Self::endpoint(url)?.connect_lazy();
-        Some(Self(WriteServiceClient::new(channel)))
+        Ok(Self(WriteServiceClient::new(channel)))
     }
 
-    /// How the writer at a URL is reached; `None` where that is no `http://` URL.
-    #[must_use]
-    pub fn endpoint(url: &str) -> Option<Endpoint> {
-        let endpoint = Endpoint::from_shared(url.to_owned()).ok()?;
-        let is_known = endpoint.uri().scheme_str() == Some("http");
-        is_known.then(|| endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true))
+    /// How the writer at a URL is reached.
+    ///
+    /// # Errors
+    /// As [`Writer::at`].
+    pub fn endpoint(url: &str) -> Result<Endpoint, EndpointError> {
+        let endpoint = tls::endpoint(url)?;
+        Ok(endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true))
     }
 
     /// Begins a conversation.
@@ -150,23 +154,4 @@ pub(crate) fn on_behalf<T>(call: &Call, message: T) -> Result<Request<T>, Status
         }
     });
     Ok(request)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_an_http_url_is_a_writers() {
-        for (url, expected) in [
-            ("http://127.0.0.1:7301", true),
-            ("http://writer:7301/", true),
-            ("https://writer:7301", false),
-            ("writer:7301", false),
-            ("writer", false),
-            ("", false),
-        ] {
-            assert_eq!(Writer::endpoint(url).is_some(), expected, "{url}");
-        }
-    }
 }

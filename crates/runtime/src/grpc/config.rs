@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
 use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT};
+use crate::tls::TlsConfig;
 
 const CALLS: Bounds<usize> = Bounds {
     min: 1,
@@ -55,6 +56,8 @@ pub struct GrpcConfig {
     pub drain_ms: u64,
     /// When a shed caller should try again, in ms, as told in its `RetryInfo`.
     pub retry_after_ms: u64,
+    /// The files of its TLS; none: plain connections.
+    pub tls: TlsConfig,
 }
 
 impl Default for GrpcConfig {
@@ -79,6 +82,7 @@ impl GrpcConfig {
             keepalive_timeout_ms: 10_000,
             drain_ms: 10_000,
             retry_after_ms: 100,
+            tls: TlsConfig::OFF,
         }
     }
 
@@ -115,5 +119,6 @@ impl Validate for GrpcConfig {
         );
         checks.bounds("drain_ms", self.drain_ms, &DRAIN);
         checks.bounds("retry_after_ms", self.retry_after_ms, &RETRY_AFTER);
+        checks.section("tls", &self.tls);
     }
 }

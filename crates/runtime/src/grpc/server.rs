@@ -25,6 +25,10 @@ use super::health;
 use super::method::Methods;
 use crate::health::Health;
 use crate::net::{CUT_GRACE, CutOnDrop, Drain, Drained, connections};
+use crate::tls::{Acceptor, TlsError};
+
+/// The protocol that a connection of TLS is opened for.
+const PROTOCOLS: &[&[u8]] = &[b"h2"];
 
 /// The largest header list of a call, in bytes.
 const HEADER_LIST_BYTES_MAX: u32 = 16 * 1024;
@@ -53,6 +57,9 @@ pub enum GrpcError {
         /// What the system said.
         source: io::Error,
     },
+    /// The files of its TLS cannot be used.
+    #[error("grpc.{0}")]
+    Tls(#[from] TlsError),
     /// A descriptor set is no encoded `FileDescriptorSet`.
     #[error("descriptor set cannot be read")]
     Descriptors(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -136,12 +143,13 @@ impl GrpcServer {
     /// Takes over a listener that is bound already.
     ///
     /// # Errors
-    /// [`GrpcError::Descriptors`], [`GrpcError::Undescribed`].
+    /// [`GrpcError::Tls`], [`GrpcError::Descriptors`], [`GrpcError::Undescribed`].
     pub fn listen(mut self, listener: TcpListener) -> Result<BoundGrpcServer, GrpcError> {
         let addr = self.config.addr;
         let local_addr = listener
             .local_addr()
             .map_err(|source| GrpcError::Bind { addr, source })?;
+        let tls = self.config.tls.acceptor(PROTOCOLS)?;
         let methods = Methods::from_descriptors(&self.descriptors)
             .map_err(|e| GrpcError::Descriptors(Box::new(e)))?;
         if let Some(name) = self.services.iter().find(|name| !methods.describes(name)) {
@@ -158,7 +166,7 @@ impl GrpcServer {
         };
         Ok(BoundGrpcServer {
             server: self,
-            listener,
+            listener: (listener, tls),
             local_addr,
             rules: Arc::new(rules),
             drain,
@@ -188,7 +196,7 @@ impl GrpcServer {
 #[derive(Debug)]
 pub struct BoundGrpcServer {
     server: GrpcServer,
-    listener: TcpListener,
+    listener: (TcpListener, Option<Acceptor>),
     local_addr: SocketAddr,
     rules: Arc<Rules>,
     drain: Drain,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
 use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT};
+use crate::tls::TlsConfig;
 
 const HEADERS: Bounds<usize> = Bounds {
     min: 1024,
@@ -47,6 +48,8 @@ pub struct HttpConfig {
     pub drain_ms: u64,
     /// When a shed caller should try again, in ms; told in `Retry-After` in seconds, rounded up.
     pub retry_after_ms: u64,
+    /// The files of its TLS; none: plain connections.
+    pub tls: TlsConfig,
 }
 
 impl Default for HttpConfig {
@@ -70,6 +73,7 @@ impl HttpConfig {
             connections_max: 4096,
             drain_ms: 10_000,
             retry_after_ms: 1_000,
+            tls: TlsConfig::OFF,
         }
     }
 
@@ -101,6 +105,7 @@ impl Validate for HttpConfig {
         checks.bounds("connections_max", self.connections_max, &CONNECTIONS);
         checks.bounds("drain_ms", self.drain_ms, &DRAIN);
         checks.bounds("retry_after_ms", self.retry_after_ms, &RETRY_AFTER);
+        checks.section("tls", &self.tls);
     }
 }
 

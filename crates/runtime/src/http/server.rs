@@ -22,6 +22,10 @@ use super::handle::{Rules, handle};
 use super::problem::HttpProblem;
 use crate::health::Health;
 use crate::net::{CUT_GRACE, CutOnDrop, Drain, Drained, connections};
+use crate::tls::{Acceptor, TlsError};
+
+/// The protocols that a connection of TLS may be opened for.
+const PROTOCOLS: &[&[u8]] = &[b"h2", b"http/1.1"];
 
 /// An HTTP server cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +38,9 @@ pub enum HttpError {
         /// What the system said.
         source: io::Error,
     },
+    /// The files of its TLS cannot be used.
+    #[error("http.server.{0}")]
+    Tls(#[from] TlsError),
 }
 
 /// An HTTP server in the making.
@@ -77,10 +84,11 @@ impl HttpServer {
     /// Binds the configured address.
     ///
     /// # Errors
-    /// [`HttpError::Bind`].
+    /// [`HttpError::Bind`], [`HttpError::Tls`].
     pub async fn bind(self) -> Result<BoundHttpServer, HttpError> {
         let addr = self.config.addr;
         let refused = |source| HttpError::Bind { addr, source };
+        let tls = self.config.tls.acceptor(PROTOCOLS)?;
         let listener = TcpListener::bind(addr).await.map_err(refused)?;
         let local_addr = listener.local_addr().map_err(refused)?;
         let drain = Drain::default();
@@ -98,7 +106,7 @@ impl HttpServer {
             config: self.config,
             health: self.health,
             router,
-            listener,
+            listener: (listener, tls),
             local_addr,
             drain,
         })
@@ -111,7 +119,7 @@ pub struct BoundHttpServer {
     config: HttpConfig,
     health: Health,
     router: Router,
-    listener: TcpListener,
+    listener: (TcpListener, Option<Acceptor>),
     local_addr: SocketAddr,
     drain: Drain,
 }

@@ -16,28 +16,32 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 
 use super::drain::Drain;
+use super::transport::Transport;
+use crate::tls::Acceptor;
 
 /// The pause after the system refused to accept, as it does when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Accepts connections, at most `connections_max` at once; dropping the stream closes the port.
+/// Accepts connections, at most `connections_max` at once; dropping the stream closes the port. TLS is spoken where there is
+/// something to speak it with.
 pub(crate) fn connections(
-    listener: TcpListener,
+    (listener, tls): (TcpListener, Option<Acceptor>),
     connections_max: usize,
     drain: Drain,
 ) -> impl Stream<Item = io::Result<Connection>> {
     let places = Arc::new(Semaphore::new(connections_max));
     unfold(
-        (listener, places, drain),
-        async |(listener, places, drain)| {
+        (listener, tls, places, drain),
+        async |(listener, tls, places, drain)| {
             let place = Arc::clone(&places).acquire_owned().await.ok()?;
             let stream = accept(&listener).await;
             let connection = Connection {
-                stream,
+                info: stream.connect_info(),
+                stream: Transport::new(stream, tls.as_ref()),
                 cut: Box::pin(drain.cuts()),
                 _place: place,
             };
-            Some((Ok(connection), (listener, places, drain)))
+            Some((Ok(connection), (listener, tls, places, drain)))
         },
     )
 }
@@ -58,18 +62,19 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-/// A TCP connection that fails once the server cuts.
+/// A connection that fails once the server cuts.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: TcpStream,
+    stream: Transport,
+    info: TcpConnectInfo,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     _place: OwnedSemaphorePermit,
 }
 
 impl Connection {
-    /// Who is at the other end; `None` once it has left.
+    /// Who is at the other end; `None` where it had left before it was accepted.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        self.stream.peer_addr().ok()
+        self.info.remote_addr()
     }
 
     /// Asked only when the socket has nothing to do, so that busy ones pay nothing for it.
@@ -85,7 +90,7 @@ impl Connected for Connection {
     type ConnectInfo = TcpConnectInfo;
 
     fn connect_info(&self) -> Self::ConnectInfo {
-        self.stream.connect_info()
+        self.info.clone()
     }
 }
 

@@ -3,6 +3,7 @@
 mod accept;
 pub(crate) mod bounds;
 mod drain;
+mod transport;
 
 use std::time::Duration;
 

@@ -1,11 +1,16 @@
 //! Why a call failed, the same for unary calls and for commands of a stream.
 
+use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use tonic::{Code, Status};
+use runtime::tls;
+use tonic::{Code, Status, transport};
 use tonic_types::{ErrorDetails, StatusExt as _};
 use wire::proto::write::v1::CommandError;
+
+/// A service that asks for certificates closes the connection of who has none, and is not always heard to say so.
+const CLOSED: &str = "the connection was closed before the answer came; where the service asks for certificates, give one it knows";
 
 /// A failed call: what the service said of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,11 +62,14 @@ impl From<Status> for Failure {
             .error_info()
             .map(|info| info.reason.clone())
             .unwrap_or_default();
-        // tonic's own words hide what a person needs: that nobody answers there.
-        let message = if status.code() == Code::Unavailable && reason.is_empty() {
-            "the service does not answer".to_owned()
-        } else {
-            message(&status, &details)
+        // tonic's own words hide what a person needs: that nobody answers there, or nobody who is trusted.
+        let message = match tls::problem(&status) {
+            Some(problem) => format!("the service cannot be called securely: {problem}"),
+            None if status.code() == Code::Unavailable && reason.is_empty() => {
+                "the service does not answer".to_owned()
+            }
+            None if is_of_connection(&status) => CLOSED.to_owned(),
+            None => message(&status, &details),
         };
         let retry_after = details.retry_info().and_then(|retry| retry.retry_delay);
         Self {
@@ -71,6 +79,12 @@ impl From<Status> for Failure {
             retry_after,
         }
     }
+}
+
+/// Whether the connection failed, and the service said nothing.
+fn is_of_connection(status: &Status) -> bool {
+    let source = status.source();
+    source.is_some_and(<dyn Error>::is::<transport::Error>)
 }
 
 /// What the service says; where several fields are wrong, of each.

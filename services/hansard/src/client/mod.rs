@@ -8,10 +8,11 @@ mod retry;
 
 use std::time::Duration;
 
+use runtime::tls::{self, EndpointError};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use tonic::{Request, Status};
 use wire::proto::history::v1::history_service_client::HistoryServiceClient;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
@@ -75,18 +76,15 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service at `url`, such as `http://127.0.0.1:7301`.
+    /// A service at `url`, as [`tls::endpoint`] reads it.
     ///
     /// # Errors
     /// [`AddressError`], which says what to mend. Needs a tokio runtime.
     pub fn at(url: &str, token: &str) -> Result<Self, AddressError> {
-        let malformed = || AddressError::Url {
+        let endpoint = tls::endpoint(url).map_err(|problem| AddressError::Url {
             url: url.to_owned(),
-        };
-        let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|_| malformed())?;
-        if endpoint.uri().scheme_str() != Some("http") {
-            return Err(malformed());
-        }
+            problem,
+        })?;
         let mut authorization =
             MetadataValue::try_from(format!("Bearer {token}")).map_err(|_| AddressError::Token)?;
         authorization.set_sensitive(true);
@@ -154,10 +152,12 @@ impl Service {
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// The address is of another form.
-    #[error("{url} is no address of a service: give http://host:port")]
+    #[error("{url} {problem}")]
     Url {
         /// What was given.
         url: String,
+        /// What is wrong with it.
+        problem: EndpointError,
     },
     /// The token has characters that no token has.
     #[error("the token is not one of Hansard's: pass it on as it was printed")]

@@ -1,0 +1,93 @@
+"""examples/chat.html in a real headless Chromium, by `echo` and by a model that waits to be released.
+
+Usage: check.py HANSARD [SCREENSHOTS]. Needs node and the packages of package-lock.json (npm ci --ignore-scripts).
+The browser's part is page.mjs, which asks for the gateways that it wants by lines.
+"""
+
+import contextlib
+import http.server
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+
+HERE = pathlib.Path(__file__).parent
+sys.path.append(str(HERE.parent))
+
+from hansard_dev import DEADLINE_S, data_folder, gateway  # noqa: E402
+
+PAGE = HERE.parents[2] / "examples" / "chat.html"
+# After this word the model says no more until it is released.
+HOLD = "wait"
+
+
+class Held(http.server.BaseHTTPRequestHandler):
+    """`/v1/chat/completions` of a model that says what it was told last, and `/release`."""
+
+    released = threading.Event()
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        if self.path == "/release":
+            Held.released.set()
+        else:
+            # Who stops the answer also goes away.
+            with contextlib.suppress(OSError):
+                self.answer(json.loads(body)["messages"][-1]["content"])
+
+    def answer(self, content):
+        said = content if isinstance(content, str) else "".join(part["text"] for part in content)
+        for word in ("held: " + said).split(" "):
+            last = said.endswith(word)
+            self.send(delta={"content": word if last else word + " "}, finish_reason=None)
+            if word == HOLD:
+                Held.released.wait(DEADLINE_S)
+                Held.released.clear()
+        self.send(delta={}, finish_reason="stop")
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def send(self, **choice):
+        chunk = {"id": "a", "object": "chat.completion.chunk", "model": "held", "choices": [{"index": 0, **choice}]}
+        self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        self.wfile.flush()
+
+    def log_message(self, *_):
+        pass
+
+
+def serve(browser, hansard, data, models):
+    """Answers each line of the browser's part with the gateway that it asks for; the one before it is ended first."""
+    with contextlib.ExitStack() as running:
+        for line in browser.stdout:
+            running.close()
+            answer = {"release": models + "/release"}
+            if line.strip() != "none":
+                model = (f"openai_chat={models}/v1", "held") if line.strip() == "held" else ()
+                url, who, _ = running.enter_context(gateway(hansard, data, *model))
+                answer |= {"url": url, "key": who["x-api-key"]}
+            print(json.dumps(answer), file=browser.stdin, flush=True)
+
+
+def main(hansard, *screenshots):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Held)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with data_folder() as data, tempfile.TemporaryDirectory() as folder:
+        command = ["node", str(HERE / "page.mjs"), str(PAGE), folder, *screenshots]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as browser:
+            late = threading.Timer(DEADLINE_S, browser.kill)
+            late.start()
+            serve(browser, hansard, data, f"http://127.0.0.1:{server.server_port}")
+            late.cancel()
+    if browser.returncode != 0:
+        sys.exit("the page did not do what it must")
+    print("the page talked, was reloaded, resumed and stopped an answer, showed HTML as text, and told its errors")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,12 @@
+//! Every hop over TLS: what is trusted works, what is not is refused, and says why.
+
+#![cfg(test)]
+
+mod authority;
+mod commands;
+mod doors;
+mod nats;
+mod postgres;
+mod renewal;
+mod system;
+mod terminator;

@@ -1,0 +1,75 @@
+//! What is sent to NATS.
+
+use devstack::NatsServer;
+use event_log::{Record, RecordConfig, RecordError};
+
+use super::authority::{Authority, showing, trusting};
+
+const INSECURE: &str = "no server can be connected to securely";
+
+async fn check(server: &NatsServer, (scheme, query): (&str, &str), expected: Result<(), &str>) {
+    let url = server.url().replace("nats://", &format!("{scheme}://")) + query;
+    let config = RecordConfig {
+        partitions: 1,
+        monitor_url: Some(server.monitor_url()),
+        ..RecordConfig::new(url)
+    };
+    let outcome = Record::create(config).await.map(|_| ());
+    match expected {
+        Ok(()) => outcome.unwrap_or_else(|error| panic!("{scheme}{query}: {error}")),
+        Err(part) => {
+            let error = outcome.expect_err(query).to_string();
+            assert!(error.contains(part), "{scheme}{query}: {error}");
+        }
+    }
+}
+
+/// A server that shows a certificate, and asks for one.
+async fn secured(authority: &Authority) -> NatsServer {
+    let own = authority.sign("nats");
+    let (cert, key) = (own.cert.display(), own.key.display());
+    let ca = authority.ca();
+    let ca = ca.display();
+    let lines = format!(
+        "tls {{\n cert_file: \"{cert}\"\n key_file: \"{key}\"\n ca_file: \"{ca}\"\n verify: true\n}}"
+    );
+    devstack::test::nats_with(|config| config.extra = lines).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_trusts_and_is_trusted() {
+    let (authority, other) = (Authority::new("ours"), Authority::new("theirs"));
+    let server = secured(&authority).await;
+    let role = authority.sign("role");
+    let files = showing(&authority.ca(), &role);
+    check(&server, ("tls", &files), Ok(())).await;
+    check(&server, ("nats", &files), Ok(())).await;
+    let without = trusting(&authority.ca());
+    check(&server, ("tls", &without), Err(INSECURE)).await;
+    let foreign = showing(&other.ca(), &role);
+    check(&server, ("tls", &foreign), Err(INSECURE)).await;
+    let stranger = showing(&authority.ca(), &other.sign("role"));
+    check(&server, ("tls", &stranger), Err(INSECURE)).await;
+    // It demands TLS, and is not one that the system trusts.
+    check(&server, ("nats", ""), Err(INSECURE)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_tls() {
+    let authority = Authority::new("ours");
+    let server = devstack::test::nats().await;
+    let files = trusting(&authority.ca());
+    check(&server, ("tls", &files), Err(INSECURE)).await;
+    check(&server, ("nats", &files), Err(INSECURE)).await;
+    check(&server, ("nats", ""), Ok(())).await;
+}
+
+#[test]
+fn files_are_looked_at_first() {
+    let config = RecordConfig::new("tls://127.0.0.1:4222?ca=/nowhere");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let error = runtime.block_on(Record::open(config)).unwrap_err();
+    let expected = "nats_url names /nowhere, which cannot be read: entity not found";
+    assert!(matches!(error, RecordError::Configuration { .. }));
+    assert_eq!(error.to_string(), expected);
+}
