@@ -16,7 +16,7 @@ const SECRET: [&str; 6] = [
     "hansard.operate.v1.CreateServiceTokenResponse",
 ];
 
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "hansard/event/v1/content.proto",
     "hansard/event/v1/event.proto",
     "hansard/event/v1/commit.proto",
@@ -24,6 +24,7 @@ const FILES: [&str; 9] = [
     "hansard/read/v1/read.proto",
     "hansard/history/v1/history.proto",
     "hansard/run/v1/part.proto",
+    "hansard/run/v1/model_call.proto",
     "hansard/run/v1/run.proto",
     "hansard/operate/v1/registry.proto",
 ];

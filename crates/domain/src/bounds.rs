@@ -32,6 +32,12 @@ pub const DELTA_BYTES_MAX: usize = 256 * 1_024;
 pub const BATCH_DELTA_BYTES_MAX: usize = 1_024 * 1_024;
 /// Most bytes of what is said of a run's failure.
 pub const RUN_ERROR_BYTES_MAX: usize = 4 * 1_024;
+/// Most bytes of a body in the log of model servers' calls; a longer one is cut, and says so.
+pub const LOGGED_BODY_BYTES_MAX: usize = 64 * 1_024;
+/// Most days for which a logged call is kept.
+pub const LOG_DAYS_MAX: u32 = 90;
+/// For how many days a logged call is kept where nothing is said.
+pub const LOG_DAYS_DEFAULT: u32 = 14;
 /// How many of a conversation's latest commits its head names.
 pub const RECENT_COMMITS_MAX: usize = 8;
 /// Most conversations that may stand behind a fork, one behind the other.

@@ -139,6 +139,10 @@ uuid_newtype!(
     /// One generation by a model.
     RunId
 );
+uuid_newtype!(
+    /// One logged call of a model server.
+    LogId
+);
 
 impl EventId {
     /// The id of the event at `index` of a commit whose caller named none: the same at every retry.

@@ -16,6 +16,7 @@ pub mod event;
 pub mod head;
 pub mod id;
 pub mod json;
+pub mod model_call;
 pub mod part;
 pub mod passed_over;
 pub mod position;
@@ -38,10 +39,11 @@ pub use conversation::{ClientContext, Conversation, ForkPoint, Owner, Status};
 pub use event::{Event, EventKind, EventTokens, Fact, RecordedEvent};
 pub use head::{CommitFacts, Head, OpenCall, RecentCommit, RewindPlace, SummaryPlace};
 pub use id::{
-    AgentId, CallId, CommitId, ConversationId, ConversationKey, EventId, Label, ModelServerId,
-    RunId, SessionId, SigningKeyId, TenantId, ToolName, UserId,
+    AgentId, CallId, CommitId, ConversationId, ConversationKey, EventId, Label, LogId,
+    ModelServerId, RunId, SessionId, SigningKeyId, TenantId, ToolName, UserId,
 };
 pub use json::JsonText;
+pub use model_call::{CallPurpose, LoggedBody, LoggedCall, ModelCall};
 pub use part::{RunEnd, RunPart, RunPartKind};
 pub use passed_over::PassedOver;
 pub use position::{Partition, Position, Sequence, Version};

@@ -95,6 +95,22 @@ impl Record {
         self.erase_all(&doomed).await
     }
 
+    /// Overwrites and removes the logged calls of a conversation, for good; how many there were. Done twice, it is done.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    pub async fn erase_logs(&self, key: &ConversationKey) -> Result<u64, Unavailable> {
+        if self.logs_bounds().await?.is_none() {
+            return Ok(0);
+        }
+        let doomed = Doomed {
+            stream: topology::logs::STREAM,
+            subject: &topology::logs::subject(key),
+            before: Sequence(u64::MAX),
+        };
+        self.erase_all(&doomed).await
+    }
+
     /// Passes over what is to go until the leader knows of none of it.
     async fn erase_all(&self, doomed: &Doomed<'_>) -> Result<u64, Unavailable> {
         let mut erased = 0_u64;
@@ -168,6 +184,12 @@ impl Record {
         if deleted.success || deleted.error.is_some_and(is_gone) {
             return Ok(());
         }
-        Err(Unavailable::new("the stream refused to delete a message"))
+        // Two who delete it at once: the server refuses one of them with another code.
+        let at = Which::At(sequence.0);
+        let left = connection.get_from_leader(stream, &at, self.deadline());
+        match left.await? {
+            None => Ok(()),
+            Some(_) => Err(Unavailable::new("the stream refused to delete a message")),
+        }
     }
 }

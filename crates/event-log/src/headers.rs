@@ -1,8 +1,10 @@
 //! The headers that the record writes and reads.
 
+use std::time::Duration;
+
 use async_nats::header::{
     HeaderName, NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_LAST_SEQUENCE, NATS_MESSAGE_ID,
-    NATS_SEQUENCE, NATS_SUBJECT, NATS_TIME_STAMP,
+    NATS_MESSAGE_TTL, NATS_SEQUENCE, NATS_SUBJECT, NATS_TIME_STAMP,
 };
 use async_nats::{HeaderMap, HeaderValue};
 
@@ -36,6 +38,14 @@ pub(crate) fn of_publish(id: Option<&str>, expected: u64, trace: &TraceHeaders) 
             headers.insert(name, value);
         }
     }
+    headers
+}
+
+/// The headers of a publish that is stored once, and for so long.
+pub(crate) fn of_passing(id: &str, ttl: Duration) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(NATS_MESSAGE_ID, id);
+    headers.insert(NATS_MESSAGE_TTL, HeaderValue::from(ttl.as_secs()));
     headers
 }
 

@@ -78,7 +78,8 @@ impl Connection {
     }
 }
 
-fn read(payload: &[u8]) -> Result<Ack, Unavailable> {
+/// What an answer says.
+pub(crate) fn read(payload: &[u8]) -> Result<Ack, Unavailable> {
     let unreadable = Unavailable::new("the answer to a publish cannot be read");
     let answer: Answer = serde_json::from_slice(payload).map_err(|_| unreadable)?;
     if let Some(Failure { err_code }) = answer.error {

@@ -61,7 +61,8 @@ impl StreamDescription {
 }
 
 impl Record {
-    /// The streams of the record: its partitions, the parts of their runs, and last the registry.
+    /// The streams of the record: its partitions, the parts of their runs, and last the registry. Logged calls are not among
+    /// them: an archive would keep them for longer than their agents' settings do.
     #[must_use]
     pub fn stream_names(&self) -> Vec<String> {
         let partitions = || (0..self.partitions()).map(Partition);

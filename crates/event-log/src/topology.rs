@@ -4,8 +4,9 @@
 //! take both from it, so any number of processes may create at once.
 //!
 //! The streams of parts are no part of the record: a record without them, made before there were any, is whole and can
-//! be opened; its parts are unavailable until a writer has started, which makes them.
+//! be opened; its parts are unavailable until a writer has started, which makes them. Nor is the stream of logged calls.
 
+pub(crate) mod logs;
 mod shape;
 mod stream_info;
 
@@ -62,6 +63,10 @@ pub(crate) fn key_of(subject: &str) -> Option<ConversationKey> {
     if root != "hansard" || tokens.next().is_some() {
         return None;
     }
+    key(tenant, conversation)
+}
+
+fn key(tenant: &str, conversation: &str) -> Option<ConversationKey> {
     Some(ConversationKey {
         tenant: TenantId::parse(tenant).ok()?,
         conversation: ConversationId::parse(conversation).ok()?,
@@ -147,7 +152,7 @@ pub(crate) async fn create(
         let info = make(connection, stream, deadline).await?;
         check_identity(&info.config, identity)?;
     }
-    Ok(())
+    logs::create(connection, shape::logs(identity, config), deadline).await
 }
 
 /// Checks that the whole record is there, and that all of it is of one record.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use context::{Transcript, Turn};
 use domain::event::{MessageAppended, Role, Usage};
 use domain::{Fact, Label, Part};
@@ -9,6 +10,8 @@ use formats::{Delta, Reply, canonical};
 use tokio::time::{Instant, sleep_until};
 
 use crate::error::ModelError;
+use crate::exchange::Attempt;
+use crate::meter::size_bytes;
 use crate::pieces::Piece;
 use crate::request::ModelRequest;
 
@@ -25,6 +28,7 @@ pub(crate) struct Echo {
     words: std::vec::IntoIter<String>,
     word_delay: Duration,
     next_at: Option<Instant>,
+    attempt: Attempt,
     reply: Reply,
 }
 
@@ -43,27 +47,39 @@ impl Echo {
             ..Usage::default()
         };
         let message = message(&request.model, words.concat(), is_whole, usage);
+        let heard = request
+            .listener
+            .as_ref()
+            .map(|_| request.body.clone().into());
+        let body: Bytes = heard.unwrap_or_default();
         Ok(Self {
             words: words.into_iter(),
             word_delay,
             next_at: None,
+            attempt: Attempt::begin(request.listener.as_ref(), 1, &body),
             reply: Reply {
                 facts: vec![Fact::MessageAppended(message)],
             },
         })
     }
 
-    pub(crate) async fn next(&mut self) -> Piece {
+    pub(crate) async fn next(&mut self) -> Result<Piece, ModelError> {
         if self.words.len() > 0 && !self.word_delay.is_zero() {
             let delay = self.word_delay;
             let at = *self.next_at.get_or_insert_with(|| Instant::now() + delay);
             sleep_until(at).await;
             self.next_at = None;
         }
-        match self.words.next() {
-            Some(word) => Piece::Delta(Delta::Text(word)),
-            None => Piece::Finished(self.reply.clone()),
-        }
+        let piece = match self.words.next() {
+            Some(word) => {
+                let delta = Delta::Text(word);
+                self.attempt.received(size_bytes(&delta));
+                Ok(Piece::Delta(delta))
+            }
+            None => Ok(Piece::Finished(self.reply.clone())),
+        };
+        self.attempt.note(&piece);
+        piece
     }
 }
 

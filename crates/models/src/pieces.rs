@@ -86,7 +86,7 @@ impl Source {
     async fn next(&mut self) -> Result<Piece, ModelError> {
         match self {
             Self::Remote(reading) => reading.next().await,
-            Self::Echo(echo) => Ok(echo.next().await),
+            Self::Echo(echo) => echo.next().await,
         }
     }
 }

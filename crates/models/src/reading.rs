@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::breaker::{Outcome, Passage};
 use crate::error::{ModelError, Step};
+use crate::exchange::Attempt;
 use crate::framing::{EVENT_BYTES_MAX, Framing};
 use crate::gathering::Gathering;
 use crate::meter::size_bytes;
@@ -45,6 +46,7 @@ pub(crate) struct Reading {
     names: Names,
     times: Times,
     passage: Option<Passage>,
+    attempt: Attempt,
     texts: VecDeque<Vec<u8>>,
     deltas: VecDeque<Delta>,
     /// What ends the reply once the texts before it are read.
@@ -74,7 +76,7 @@ impl Reading {
         provider: Provider,
         names: Names,
         times: Times,
-        passage: Passage,
+        (passage, attempt): (Passage, Attempt),
     ) -> Self {
         Self {
             response,
@@ -84,6 +86,7 @@ impl Reading {
             names,
             times,
             passage: Some(passage),
+            attempt,
             texts: VecDeque::new(),
             deltas: VecDeque::new(),
             ending: None,
@@ -99,6 +102,7 @@ impl Reading {
     pub(crate) async fn next(&mut self) -> Result<Piece, ModelError> {
         let piece = self.read().await;
         self.has_begun = true;
+        self.attempt.note(&piece);
         let outcome = match &piece {
             Ok(Piece::Delta(_)) => {
                 if let Some(passage) = &mut self.passage {
@@ -170,6 +174,7 @@ impl Reading {
         let room = STREAM_BYTES_MAX - self.stream_bytes;
         let taken = bytes.get(..room).unwrap_or(bytes);
         self.stream_bytes += taken.len();
+        self.attempt.received(taken.len());
         if self.framing.push(taken, &mut self.texts).is_err() {
             return too_large("an event of its stream", EVENT_BYTES_MAX);
         }

@@ -14,6 +14,7 @@ use crate::breaker::{Breaker, Passage};
 use crate::config::{ModelServerConfig, OutputLimit};
 use crate::declared::declare;
 use crate::error::{ErrorText, ModelError, ModelsError, Step};
+use crate::exchange::Attempt;
 use crate::framing::EVENT_BYTES_MAX;
 use crate::meter;
 use crate::pieces::Piece;
@@ -97,8 +98,10 @@ impl Remote {
                 Ok(passage) => passage,
                 Err(wait) => return Err(last.unwrap_or_else(|| breaker_open(wait))),
             };
+            let attempt = Attempt::begin(request.listener.as_ref(), attempts + 1, &body);
             let sent = (body.clone(), names.clone());
-            let failure = match self.attempt(sent, total_until, passage).await {
+            let watched = (passage, attempt);
+            let failure = match self.attempt(sent, total_until, watched).await {
                 Ok(begun) => return Ok(begun),
                 Err(failure) => failure,
             };
@@ -130,30 +133,36 @@ impl Remote {
         &self,
         (body, names): (bytes::Bytes, Names),
         total_until: Instant,
-        passage: Passage,
+        (passage, mut attempt): (Passage, Attempt),
     ) -> Result<(Piece, Reading), Failure> {
         let times = Times {
             first_piece_until: Instant::now() + self.first_piece,
             silence_max: self.silence,
             total_until,
         };
-        let response = match self.send(body, &times).await {
+        let response = match self.send(body, &times, &mut attempt).await {
             Ok(response) => response,
             Err(failure) => {
+                attempt.note(&Err(failure.error.clone()));
                 if let Some(outcome) = outcome_of(&failure.error) {
                     passage.settle(outcome, std::time::Instant::now());
                 }
                 return Err(failure);
             }
         };
-        let mut reading = Reading::new(response, self.provider, names, times, passage);
+        let mut reading = Reading::new(response, self.provider, names, times, (passage, attempt));
         let first = reading.next().await;
         let first = first.map_err(|error| Failure { error, told: None })?;
         Ok((first, reading))
     }
 
     /// Sends the request and waits for the head of its answer.
-    async fn send(&self, body: bytes::Bytes, times: &Times) -> Result<Response, Failure> {
+    async fn send(
+        &self,
+        body: bytes::Bytes,
+        times: &Times,
+        attempt: &mut Attempt,
+    ) -> Result<Response, Failure> {
         let (until, which) = if times.total_until < times.first_piece_until {
             (times.total_until, Step::Total)
         } else {
@@ -175,17 +184,23 @@ impl Remote {
             Err(_) => return Err(failed(ModelError::TimedOut { which })),
         };
         tracing::Span::current().record("response.status", response.status().as_u16());
+        attempt.answered(response.status().as_u16());
         if response.status().is_success() {
             return Ok(response);
         }
         let told = retry::told(response.headers());
-        let refused = timeout_at(until, self.refusal(response, told)).await;
+        let refused = timeout_at(until, self.refusal(response, told, attempt)).await;
         let error = refused.unwrap_or(ModelError::TimedOut { which });
         Err(Failure { error, told })
     }
 
     /// What an answer without success means.
-    async fn refusal(&self, response: Response, told: Option<u64>) -> ModelError {
+    async fn refusal(
+        &self,
+        response: Response,
+        told: Option<u64>,
+        attempt: &mut Attempt,
+    ) -> ModelError {
         let status = response.status();
         let retry_after_ms = told.unwrap_or(RETRY_AFTER_MS_DEFAULT);
         if status == StatusCode::TOO_MANY_REQUESTS || status.as_u16() == SITE_OVERLOADED {
@@ -195,6 +210,7 @@ impl Remote {
             return unavailable(told);
         }
         let body = bounded(response).await;
+        attempt.refused(&body);
         let said = formats::parse_reply(self.format, &body);
         let (error_type, message) = match said {
             Some(Err(ParseError::Failed {

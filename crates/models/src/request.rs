@@ -4,6 +4,7 @@ use domain::{JsonText, ToolName};
 use formats::Names;
 
 use crate::error::ModelError;
+use crate::exchange::Listener;
 
 /// Most bytes of a rendered body: what the strictest provider takes of a request.
 pub const BODY_BYTES_MAX: usize = 32 * 1_024 * 1_024;
@@ -29,6 +30,8 @@ pub struct ModelRequest {
     /// The ids and names that were written otherwise in the body, as they came with it: what the model says of them is
     /// written as the record has them.
     pub names: Names,
+    /// Who hears of each try.
+    pub listener: Option<Listener>,
 }
 
 /// A tool that a model may call.

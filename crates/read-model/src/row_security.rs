@@ -36,7 +36,8 @@ mod tests {
                        WHERE attrelid = class.oid AND attname = 'tenant_id' AND NOT attisdropped)
         FROM pg_class AS class
         JOIN pg_namespace AS schema ON schema.oid = class.relnamespace
-        WHERE schema.nspname LIKE 'conversations\\_v%' AND class.relkind IN ('r', 'p', 'v', 'm', 'f')
+        WHERE (schema.nspname LIKE 'conversations\\_v%' OR class.relname = 'provider_log')
+              AND class.relkind IN ('r', 'p', 'v', 'm', 'f')
         ORDER BY 1";
     const INSUFFICIENT_PRIVILEGE: &str = "42501";
     const TENANTS: usize = 7;

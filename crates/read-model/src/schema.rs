@@ -28,7 +28,7 @@ use crate::error::ReadModelError;
 use crate::reader_role;
 
 /// Every migration: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 7] = [
+const MIGRATIONS: [(i64, &str, &str); 8] = [
     (
         1,
         "conversations",
@@ -44,6 +44,11 @@ const MIGRATIONS: [(i64, &str, &str); 7] = [
     (5, "forks", include_str!("../migrations/0005_forks.sql")),
     (6, "digest", include_str!("../migrations/0006_digest.sql")),
     (7, "schemas", include_str!("../migrations/0007_schemas.sql")),
+    (
+        8,
+        "provider logs",
+        include_str!("../migrations/0008_provider_logs.sql"),
+    ),
 ];
 
 /// The version of the database's last migration.

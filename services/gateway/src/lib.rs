@@ -4,9 +4,11 @@
 //! callers. The gateway appends nothing by itself: what it is asked to record goes to the writer. Every read goes one way:
 //! [`request`] says who asks for what, [`fresh`] reads the rows and the record's last commit at the same time, [`tail`]
 //! fetches what lies between, and an endpoint of [`rpc`] shapes the answer. What a fork shares with the conversations behind
-//! it comes from [`lineage`]. [`generation`] has models answer.
+//! it comes from [`lineage`]. [`generation`] has models answer, and [`call_log`] keeps what they were asked, where it is
+//! wanted.
 
 pub mod assembly;
+pub mod call_log;
 pub mod config;
 pub mod fence;
 pub mod fresh;

@@ -68,6 +68,19 @@ impl RunClient {
         Ok(Sequence(answer.into_inner().sequence))
     }
 
+    /// Keeps a call of a model server in the log; whether the agent's settings say so.
+    ///
+    /// # Errors
+    /// As [`RunClient::start`].
+    pub async fn log_model_call(
+        &self,
+        request: proto::LogModelCallRequest,
+    ) -> Result<bool, Status> {
+        let request = on_behalf(&self.call(), request)?;
+        let answer = self.service.clone().log_model_call(request).await?;
+        Ok(answer.into_inner().is_kept)
+    }
+
     /// Asks a run to stop.
     ///
     /// # Errors

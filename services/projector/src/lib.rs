@@ -5,7 +5,7 @@
 //! is parked with its conversation and tried again when its partition is taken (`parked`). It takes no calls.
 //!
 //! It projects into the schema that is live (`project`), and goes on in another when that becomes the live one; [`rebuild`]
-//! makes another.
+//! makes another. Beside it, one of all projectors writes the log of model servers' calls (`provider_logs`).
 
 pub mod config;
 mod gathered;
@@ -15,6 +15,7 @@ pub mod parked;
 mod progress;
 mod project;
 mod projection;
+mod provider_logs;
 mod reader;
 pub mod rebuild;
 pub mod run;

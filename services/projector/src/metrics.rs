@@ -11,6 +11,7 @@
 //! | `hansard_projector_batch_commits` | 1 | commits in one transaction |
 //! | `hansard_projector_retries_total{cause}` | 1 | transactions that were refused or lost |
 //! | `hansard_projector_parked_conversations` | 1 | conversations that wait for an operator |
+//! | `hansard_projector_provider_logs_total{outcome}` | 1 | logged calls: `read`; left out since they are `unreadable`, or `refused` by Postgres; `expired`, which is removed since its time is over |
 
 use std::time::Duration;
 
@@ -70,4 +71,9 @@ pub(crate) fn retried(cause: &'static str) {
 )]
 pub(crate) fn parked(conversations: u64) {
     gauge!("hansard_projector_parked_conversations").set(conversations as f64);
+}
+
+/// So many logged calls came to this.
+pub(crate) fn provider_logs(outcome: &'static str, calls: u64) {
+    counter!("hansard_projector_provider_logs_total", "outcome" => outcome).increment(calls);
 }

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ProjectorConfig;
 use crate::project::{Means, project};
+use crate::provider_logs;
 
 /// The waits for a database that is not there yet: first and longest.
 const DATABASE_WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
@@ -95,6 +96,8 @@ impl Work {
         if !self.migrate_when_there().await {
             return;
         }
+        let logs = provider_logs::keep(self.record.clone(), self.model.clone());
+        self.shutdown.spawn_until_begun(logs);
         while let Some(schema) = self.live_schema().await {
             let here = self.shutdown.child();
             let model = self.model.in_schema(schema);

@@ -182,6 +182,11 @@ async fn finish(
             .erase_parts(&intent.key)
             .await
             .map_err(problem::of_record)?;
+        writer
+            .record
+            .erase_logs(&intent.key)
+            .await
+            .map_err(problem::of_record)?;
     }
     Ok(result)
 }

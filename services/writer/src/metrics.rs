@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `hansard_writer_append_seconds{outcome}` | s | from the turn's wait to the answer; outcome `committed`, `replayed`, `unchanged` or the error's reason |
 //! | `hansard_writer_parts_seconds{outcome}` | s | from a batch of parts to its answer; outcome `published` or the error's reason |
+//! | `hansard_writer_provider_logs_total{outcome}` | calls | of model servers that were to be logged; outcome `kept`, `off` or the error's reason |
 //! | `hansard_writer_queue_seconds` | s | waiting for the conversation's turn |
 //! | `hansard_writer_rebases_total` | 1 | decisions made anew because another writer was faster |
 
@@ -32,6 +33,16 @@ pub fn parts_appended(took: Duration, outcome: &Result<Sequence, Problem>) {
         Err(problem) => problem.reason().as_str(),
     };
     histogram!("hansard_writer_parts_seconds", "outcome" => outcome).record(took.as_secs_f64());
+}
+
+/// A call of a model server was to be logged.
+pub fn call_logged(outcome: &Result<bool, Problem>) {
+    let outcome = match outcome {
+        Ok(true) => "kept",
+        Ok(false) => "off",
+        Err(problem) => problem.reason().as_str(),
+    };
+    counter!("hansard_writer_provider_logs_total", "outcome" => outcome).increment(1);
 }
 
 /// A command got its turn.

@@ -1,6 +1,9 @@
 //! The runs of an agent's caller.
 
+use std::time::SystemTime;
+
 use tonic::Status;
+use uuid::Uuid;
 use wire::proto::event::v1 as event;
 use wire::proto::run::v1 as run;
 
@@ -65,6 +68,35 @@ impl Agent {
             outcome: event::RunOutcome::Completed.into(),
             events,
         }
+    }
+
+    /// A request to keep a call of a model server, made for a run, in the log.
+    #[must_use]
+    pub fn log_request(&self, conversation: &str, run_id: &str) -> run::LogModelCallRequest {
+        run::LogModelCallRequest {
+            agent_id: self.id.clone(),
+            conversation_id: conversation.to_owned(),
+            call: Some(run::ModelCall {
+                log_id: Uuid::now_v7().to_string(),
+                run_id: run_id.to_owned(),
+                purpose: run::ModelCallPurpose::Answer.into(),
+                attempt: 1,
+                model_server: "local".to_owned(),
+                model: "m".to_owned(),
+                started_at: Some(SystemTime::now().into()),
+                outcome: "finished".to_owned(),
+                ..run::ModelCall::default()
+            }),
+        }
+    }
+
+    /// Keeps a call of a model server in the log; whether the agent's settings say so.
+    ///
+    /// # Errors
+    /// What the service answers.
+    pub async fn try_log(&self, request: run::LogModelCallRequest) -> Result<bool, Status> {
+        let answer = self.caller.runs().log_model_call(request).await?;
+        Ok(answer.into_inner().is_kept)
     }
 
     /// Starts a run.

@@ -1,7 +1,9 @@
 //! Each role with its own credentials: the whole system works, and nobody but a writer can put anything into the record.
 
-use domain::Partition;
+use domain::{Partition, TenantAccess, TenantId};
 use event_log::{Record, RecordConfig};
+use read_model::ReadModel;
+use read_model::queries::{ProviderLogQuery, provider_logs};
 use serde_json::json;
 use tests::agent::Agent;
 use tests::door::Door;
@@ -51,6 +53,22 @@ pub(super) async fn appends_and_reads(stack: &mut Stack, agent: &Agent, chat: &s
     agent.projected(chat, 3).await;
 }
 
+/// Waits until a call of a model server is in the rows of the log.
+async fn logged(stack: &Stack) {
+    let model = &stack.projector.settings.projector.read_model;
+    let model = ReadModel::connect_lazy(model).expect("a read model");
+    let access = TenantAccess::grant(TenantId::parse("acme").expect("an id"));
+    let query = ProviderLogQuery {
+        limit: 1,
+        ..ProviderLogQuery::default()
+    };
+    eventually("a logged call", || async {
+        let rows = provider_logs(&model, &access, &query).await.ok()?;
+        (!rows.is_empty()).then_some(())
+    })
+    .await;
+}
+
 /// A chat that is answered, read elsewhere, and erased.
 async fn talks_and_erases(stack: &Stack, operator: &Operator, agent: &Agent) {
     let settings = proto::AgentSettings {
@@ -58,6 +76,10 @@ async fn talks_and_erases(stack: &Stack, operator: &Operator, agent: &Agent) {
             server: "echo".to_owned(),
             model: "echo".to_owned(),
             ..proto::ModelSettings::default()
+        }),
+        provider_logs: Some(proto::ProviderLogSettings {
+            detail: proto::ProviderLogDetail::Bodies.into(),
+            days: 1,
         }),
         ..proto::AgentSettings::default()
     };
@@ -77,6 +99,7 @@ async fn talks_and_erases(stack: &Stack, operator: &Operator, agent: &Agent) {
     let said = json!({"content": "hello there"});
     let heard = door.post(&format!("{chat}/messages"), &said).await;
     assert!(String::from_utf8_lossy(&heard.body).contains("hello"));
+    logged(stack).await;
     let (mut other, other_door) = other_gateway(stack).await;
     let shown = dressed(&other_door).get(&chat).await.ok(200);
     assert!(shown.to_string().contains("echo: hello there"), "{shown}");
@@ -101,9 +124,10 @@ async fn every_role_can_do_its_work() {
 }
 
 /// What nobody but a writer may do, whatever its account.
-const EVIL: [&str; 9] = [
+const EVIL: [&str; 10] = [
     "hansard.0.acme.c",
     "hansard_parts.0.acme.c.r",
+    "hansard_logs.acme.c",
     "$KV.HANSARD_registry.service_token.x",
     "live.hansard.0.acme.c",
     "$JS.API.STREAM.PURGE.HANSARD_0",

@@ -11,4 +11,5 @@ mod export;
 mod forks;
 mod ground;
 mod messages;
+mod provider_logs;
 mod talk;

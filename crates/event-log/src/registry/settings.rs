@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 
+use domain::bounds::LOG_DAYS_MAX;
 use domain::violation::{check_length, check_text};
 use domain::{JsonText, ModelServerId, ToolName, Violation, ViolationReason};
 use prost::Message;
 use wire::proto::operate::v1::{
-    AgentSettings, IdentityMode, ModelSettings, RetentionSettings, SummarySettings, ToolSettings,
+    AgentSettings, IdentityMode, ModelSettings, ProviderLogDetail, ProviderLogSettings,
+    RetentionSettings, SummarySettings, ToolSettings,
 };
 
 use super::urls::check_webhook_url;
@@ -55,6 +57,8 @@ impl CheckedSettings {
         check_tools(&settings.tools).map_err(|violation| violation.within("tools"))?;
         within("retention", settings.retention.as_ref(), check_retention)?;
         within("summaries", settings.summaries.as_ref(), check_summaries)?;
+        let logs = settings.provider_logs.as_ref();
+        within("provider_logs", logs, |logs| check_provider_logs(*logs))?;
         Ok(Self(settings))
     }
 
@@ -151,6 +155,13 @@ fn check_summaries(summaries: &SummarySettings) -> Result<(), Violation> {
         summaries.tokens_kept,
         summaries.tokens_min - 1,
     )
+}
+
+fn check_provider_logs(logs: ProviderLogSettings) -> Result<(), Violation> {
+    if ProviderLogDetail::try_from(logs.detail).is_err() {
+        return Err(malformed("is no detail of provider logs").within("detail"));
+    }
+    check_max("days", logs.days.into(), LOG_DAYS_MAX.into())
 }
 
 fn check_max(name: &str, value: u64, max: u64) -> Result<(), Violation> {

@@ -7,15 +7,23 @@ use async_nats::jetstream::stream::{
     Config, DiscardPolicy, Republish, RetentionPolicy, StorageType,
 };
 use domain::Partition;
+use domain::bounds::LOG_DAYS_MAX;
 
 use super::{
     FORM, Identity, KEY_FORM, KEY_PARTITIONS, KEY_RECORD, REGISTRY_PREFIX, REGISTRY_STREAM,
-    live_subject, parts_stream_name, stream_name,
+    live_subject, logs, parts_stream_name, stream_name,
 };
 use crate::config::{DUPLICATE_WINDOW, RecordConfig};
 
 /// How long the bucket knows the ids of its messages.
 const REGISTRY_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
+
+/// How long the stream of logged calls knows the ids of its messages.
+const LOGS_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
+/// The longest that the stream of logged calls keeps one.
+const LOGS_AGE_MAX: Duration = Duration::from_hours(24).saturating_mul(LOG_DAYS_MAX);
+/// Most bytes of the stream of logged calls: 1 GiB, which its server sets aside.
+const LOGS_BYTES_MAX: i64 = 1_024 * 1_024 * 1_024;
 
 /// The stream of a partition.
 pub(super) fn partition(partition: Partition, identity: Identity, config: &RecordConfig) -> Config {
@@ -60,6 +68,22 @@ pub(super) fn parts(partition: Partition, identity: Identity, config: &RecordCon
         }),
         subjects: vec![subjects],
         max_age: config.parts_ttl(),
+        ..stream_config(identity, config)
+    }
+}
+
+/// The stream of logged calls: a bound of its own in time and bytes, beyond which the oldest go, and a shorter time for
+/// each message that names one.
+pub(super) fn logs(identity: Identity, config: &RecordConfig) -> Config {
+    Config {
+        name: logs::STREAM.to_owned(),
+        description: Some("Logged calls of model servers, kept for a while".to_owned()),
+        subjects: vec![logs::SUBJECTS.to_owned()],
+        max_age: LOGS_AGE_MAX,
+        max_bytes: LOGS_BYTES_MAX,
+        discard: DiscardPolicy::Old,
+        allow_message_ttl: true,
+        duplicate_window: LOGS_DUPLICATE_WINDOW,
         ..stream_config(identity, config)
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn files_with(folder: &Path, text: &str) -> usize {
 }
 
 /// How many files hold a text, once the server has been killed and started again.
-async fn after_restart(server: &mut NatsServer, text: &str) -> usize {
+pub(crate) async fn after_restart(server: &mut NatsServer, text: &str) -> usize {
     server.kill();
     server.restart().await.unwrap();
     files_with(server.folder(), text)

@@ -9,6 +9,7 @@ mod erasures;
 mod follows;
 mod frontends;
 mod lives;
+mod logs;
 mod partitions;
 mod parts;
 mod proxy;

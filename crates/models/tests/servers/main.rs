@@ -9,6 +9,7 @@ mod asking;
 mod bounds;
 mod breaker;
 mod echo;
+mod exchanges;
 mod failures;
 mod fake;
 mod replies;

@@ -7,6 +7,7 @@ mod conversation;
 mod expired;
 mod forked;
 mod list_conversations;
+mod provider_logs;
 mod standing_with_events;
 mod usage_by_day;
 
@@ -20,6 +21,10 @@ pub use expired::{
 pub use forked::forked;
 pub use list_conversations::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
+};
+pub use provider_logs::{
+    PROVIDER_LOGS_PER_READ_MAX, ProviderLogCursor, ProviderLogQuery, ProviderLogRow, provider_log,
+    provider_logs,
 };
 pub use standing_with_events::{
     Direction, EVENTS_PER_READ_MAX, EventQuery, events, standing_with_events,

@@ -17,6 +17,8 @@ mod listings;
 mod overview;
 mod parking;
 mod plans;
+mod provider_logs;
+mod provider_logs_erased;
 mod ranges;
 mod reader_role;
 mod restart;

@@ -22,7 +22,7 @@ macro_rules! case {
 }
 
 #[rustfmt::skip]
-const CASES: [Case; 22] = [
+const CASES: [Case; 27] = [
     case!("list_by_session" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
     case!("list_by_session" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
     case!("list_by_user" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
@@ -45,6 +45,11 @@ const CASES: [Case; 22] = [
     case!("expired_long" ("'t1', 'a1', '{1}', 'infinity', '', 50") by "conversation_by_agent"),
     case!("expired_by_session" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_session"),
     case!("expired_by_user" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_user"),
+    case!("provider_log" ("'t1', '00000000-0000-0000-0000-000000000000'") by "provider_log_pkey"),
+    case!("provider_logs_by_tenant" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50") by "provider_log_by_tenant"),
+    case!("provider_logs_by_tenant" ("'t1', 'now', '00000000-0000-0000-0000-000000000000', 'yesterday', 'o1', 50") by "provider_log_by_tenant"),
+    case!("provider_logs_by_agent" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50, 'a1'") by "provider_log_by_agent"),
+    case!("provider_logs_by_conversation" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50, 'c5', NULL") by "provider_log_by_conversation"),
 ];
 
 /// A reader of `t1`, set up as ours are but for what keeps the planner from other ways.

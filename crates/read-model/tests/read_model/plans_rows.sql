@@ -1,5 +1,5 @@
 -- 40,000 conversations of four tenants, each of two agents, with hundreds of sessions and users; four events each; and a
--- year's usage of 300 agents.
+-- year's usage of 300 agents; and as many logged calls as conversations.
 INSERT INTO conversations_v1.conversation (
     version, sequence, created_at, last_event_at, partition, created_nanos, status,
     tenant_id, conversation_id, agent_id, user_id, session_id, head, forked_from
@@ -20,3 +20,11 @@ INSERT INTO conversations_v1.usage_day (
 )
 SELECT 1, 1, 1, 1, 1, current_date - day, 't' || agent % 4, 'a' || agent, 'm'
 FROM generate_series(1, 300) AS agent, generate_series(1, 365) AS day;
+
+INSERT INTO hansard.provider_log (
+    started_at, kept_until, took_ms, request_bytes, reply_bytes, attempt, log_id, run_id, purpose, tenant_id,
+    conversation_id, agent_id, model_server, model, outcome
+)
+SELECT now() - n * interval '1 minute', now(), 1, 1, 1, 1, gen_random_uuid(), gen_random_uuid(), 1, 't' || n % 4,
+       'c' || n, 'a' || n % 8, 's', 'm', 'o' || n % 3
+FROM generate_series(1, 40000) AS n;

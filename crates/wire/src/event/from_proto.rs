@@ -175,11 +175,13 @@ pub fn message_from_proto(message: proto::MessageAppended) -> Result<MessageAppe
         provider: label(message.provider, "provider")?,
         provider_response_id: label(message.provider_response_id, "provider_response_id")?,
         finish_reason: label(message.finish_reason, "finish_reason")?,
-        usage: message.usage.map(usage),
+        usage: message.usage.map(usage_from_proto),
     })
 }
 
-fn usage(usage: proto::Usage) -> Usage {
+/// Tokens as the domain keeps them.
+#[must_use]
+pub fn usage_from_proto(usage: proto::Usage) -> Usage {
     Usage {
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,

@@ -90,7 +90,7 @@ pub fn message_to_proto(message: &MessageAppended) -> proto::MessageAppended {
         provider: label_text(message.provider.as_ref()),
         provider_response_id: label_text(message.provider_response_id.as_ref()),
         finish_reason: label_text(message.finish_reason.as_ref()),
-        usage: message.usage.as_ref().map(usage),
+        usage: message.usage.as_ref().map(usage_to_proto),
     }
 }
 
@@ -105,7 +105,9 @@ pub fn role(role: Role) -> proto::Role {
     }
 }
 
-fn usage(usage: &Usage) -> proto::Usage {
+/// Tokens as protobuf writes them.
+#[must_use]
+pub fn usage_to_proto(usage: &Usage) -> proto::Usage {
     proto::Usage {
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,

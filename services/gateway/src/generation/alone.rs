@@ -41,6 +41,8 @@ impl Generations {
             max_output_tokens: model.output_tokens_max,
             temperature: model.temperature,
             names,
+            // Nobody keeps such a turn: nor does the log.
+            listener: None,
         };
         let reply = match self.models.stream(&model.server, request).await {
             Ok(reply) => Ok(reply),

@@ -53,6 +53,7 @@ use driver::Making;
 use follow::Followers;
 use tools::Webhooks;
 
+use crate::call_log::CallLog;
 use crate::patience::Patience;
 use crate::request::{Freshness, Target};
 use crate::run_client::RunClient;
@@ -86,6 +87,7 @@ pub struct Shared {
     client: RunClient,
     token: Secret,
     models: ModelServers,
+    call_log: CallLog,
     webhooks: Webhooks,
     followers: Followers,
     places: Arc<Semaphore>,
@@ -113,8 +115,10 @@ impl Generations {
         means: Means,
         config: &GenerationConfig,
     ) -> Result<Self, ModelsError> {
+        let call_log = CallLog::start(gateway.clone(), means.client.clone(), &means.shutdown);
         let generations = Self(Arc::new(Shared {
             gateway,
+            call_log,
             writer: means.writer,
             client: means.client,
             token: means.token,

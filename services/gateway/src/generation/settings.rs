@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{JsonText, Label, ToolName, Violation};
+use event_log::registry::ProviderLogs;
 use models::{ECHO, Tool};
 use wire::proto::operate::v1 as operate;
 
@@ -54,6 +55,8 @@ pub struct RunSettings {
     pub tools: Vec<Tool>,
     /// What becomes of their calls.
     pub rules: BTreeMap<ToolName, ToolRule>,
+    /// What is kept of the calls of the model; none: nothing.
+    pub logs: Option<ProviderLogs>,
 }
 
 impl RunSettings {
@@ -68,6 +71,7 @@ impl RunSettings {
             model: ModelChoice::of(model),
             tools: Vec::with_capacity(given.len()),
             rules: BTreeMap::new(),
+            logs: ProviderLogs::of(settings),
         };
         for tool in given {
             let name = ToolName::parse(tool.tool_name.as_str())?;

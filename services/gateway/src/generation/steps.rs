@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::bounds::RUN_ERROR_BYTES_MAX;
 use domain::event::{ErrorOccurred, ToolCalled};
-use domain::{Fact, Label, RunEnd, RunOutcome, RunPart, RunPartKind};
+use domain::{CallPurpose, Fact, Label, RunEnd, RunOutcome, RunPart, RunPartKind};
 use models::{ModelError, ModelRequest, Piece, ReplyPieces};
 use runs::{FoldError, RunFold};
 use runtime::backoff::Backoff;
@@ -118,6 +118,9 @@ impl<'a> Steps<'a> {
     /// Asks the model; its calls.
     async fn step(&mut self, made: Made) -> Result<Vec<ToolCalled>, Halt> {
         let model = &self.making.settings.model;
+        let logs = self.making.settings.logs;
+        let log = &self.generations.call_log;
+        let listener = log.listener(logs, &self.making.run, model, CallPurpose::Answer);
         let request = ModelRequest {
             model: model.model.clone(),
             body: made.body,
@@ -125,6 +128,7 @@ impl<'a> Steps<'a> {
             max_output_tokens: model.output_tokens_max,
             temperature: model.temperature,
             names: made.names,
+            listener,
         };
         let stream = self.generations.models.stream(&model.server, request);
         let mut reply = stream

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use context::{CONTEXT_KINDS, Reach};
 use domain::bounds::SUMMARY_BYTES_MAX;
 use domain::event::{HistorySummarised, MessageAppended, Role};
-use domain::{CommitId, Fact, Part, Version};
+use domain::{CallPurpose, CommitId, Fact, Part, Version};
+use event_log::registry::ProviderLogs;
 use formats::Reply;
 use models::{ModelRequest, Piece};
 use read_model::queries::EventQuery;
@@ -20,7 +21,7 @@ use wire::status::{Problem, Reason};
 
 use super::settings::ModelChoice;
 use super::summary_boundary::{Due, Weighed, through};
-use super::{Generations, Making, metrics};
+use super::{Generations, Making, RunKey, metrics};
 use crate::assembly::{self, Order};
 use crate::recent::{Recent, Wanted};
 use crate::request::Target;
@@ -60,6 +61,8 @@ pub(super) fn consider(generations: &Generations, making: &Making) {
     let task = Task {
         generations: generations.clone(),
         target: making.target(),
+        run: making.run.clone(),
+        logs: making.settings.logs,
         due: due(&settings),
         model: ModelChoice::of(settings.model.as_ref()),
         // The same for all who summarise after this run.
@@ -98,6 +101,8 @@ fn due(settings: &SummarySettings) -> Due {
 struct Task {
     generations: Generations,
     target: Target,
+    run: RunKey,
+    logs: Option<ProviderLogs>,
     due: Due,
     model: ModelChoice,
     commit: CommitId,
@@ -158,6 +163,8 @@ impl Task {
         let mut order = Order::of_agent(gateway, &self.target, format).await?;
         order.at = Some(through);
         let made = assembly::make_with(gateway, &self.target, &order, &[request()]).await?;
+        let log = &self.generations.call_log;
+        let listener = log.listener(self.logs, &self.run, &self.model, CallPurpose::Summary);
         let request = ModelRequest {
             model: self.model.model.clone(),
             body: made.body,
@@ -165,6 +172,7 @@ impl Task {
             max_output_tokens: self.model.output_tokens_max,
             temperature: self.model.temperature,
             names: made.names,
+            listener,
         };
         let reply = models.stream(&self.model.server, request).await;
         let mut reply = reply.map_err(|error| Failure(error.code()))?;

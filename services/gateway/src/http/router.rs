@@ -54,6 +54,8 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(admin::get_conversation::get_conversation))
         .routes(routes!(admin::list_events::list_events))
         .routes(routes!(admin::get_usage::get_usage))
+        .routes(routes!(admin::list_provider_logs::list_provider_logs))
+        .routes(routes!(admin::get_provider_log::get_provider_log))
 }
 
 /// The bound of a route whose bodies may be larger than others'.

@@ -7,6 +7,7 @@ use domain::{
     AgentId, ConversationId, ConversationKey, Fact, RecordedEvent, RunId, RunOutcome, RunPart,
     TenantId, Version,
 };
+use event_log::Record;
 use event_log::registry::Scope;
 use futures::StreamExt as _;
 use gateway::fresh::Place;
@@ -59,6 +60,11 @@ impl<'s> Chat<'s> {
         let writer = Writer::at(&stack.config.writer_url).unwrap();
         writer.create(&chat.call(), request).await.unwrap();
         chat
+    }
+
+    /// The record that it is in.
+    pub(crate) fn record(&self) -> &Record {
+        &self.stack.record
     }
 
     /// Erases it.

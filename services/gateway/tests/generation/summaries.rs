@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use domain::event::HistorySummarised;
-use domain::{Fact, RecordedEvent, Version};
+use domain::{CallPurpose, Fact, RecordedEvent, Sequence, Version};
+use futures::StreamExt as _;
 use gateway::generation::SUMMARY_REQUEST;
-use tokio::time::{Instant, sleep};
-use wire::proto::operate::v1::{AgentSettings, ModelSettings, SummarySettings};
+use tokio::time::{Instant, sleep, timeout};
+use wire::proto::operate::v1::{
+    AgentSettings, ModelSettings, ProviderLogDetail, ProviderLogSettings, SummarySettings,
+};
 
 use crate::chat::Chat;
 use crate::fake_server::{self, NAME, Reply};
@@ -30,6 +33,10 @@ fn a_long_history_is_summarised_and_the_next_context_says_so() {
                     tokens_min: 1_000,
                     tokens_kept: 200,
                 }),
+                provider_logs: Some(ProviderLogSettings {
+                    detail: ProviderLogDetail::Facts.into(),
+                    days: 1,
+                }),
                 ..answered_by(NAME)
             })
             .await;
@@ -43,6 +50,8 @@ fn a_long_history_is_summarised_and_the_next_context_says_so() {
         }
         let summary = awaited(&chat, &node).await;
         assert_eq!(summary.text, format!("echo: {SUMMARY_REQUEST}"));
+        logged(&chat, CallPurpose::Answer).await;
+        logged(&chat, CallPurpose::Summary).await;
         let through = summary.through;
         let events = chat.events(&node).await;
         let next = events.iter().find(|event| event.version == through.next());
@@ -56,6 +65,21 @@ fn a_long_history_is_summarised_and_the_next_context_says_so() {
         assert!(asked.contains(SUMMARY_REQUEST));
         assert!(asked.matches("w150").count() < 4);
     });
+}
+
+/// Waits until a call of the conversation for this purpose is logged.
+async fn logged(chat: &Chat<'_>, purpose: CallPurpose) {
+    let mut messages = chat.record().follow_logs(Sequence(0));
+    let finding = async {
+        while let Some(message) = messages.next().await {
+            let message = message.unwrap();
+            let call = message.open().unwrap().call;
+            if message.key.as_ref() == Some(&chat.key) && call.purpose == purpose {
+                return;
+            }
+        }
+    };
+    timeout(PATIENCE, finding).await.expect("a logged call");
 }
 
 async fn awaited(chat: &Chat<'_>, node: &Node) -> HistorySummarised {

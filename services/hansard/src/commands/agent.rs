@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Subcommand, ValueEnum};
 use wire::proto::operate::v1::{
     Agent, AgentSettings, CreateAgentRequest, IdentityMode, ListAgentsRequest, ModelSettings,
-    SetAgentSettingsRequest,
+    ProviderLogDetail, ProviderLogSettings, SetAgentSettingsRequest,
 };
 
 use super::input_file;
@@ -31,6 +31,7 @@ Examples:
   hansard agent create support --tenant acme --name 'Support'
   hansard agent list --tenant acme
   hansard agent set support --model ollama/qwen3:4b --identity-mode signed
+  hansard agent set support --model echo --provider-logs bodies
   hansard agent set support --settings-file settings.json --json")]
 pub struct Args {
     #[command(subcommand)]
@@ -62,6 +63,12 @@ enum Action {
         /// Which users' names its frontends are believed.
         #[arg(long, value_name = "MODE")]
         identity_mode: Option<Mode>,
+        /// What is kept of what its model servers are asked and answer.
+        #[arg(long, value_name = "DETAIL")]
+        provider_logs: Option<LogDetail>,
+        /// For how many days it is kept: 1 to 90, 14 where nothing is said.
+        #[arg(long, value_name = "DAYS", requires = "provider_logs")]
+        provider_logs_days: Option<u32>,
         /// All settings, as JSON of `hansard.operate.v1.AgentSettings`; the other options stand above it.
         #[arg(long, value_name = "FILE")]
         settings_file: Option<PathBuf>,
@@ -95,6 +102,27 @@ impl From<Mode> for IdentityMode {
     }
 }
 
+/// What is kept of model servers' calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LogDetail {
+    /// Nothing.
+    Off,
+    /// When, how long, how large, how it ended, what it cost.
+    Facts,
+    /// That, and what was said, without secrets.
+    Bodies,
+}
+
+impl From<LogDetail> for ProviderLogDetail {
+    fn from(detail: LogDetail) -> Self {
+        match detail {
+            LogDetail::Off => Self::Off,
+            LogDetail::Facts => Self::Facts,
+            LogDetail::Bodies => Self::Bodies,
+        }
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -118,6 +146,8 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
             agent,
             model,
             identity_mode,
+            provider_logs,
+            provider_logs_days,
             settings_file,
         } => {
             let mut settings = settings(settings_file.as_deref())?;
@@ -126,6 +156,12 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
             }
             if let Some(mode) = identity_mode {
                 settings.set_identity_mode(mode.into());
+            }
+            if let Some(detail) = provider_logs {
+                settings.provider_logs = Some(ProviderLogSettings {
+                    detail: ProviderLogDetail::from(detail).into(),
+                    days: provider_logs_days.unwrap_or_default(),
+                });
             }
             set(&mut registrar, agent, settings).await?
         }

@@ -45,8 +45,9 @@ pub(super) async fn erase(
     )
 }
 
-/// Overwrites what was before the tombstone.
+/// Overwrites what was before the tombstone, and what was logged of it.
 pub(super) async fn clear(record: &Record, key: &ConversationKey) -> anyhow::Result<Overwritten> {
+    record.erase_logs(key).await?;
     Ok(Overwritten {
         commits: record.erase_before_last(key).await?,
         parts: record.erase_parts(key).await?,

@@ -81,6 +81,7 @@ fn matrix() -> Vec<Operation> {
     let listing = [401, 200, 200, 401, 401, 401, 200, 200, 401, 401, 401, 401];
     // An id is a name in its tenant: another tenant's key begins a chat of its own.
     let named_chat = [401, 200, 404, 404, 401, 401, 404, 200, 401, 401, 401, 401];
+    let no_log = [401, 401, 401, 401, 401, 401, 401, 401, 401, 404, 404, 401];
     vec![
         operation("GET /healthz", PUBLIC),
         operation("GET /v1/limits", PUBLIC),
@@ -114,6 +115,9 @@ fn matrix() -> Vec<Operation> {
         operation("GET /v1/admin/conversations/{id}/events", of_admin(404)),
         operation("GET /v1/admin/usage", of_admin(200))
             .path("/v1/admin/usage?from=2026-11-01&to=2026-11-30"),
+        operation("GET /v1/admin/provider-logs", of_admin(200)),
+        // None is logged: for whom there is one, `provider_logs.rs` shows.
+        operation("GET /v1/admin/provider-logs/{id}", no_log),
     ]
 }
 

@@ -34,6 +34,10 @@ fn settings() -> proto::AgentSettings {
             input_schema_json: r#"{ "type": "object" }"#.to_owned(),
             ..proto::ToolSettings::default()
         }],
+        provider_logs: Some(proto::ProviderLogSettings {
+            detail: proto::ProviderLogDetail::Bodies.into(),
+            days: 90,
+        }),
         ..proto::AgentSettings::default()
     }
 }

@@ -7,6 +7,7 @@ mod closing;
 mod crash;
 mod lifecycle;
 mod live;
+mod logs;
 mod order;
 mod retries;
 

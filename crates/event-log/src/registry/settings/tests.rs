@@ -204,6 +204,20 @@ fn retention_and_summaries() {
 }
 
 #[test]
+fn provider_logs() {
+    let logs = |detail: i32, days: u32| {
+        move |settings: &mut AgentSettings| {
+            settings.provider_logs = Some(ProviderLogSettings { detail, days });
+        }
+    };
+    check(logs(3, 0), "");
+    check(logs(3, LOG_DAYS_MAX), "");
+    check(logs(3, LOG_DAYS_MAX + 1), "provider_logs.days");
+    check(logs(4, 1), "provider_logs.detail");
+    check(logs(-1, 1), "provider_logs.detail");
+}
+
+#[test]
 fn all_of_them_at_their_bound_and_one_past() {
     let sized = |bytes: usize| {
         let mut settings = AgentSettings::default();

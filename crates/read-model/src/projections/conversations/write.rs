@@ -9,6 +9,7 @@ use super::elsewhere::erase_elsewhere;
 use super::event_rows::EventRows;
 use super::group::Group;
 use crate::error::{ReadModelError, sqlstate_of};
+use crate::projections::provider_logs;
 
 /// Why groups could not be written.
 #[derive(Debug)]
@@ -87,6 +88,9 @@ async fn write_rows(
     if !erased.is_empty() {
         erase(connection, &erased).await?;
         erase_elsewhere(connection, (groups, &erased)).await?;
+        provider_logs::lock_out(connection, erased.bind_keys())
+            .await
+            .map_err(WriteFailure::of)?;
     }
     Ok(())
 }

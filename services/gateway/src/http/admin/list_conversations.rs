@@ -101,7 +101,11 @@ fn filter(
     }
 }
 
-fn time(text: Option<String>, field: &str) -> Result<Option<Timestamp>, Violation> {
+/// A time among the parameters.
+///
+/// # Errors
+/// It is none.
+pub(super) fn time(text: Option<String>, field: &str) -> Result<Option<Timestamp>, Violation> {
     let time = text.map(|text| {
         let rule = "is no time of RFC 3339 from 1677 to 2262: write 2026-11-22T05:00:00Z";
         let broken = || Violation::new(ViolationReason::Malformed, rule).within(field);

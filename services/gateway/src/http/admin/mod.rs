@@ -6,6 +6,8 @@
 )]
 
 pub mod get_conversation;
+pub mod get_provider_log;
 pub mod get_usage;
 pub mod list_conversations;
 pub mod list_events;
+pub mod list_provider_logs;

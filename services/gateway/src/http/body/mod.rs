@@ -1,4 +1,4 @@
-//! What conversations and their events look like in JSON, the same at every endpoint.
+//! What conversations, their events and logged calls look like in JSON, the same at every endpoint.
 
 mod content;
 mod conversation;
@@ -6,6 +6,7 @@ mod event;
 mod fact;
 mod fact_of;
 mod instant;
+mod provider_log;
 mod verbatim;
 
 pub use content::PartBody;
@@ -16,4 +17,5 @@ pub use event::EventBody;
 pub use fact::{FactBody, UsageBody};
 pub use fact_of::kind_name;
 pub use instant::{rfc3339, timestamp};
+pub use provider_log::{LoggedBodyBody, ProviderLogBody, PurposeName};
 pub use verbatim::Verbatim;

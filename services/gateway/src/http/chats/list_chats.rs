@@ -119,7 +119,8 @@ pub(in crate::http) async fn page(
 }
 
 /// A token of a page is a cursor here.
-fn named(problem: HttpProblem) -> HttpProblem {
+#[must_use]
+pub(in crate::http) fn named(problem: HttpProblem) -> HttpProblem {
     if problem.field.as_deref() != Some("page_token") {
         return problem;
     }

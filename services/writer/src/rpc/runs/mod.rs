@@ -2,6 +2,7 @@
 
 mod append_parts;
 mod finish_run;
+mod log_model_call;
 mod start_run;
 mod stop_run;
 
@@ -60,6 +61,13 @@ impl RunService for RunRpc {
         request: Request<proto::FinishRunRequest>,
     ) -> Result<Response<proto::FinishRunResponse>, Status> {
         finish_run::handle(&self.writer, request).await
+    }
+
+    async fn log_model_call(
+        &self,
+        request: Request<proto::LogModelCallRequest>,
+    ) -> Result<Response<proto::LogModelCallResponse>, Status> {
+        log_model_call::handle(&self.writer, request).await
     }
 }
 

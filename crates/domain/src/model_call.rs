@@ -1,0 +1,120 @@
+//! Calls of model servers, as their log keeps them: for debugging, beside the record and no part of it.
+
+use std::fmt;
+
+use crate::bounds::LOGGED_BODY_BYTES_MAX;
+use crate::event::Usage;
+use crate::{AgentId, Label, LogId, ModelServerId, RunId, Timestamp};
+
+/// What a model server was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CallPurpose {
+    /// An answer in a conversation.
+    Answer,
+    /// A summary of a conversation.
+    Summary,
+}
+
+/// One request that was sent to a model server, and what came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelCall {
+    /// Its id.
+    pub id: LogId,
+    /// The run that it was made for.
+    pub run: RunId,
+    /// What for.
+    pub purpose: CallPurpose,
+    /// Which try of the request it was, counted from 1.
+    pub attempt: u32,
+    /// The model server.
+    pub server: ModelServerId,
+    /// The model, as the server names it.
+    pub model: Label,
+    /// When it was sent.
+    pub started_at: Timestamp,
+    /// From then to the first piece of the reply, in ms; `None`: none came.
+    pub first_piece_ms: Option<u64>,
+    /// From then to the end, in ms.
+    pub took_ms: u64,
+    /// The HTTP status; `None`: none came, or the model is built in.
+    pub http_status: Option<u16>,
+    /// How it ended: `finished`, `dropped`, or a failure's short stable name.
+    pub outcome: Label,
+    /// Why the model ended, as the server says.
+    pub finish_reason: Option<Label>,
+    /// What it cost, as the server says.
+    pub usage: Option<Usage>,
+    /// Bytes of the request's body.
+    pub request_bytes: u64,
+    /// Bytes of the reply, as it came.
+    pub reply_bytes: u64,
+    /// The request's body; `None`: it is not kept.
+    pub request: Option<LoggedBody>,
+    /// The reply; `None`: it is not kept.
+    pub reply: Option<LoggedBody>,
+}
+
+/// A body of at most [`LOGGED_BODY_BYTES_MAX`] bytes. `Debug` shows its size alone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LoggedBody {
+    /// Its text.
+    pub text: String,
+    /// Whether it is the beginning of a longer one.
+    pub is_cut: bool,
+}
+
+/// A call, whose it was, and for how long it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedCall {
+    /// Whose call it was.
+    pub agent: AgentId,
+    /// For how many days it is kept, 1 to [`LOG_DAYS_MAX`](crate::bounds::LOG_DAYS_MAX).
+    pub days: u32,
+    /// The call.
+    pub call: ModelCall,
+}
+
+impl LoggedBody {
+    /// The beginning of a text, as far as it may be kept.
+    #[must_use]
+    pub fn of(mut text: String) -> Self {
+        let end = text.floor_char_boundary(LOGGED_BODY_BYTES_MAX);
+        let is_cut = end < text.len();
+        text.truncate(end);
+        Self { text, is_cut }
+    }
+}
+
+impl fmt::Debug for LoggedBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LoggedBody({} bytes)", self.text.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected_bytes: usize, is_cut: bool) {
+        let body = LoggedBody::of(text.to_owned());
+        assert_eq!((body.text.len(), body.is_cut), (expected_bytes, is_cut));
+        assert!(text.starts_with(&body.text));
+    }
+
+    #[test]
+    fn bodies_are_cut_at_their_bound_and_say_so() {
+        check("", 0, false);
+        check("abc", 3, false);
+        let full = "x".repeat(LOGGED_BODY_BYTES_MAX);
+        check(&full, LOGGED_BODY_BYTES_MAX, false);
+        check(&format!("{full}x"), LOGGED_BODY_BYTES_MAX, true);
+        let wide = format!("{}é", "x".repeat(LOGGED_BODY_BYTES_MAX - 1));
+        check(&wide, LOGGED_BODY_BYTES_MAX - 1, true);
+    }
+
+    #[test]
+    fn a_body_is_not_shown() {
+        let body = LoggedBody::of("secret".to_owned());
+        assert_eq!(format!("{body:?}"), "LoggedBody(6 bytes)");
+    }
+}

@@ -1,0 +1,19 @@
+//! `provider_logs`: what model servers were asked and answered, from the stream of logged calls.
+//!
+//! One projector at a time holds it ([`take`]); calls and checkpoint are written in one transaction ([`apply()`]), which
+//! goes through from where the checkpoint stands and nowhere else. A conversation's projection takes the rows of what it
+//! erases: an advisory lock puts it in order with the writes here, so that no row outlives its conversation.
+
+mod apply;
+mod expire;
+mod hold;
+
+pub use apply::{LogBatch, LogsApplyError, PlacedCall, apply};
+pub use expire::{EXPIRED_PER_CALL_MAX, expire};
+pub use hold::{restart, take};
+
+pub(crate) use apply::lock_out;
+
+/// The codes of what a model server was asked for.
+pub(crate) const ANSWER: i16 = 1;
+pub(crate) const SUMMARY: i16 = 2;

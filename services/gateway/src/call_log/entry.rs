@@ -1,0 +1,65 @@
+//! What is kept of a call: its facts, and its bodies without secrets, cut at their bound. Pure but for the new id.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use context::stages::redact::{Rules, redact_text};
+use domain::{Label, LogId, LoggedBody, ModelCall, Timestamp, Violation};
+use models::Exchange;
+use uuid::Uuid;
+
+use super::About;
+
+/// The entry of a call. Without rules its bodies are not kept.
+///
+/// Bodies are redacted whole, then cut: what is cut off could else hide from the rules what is left.
+///
+/// # Errors
+/// The outcome is no label.
+pub fn entry(
+    about: &About,
+    exchange: Exchange,
+    rules: Option<&Rules>,
+) -> Result<ModelCall, Violation> {
+    let request = exchange
+        .request
+        .map(|body| String::from_utf8_lossy(&body).into_owned());
+    Ok(ModelCall {
+        id: LogId(Uuid::now_v7()),
+        run: about.run,
+        purpose: about.purpose,
+        attempt: exchange.attempt,
+        server: about.server.clone(),
+        model: about.model.clone(),
+        started_at: timestamp(exchange.started_at),
+        first_piece_ms: exchange.first_piece.map(ms),
+        took_ms: ms(exchange.took),
+        http_status: exchange.http_status,
+        outcome: Label::parse(exchange.outcome)?,
+        finish_reason: exchange.finish_reason,
+        usage: exchange.usage,
+        request_bytes: count(exchange.request_bytes),
+        reply_bytes: count(exchange.reply_bytes),
+        request: redacted(request, rules),
+        reply: redacted(exchange.reply, rules),
+    })
+}
+
+fn redacted(body: Option<String>, rules: Option<&Rules>) -> Option<LoggedBody> {
+    let (mut text, rules) = (body?, rules?);
+    // How much was found is in the receipts of contexts.
+    drop(redact_text(&mut text, rules));
+    Some(LoggedBody::of(text))
+}
+
+fn timestamp(time: SystemTime) -> Timestamp {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+}
+
+fn ms(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn count(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,148 @@
+use std::time::{Duration, Instant, SystemTime};
+
+use bytes::Bytes;
+use context::Policy;
+use context::stages::redact::Rules;
+use domain::bounds::LOGGED_BODY_BYTES_MAX;
+use domain::{ConversationId, TenantId};
+use uuid::Uuid;
+
+use super::entry::entry;
+use super::*;
+
+fn run() -> RunKey {
+    RunKey {
+        agent: AgentId::parse("a").unwrap(),
+        key: ConversationKey {
+            tenant: TenantId::parse("t").unwrap(),
+            conversation: ConversationId::parse("c").unwrap(),
+        },
+        run: RunId(Uuid::nil()),
+    }
+}
+
+fn about() -> About {
+    let RunKey { agent, key, run } = run();
+    About {
+        agent,
+        key,
+        run,
+        purpose: CallPurpose::Answer,
+        server: ModelServerId::parse("s").unwrap(),
+        model: Label::parse("m").unwrap(),
+    }
+}
+
+fn exchange(request: &str, reply: &str) -> Exchange {
+    Exchange {
+        attempt: 1,
+        started_at: SystemTime::now(),
+        first_piece: None,
+        took: Duration::from_millis(3),
+        http_status: Some(200),
+        outcome: "finished",
+        finish_reason: None,
+        usage: None,
+        request_bytes: request.len(),
+        reply_bytes: reply.len(),
+        request: Some(Bytes::from(request.to_owned())),
+        reply: Some(reply.to_owned()),
+    }
+}
+
+/// What is kept of a request, and whether it is cut.
+fn kept(request: &str) -> (String, bool) {
+    let rules = Rules::compile(&Policy::parse("{}").unwrap().redact).unwrap();
+    let call = entry(&about(), exchange(request, ""), Some(&rules)).unwrap();
+    let body = call.request.unwrap();
+    assert_eq!(call.request_bytes, u64::try_from(request.len()).unwrap());
+    (body.text, body.is_cut)
+}
+
+#[test]
+fn secrets_are_taken_out_and_bodies_cut() {
+    let check = |request: &str, expected: &str| {
+        assert_eq!(kept(request), (expected.to_owned(), false));
+    };
+    check(r#"{"content":"hello"}"#, r#"{"content":"hello"}"#);
+    check(
+        r#"{"password":"hunter22","a":1}"#,
+        r#"{"password":"[redacted:password]","a":1}"#,
+    );
+    let (text, is_cut) = kept(&"x".repeat(LOGGED_BODY_BYTES_MAX));
+    assert_eq!((text.len(), is_cut), (LOGGED_BODY_BYTES_MAX, false));
+    let (text, is_cut) = kept(&"x".repeat(LOGGED_BODY_BYTES_MAX + 1));
+    assert_eq!((text.len(), is_cut), (LOGGED_BODY_BYTES_MAX, true));
+}
+
+#[test]
+fn a_secret_across_the_cut_is_no_secret_in_part() {
+    let secret = format!("sk-proj-{}", "Ab1".repeat(20));
+    for before in 0..=secret.len() {
+        let filler = "x ".repeat((LOGGED_BODY_BYTES_MAX - before) / 2);
+        let (text, _) = kept(&format!("{filler} {secret}"));
+        assert!(!text.contains("sk-proj-Ab1"), "{before}");
+    }
+}
+
+#[test]
+fn without_rules_no_body_is_kept() {
+    let call = entry(&about(), exchange("q", "a"), None).unwrap();
+    assert_eq!((call.request, call.reply), (None, None));
+    assert_eq!((call.request_bytes, call.reply_bytes), (1, 1));
+}
+
+fn listener(log: &CallLog, detail: Option<LogDetail>) -> Option<Listener> {
+    let model = ModelChoice::of(None);
+    let kept = detail.map(|detail| ProviderLogs { detail, days: 1 });
+    log.listener(kept, &run(), &model, CallPurpose::Answer)
+}
+
+/// Tells calls through a built-in model, as answers do.
+async fn tell(log: &CallLog, calls: usize) {
+    let servers = models::ModelServers::new(&models::ModelServersConfig::default()).unwrap();
+    let body = formats::canonical::render(&context::Transcript::default()).body;
+    for _ in 0..calls {
+        let request = models::ModelRequest {
+            model: "m".to_owned(),
+            body: body.clone(),
+            listener: listener(log, Some(LogDetail::Bodies)),
+            ..models::ModelRequest::default()
+        };
+        let mut reply = servers.stream(models::ECHO, request).await.unwrap();
+        while reply.next().await.is_some() {}
+    }
+}
+
+#[tokio::test]
+async fn a_full_queue_drops_and_holds_up_nobody() {
+    let check = async |calls_max: usize, kib_max: usize, expected: usize| {
+        let (log, mut waiting) = CallLog::with_room(calls_max, kib_max);
+        let began = Instant::now();
+        tell(&log, 10).await;
+        assert!(began.elapsed() < Duration::from_secs(5));
+        let mut told = 0;
+        while waiting.try_recv().is_ok() {
+            told += 1;
+        }
+        assert_eq!(told, expected, "{calls_max} {kib_max}");
+        // What was taken out leaves room.
+        tell(&log, 1).await;
+        assert!(waiting.try_recv().is_ok());
+    };
+    check(3, 1_000, 3).await;
+    check(100, 4, 4).await;
+    check(100, 1_000, 10).await;
+}
+
+#[tokio::test]
+async fn who_listens_is_heard_to_the_end() {
+    let (log, mut waiting) = CallLog::with_room(10, 10);
+    assert!(listener(&log, None).is_none());
+    let held = listener(&log, Some(LogDetail::Facts));
+    log.close();
+    assert!(listener(&log, Some(LogDetail::Facts)).is_none());
+    assert!(waiting.try_recv().is_err());
+    drop(held);
+    assert!(waiting.recv().await.is_none());
+}

@@ -1,0 +1,125 @@
+//! What a logged call of a model server looks like in JSON.
+
+use domain::{CallPurpose, LoggedBody};
+use read_model::queries::ProviderLogRow;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{UsageBody, rfc3339};
+
+/// One request that was sent to a model server, and what came back.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderLogBody {
+    /// Its id.
+    id: String,
+    /// The agent.
+    #[schema(example = "support")]
+    agent_id: String,
+    /// The conversation.
+    conversation_id: String,
+    /// The run.
+    run_id: String,
+    /// What for.
+    purpose: PurposeName,
+    /// Which try of the request it was, counted from 1.
+    attempt: u32,
+    /// The model server, as the gateway's configuration names it.
+    model_server: String,
+    /// The model.
+    model: String,
+    /// When it was sent.
+    #[schema(format = DateTime)]
+    started_at: String,
+    /// From then to the first piece of the reply, in ms; absent: none came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_piece_ms: Option<u64>,
+    /// From then to the end, in ms.
+    took_ms: u64,
+    /// The HTTP status; absent: none came, or the model is built in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http_status: Option<u16>,
+    /// How it ended: `finished`, `dropped` (nobody wanted more), or the failure's name.
+    #[schema(example = "finished")]
+    outcome: String,
+    /// Why the model ended, as the server says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finish_reason: Option<String>,
+    /// What it cost, as the server says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageBody>,
+    /// Bytes of the request's body.
+    request_bytes: u64,
+    /// Bytes of the reply, as it came.
+    reply_bytes: u64,
+    /// Until when it is kept.
+    #[schema(format = DateTime)]
+    kept_until: String,
+}
+
+/// What a model server was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PurposeName {
+    /// An answer in the conversation.
+    Answer,
+    /// A summary of it.
+    Summary,
+}
+
+/// A body without the secrets that the agent's rules find.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoggedBodyBody {
+    /// Its text.
+    text: String,
+    /// Whether it is the beginning of a longer one.
+    is_cut: bool,
+}
+
+impl From<&ProviderLogRow> for ProviderLogBody {
+    fn from(row: &ProviderLogRow) -> Self {
+        let call = &row.call;
+        Self {
+            id: call.id.to_string(),
+            agent_id: row.agent.as_str().to_owned(),
+            conversation_id: row.conversation.as_str().to_owned(),
+            run_id: call.run.to_string(),
+            purpose: call.purpose.into(),
+            attempt: call.attempt,
+            model_server: call.server.as_str().to_owned(),
+            model: call.model.as_str().to_owned(),
+            started_at: rfc3339(call.started_at),
+            first_piece_ms: call.first_piece_ms,
+            took_ms: call.took_ms,
+            http_status: call.http_status,
+            outcome: call.outcome.as_str().to_owned(),
+            finish_reason: call
+                .finish_reason
+                .as_ref()
+                .map(|reason| reason.as_str().to_owned()),
+            usage: call.usage.map(UsageBody::from),
+            request_bytes: call.request_bytes,
+            reply_bytes: call.reply_bytes,
+            kept_until: rfc3339(row.kept_until),
+        }
+    }
+}
+
+impl From<CallPurpose> for PurposeName {
+    fn from(purpose: CallPurpose) -> Self {
+        match purpose {
+            CallPurpose::Answer => Self::Answer,
+            CallPurpose::Summary => Self::Summary,
+        }
+    }
+}
+
+impl From<LoggedBody> for LoggedBodyBody {
+    fn from(body: LoggedBody) -> Self {
+        Self {
+            text: body.text,
+            is_cut: body.is_cut,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What was logged of a conversation goes with it, from every file of NATS and every row.
+
+use domain::{TenantAccess, TenantId};
+use read_model::ReadModel;
+use read_model::queries::{ProviderLogQuery, provider_logs};
+use serde_json::Value;
+use tests::agent::Agent;
+use tests::checker;
+use tests::events::session;
+use tests::eventually::eventually;
+use tests::stack::{Setup, Stack};
+use uuid::Uuid;
+use wire::proto::operate::v1::{AgentSettings, ProviderLogDetail, ProviderLogSettings};
+use wire::proto::run::v1::LoggedBody;
+
+use crate::ground::{check, conversation, in_nats, json};
+
+const SECRET: &str = "the-grey-parrot-knows-the-code";
+const KEPT: &str = "the-red-parrot-knows-nothing";
+
+async fn log(agent: &Agent, id: &str, text: &str) {
+    let mut request = agent.log_request(id, &Uuid::now_v7().to_string());
+    let call = request.call.as_mut().expect("a call");
+    let body = LoggedBody {
+        text: text.to_owned(),
+        is_cut: false,
+    };
+    (call.request, call.reply) = (Some(body.clone()), Some(body));
+    assert!(agent.try_log(request).await.expect("an answer"));
+}
+
+/// The conversations that rows of the log are of.
+async fn rows(stack: &Stack) -> Option<Vec<String>> {
+    let config = &stack.projector.settings.projector.read_model;
+    let model = ReadModel::connect_lazy(config).ok()?;
+    let access = TenantAccess::grant(TenantId::parse("acme").ok()?);
+    let query = ProviderLogQuery {
+        limit: 100,
+        ..ProviderLogQuery::default()
+    };
+    let rows = provider_logs(&model, &access, &query).await.ok()?;
+    let ids = rows.iter().map(|row| row.conversation.as_str().to_owned());
+    let mut ids: Vec<String> = ids.collect();
+    ids.sort_unstable();
+    Some(ids)
+}
+
+async fn rows_become(stack: &Stack, ids: &[&str]) {
+    eventually(&format!("rows of {ids:?}"), || async {
+        (rows(stack).await? == ids).then_some(())
+    })
+    .await;
+}
+
+/// Runs SQL that gives JSON.
+async fn psql(stack: &mut Stack, sql: &str) {
+    let url = stack.servers.database_url().to_owned();
+    let psql = stack.servers.postgres_mut().tool("psql");
+    checker::query(&psql, &url, sql).await.expect("rows");
+}
+
+async fn logging(setup: Setup) -> (Stack, Agent) {
+    let stack = setup.start().await;
+    let agent = stack.agent("acme", "support").await;
+    let settings = AgentSettings {
+        provider_logs: Some(ProviderLogSettings {
+            detail: ProviderLogDetail::Bodies.into(),
+            days: 0,
+        }),
+        ..AgentSettings::default()
+    };
+    stack.operator().await.settings("support", settings).await;
+    (stack, agent)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_logged_call_goes_with_its_conversation() {
+    let (stack, agent) = logging(Setup::tasks()).await;
+    for id in ["by-operator", "by-caller", "kept"] {
+        conversation(&agent, id, session("s"), &["hello".to_owned()]).await;
+        let text = if id == "kept" { KEPT } else { SECRET };
+        log(&agent, id, text).await;
+    }
+    rows_become(&stack, &["by-caller", "by-operator", "kept"]).await;
+    assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [SECRET, KEPT]);
+    agent
+        .try_erase(agent.target("by-caller"))
+        .await
+        .expect("an erasure");
+    let told: Value = json(
+        &stack,
+        "erase conversation by-operator --tenant acme --json",
+    )
+    .await;
+    assert_eq!(told["signed"]["receipt"]["rows"], "gone", "{told}");
+    assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [KEPT]);
+    rows_become(&stack, &["kept"]).await;
+    check(&stack, "erase tenant acme", 0).await;
+    assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [""; 0]);
+    rows_become(&stack, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_logged_call_goes_when_its_time_is_over() {
+    let (mut stack, agent) = logging(Setup::tasks().with_own_postgres()).await;
+    conversation(&agent, "c", session("s"), &["hello".to_owned()]).await;
+    for _ in 0..3 {
+        log(&agent, "c", KEPT).await;
+    }
+    rows_become(&stack, &["c", "c", "c"]).await;
+    let over = "WITH over AS (UPDATE hansard.provider_log SET kept_until = now() WHERE log_id = \
+                (SELECT min(log_id::text)::uuid FROM hansard.provider_log) RETURNING 1) \
+                SELECT to_jsonb(t) FROM (SELECT count(*) FROM over) AS t";
+    psql(&mut stack, over).await;
+    rows_become(&stack, &["c", "c"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_ends_before_its_rows_do_is_read_anew() {
+    let (mut stack, agent) = logging(Setup::tasks().with_own_postgres()).await;
+    conversation(&agent, "c", session("s"), &["hello".to_owned()]).await;
+    log(&agent, "c", KEPT).await;
+    rows_become(&stack, &["c"]).await;
+    // As if the rows had been made from another stream, longer than this one.
+    let elsewhere = "WITH gone AS (DELETE FROM hansard.provider_log RETURNING 1), \
+                     moved AS (UPDATE hansard.provider_log_checkpoint SET sequence = 1000 RETURNING 1) \
+                     SELECT to_jsonb(t) FROM (SELECT count(*) FROM gone, moved) AS t";
+    psql(&mut stack, elsewhere).await;
+    log(&agent, "c", KEPT).await;
+    rows_become(&stack, &["c", "c"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_projector_that_comes_late_makes_no_row_of_what_is_erased() {
+    let (mut stack, agent) = logging(Setup::tasks()).await;
+    stack.projector.stop().await;
+    for id in ["gone", "kept"] {
+        conversation(&agent, id, session("s"), &["hello".to_owned()]).await;
+        log(&agent, id, KEPT).await;
+    }
+    agent
+        .try_erase(agent.target("gone"))
+        .await
+        .expect("an erasure");
+    stack.projector.start().await;
+    rows_become(&stack, &["kept"]).await;
+    eventually("the tombstone's row", || async {
+        agent.try_get(agent.read_target("gone")).await.err()
+    })
+    .await;
+    rows_become(&stack, &["kept"]).await;
+}

@@ -1,0 +1,283 @@
+//! What model servers were asked and answered: not kept unless an agent's settings say so; then without secrets, for the
+//! administrators of its tenant.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use domain::Sequence;
+use event_log::Record;
+use futures::StreamExt as _;
+use serde_json::{Value, json};
+use tests::door::Door;
+use tests::eventually::{eventually, within};
+use tokio::net::TcpListener;
+use wire::proto::operate::v1 as proto;
+use wire::proto::operate::v1::ProviderLogDetail;
+
+use crate::ground::{AGENT, Ground, OTHER_AGENT, begin, list, text};
+
+const LOGS: &str = "/v1/admin/provider-logs";
+const SECRET: &str = "hunter22-of-the-moon";
+/// What the model server says, cut so that the secret comes in two pieces.
+const SAID: [&str; 2] = ["{\"password\": \"hunter22", "-of-the-moon\"}"];
+
+/// A model server that is busy at its first request, and answers the others.
+async fn model_server() -> SocketAddr {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let answer = move || {
+        let first = asked.fetch_add(1, Ordering::Relaxed) == 0;
+        async move { if first { busy() } else { said() } }
+    };
+    let routes = Router::new().route("/chat/completions", post(answer));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    addr
+}
+
+fn busy() -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "0")]).into_response()
+}
+
+fn said() -> Response {
+    let event = |choice: Value| format!("data: {}\n\n", json!({"id": "r", "choices": [choice]}));
+    let deltas = SAID
+        .iter()
+        .map(|text| json!({"index": 0, "delta": {"content": text}}));
+    let last = json!({"index": 0, "delta": {}, "finish_reason": "stop"});
+    let usage = json!({"prompt_tokens": 9, "completion_tokens": 4});
+    let cost = json!({"id": "r", "choices": [], "usage": usage});
+    let events = deltas.map(event).chain([
+        event(last),
+        format!("data: {cost}\n\n"),
+        "data: [DONE]\n\n".to_owned(),
+    ]);
+    let body: String = events.collect();
+    ([("content-type", "text/event-stream")], body).into_response()
+}
+
+/// A system whose gateway knows the model server.
+async fn ground() -> Ground {
+    let addr = model_server().await;
+    Ground::with(|gateway| {
+        let url = format!("http://{addr}");
+        let busy =
+            json!({"busy": {"kind": "openai_chat", "base_url": url, "api_key": "sk-of-ours"}});
+        gateway.models = serde_json::from_value(busy).unwrap();
+    })
+    .await
+}
+
+/// Has an agent's calls of a model server logged, and waits until the gateway knows.
+async fn set(ground: &Ground, server: &str, detail: ProviderLogDetail) {
+    let settings = proto::AgentSettings {
+        identity_mode: proto::IdentityMode::Anonymous.into(),
+        model: Some(proto::ModelSettings {
+            server: server.to_owned(),
+            model: "m".to_owned(),
+            ..proto::ModelSettings::default()
+        }),
+        provider_logs: Some(proto::ProviderLogSettings {
+            detail: detail.into(),
+            days: 3,
+        }),
+        ..proto::AgentSettings::default()
+    };
+    ground.operator.settings(AGENT, settings).await;
+    let named = ground.frontend().with("x-user-id", "ada");
+    eventually("a gateway that knows the settings", || async {
+        (named.get("/api/chats/none").await.status != 404).then_some(())
+    })
+    .await;
+}
+
+/// A chat in which something was said and answered.
+async fn talked(ground: &Ground) -> String {
+    let session = ground.session("s");
+    let chat = begin(&session, &json!({})).await;
+    let said = json!({"content": format!("the password: {SECRET}")});
+    let path = format!("/api/chats/{chat}/messages");
+    assert_eq!(session.post(&path, &said).await.status, 200);
+    chat
+}
+
+async fn logs(door: &Door, query: &str) -> Vec<Value> {
+    let page = door.get(&format!("{LOGS}{query}")).await.ok(200);
+    list(&page, "logs").to_vec()
+}
+
+async fn logged(door: &Door, count: usize) -> Vec<Value> {
+    eventually("logged calls", || async {
+        let logs = logs(door, "").await;
+        (logs.len() >= count).then_some(logs)
+    })
+    .await
+}
+
+async fn record(ground: &Ground) -> Record {
+    let config = tests::settings::record(&ground.stack.servers);
+    Record::open(config).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_logged_unless_it_is_asked_for() {
+    let ground = ground().await;
+    talked(&ground).await;
+    set(&ground, "echo", ProviderLogDetail::Off).await;
+    talked(&ground).await;
+    // What comes after it in the same way would be behind it.
+    set_again(&ground).await;
+    let seen = logged(&ground.admin(), 1).await;
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    let bounds = record(&ground).await.logs_bounds().await.unwrap();
+    assert_eq!(bounds.unwrap().last, Sequence(1));
+}
+
+/// Has calls logged, and talks until one is.
+async fn set_again(ground: &Ground) {
+    let settings = proto::AgentSettings {
+        identity_mode: proto::IdentityMode::Trust.into(),
+        provider_logs: Some(proto::ProviderLogSettings {
+            detail: ProviderLogDetail::Facts.into(),
+            days: 0,
+        }),
+        ..proto::AgentSettings::default()
+    };
+    ground.operator.settings(AGENT, settings).await;
+    let named = ground.frontend().with("x-user-id", "ada");
+    eventually("a gateway that knows the settings", || async {
+        (named.get("/api/chats/none").await.status == 404).then_some(())
+    })
+    .await;
+    talked(ground).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_try_is_logged_with_its_facts_and_without_secrets() {
+    let ground = ground().await;
+    set(&ground, "busy", ProviderLogDetail::Bodies).await;
+    let chat = talked(&ground).await;
+    let admin = ground.admin();
+    let seen = logged(&admin, 2).await;
+    let facts = |log: &Value| {
+        json!([
+            log["attempt"],
+            log["httpStatus"],
+            log["outcome"],
+            log["finishReason"]
+        ])
+    };
+    let facts: Vec<Value> = seen.iter().map(facts).collect();
+    assert_eq!(
+        facts,
+        [
+            json!([2, 200, "finished", "stop"]),
+            json!([1, 503, "model_unavailable", null])
+        ]
+    );
+    let (last, first) = (&seen[0], &seen[1]);
+    for log in [last, first] {
+        assert_eq!(
+            [
+                &log["agentId"],
+                &log["conversationId"],
+                &log["modelServer"],
+                &log["model"]
+            ],
+            [AGENT, chat.as_str(), "busy", "m"]
+        );
+        assert!(log.get("request").is_none(), "a listing shows no body");
+    }
+    assert_eq!(last["usage"]["inputTokens"], 9);
+    assert!(last["firstPieceMs"].as_u64().unwrap() <= last["tookMs"].as_u64().unwrap());
+    assert!(last["replyBytes"].as_u64().unwrap() > 0);
+    let whole = admin
+        .get(&format!("{LOGS}/{}", text(last, "id")))
+        .await
+        .ok(200);
+    let asked = text(&whole["request"], "text");
+    assert!(
+        asked.contains("the password: [redacted:password]"),
+        "{asked}"
+    );
+    let answered = text(&whole["reply"], "text");
+    assert!(answered.contains("[redacted:password]"), "{answered}");
+    let mut stored = record(&ground).await.follow_logs(Sequence(0));
+    for _ in 0..2 {
+        let message = within("a logged call", stored.next())
+            .await
+            .unwrap()
+            .unwrap();
+        for secret in [SECRET.as_bytes(), b"sk-of-ours"] {
+            let mut windows = message.bytes.windows(secret.len());
+            assert!(!windows.any(|window| window == secret));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn administrators_find_what_is_their_tenants() {
+    let ground = ground().await;
+    set(&ground, "echo", ProviderLogDetail::Bodies).await;
+    let (one, other) = (talked(&ground).await, talked(&ground).await);
+    let admin = ground.admin();
+    let seen = logged(&admin, 2).await;
+    let check = async |query: String, expected: &[&String]| {
+        let found = logs(&admin, &query).await;
+        let found: Vec<&str> = found
+            .iter()
+            .map(|log| text(log, "conversationId"))
+            .collect();
+        assert_eq!(found, expected, "{query}");
+    };
+    check(String::new(), &[&other, &one]).await;
+    check(format!("?conversationId={one}"), &[&one]).await;
+    check(
+        format!("?agentId={AGENT}&outcome=finished"),
+        &[&other, &one],
+    )
+    .await;
+    check("?outcome=dropped".to_owned(), &[]).await;
+    check(format!("?agentId={OTHER_AGENT}"), &[]).await;
+    let began = text(&seen[0], "startedAt");
+    check(format!("?startedAfter={began}"), &[&other]).await;
+    check(format!("?startedBefore={began}"), &[&one]).await;
+    let page = admin.get(&format!("{LOGS}?limit=1")).await.ok(200);
+    let cursor = text(&page, "nextCursor");
+    check(format!("?limit=1&cursor={cursor}"), &[&one]).await;
+    for (query, field) in [
+        ("?limit=201", "limit"),
+        ("?cursor=x", "cursor"),
+        ("?startedAfter=yesterday", "startedAfter"),
+        ("?agentId=a.b", "agentId"),
+        ("?outcome=", "outcome"),
+    ] {
+        let answer = admin.get(&format!("{LOGS}{query}")).await;
+        assert_eq!((answer.status, text(&answer.json(), "field")), (400, field));
+    }
+    let foreign = ground.foreign_admin();
+    assert_eq!(logs(&foreign, "").await, [Value::Null; 0]);
+    let path = format!("{LOGS}/{}", text(&seen[0], "id"));
+    let (theirs, missing) = (
+        foreign.get(&path).await,
+        admin.get(&format!("{LOGS}/x")).await,
+    );
+    assert_eq!(theirs.told(), (404, "PROVIDER_LOG_NOT_FOUND".to_owned()));
+    assert_eq!(theirs.body, missing.body);
+    // What is erased is gone at once, however late the rows are.
+    let deleted = ground
+        .session("s")
+        .delete(&format!("/api/chats/{other}"))
+        .await;
+    assert_eq!(deleted.status, 204);
+    assert_eq!(admin.get(&path).await.status, 404);
+    eventually("rows without it", || async {
+        (logs(&admin, "").await.len() == 1).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,180 @@
+//! The log of model servers' calls, as the writer keeps it: what the agent's settings say, and nothing of what is erased.
+
+use domain::{ConversationId, ConversationKey, Sequence, TenantId};
+use event_log::Record;
+use futures::StreamExt as _;
+use futures::future::join_all;
+use tests::agent::Agent;
+use tests::errors::check_failure;
+use tests::eventually::within;
+use tests::stack::{Setup, Stack};
+use tonic::Code;
+use uuid::Uuid;
+use wire::proto::operate::v1::{AgentSettings, ProviderLogDetail, ProviderLogSettings, Scope};
+use wire::proto::run::v1 as proto;
+
+use super::record_of;
+
+async fn set(stack: &Stack, agent: &Agent, detail: ProviderLogDetail) {
+    let settings = AgentSettings {
+        provider_logs: Some(ProviderLogSettings {
+            detail: detail.into(),
+            days: 3,
+        }),
+        ..AgentSettings::default()
+    };
+    stack.operator().await.settings(agent.id(), settings).await;
+}
+
+fn request(agent: &Agent, conversation: &str) -> proto::LogModelCallRequest {
+    let mut request = agent.log_request(conversation, &Uuid::now_v7().to_string());
+    let call = request.call.as_mut().expect("a call");
+    call.request = Some(proto::LoggedBody {
+        text: "what was asked".to_owned(),
+        is_cut: false,
+    });
+    request
+}
+
+/// How many messages the stream of the log has ever held.
+async fn stored(record: &Record) -> u64 {
+    let bounds = record.logs_bounds().await.expect("an answer");
+    bounds.expect("a stream").last.0
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_settings_say_what_is_kept() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    let record = record_of(&stack).await;
+    for off in [None, Some(ProviderLogDetail::Off)] {
+        if let Some(off) = off {
+            set(&stack, &agent, off).await;
+        }
+        let kept = agent.try_log(request(&agent, "c")).await;
+        assert!(!kept.expect("an answer"));
+        assert_eq!(stored(&record).await, 0);
+    }
+    let mut logged = record.follow_logs(Sequence(0));
+    for (detail, has_body) in [
+        (ProviderLogDetail::Facts, false),
+        (ProviderLogDetail::Bodies, true),
+    ] {
+        set(&stack, &agent, detail).await;
+        let request = request(&agent, "c");
+        for _ in 0..2 {
+            // A retry is kept once.
+            assert!(agent.try_log(request.clone()).await.expect("an answer"));
+        }
+        let message = within("a logged call", logged.next()).await;
+        let message = message.expect("an item").expect("a call");
+        let kept = message.open().expect("a call");
+        assert_eq!((kept.days, kept.agent.as_str()), (3, agent.id()));
+        assert_eq!(kept.call.request.is_some(), has_body);
+        assert_eq!(
+            message.key.expect("a conversation").conversation.as_str(),
+            "c"
+        );
+    }
+    assert_eq!(stored(&record).await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_kept_of_what_is_erased_or_was_never_there() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    set(&stack, &agent, ProviderLogDetail::Bodies).await;
+    agent.create("c").await;
+    agent.create("kept").await;
+    for conversation in ["c", "kept", "c"] {
+        let kept = agent.try_log(request(&agent, conversation)).await;
+        assert!(kept.expect("an answer"));
+    }
+    let record = record_of(&stack).await;
+    let missing = agent.try_log(request(&agent, "none")).await;
+    check_failure(
+        "none",
+        missing,
+        (Code::NotFound, "CONVERSATION_NOT_FOUND", ""),
+    );
+    agent
+        .try_erase(agent.target("c"))
+        .await
+        .expect("an erasure");
+    let late = agent.try_log(request(&agent, "c")).await;
+    let erased = (Code::FailedPrecondition, "CONVERSATION_ERASED", "");
+    check_failure("late", late, erased);
+    let mut logged = record.follow_logs(Sequence(0));
+    let first = within("a logged call", logged.next()).await;
+    let first = first.expect("an item").expect("a call");
+    let key = first.key.expect("a conversation");
+    assert_eq!(key.conversation.as_str(), "kept");
+    assert_eq!(stored(&record).await, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_stands_that_comes_together_with_the_erasure() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    set(&stack, &agent, ProviderLogDetail::Facts).await;
+    let record = record_of(&stack).await;
+    let tenant = agent.id().replacen("a-", "t-", 1);
+    for round in 0..8 {
+        let id = format!("c-{round}");
+        agent.create(&id).await;
+        let logging = join_all((0..16).map(|_| agent.try_log(request(&agent, &id))));
+        let erasing = agent.try_erase(agent.target(&id));
+        let (_, erased) = tokio::join!(logging, erasing);
+        erased.expect("an erasure");
+        let key = ConversationKey {
+            tenant: TenantId::parse(tenant.as_str()).expect("an id"),
+            conversation: ConversationId::parse(id).expect("an id"),
+        };
+        assert_eq!(record.erase_logs(&key).await, Ok(0), "what is left");
+    }
+    assert!(stored(&record).await > 0, "some came before");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_who_may_append_and_only_what_is_within_its_bounds() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    set(&stack, &agent, ProviderLogDetail::Facts).await;
+    agent.create("c").await;
+    let check = async |change: fn(&mut proto::LogModelCallRequest),
+                       field: &'static str,
+                       reason: &'static str| {
+        let mut request = request(&agent, "c");
+        change(&mut request);
+        let outcome = agent.try_log(request).await;
+        check_failure(field, outcome, (Code::InvalidArgument, reason, field));
+    };
+    check(|request| request.call = None, "call", "FIELD_MISSING").await;
+    check(
+        |request| request.agent_id.clear(),
+        "agent_id",
+        "FIELD_MISSING",
+    )
+    .await;
+    check(
+        |request| request.call.as_mut().expect("a call").attempt = 0,
+        "call.attempt",
+        "FIELD_MISSING",
+    )
+    .await;
+    let stranger = stack.any_agent().await;
+    set(&stack, &stranger, ProviderLogDetail::Facts).await;
+    let foreign = stranger.try_log(request(&stranger, "c")).await;
+    let not_found = (Code::NotFound, "CONVERSATION_NOT_FOUND", "");
+    check_failure("another tenant's", foreign, not_found);
+    let operator = stack.operator().await;
+    let token = operator.token(&[Scope::Read], "").await;
+    let reader = Agent::new(agent.caller().with_token(&token.secret), agent.id());
+    let refused = reader.try_log(request(&reader, "c")).await;
+    check_failure(
+        "a reader",
+        refused,
+        (Code::PermissionDenied, "MISSING_SCOPE", ""),
+    );
+}
