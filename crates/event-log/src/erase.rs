@@ -24,8 +24,6 @@ const BYTES_MAX: usize = 4 * 1024 * 1024;
 const PASSES_MAX: u32 = 32;
 /// "no message found" and "sequence not found": somebody else has deleted it.
 const GONE: [u64; 2] = [10_037, 10_043];
-/// The same of a sequence before a stream's first, in words alone: its code is that of every other failure.
-const GONE_BEFORE_FIRST: &str = "no message found";
 
 #[derive(Serialize)]
 struct Delete {
@@ -45,8 +43,6 @@ struct Deleted {
 struct Failure {
     #[serde(default)]
     err_code: u64,
-    #[serde(default)]
-    description: String,
 }
 
 /// What of a stream is to go.
@@ -178,13 +174,12 @@ impl Record {
             no_erase: false,
         };
         let deleted: Deleted = connection.api(subject, &delete, self.deadline()).await?;
-        let is_gone = |failure: Failure| {
-            GONE.contains(&failure.err_code) || failure.description == GONE_BEFORE_FIRST
-        };
+        let is_gone = |failure: Failure| GONE.contains(&failure.err_code);
         if deleted.success || deleted.error.is_some_and(is_gone) {
             return Ok(());
         }
-        // Two who delete it at once: the server refuses one of them with another code.
+        // Of two who delete it at once the server refuses one with another code, and so whoever deletes what is before the
+        // stream's first message.
         let at = Which::At(sequence.0);
         let left = connection.get_from_leader(stream, &at, self.deadline());
         match left.await? {
