@@ -68,10 +68,20 @@ impl Record {
         let Some(last) = last.await? else {
             return Ok(0);
         };
+        self.erase_before(key, last.sequence).await
+    }
+
+    /// Overwrites and removes the commits of a conversation before a sequence, which is the first that stays.
+    pub(crate) async fn erase_before(
+        &self,
+        key: &ConversationKey,
+        before: Sequence,
+    ) -> Result<u64, Unavailable> {
+        let place = self.place(key);
         let doomed = Doomed {
             stream: &place.stream,
             subject: &place.subject,
-            before: last.sequence,
+            before,
         };
         self.erase_all(&doomed).await
     }

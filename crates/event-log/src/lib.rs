@@ -6,6 +6,7 @@
 
 mod address;
 mod append;
+mod archive;
 mod batch;
 mod config;
 mod connection;
@@ -41,6 +42,9 @@ mod tls_files;
 mod topology;
 
 pub use append::{Append, AppendOutcome};
+pub use archive::{
+    ArchiveEntry, ArchivedSegment, CatalogueError, CataloguedEntry, TimedMessage, TimedTail,
+};
 pub use config::{
     API_PREFIX_BYTES_MAX, API_PREFIX_DEFAULT, DUPLICATE_WINDOW, PARTITIONS_DEFAULT, PARTITIONS_MAX,
     PARTS_TTL_SECONDS_DEFAULT, PARTS_TTL_SECONDS_MAX, REPLICAS, REQUEST_TIMEOUT_MS_DEFAULT,

@@ -144,6 +144,14 @@ impl Record {
         &self.0.connection
     }
 
+    pub(crate) fn identity(&self) -> Identity {
+        self.0.identity
+    }
+
+    pub(crate) fn config(&self) -> &RecordConfig {
+        &self.0.config
+    }
+
     /// When a call that begins now must end.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.0.config.request_timeout()

@@ -21,7 +21,13 @@ pub const REPLAY_PREFIX_BYTES_MAX: usize = 128;
 /// Messages that may wait for their acknowledgement at a time.
 const WAITING_MAX: usize = 256;
 /// The first words of subjects that are the record's own, its readers', or the server's.
-const RESERVED: [&str; 4] = ["hansard", "hansard_parts", "live", "_INBOX"];
+const RESERVED: [&str; 5] = [
+    "hansard",
+    "hansard-archive",
+    "hansard_parts",
+    "live",
+    "_INBOX",
+];
 
 /// What the subjects of a replay begin with: never one of the record's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,6 +214,7 @@ mod tests {
         check("team-a.copies_2", None);
         check("hansard", Some("begins with hansard,"));
         check("hansard.3", Some("begins with hansard,"));
+        check("hansard-archive.3", Some("begins with hansard-archive,"));
         check("hansard_parts.x", Some("begins with hansard_parts"));
         check("live.hansard", Some("begins with live"));
         check("_INBOX.x", Some("begins with _INBOX"));

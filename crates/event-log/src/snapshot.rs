@@ -61,15 +61,15 @@ impl StreamDescription {
 }
 
 impl Record {
-    /// The streams of the record: its partitions, the parts of their runs, and last the registry. Logged calls are not among
-    /// them: an archive would keep them for longer than their agents' settings do.
+    /// The streams of the record: its partitions, the parts of their runs, the archive's catalogue, and last the registry.
+    /// Logged calls are not among them: an archive would keep them for longer than their agents' settings do.
     #[must_use]
     pub fn stream_names(&self) -> Vec<String> {
         let partitions = || (0..self.partitions()).map(Partition);
         let commits = partitions().map(topology::stream_name);
         let parts = partitions().map(topology::parts_stream_name);
-        let registry = std::iter::once(topology::REGISTRY_STREAM.to_owned());
-        commits.chain(parts).chain(registry).collect()
+        let others = [topology::ARCHIVE_STREAM, topology::REGISTRY_STREAM].map(str::to_owned);
+        commits.chain(parts).chain(others).collect()
     }
 
     /// Begins the archive of a stream, whose messages the server checks as it reads them.

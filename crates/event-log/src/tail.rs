@@ -49,6 +49,26 @@ impl Record {
         after: Sequence,
         bounds: TailBounds,
     ) -> Result<Tail, Unavailable> {
+        let partition = self.partition_of(key);
+        let batch = self.batch_after(key, after, bounds).await?;
+        let more = batch.pending > 0;
+        Ok(Tail {
+            resume_after: batch.last_sequence().filter(|_| more),
+            commits: batch
+                .messages
+                .into_iter()
+                .map(|message| stored(partition, message))
+                .collect(),
+        })
+    }
+
+    /// The messages of a conversation after a sequence, up to the bounds.
+    pub(crate) async fn batch_after(
+        &self,
+        key: &ConversationKey,
+        after: Sequence,
+        bounds: TailBounds,
+    ) -> Result<Batch, Unavailable> {
         let place = self.place(key);
         let request = BatchRequest {
             from: From::Sequence(after.0.saturating_add(1)),
@@ -63,16 +83,7 @@ impl Record {
             request.messages_max,
             self.deadline(),
         );
-        let batch = within(batch.await?, bounds.bytes_max);
-        let more = batch.pending > 0;
-        Ok(Tail {
-            resume_after: batch.last_sequence().filter(|_| more),
-            commits: batch
-                .messages
-                .into_iter()
-                .map(|message| stored(place.partition, message))
-                .collect(),
-        })
+        Ok(within(batch.await?, bounds.bytes_max))
     }
 }
 

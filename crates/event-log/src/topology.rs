@@ -5,6 +5,7 @@
 //!
 //! The streams of parts are no part of the record: a record without them, made before there were any, is whole and can
 //! be opened; its parts are unavailable until a writer has started, which makes them. Nor is the stream of logged calls.
+//! And one without the catalogue of an archive is whole: nothing of it is elsewhere.
 
 pub(crate) mod logs;
 mod shape;
@@ -28,6 +29,9 @@ pub(crate) use stream_info::StreamInfo;
 /// The stream of the registry's bucket, and the subject before its keys.
 pub(crate) const REGISTRY_STREAM: &str = "KV_HANSARD_registry";
 pub(crate) const REGISTRY_PREFIX: &str = "$KV.HANSARD_registry.";
+/// The stream of the archive's catalogue, and the subject before its entries.
+pub(crate) const ARCHIVE_STREAM: &str = "HANSARD_ARCHIVE";
+pub(crate) const ARCHIVE_PREFIX: &str = "hansard-archive.";
 /// The form of everything in the streams; another one is of another program.
 const FORM: &str = "1";
 const KEY_RECORD: &str = "hansard_record";
@@ -152,7 +156,19 @@ pub(crate) async fn create(
         let info = make(connection, stream, deadline).await?;
         check_identity(&info.config, identity)?;
     }
+    create_archive(connection, identity, config, deadline).await?;
     logs::create(connection, shape::logs(identity, config), deadline).await
+}
+
+/// Makes the stream of the archive's catalogue, unless it is there.
+pub(crate) async fn create_archive(
+    connection: &Connection,
+    identity: Identity,
+    config: &RecordConfig,
+    deadline: Instant,
+) -> Result<(), RecordError> {
+    let info = make(connection, shape::archive(identity, config), deadline).await?;
+    check_identity(&info.config, identity)
 }
 
 /// Checks that the whole record is there, and that all of it is of one record.

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use domain::{ConversationKey, Status, Version};
-use event_log::{StoredCommit, StoredMessage, TailBounds};
+use event_log::{StoredCommit, StoredMessage, TailBounds, Unavailable};
 use runtime::backoff::Backoff;
 use wire::status::Problem;
 
@@ -23,6 +23,12 @@ const LAGGING_ATTEMPTS_MAX: u32 = 8;
 const LAGGING_WAIT_BASE: Duration = Duration::from_millis(2);
 /// The longest wait before asking again.
 const LAGGING_WAIT_MAX: Duration = Duration::from_millis(50);
+
+/// What is missing may be in the archive, which only the projector reads.
+const ARCHIVED: Unavailable = Unavailable {
+    what: "the rows do not hold all that is archived yet",
+    retry_after_ms: 5_000,
+};
 
 /// The commits after a place up to a last one, which is in hand. Versions are dense, or it is an error.
 #[derive(Debug)]
@@ -138,7 +144,8 @@ impl Tail {
         Ok(commits)
     }
 
-    /// Why commits are missing: the conversation was erased after its last commit was read, or the record lost them.
+    /// Why commits are missing: the conversation was erased after its last commit was read, or the rows are being made anew and
+    /// the archive has what they do not hold yet, or the record lost them.
     async fn gap(&self, gateway: &Gateway, patience: Patience) -> Problem {
         let last = gateway.record.last_from_leader(&self.key);
         let last = match patience.record(last).await {
@@ -148,7 +155,11 @@ impl Tail {
         match last.map(|last| last.open_head()) {
             Some(Ok(head)) if head.status == Status::Erased => problem::not_found(),
             Some(Err(corrupt)) => problem::of_corrupt(&corrupt),
-            Some(Ok(_)) | None => self.contradiction(),
+            Some(Ok(_)) | None => match patience.record(gateway.record.has_archive()).await {
+                Ok(true) => problem::of_record(&ARCHIVED),
+                Ok(false) => self.contradiction(),
+                Err(problem) => problem,
+            },
         }
     }
 

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, backup, bench, bootstrap, context, dev, erase, history, import, key, parked, policy,
-    rebuild, replay, restore, role, signing_key, status, tail, tenant, token, verify,
+    agent, archive, backup, bench, bootstrap, context, dev, erase, history, import, key, parked,
+    policy, rebuild, replay, restore, role, signing_key, status, tail, tenant, token, verify,
     verify_receipt, watch,
 };
 use crate::exit::{self, Exit};
@@ -36,6 +36,7 @@ pub(crate) enum Command {
     VerifyReceipt(verify_receipt::Args),
     History(history::Args),
     Tail(tail::Args),
+    Archive(archive::Args),
     Erase(erase::Args),
     Backup(backup::Args),
     Restore(restore::Args),
@@ -67,6 +68,7 @@ impl Command {
             Self::VerifyReceipt(args) => verify_receipt::run(args).await,
             Self::History(args) => history::run(args).await,
             Self::Tail(args) => tail::run(args).await,
+            Self::Archive(args) => archive::run(args).await,
             Self::Erase(args) => erase::run(args).await,
             Self::Backup(args) => backup::run(args).await,
             Self::Restore(args) => restore::run(args).await,

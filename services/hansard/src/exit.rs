@@ -55,7 +55,7 @@ Exit codes:
   2    wrong arguments or configuration; nothing was done
   3    import: some conversations could not be kept
   4    bench --check: a figure is past its threshold
-  5    verify, rebuild, verify-receipt, erase verify-receipt: it is not as it should be
+  5    verify, rebuild, archive, verify-receipt, erase verify-receipt: it is not as it should be
   6    status, watch, parked retry: something needs an operator
   130  a second Ctrl-C ended it at once";
 

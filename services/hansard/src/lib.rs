@@ -3,7 +3,7 @@
 //! [`main_with_args`] is the whole program; it reads the arguments, runs one command and turns what became of it into
 //! an [`exit::Exit`]. Standard output is for results, standard error for progress and errors. Commands reach the
 //! system by its public doors (gRPC), but for those that start it, `bootstrap`, and those of operators (`status`, `watch`,
-//! `parked`, `tail`, `replay`, `erase`, `backup`, `restore`), which reach NATS and Postgres themselves.
+//! `parked`, `tail`, `replay`, `archive`, `erase`, `backup`, `restore`), which reach NATS and Postgres themselves.
 
 pub mod backup;
 pub mod bench;

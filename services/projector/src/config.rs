@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use archive::StoreUrl;
 use event_log::RecordConfig;
 use read_model::ReadModelConfig;
 use read_model::projections::conversations::lease::LEASE_TTL_MS;
@@ -54,6 +55,10 @@ pub struct ProjectorConfig {
     pub batch_wait_ms: u64,
     /// Most bytes of commits that are read ahead of the rows, in MiB, over all partitions.
     pub buffer_mib: u32,
+    /// Where archived segments are, as a URL, when they are not where the record's catalogue says; empty: they are. Read only
+    /// when rows are made that the record alone has no commits for.
+    #[serde(default)]
+    pub archive_url: String,
     /// How long a lease holds unless it is renewed, in ms: how soon another projector goes on after this one is lost.
     pub lease_ttl_ms: u64,
 }
@@ -68,6 +73,7 @@ impl Default for ProjectorConfig {
             batch_rows: 8_000,
             batch_wait_ms: 20,
             buffer_mib: 64,
+            archive_url: String::new(),
             lease_ttl_ms: LEASE_TTL_MS,
         }
     }
@@ -81,6 +87,14 @@ impl ProjectorConfig {
     }
 }
 
+impl ProjectorConfig {
+    /// Where archived segments are; `None`: where the catalogue says.
+    #[must_use]
+    pub fn archive(&self) -> Option<StoreUrl> {
+        StoreUrl::parse(&self.archive_url).ok()
+    }
+}
+
 impl Validate for ProjectorConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         for (key, mistake) in self.record.mistakes() {
@@ -88,6 +102,11 @@ impl Validate for ProjectorConfig {
         }
         for (key, mistake) in self.read_model.mistakes() {
             checks.invalid(&format!("read_model.{key}"), mistake);
+        }
+        if !self.archive_url.is_empty()
+            && let Err(error) = StoreUrl::parse(&self.archive_url)
+        {
+            checks.invalid("archive_url", error.to_string());
         }
         checks.bounds("lanes", self.lanes, &LANES);
         checks.bounds("batch_rows", self.batch_rows, &BATCH_ROWS);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use event_log::Record;
+use archive::Archive;
 use read_model::ReadModel;
 use runtime::clock::Clock;
 use runtime::shutdown::Shutdown;
@@ -21,8 +21,8 @@ const END_MAX: Duration = Duration::from_secs(10);
 pub struct Means {
     /// How it works; addresses in it are not used.
     pub config: ProjectorConfig,
-    /// The record.
-    pub record: Record,
+    /// The record, with what of it is elsewhere.
+    pub archive: Archive,
     /// The read models, fixed to the schema that is projected into: see [`ReadModel::in_schema`].
     pub model: ReadModel,
 }
@@ -31,9 +31,10 @@ pub struct Means {
 pub async fn project(means: Means, shutdown: &Shutdown) {
     let Means {
         config,
-        record,
+        archive,
         model,
     } = means;
+    let record = archive.record();
     let here = shutdown.child();
     let progress = Progress::default();
     let report = progress.clone();
@@ -47,7 +48,7 @@ pub async fn project(means: Means, shutdown: &Shutdown) {
     here.spawn(leases.hold(here.clone()));
     let mut projections = JoinSet::new();
     for changes in lanes {
-        let stores = (record.clone(), model.clone());
+        let stores = (archive.clone(), model.clone());
         let lane = Projection::new(&config, stores, changes, progress.clone());
         projections.spawn(lane.project(here.clone()));
     }

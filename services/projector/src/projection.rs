@@ -4,8 +4,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use archive::Archive;
 use domain::{Partition, Sequence};
-use event_log::Record;
 use read_model::ReadModel;
 use read_model::projections::conversations::lease::{self, Checkpoint, Lease};
 use read_model::projections::conversations::{Applied, ApplyError, Batch, apply};
@@ -29,7 +29,7 @@ const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::
 /// What a lane of the projection works with.
 #[derive(Debug)]
 pub(crate) struct Projection {
-    record: Record,
+    archive: Archive,
     model: ReadModel,
     progress: Progress,
     clock: Clock,
@@ -60,14 +60,14 @@ impl Drop for Held {
 impl Projection {
     pub(crate) fn new(
         config: &ProjectorConfig,
-        (record, model): (Record, ReadModel),
+        (archive, model): (Archive, ReadModel),
         changes: mpsc::Receiver<LeaseChange>,
         progress: Progress,
     ) -> Self {
         let lanes = u32::from(config.lanes).max(1);
         let (outlet, reads) = Outlet::new((config.buffer_mib / lanes).max(1));
         Self {
-            record,
+            archive,
             model,
             progress,
             clock: Clock::System,
@@ -107,7 +107,7 @@ impl Projection {
                 let partition = checkpoint.lease.partition;
                 self.begin(checkpoint);
                 tokio::spawn(parked::retry_all(
-                    self.record.clone(),
+                    self.archive.record().clone(),
                     self.model.clone(),
                     partition,
                 ));
@@ -120,7 +120,8 @@ impl Projection {
     fn begin(&mut self, from: Checkpoint) {
         self.readers += 1;
         let reader = ReaderId(self.readers);
-        let task = tokio::spawn(read(self.record.clone(), from, reader, self.outlet.clone()));
+        let (archive, outlet) = (self.archive.clone(), self.outlet.clone());
+        let task = tokio::spawn(read(archive, from, reader, outlet));
         let held = Held {
             lease: from.lease,
             written: from.sequence,

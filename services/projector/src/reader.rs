@@ -3,8 +3,9 @@
 use std::pin::pin;
 use std::sync::Arc;
 
+use archive::{Archive, FollowError};
 use domain::{ConversationKey, Sequence, Timestamp};
-use event_log::{FollowedMessage, Record, StoredCommit, StoredMessage, TraceHeaders};
+use event_log::{FollowedMessage, StoredCommit, StoredMessage, TraceHeaders};
 use futures::StreamExt as _;
 use read_model::projections::conversations::lease::Checkpoint;
 use read_model::projections::conversations::{Item, PlacedCommit};
@@ -72,14 +73,19 @@ impl Outlet {
 }
 
 /// Reads for ever; ended by aborting its task.
-pub(crate) async fn read(record: Record, from: Checkpoint, reader: ReaderId, outlet: Outlet) {
+pub(crate) async fn read(archive: Archive, from: Checkpoint, reader: ReaderId, outlet: Outlet) {
     let partition = from.lease.partition;
-    let mut messages = pin!(record.follow(partition, from.sequence));
+    let mut messages = pin!(archive.follow(partition, from.sequence));
     while let Some(message) = messages.next().await {
         let message = match message {
             Ok(message) => message,
-            Err(unavailable) => {
+            Err(FollowError::Record(unavailable)) => {
                 tracing::warn!(%partition, %unavailable, "the partition is lost, reading goes on when it is back");
+                continue;
+            }
+            Err(FollowError::Archive(error)) => {
+                let error: &dyn std::error::Error = &error;
+                tracing::error!(%partition, error, "the partition's archived commits cannot be read: nothing is projected until they can be");
                 continue;
             }
         };

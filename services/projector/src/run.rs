@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use archive::Archive;
 use event_log::{Record, RecordError};
 use read_model::{ReadModel, ReadModelError, SchemaName};
 use runtime::admin::{Admin, AdminError};
@@ -104,7 +105,7 @@ impl Work {
             here.spawn_until_begun(end_when_left(model.clone(), schema, here.clone()));
             let means = Means {
                 config: self.config.clone(),
-                record: self.record.clone(),
+                archive: Archive::of(&self.record).moved_to(self.config.archive()),
                 model,
             };
             tracing::info!(%schema, "projecting");

@@ -3,6 +3,7 @@
 //! Data comes from gRPC callers and goes to the record; the read model is asked only about old idempotency keys. Every
 //! command goes one way: [`rpc`] reads the request, [`request`] makes it an intent, [`commit`] carries it out.
 
+pub mod archived;
 pub mod base;
 pub mod commit;
 pub mod config;

@@ -14,7 +14,7 @@ use wire::status::Problem;
 
 use crate::base::Loaded;
 use crate::commit::{Intent, token};
-use crate::{Writer, problem};
+use crate::{Writer, archived, problem};
 
 /// How far a caller's clock may be off, to either side, for its keys' own times to be believed.
 pub const CLOCK_LEEWAY: Duration = Duration::from_mins(1);
@@ -216,7 +216,10 @@ async fn from_read_model(
         };
         return earlier.answer(writer, intent).map(Some);
     }
-    let mut after = row.map_or(Sequence(0), |row| row.position.sequence);
+    let mut after = row
+        .as_ref()
+        .map_or(Sequence(0), |row| row.position.sequence);
+    let mut version = row.map_or(Version::ZERO, |row| row.head.version);
     loop {
         let tail = writer
             .record
@@ -230,6 +233,8 @@ async fn from_read_model(
             if stored.opened.commit.id == commit {
                 return Earlier::of(&stored).answer(writer, intent).map(Some);
             }
+            archived::check(&stored, version)?;
+            version = stored.opened.commit.head.version;
         }
         let Some(resume_after) = tail.resume_after else {
             return Ok(None);

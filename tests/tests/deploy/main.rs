@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod archive;
 mod cluster;
 mod compose;
 mod documents;

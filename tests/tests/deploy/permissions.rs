@@ -124,8 +124,9 @@ async fn every_role_can_do_its_work() {
 }
 
 /// What nobody but a writer may do, whatever its account.
-const EVIL: [&str; 10] = [
+const EVIL: [&str; 11] = [
     "hansard.0.acme.c",
+    "hansard-archive.0.x",
     "hansard_parts.0.acme.c.r",
     "hansard_logs.acme.c",
     "$KV.HANSARD_registry.service_token.x",
@@ -145,9 +146,13 @@ const NO_PROJECTOR: [&str; 4] = [
     "RECORD.API.CONSUMER.CREATE.KV_HANSARD_registry",
     "RECORD.API.CONSUMER.MSG.NEXT.KV_HANSARD_registry.x",
     "RECORD.API.STREAM.MSG.GET.KV_HANSARD_registry",
-    "RECORD.API.DIRECT.GET.HANSARD_PARTS_0",
+    "RECORD.API.DIRECT.GET.KV_HANSARD_registry",
 ];
-const NO_WRITER: [&str; 6] = [
+/// A commit at its place, which a projector reads when it tries parked ones again.
+const PARKED_READ: &str = "RECORD.API.DIRECT.GET.HANSARD_0";
+const NO_WRITER: [&str; 8] = [
+    "hansard-archive.0.x",
+    "$JS.API.STREAM.MSG.DELETE.HANSARD_ARCHIVE",
     "$JS.API.STREAM.DELETE.HANSARD_0",
     "$JS.API.STREAM.UPDATE.HANSARD_0",
     "$JS.API.STREAM.PURGE.HANSARD_0",
@@ -189,6 +194,10 @@ async fn nobody_but_a_writer_can_change_the_record() {
     check_refused(&stack, "gateway", &[&EVIL[..], &NO_GATEWAY].concat()).await;
     check_refused(&stack, "projector", &[&EVIL[..], &NO_PROJECTOR].concat()).await;
     check_refused(&stack, "writer", &NO_WRITER).await;
+    assert_eq!(
+        reply_into_the_record(&stack, &record, "projector", PARKED_READ).await,
+        0
+    );
     let info = "STREAM.INFO.HANSARD_0";
     for user in ["gateway", "projector"] {
         let request = format!("RECORD.API.{info}");

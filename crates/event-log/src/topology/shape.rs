@@ -10,11 +10,13 @@ use domain::Partition;
 use domain::bounds::LOG_DAYS_MAX;
 
 use super::{
-    FORM, Identity, KEY_FORM, KEY_PARTITIONS, KEY_RECORD, REGISTRY_PREFIX, REGISTRY_STREAM,
-    live_subject, logs, parts_stream_name, stream_name,
+    ARCHIVE_PREFIX, ARCHIVE_STREAM, FORM, Identity, KEY_FORM, KEY_PARTITIONS, KEY_RECORD,
+    REGISTRY_PREFIX, REGISTRY_STREAM, live_subject, logs, parts_stream_name, stream_name,
 };
 use crate::config::{DUPLICATE_WINDOW, RecordConfig};
 
+/// How long the catalogue knows the ids of its messages: a change names the entry that it replaces, which is enough.
+const ARCHIVE_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
 /// How long the bucket knows the ids of its messages.
 const REGISTRY_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
 
@@ -84,6 +86,18 @@ pub(super) fn logs(identity: Identity, config: &RecordConfig) -> Config {
         discard: DiscardPolicy::Old,
         allow_message_ttl: true,
         duplicate_window: LOGS_DUPLICATE_WINDOW,
+        ..stream_config(identity, config)
+    }
+}
+
+/// The catalogue of the archive: the last word on each segment.
+pub(super) fn archive(identity: Identity, config: &RecordConfig) -> Config {
+    Config {
+        name: ARCHIVE_STREAM.to_owned(),
+        description: Some("The archive's catalogue: what of the record is elsewhere".to_owned()),
+        subjects: vec![format!("{ARCHIVE_PREFIX}>")],
+        max_messages_per_subject: 1,
+        duplicate_window: ARCHIVE_DUPLICATE_WINDOW,
         ..stream_config(identity, config)
     }
 }

@@ -41,7 +41,12 @@ async fn a_record_comes_back_message_by_message() {
     let before = all_messages(&server.url()).await;
     assert_eq!(
         record.stream_names(),
-        ["HANSARD_0", "HANSARD_PARTS_0", "KV_HANSARD_registry"]
+        [
+            "HANSARD_0",
+            "HANSARD_PARTS_0",
+            "HANSARD_ARCHIVE",
+            "KV_HANSARD_registry"
+        ]
     );
 
     let new = devstack::test::nats().await;

@@ -4,6 +4,7 @@
 mod administration;
 mod appends;
 mod archives;
+mod catalogue;
 mod cluster;
 mod erasures;
 mod follows;

@@ -19,6 +19,7 @@ mod parking;
 mod plans;
 mod provider_logs;
 mod provider_logs_erased;
+mod quiet;
 mod ranges;
 mod reader_role;
 mod restart;

@@ -39,15 +39,17 @@ pub async fn write(
     let id = hex::encode(record.id().0);
     let mut manifest = Manifest::new(id, record.partitions(), begun_at, receipt_key);
     let mut names = record.stream_names();
-    // The registry is last, so that it has every tenant and agent that the conversations name.
+    // The registry is last, so that it has every tenant and agent that the conversations name; before it the archive's
+    // catalogue, so that it knows of everything that was taken out of the others meanwhile.
     let registry = names.pop();
+    let catalogue = names.pop();
     let mut archives = stream::iter(names)
         .map(|name| archive(record, folder, name))
         .buffer_unordered(STREAMS_IN_FLIGHT);
     while let Some(archived) = archives.try_next().await? {
         took(&mut manifest, archived, progress);
     }
-    if let Some(name) = registry {
+    for name in catalogue.into_iter().chain(registry) {
         took(
             &mut manifest,
             archive(record, folder, name).await?,

@@ -69,6 +69,12 @@ fn what_is_and_is_not_understood() {
         "hansard context c --agent a --token t --messages 1000 --json",
         true,
     );
+    check("hansard archive run --older-than 90d --to file:///a", true);
+    check("hansard archive run --older-than 90d", false);
+    check("hansard archive run --older-than 0h --to file:///a", false);
+    check("hansard archive run --older-than 90d --to /a", false);
+    check("hansard archive read --tenant t", false);
+    check("hansard archive verify --archive s3://b/p --json", true);
     check("hansard tail --partition 1 --follow", true);
     check("hansard tail --conversation c", false);
     check("hansard tail --tenant t --since 2026-09-21T14:00:00Z", true);

@@ -2,6 +2,7 @@
 
 pub mod address;
 pub mod agent;
+pub mod archive;
 pub mod backup;
 pub mod bench;
 pub mod bootstrap;

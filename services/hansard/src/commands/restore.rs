@@ -3,10 +3,12 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+use archive::Archive;
 use event_log::{Record, RecordConfig, Restoration};
 use serde_json::json;
 
-use super::stores::NatsAddress;
+use super::stores::{ArchiveAddress, NatsAddress};
 use crate::backup::{Manifest, archive, verified};
 use crate::console;
 use crate::erase::{Again, Job, of_receipts};
@@ -37,7 +39,13 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     nats: NatsAddress,
+    #[command(flatten)]
+    archive: ArchiveAddress,
 }
+
+/// What is wrong when a segment is not there.
+const ELSEWHERE: &str = "the record is restored, but what it has archived cannot all be read: bring the segments back, or name \
+     where they are with --archive, and run `hansard archive verify`";
 
 /// Runs the command.
 ///
@@ -55,15 +63,18 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         ..RecordConfig::new(args.nats.nats_url.clone())
     };
     let restoration = Restoration::on_empty_server(config.clone()).await?;
-    let mut erased = 0;
+    let (mut erased, mut segments) = (0, 0);
     if !args.dry_run {
         restore(&args.folder, &manifest, &restoration).await?;
-        let record = Record::open(config).await?;
+        let archive = args.archive.of(&Record::open(config).await?);
+        // A backup names what is archived, and does not hold it; what was erased since was taken out of it since.
+        archive.adopt().await.context(ELSEWHERE)?;
+        segments = archive.check_reachable().await.context(ELSEWHERE)?;
         for one in &again {
-            erased += erase_again(&record, one).await?;
+            erased += erase_again(&archive, one).await?;
         }
     }
-    tell(&args, &manifest, (again.len(), erased))
+    tell(&args, &manifest, (again.len(), erased, segments))
 }
 
 async fn restore(
@@ -87,10 +98,11 @@ async fn restore(
 }
 
 /// Carries an erasure out again; how many conversations are erased by it.
-async fn erase_again(record: &Record, again: &Again) -> anyhow::Result<usize> {
+async fn erase_again(archive: &Archive, again: &Again) -> anyhow::Result<usize> {
     let mut progress = Progress::begin("erase again", Length::Unknown);
     let job = Job {
-        record: record.clone(),
+        record: archive.record().clone(),
+        archive: archive.clone(),
         subject: again.subject.clone(),
         forks: again.forks,
     };
@@ -105,7 +117,7 @@ async fn erase_again(record: &Record, again: &Again) -> anyhow::Result<usize> {
 fn tell(
     args: &Args,
     manifest: &Manifest,
-    (subjects, erased): (usize, usize),
+    (subjects, erased, segments): (usize, usize, usize),
 ) -> anyhow::Result<Exit> {
     let messages: u64 = manifest.streams.iter().map(|stream| stream.messages).sum();
     let mut out = console::out();
@@ -117,6 +129,7 @@ fn tell(
             "messages": messages,
             "subjectsErasedAgain": subjects,
             "conversationsErased": erased,
+            "segmentsFound": segments,
             "restored": !args.dry_run,
         });
         writeln!(out, "{told}")?;
@@ -137,5 +150,11 @@ fn tell(
         out,
         "erasures to carry out again: {subjects}, conversations erased: {erased}"
     )?;
+    if segments > 0 {
+        writeln!(
+            out,
+            "archived segments that it names, and that are there: {segments}"
+        )?;
+    }
     Ok(Exit::Done)
 }

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use archive::{Archive, StoreUrl};
 use event_log::{Record, RecordConfig, RecordError};
 use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX};
 
@@ -82,6 +83,33 @@ impl ReadModelAddress {
             ..ReadModelConfig::new(self.database_url.clone())
         })
     }
+}
+
+/// How a store of segments is named.
+pub const STORE: &str = "file:///FOLDER|s3://BUCKET/PREFIX";
+
+/// Where archived segments are.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ArchiveAddress {
+    /// Where archived segments are, when they are not where the record's catalogue says.
+    #[arg(id = "archive_url", long = "archive", value_name = STORE, value_parser = store_url)]
+    url: Option<StoreUrl>,
+}
+
+impl ArchiveAddress {
+    /// The archive of a record.
+    #[must_use]
+    pub fn of(&self, record: &Record) -> Archive {
+        Archive::of(record).moved_to(self.url.clone())
+    }
+}
+
+/// A store, as it is named on the command line.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn store_url(text: &str) -> Result<StoreUrl, String> {
+    StoreUrl::parse(text).map_err(|error| error.to_string())
 }
 
 // URLs may hold passwords.

@@ -5,6 +5,7 @@
 //! nothing that is said meanwhile is lost. A copy that was cut short is gone on with.
 
 use anyhow::{anyhow, bail, ensure};
+use archive::Archive;
 use domain::{
     Actor, CommitId, ConversationId, ConversationKey, Event, EventTokens, Head, Label, Owner,
     RequestDigest, Sequence, Status, Timestamp, Version,
@@ -35,7 +36,7 @@ pub(super) fn copy_of(fork: &ConversationId) -> anyhow::Result<ConversationId> {
 
 /// Copies a fork, whose past must stand, and erases it.
 pub(super) async fn detach(
-    record: &Record,
+    archive: &Archive,
     fork: &ConversationKey,
     mark: RequestDigest,
 ) -> anyhow::Result<Overwritten> {
@@ -43,8 +44,9 @@ pub(super) async fn detach(
         tenant: fork.tenant.clone(),
         conversation: copy_of(&fork.conversation)?,
     };
+    let record = archive.record();
     for _ in 0..TRIES_MAX {
-        let version = follow(record, fork, &copy, mark).await?;
+        let version = follow(archive, fork, &copy, mark).await?;
         if stands(record, fork, mark, Some(version)).await? {
             return clear(record, fork).await;
         }
@@ -61,17 +63,18 @@ struct Stretch {
 
 /// Brings the copy up to the fork as it stands; the version that it is at.
 async fn follow(
-    record: &Record,
+    archive: &Archive,
     fork: &ConversationKey,
     copy: &ConversationKey,
     mark: RequestDigest,
 ) -> anyhow::Result<Version> {
+    let record = archive.record();
     let head = head_of(record, fork).await?;
     let Some(owner) = head.owner.clone() else {
         // Erased meanwhile by somebody else.
         return Ok(head.version);
     };
-    let mut copy = Copy::open(record, copy, owner, mark).await?;
+    let mut copy = Copy::open(archive, copy, owner, mark).await?;
     for stretch in stretches(record, fork, &head).await? {
         copy.take(&stretch).await?;
     }
@@ -121,7 +124,7 @@ async fn stretches(
 
 /// A copy under way.
 struct Copy<'a> {
-    record: &'a Record,
+    archive: &'a Archive,
     key: &'a ConversationKey,
     owner: Owner,
     mark: RequestDigest,
@@ -131,12 +134,12 @@ struct Copy<'a> {
 
 impl<'a> Copy<'a> {
     async fn open(
-        record: &'a Record,
+        archive: &'a Archive,
         key: &'a ConversationKey,
         owner: Owner,
         mark: RequestDigest,
     ) -> anyhow::Result<Self> {
-        let last = record.last_from_leader(key).await?;
+        let last = archive.record().last_from_leader(key).await?;
         let base = last.map(|last| {
             Ok::<_, event_log::CorruptMessage>((last.open_head()?, last.position.sequence))
         });
@@ -153,7 +156,7 @@ impl<'a> Copy<'a> {
         );
         let actor = Label::parse(ACTOR).map_err(|violation| anyhow!(violation.description))?;
         Ok(Self {
-            record,
+            archive,
             key,
             owner,
             mark,
@@ -170,16 +173,13 @@ impl<'a> Copy<'a> {
 
     /// Copies what is missing of a stretch, a commit for a commit.
     async fn take(&mut self, stretch: &Stretch) -> anyhow::Result<()> {
-        let mut next = Some(Sequence(0));
-        while let Some(after) = next.filter(|_| self.version() < stretch.last) {
-            let tail = self
-                .record
-                .tail(&stretch.key, after, TailBounds::default())
-                .await?;
-            for message in &tail.commits {
+        let mut commits = self.archive.commits(&stretch.key, Sequence(0)).await?;
+        while self.version() < stretch.last
+            && let Some(page) = commits.next(TailBounds::default()).await?
+        {
+            for message in &page {
                 self.take_commit(&message.open()?, stretch).await?;
             }
-            next = tail.resume_after;
         }
         ensure!(
             self.version() >= stretch.last,
@@ -249,7 +249,7 @@ impl<'a> Copy<'a> {
             expected: before.map(|(_, sequence)| *sequence),
             trace: TraceHeaders::default(),
         };
-        match self.record.append(self.key, append).await? {
+        match self.archive.record().append(self.key, append).await? {
             AppendOutcome::Committed { sequence } => {
                 self.base = Some((sealed.head, sequence));
                 Ok(())

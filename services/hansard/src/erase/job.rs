@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
+use archive::{Archive, Swept};
 use domain::{ConversationKey, RequestDigest};
 use event_log::{Record, Registry};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -24,6 +25,8 @@ const ROUNDS_MAX: u32 = 100;
 pub struct Job {
     /// The record.
     pub record: Record,
+    /// What of it is elsewhere.
+    pub archive: Archive,
     /// Whose conversations go.
     pub subject: Subject,
     /// What becomes of forks.
@@ -41,6 +44,8 @@ pub struct Erased {
     pub commits: u64,
     /// Batches of parts of runs that this run overwrote.
     pub parts: u64,
+    /// What this run took out of archived segments.
+    pub swept: Swept,
     /// Entries of the registry that this run removed, by kind.
     pub registry: BTreeMap<String, u64>,
 }
@@ -83,7 +88,8 @@ impl Job {
     pub async fn carry_out(&self, progress: &mut Progress) -> anyhow::Result<Erased> {
         let mut erased = Erased::default();
         let mark = self.subject.mark(&self.record.receipt_seed().await?);
-        // Before anybody is shut out.
+        // Before anybody is shut out, and before anything is gone: what cannot be reached cannot be erased.
+        self.archive.check_reachable().await?;
         self.targets(&self.plan().await?)?;
         if let Subject::Tenant(tenant) = &self.subject {
             let registry = Registry::open(&self.record).await?;
@@ -97,6 +103,9 @@ impl Job {
             }
             let targets = self.targets(&plan)?;
             if targets.is_empty() {
+                let keys = plan.done.iter().map(|found| found.key.clone()).collect();
+                // Last, so that no archive that is being made meanwhile is missed.
+                erased.swept = self.archive.sweep(&keys).await?;
                 erased.conversations = plan.done;
                 erased.detached = plan.detached;
                 return Ok(erased);
@@ -129,7 +138,7 @@ impl Job {
         erased: &mut Erased,
     ) -> anyhow::Result<()> {
         for fork in forks.iter().rev() {
-            erased.add(detach(&self.record, &fork.key, mark).await?);
+            erased.add(detach(&self.archive, &fork.key, mark).await?);
         }
         Ok(())
     }

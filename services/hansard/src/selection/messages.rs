@@ -6,6 +6,7 @@ use futures::stream::{self, BoxStream, SelectAll, StreamExt as _};
 
 use super::{Places, Selection, Span};
 use crate::console;
+use crate::progress::grouped;
 
 /// A message of the record, and the conversation by its subject; `None`: it is under a subject that is no conversation's.
 #[derive(Debug, Clone)]
@@ -39,8 +40,10 @@ pub async fn messages(
     reach: Reach,
 ) -> anyhow::Result<Messages> {
     let mut all = SelectAll::new();
+    let spans = selection.spans(record, places).await?;
+    tell_archived(record, &spans).await?;
     let key = selection.key();
-    for span in selection.spans(record, places).await? {
+    for span in spans {
         let past = match &key {
             Some(key) => of_conversation(record, key.clone(), span),
             None => of_partition(record, span).await?,
@@ -61,6 +64,32 @@ pub async fn messages(
         std::future::ready(passes)
     });
     Ok(all.boxed())
+}
+
+/// Says what of the stretches is in the archive, and so is not among their messages.
+async fn tell_archived(record: &Record, spans: &[Span]) -> anyhow::Result<()> {
+    let mut archived = 0;
+    for one in record.archive_entries(None).await? {
+        let sealed = one.entry.sealed.filter(|sealed| sealed.is_trimmed);
+        let Some(sealed) = sealed else {
+            continue;
+        };
+        let is_touched = |span: &Span| {
+            span.partition.0 == one.entry.partition
+                && sealed.last_sequence > span.after.0
+                && sealed.first_sequence <= span.through.0
+        };
+        if spans.iter().any(is_touched) {
+            archived += sealed.commits;
+        }
+    }
+    if archived > 0 {
+        let archived = grouped(archived);
+        console::complain(&format!(
+            "segments of the archive with {archived} commits lie in this part of the record, and are not read: see hansard archive read"
+        ));
+    }
+    Ok(())
 }
 
 /// A conversation's commits in a stretch, by its subject: nothing else of the partition is read.

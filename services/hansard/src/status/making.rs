@@ -106,6 +106,7 @@ fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionSt
         last,
         messages: standing.messages,
         holes: standing.holes(),
+        holes_archived: read.archived.min(standing.holes()),
         holes_erased: erased_of(read, readings),
         trimmed: standing.trimmed(),
         replicas: standing.replicas,
@@ -138,7 +139,7 @@ fn overview_of(partition: Partition, all: &[PartitionOverview]) -> PartitionOver
 
 /// How many of a partition's holes erasures made; a tombstone that is on its way makes it less than it is.
 fn erased_of(read: &PartitionReading, readings: &Readings) -> Option<u64> {
-    let holes = read.standing.holes();
+    let holes = read.standing.holes().saturating_sub(read.archived);
     if holes == 0 {
         return Some(0);
     }

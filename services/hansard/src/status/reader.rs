@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::{Partition, Sequence, Timestamp};
-use event_log::{Record, RecordConfig, RecordError, Unavailable};
+use event_log::{CatalogueError, Record, RecordConfig, RecordError, Unavailable};
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::projections::conversations::overview;
@@ -100,8 +100,14 @@ async fn read_record(
     checkpoints: Option<&Checkpoints>,
 ) -> Result<RecordReading, RecordError> {
     let durability = record.durability().await?;
+    let archived = archived(record).await?;
+    let archived = &archived;
     let partitions = stream::iter((0..record.partitions()).map(Partition))
-        .map(|partition| read_partition(record, partition, checkpoints))
+        .map(|partition| async move {
+            let read = read_partition(record, partition, checkpoints).await?;
+            let archived = archived.get(&partition).copied().unwrap_or(0);
+            Ok::<_, Unavailable>(PartitionReading { archived, ..read })
+        })
         .buffered(PARTITIONS_TOGETHER)
         .try_collect();
     Ok(RecordReading {
@@ -109,6 +115,22 @@ async fn read_record(
         durability,
         partitions: partitions.await?,
     })
+}
+
+/// How many commits of each partition are in the archive alone. An entry that cannot be read explains nothing.
+async fn archived(record: &Record) -> Result<BTreeMap<Partition, u64>, Unavailable> {
+    let entries = match record.archive_entries(None).await {
+        Ok(entries) => entries,
+        Err(CatalogueError::Unavailable(unavailable)) => return Err(unavailable),
+        Err(CatalogueError::Corrupt { .. } | CatalogueError::Superseded { .. }) => Vec::new(),
+    };
+    let mut archived = BTreeMap::new();
+    for entry in entries.into_iter().map(|one| one.entry) {
+        let sealed = entry.sealed.filter(|sealed| sealed.is_trimmed);
+        *archived.entry(Partition(entry.partition)).or_default() +=
+            sealed.map_or(0, |sealed| sealed.commits);
+    }
+    Ok(archived)
 }
 
 async fn read_partition(
@@ -128,6 +150,7 @@ async fn read_partition(
     Ok(PartitionReading {
         partition,
         standing,
+        archived: 0,
         waits,
     })
 }

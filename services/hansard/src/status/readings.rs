@@ -38,6 +38,8 @@ pub struct PartitionReading {
     pub partition: Partition,
     /// What its stream holds.
     pub standing: PartitionStanding,
+    /// How many of its commits are in the archive and not in the stream.
+    pub archived: u64,
     /// The first message that the rows do not hold; `None`: there is none, or it is not known how far they are.
     pub waits: Option<StoredAt>,
 }

@@ -85,6 +85,8 @@ pub struct PartitionStatus {
     pub messages: u64,
     /// Sequences between the first message and the last that hold nothing.
     pub holes: u64,
+    /// How many of the holes are commits that are in the archive.
+    pub holes_archived: u64,
     /// How many of the holes erasures made, as far as the rows know.
     pub holes_erased: Option<u64>,
     /// Sequences before the first message.

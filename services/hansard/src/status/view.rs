@@ -125,7 +125,11 @@ fn partition(status: &PartitionStatus) -> [String; 11] {
 
 fn holes(status: &PartitionStatus) -> String {
     let mut parts = Vec::new();
-    match (status.holes, status.holes_erased) {
+    let archived = status.holes_archived;
+    if archived > 0 {
+        parts.push(format!("{} in the archive", grouped(archived)));
+    }
+    match (status.holes.saturating_sub(archived), status.holes_erased) {
         (0, _) => {}
         (holes, None) => parts.push(grouped(holes)),
         (holes, Some(erased)) => {

@@ -3,8 +3,8 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use archive::{Archive, ArchiveError, FollowError};
 use domain::{Partition, Sequence};
-use event_log::Record;
 use futures::StreamExt as _;
 use futures::future::try_join_all;
 use read_model::ReadModel;
@@ -26,6 +26,9 @@ pub enum CatchUpError {
     /// It was too far behind, or the record did not answer.
     #[error("partition {0} could not be brought up to date in time")]
     Late(Partition),
+    /// Commits that it lacks are archived, and cannot be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
     /// The rows could not be written.
     #[error(transparent)]
     Apply(#[from] ApplyError),
@@ -37,19 +40,19 @@ pub enum CatchUpError {
 /// # Errors
 /// [`CatchUpError`].
 pub(super) async fn catch_up(
-    record: &Record,
+    archive: &Archive,
     model: &ReadModel,
     held: &[Checkpoint],
     targets: &[Sequence],
 ) -> Result<Vec<Checkpoint>, CatchUpError> {
     let deadline = Instant::now() + CATCH_UP_MAX;
     let partitions = held.iter().zip(targets);
-    let brought = partitions.map(|(from, to)| bring(record, model, (*from, *to), deadline));
+    let brought = partitions.map(|(from, to)| bring(archive, model, (*from, *to), deadline));
     try_join_all(brought).await
 }
 
 async fn bring(
-    record: &Record,
+    archive: &Archive,
     model: &ReadModel,
     (from, to): (Checkpoint, Sequence),
     deadline: Instant,
@@ -60,12 +63,13 @@ async fn bring(
     if held.sequence >= to {
         return Ok(held);
     }
-    let mut messages = pin!(record.follow(partition, held.sequence));
+    let mut messages = pin!(archive.follow(partition, held.sequence));
     loop {
         let next = timeout_at(deadline, messages.next()).await;
         let message = match next {
             Ok(Some(Ok(message))) => message,
-            Ok(Some(Err(_))) => continue,
+            Ok(Some(Err(FollowError::Record(_)))) => continue,
+            Ok(Some(Err(FollowError::Archive(error)))) => return Err(error.into()),
             Ok(None) | Err(_) => return Err(CatchUpError::Late(partition)),
         };
         let sequence = message.message.position.sequence;

@@ -3,8 +3,9 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use archive::{Archive, ArchiveError, FollowError};
 use domain::{Partition, Sequence};
-use event_log::{FollowedMessage, Record};
+use event_log::FollowedMessage;
 use futures::StreamExt as _;
 use read_model::projections::conversations::Item;
 use tokio::sync::mpsc;
@@ -57,15 +58,25 @@ pub(super) struct Stretch {
     pub(super) end: Sequence,
 }
 
-/// Sends a stretch's messages in chunks, until its end, or until nobody listens.
-pub(super) async fn read_chunks(record: Record, stretch: Stretch, chunks: mpsc::Sender<Chunk>) {
-    let mut messages = pin!(record.follow(stretch.partition, stretch.after));
+/// Sends a stretch's messages in chunks, until its end, or until nobody listens; an archive that cannot be read ends it with
+/// its error.
+pub(super) async fn read_chunks(
+    archive: Archive,
+    stretch: Stretch,
+    chunks: mpsc::Sender<Result<Chunk, ArchiveError>>,
+) {
+    let mut messages = pin!(archive.follow(stretch.partition, stretch.after));
     let mut chunk = Chunk::default();
     let mut is_lost = false;
     loop {
         let message = match timeout(QUIET_MAX, messages.next()).await {
             Ok(Some(Ok(message))) => message,
-            Ok(Some(Err(unavailable))) => {
+            Ok(Some(Err(FollowError::Archive(error)))) => {
+                // Nobody listens any more when the load was stopped.
+                let _ = chunks.send(Err(error)).await;
+                return;
+            }
+            Ok(Some(Err(FollowError::Record(unavailable)))) => {
                 tracing::warn!(partition = %stretch.partition, %unavailable, "the partition is lost, reading goes on when it is back");
                 is_lost = true;
                 continue;
@@ -79,12 +90,12 @@ pub(super) async fn read_chunks(record: Record, stretch: Stretch, chunks: mpsc::
         if is_end {
             break;
         }
-        if chunk.is_full() && chunks.send(std::mem::take(&mut chunk)).await.is_err() {
+        if chunk.is_full() && chunks.send(Ok(std::mem::take(&mut chunk))).await.is_err() {
             return;
         }
     }
     if chunk.last > Sequence(0) {
         // Nobody listens any more when the load was stopped.
-        let _ = chunks.send(chunk).await;
+        let _ = chunks.send(Ok(chunk)).await;
     }
 }

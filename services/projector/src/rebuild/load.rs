@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use archive::{Archive, ArchiveError};
 use domain::{Partition, Sequence};
-use event_log::Record;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use read_model::projections::conversations::lease::{
     self, Checkpoint, Holder, LEASE_TTL_MS, Lease,
@@ -34,6 +34,9 @@ pub enum LoadError {
     /// Another load has begun, or the database lost its last transactions in a crash: begin again.
     #[error("partition {0} is not where it was left: the next run goes on from where it is")]
     Overtaken(Partition),
+    /// Archived commits cannot be read: what was loaded of the partition ends before them.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
     /// The rows cannot be written.
     #[error(transparent)]
     ReadModel(#[from] ReadModelError),
@@ -48,12 +51,12 @@ pub enum LoadError {
 /// # Errors
 /// [`LoadError`].
 pub async fn load(
-    record: &Record,
+    archive: &Archive,
     model: &ReadModel,
     ends: &[(Partition, Sequence)],
     shutdown: &Shutdown,
 ) -> Result<(), LoadError> {
-    lease::ensure(model, record.partitions()).await?;
+    lease::ensure(model, archive.record().partitions()).await?;
     let holder = Holder(format!("rebuild-{}", uuid::Uuid::now_v7()));
     let held = lease::seize(model, &holder, LEASE_TTL_MS).await?;
     let end_of = |checkpoint: &Checkpoint| {
@@ -65,8 +68,8 @@ pub async fn load(
         Some((*checkpoint, end))
     });
     let lanes = stream::iter(stretches.collect::<Vec<_>>()).map(|(from, end)| {
-        let (record, model, shutdown) = (record.clone(), model.clone(), shutdown.clone());
-        let task = tokio::spawn(load_partition(record, model, (from, end), shutdown));
+        let (archive, model, shutdown) = (archive.clone(), model.clone(), shutdown.clone());
+        let task = tokio::spawn(load_partition(archive, model, (from, end), shutdown));
         async move { task.await.unwrap_or(Err(LoadError::Broken)) }
     });
     lanes
@@ -79,7 +82,7 @@ pub async fn load(
 }
 
 async fn load_partition(
-    record: Record,
+    archive: Archive,
     model: ReadModel,
     (from, end): (Checkpoint, Sequence),
     shutdown: Shutdown,
@@ -90,13 +93,13 @@ async fn load_partition(
         end,
     };
     let (chunks, mut received) = mpsc::channel(1);
-    tokio::spawn(read_chunks(record, stretch, chunks));
+    tokio::spawn(read_chunks(archive, stretch, chunks));
     let mut written = from.sequence;
     while let Some(chunk) = received.recv().await {
         if shutdown.has_begun() {
             return Err(LoadError::Stopped);
         }
-        let batch = batch_of(from.lease, written, chunk);
+        let batch = batch_of(from.lease, written, chunk?);
         write(&model, &batch).await?;
         written = batch.last;
     }

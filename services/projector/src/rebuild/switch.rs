@@ -3,8 +3,8 @@
 //! For a moment nobody projects: the partitions of both schemas are seized, both are brought to the same place, what was to be
 //! compared is compared while both stand still, and the pointer moves. Reads go on throughout, by rows and tail.
 
+use archive::Archive;
 use domain::{ConversationKey, Sequence};
-use event_log::Record;
 use read_model::projections::conversations::lease::{
     self, Checkpoint, Holder, LEASE_TTL_MS, Lease,
 };
@@ -21,8 +21,8 @@ pub const SWITCH_ATTEMPTS_MAX: u32 = 5;
 /// From where to where.
 #[derive(Debug, Clone, Copy)]
 pub struct Switch<'a> {
-    /// The record, for what either schema lacks.
-    pub record: &'a Record,
+    /// The record and its archive, for what either schema lacks.
+    pub archive: &'a Archive,
     /// The read models.
     pub model: &'a ReadModel,
     /// The live schema.
@@ -102,10 +102,10 @@ async fn switch_frozen(
     let targets: Vec<Sequence> = sequences
         .map(|(from, to)| from.sequence.max(to.sequence))
         .collect();
-    let record = switch.record;
+    let archive = switch.archive;
     (from.held, to.held) = tokio::try_join!(
-        catch_up(record, &from.model, &from.held, &targets),
-        catch_up(record, &to.model, &to.held, &targets)
+        catch_up(archive, &from.model, &from.held, &targets),
+        catch_up(archive, &to.model, &to.held, &targets)
     )?;
     let differing = differing_among(&from.model, &to.model, switch.to_check).await?;
     if !differing.is_empty() {
@@ -125,7 +125,7 @@ async fn switch_frozen(
 
 async fn freeze(switch: Switch<'_>, schema: SchemaName) -> Result<Frozen, SwitchError> {
     let model = switch.model.in_schema(schema);
-    lease::ensure(&model, switch.record.partitions()).await?;
+    lease::ensure(&model, switch.archive.record().partitions()).await?;
     let holder = Holder(format!("switch-{}", uuid::Uuid::now_v7()));
     let held = lease::seize(&model, &holder, LEASE_TTL_MS).await?;
     Ok(Frozen { model, held })

@@ -19,6 +19,7 @@ mod isolate;
 pub mod lease;
 pub mod overview;
 pub mod parking;
+mod quiet;
 mod remains;
 mod usage;
 pub mod verification;
@@ -26,4 +27,5 @@ mod write;
 
 pub use apply::{ApplyError, apply, copy};
 pub use batch::{Applied, Batch, Item, ParkReason, Parked, PlacedCommit};
+pub use quiet::quiet_among;
 pub use remains::{forget_usage, remains};

@@ -7,14 +7,14 @@ mod verify_receipt;
 
 use std::path::PathBuf;
 
-use crate::commands::stores::{ReadModelAddress, RecordAddress};
+use crate::commands::stores::{ArchiveAddress, ReadModelAddress, RecordAddress};
 use crate::erase::ForkRule;
 use crate::exit::Exit;
 
 /// Erase conversations for good: of an id, of a user, or of a whole tenant.
 ///
 /// What was said is overwritten in the record; a tombstone without a name stays in its place, so that no rebuild, replay
-/// or restore brings anything back. Rows go as the projector comes to the tombstones. What is left in Postgres's own
+/// or restore brings anything back. What is archived is written anew without it. Rows go as the projector comes to the tombstones. What is left in Postgres's own
 /// files and log, and for how long, is told in docs/operating.md.
 ///
 /// Safe on a live system. Can be stopped and run again: it goes on, and its receipt names all of it.
@@ -97,6 +97,8 @@ struct How {
     record: RecordAddress,
     #[command(flatten)]
     read_model: ReadModelAddress,
+    #[command(flatten)]
+    archive: ArchiveAddress,
 }
 
 /// Runs the command.

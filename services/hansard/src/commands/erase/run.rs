@@ -49,6 +49,7 @@ fn wrong(what: &str, violation: &Violation) -> UsageError {
 pub(super) async fn run(subject: Subject, how: How) -> anyhow::Result<Exit> {
     let record = how.record.open("hansard-erase").await?;
     let job = Job {
+        archive: how.archive.of(&record),
         record,
         subject,
         forks: how.forks,
@@ -72,6 +73,7 @@ pub(super) async fn run(subject: Subject, how: How) -> anyhow::Result<Exit> {
         let told = json!({
             "commits": erased.commits,
             "parts": erased.parts,
+            "archived": erased.swept.commits,
             "signed": signed,
         });
         writeln!(console::out(), "{told}")?;
@@ -107,6 +109,11 @@ fn tell(erased: &Erased, rows: Rows) -> anyhow::Result<()> {
     )?;
     writeln!(out, "commits overwritten now:  {}", grouped(erased.commits))?;
     writeln!(out, "parts overwritten now:    {}", grouped(erased.parts))?;
+    writeln!(
+        out,
+        "archived commits removed: {}",
+        grouped(erased.swept.commits)
+    )?;
     for (kind, count) in &erased.registry {
         writeln!(out, "registry, {kind:<16}{count}")?;
     }

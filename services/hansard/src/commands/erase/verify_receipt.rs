@@ -1,15 +1,17 @@
 //! `hansard erase verify-receipt`: whether a receipt is genuine, and still true.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
+use archive::Archive;
 use domain::{ConversationId, ConversationKey, Status, TenantId};
 use event_log::Record;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::json;
 
-use crate::commands::stores::RecordAddress;
+use crate::commands::stores::{ArchiveAddress, RecordAddress};
 use crate::console;
 use crate::erase::keys::ReceiptKey;
 use crate::erase::receipt::{Entry, Signed};
@@ -31,6 +33,8 @@ pub(super) struct Args {
     json: bool,
     #[command(flatten)]
     record: RecordAddress,
+    #[command(flatten)]
+    archive: ArchiveAddress,
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
@@ -41,7 +45,10 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         let record = args.record.open("hansard-erase").await?;
         let key = ReceiptKey::made(&record).await?;
         let is_genuine = key.is_some_and(|key| signed.is_by(&key.public_key()));
-        (is_genuine, standing(&record, &signed).await?)
+        (
+            is_genuine,
+            standing(&args.archive.of(&record), &signed).await?,
+        )
     };
     let mut out = console::out();
     if args.json {
@@ -63,22 +70,31 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     Ok(if is_true { Exit::Done } else { Exit::Differs })
 }
 
-/// The conversations of a receipt that the record holds more of than a tombstone.
-async fn standing(record: &Record, signed: &Signed) -> anyhow::Result<Vec<String>> {
-    let looks = stream::iter(&signed.receipt.conversations)
-        .map(|entry| stands(record, entry))
+/// The conversations of a receipt that the record holds more of than a tombstone, or that are in an archived segment.
+async fn standing(archive: &Archive, signed: &Signed) -> anyhow::Result<Vec<String>> {
+    let entries = &signed.receipt.conversations;
+    let looks = stream::iter(entries)
+        .map(|entry| stands(archive.record(), entry))
         .buffered(READS_IN_FLIGHT);
     let standing: Vec<Option<String>> = looks.try_collect().await?;
-    Ok(standing.into_iter().flatten().collect())
+    let keys: anyhow::Result<BTreeSet<ConversationKey>> = entries.iter().map(key_of).collect();
+    let held = archive.held(&keys?).await?;
+    let held = held.iter().map(|key| key.conversation.as_str().to_owned());
+    let all: BTreeSet<String> = standing.into_iter().flatten().chain(held).collect();
+    Ok(all.into_iter().collect())
 }
 
-async fn stands(record: &Record, entry: &Entry) -> anyhow::Result<Option<String>> {
-    let key = ConversationKey {
+fn key_of(entry: &Entry) -> anyhow::Result<ConversationKey> {
+    Ok(ConversationKey {
         tenant: TenantId::parse(entry.tenant.as_str())
             .map_err(|violation| anyhow!(violation.description))?,
         conversation: ConversationId::parse(entry.conversation.as_str())
             .map_err(|violation| anyhow!(violation.description))?,
-    };
+    })
+}
+
+async fn stands(record: &Record, entry: &Entry) -> anyhow::Result<Option<String>> {
+    let key = key_of(entry)?;
     let last = record.last_from_leader(&key).await?;
     let head = last.map(|last| last.open_head()).transpose()?;
     let is_gone = head.is_none_or(|head| head.status == Status::Erased);

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use event_log::Record;
+use archive::Archive;
 use projector::rebuild::{Switch, Switched, switch};
 use read_model::ReadModel;
 use read_model::schemas::{Building, Phase, SchemaState, SchemasLock, list};
@@ -15,7 +15,7 @@ use super::drop::drop_one;
 use super::following::Following;
 use super::report::{Form, Step};
 use super::{lock, plan};
-use crate::commands::stores::{ReadModelAddress, RecordAddress};
+use crate::commands::stores::{ArchiveAddress, ReadModelAddress, RecordAddress};
 use crate::exit::Exit;
 use crate::progress::{Length, Progress};
 
@@ -38,6 +38,8 @@ pub(super) struct Args {
     record: RecordAddress,
     #[command(flatten)]
     read_model: ReadModelAddress,
+    #[command(flatten)]
+    archive: ArchiveAddress,
     /// Keep all schemas that earlier rebuilds left, not only the one that this one leaves.
     #[arg(long)]
     keep: bool,
@@ -54,7 +56,7 @@ pub(super) struct Args {
 
 /// A rebuild under way.
 struct Rebuild {
-    record: Record,
+    archive: Archive,
     model: ReadModel,
     shutdown: Shutdown,
     form: Form,
@@ -62,14 +64,16 @@ struct Rebuild {
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let rebuild = Rebuild {
-        record: args.record.open("hansard-rebuild").await?,
+        archive: args.archive.of(&args.record.open("hansard-rebuild").await?),
         model: args.read_model.open_for_long_statements()?,
         shutdown: Shutdown::new(),
         form: Form::of(args.json),
     };
     rebuild.model.check().await?;
+    // Before anything is made: rows without what is archived would be no rows of the record.
+    rebuild.archive.check_reachable().await?;
     if args.dry_run {
-        plan::tell(&rebuild.record, &rebuild.model, rebuild.form).await?;
+        plan::tell(rebuild.archive.record(), &rebuild.model, rebuild.form).await?;
         return Ok(Exit::Done);
     }
     rebuild.shutdown.listen_for_signals()?;
@@ -92,7 +96,7 @@ impl Rebuild {
             phase: building.phase().as_str(),
         })?;
         if building.phase() == Phase::Copying {
-            copy(&self.record, &building, &self.shutdown, self.form).await?;
+            copy(&self.archive, &building, &self.shutdown, self.form).await?;
         }
         if building.phase() != Phase::Following {
             self.index(&mut building).await?;
@@ -122,7 +126,7 @@ impl Rebuild {
     async fn enter(&self, building: &Building, accept_differences: bool) -> anyhow::Result<Exit> {
         let live = self.model.in_schema(building.live());
         let other = building.model();
-        let following = Following::start(&self.record, other, &self.shutdown);
+        let following = Following::start(&self.archive, other, &self.shutdown);
         caught_up(&live, other, &self.shutdown).await?;
         let compared = compare(&live, other, &self.shutdown, self.form).await?;
         caught_up(&live, other, &self.shutdown).await?;
@@ -138,7 +142,7 @@ impl Rebuild {
             Compared::Same(to_check) => to_check,
         };
         let switched = switch(Switch {
-            record: &self.record,
+            archive: &self.archive,
             model: &self.model,
             from: building.live(),
             to: building.name(),

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use archive::Archive;
 use domain::{Partition, Sequence};
 use event_log::Record;
 use projector::rebuild::load;
@@ -28,17 +29,17 @@ pub(super) async fn ends(record: &Record) -> anyhow::Result<Vec<(Partition, Sequ
 
 /// Copies what the record holds now into a schema that is being made.
 pub(super) async fn copy(
-    record: &Record,
+    archive: &Archive,
     building: &Building,
     shutdown: &Shutdown,
     form: Form,
 ) -> anyhow::Result<()> {
-    let ends = ends(record).await?;
+    let ends = ends(archive.record()).await?;
     let total = sum(ends.iter().map(|(_, end)| end.0));
     let began = Instant::now();
     let from = position(building.model()).await.unwrap_or(0);
     let mut progress = Progress::begin("copy", Length::Items(total));
-    let mut loading = Box::pin(load(record, building.model(), &ends, shutdown));
+    let mut loading = Box::pin(load(archive, building.model(), &ends, shutdown));
     let mut ticks = interval(LOOK_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -1,6 +1,6 @@
 //! Projecting into a schema that is not live, for as long as it takes.
 
-use event_log::Record;
+use archive::Archive;
 use projector::{Means, ProjectorConfig, project};
 use read_model::ReadModel;
 use runtime::shutdown::Shutdown;
@@ -15,11 +15,11 @@ pub(super) struct Following {
 
 impl Following {
     /// Projects into the schema that `model` is fixed to.
-    pub(super) fn start(record: &Record, model: &ReadModel, shutdown: &Shutdown) -> Self {
+    pub(super) fn start(archive: &Archive, model: &ReadModel, shutdown: &Shutdown) -> Self {
         let here = shutdown.child();
         let means = Means {
             config: ProjectorConfig::default(),
-            record: record.clone(),
+            archive: archive.clone(),
             model: model.clone(),
         };
         let until = here.clone();

@@ -10,7 +10,7 @@ use super::caught_up::caught_up;
 use super::following::Following;
 use super::lock;
 use super::report::{Form, Step};
-use crate::commands::stores::{ReadModelAddress, RecordAddress};
+use crate::commands::stores::{ArchiveAddress, ReadModelAddress, RecordAddress};
 use crate::console;
 use crate::exit::Exit;
 
@@ -27,6 +27,8 @@ pub(super) struct Args {
     record: RecordAddress,
     #[command(flatten)]
     read_model: ReadModelAddress,
+    #[command(flatten)]
+    archive: ArchiveAddress,
     /// Say what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
@@ -36,7 +38,8 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let record = args.record.open("hansard-rebuild").await?;
+    let archive = args.archive.of(&args.record.open("hansard-rebuild").await?);
+    archive.check_reachable().await?;
     let model = args.read_model.open_for_long_statements()?;
     model.check().await?;
     let form = Form::of(args.json);
@@ -58,11 +61,11 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     shutdown.listen_for_signals()?;
     let _lock = lock(&model).await?;
     let other = model.in_schema(to.name);
-    let following = Following::start(&record, &other, &shutdown);
+    let following = Following::start(&archive, &other, &shutdown);
     caught_up(&model.in_schema(from), &other, &shutdown).await?;
     following.stop().await?;
     switch(Switch {
-        record: &record,
+        archive: &archive,
         model: &model,
         from,
         to: to.name,

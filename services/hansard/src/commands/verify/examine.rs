@@ -71,7 +71,7 @@ async fn look(ground: &Ground, key: &ConversationKey) -> anyhow::Result<Examined
     if let Some(message) = tombstone {
         return look_at_erased(ground, key, &standing, message).await;
     }
-    let mut history = History::of(record, key, standing.through());
+    let mut history = History::of(&ground.archive, key, standing.through());
     let mut differences = Vec::new();
     while let Some(commits) = history.next().await? {
         differences.extend(compare_events(model, key, &commits).await?);
@@ -160,14 +160,15 @@ pub(super) async fn commits_between(
     (after, through): (Sequence, Sequence),
 ) -> anyhow::Result<Vec<Item>> {
     let bounds = TailBounds::default();
-    let tail = ground.record.tail(key, after, bounds).await?;
-    let first = tail.commits.first().map(|first| first.position.sequence);
+    let mut commits = ground.archive.commits(key, after).await?;
+    let page = commits.next(bounds).await?.unwrap_or_default();
+    let first = page.first().map(|first| first.position.sequence);
     anyhow::ensure!(
         after > Sequence(0) || first.is_none_or(|first| first <= through),
         "it is being erased"
     );
     let within = |message: &&StoredMessage| message.position.sequence <= through;
-    let messages = tail.commits.iter().take_while(within);
+    let messages = page.iter().take_while(within);
     let open = |message: &StoredMessage| {
         let placed = open(key, message).map_err(anyhow::Error::msg)?;
         Ok(Item::Commit(Box::new(placed)))

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use archive::{Archive, ArchiveError, Commits};
 use domain::audit::{Fault, faults};
 use domain::{Change, CommitId, ConversationKey, Head, Sequence, Status, Version};
-use event_log::{Record, StoredMessage, TailBounds, Unavailable};
+use event_log::{StoredMessage, TailBounds};
 use read_model::projections::conversations::PlacedCommit;
 
 use super::problem::Problem;
@@ -17,11 +18,13 @@ const PAGE: TailBounds = TailBounds {
 
 /// A conversation's commits up to a place, in pages.
 pub(super) struct History<'g> {
-    record: &'g Record,
+    archive: &'g Archive,
     key: &'g ConversationKey,
     through: Sequence,
-    /// Where to read on; `None`: it was read to its end.
-    after: Option<Sequence>,
+    /// What is read; `None`: nothing yet.
+    commits: Option<Commits>,
+    /// Whether it was read to its end.
+    is_over: bool,
     ids: HashSet<CommitId>,
     /// The last message that was read, be it after the place.
     seen: Sequence,
@@ -36,12 +39,13 @@ pub(super) struct History<'g> {
 }
 
 impl<'g> History<'g> {
-    pub(super) fn of(record: &'g Record, key: &'g ConversationKey, through: Sequence) -> Self {
+    pub(super) fn of(archive: &'g Archive, key: &'g ConversationKey, through: Sequence) -> Self {
         Self {
-            record,
+            archive,
             key,
             through,
-            after: Some(Sequence(0)),
+            commits: None,
+            is_over: false,
             ids: HashSet::new(),
             seen: Sequence(0),
             change: None,
@@ -52,18 +56,23 @@ impl<'g> History<'g> {
     }
 
     /// The next commits; `None`: that was all.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<PlacedCommit>>, Unavailable> {
-        let Some(after) = self.after else {
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<PlacedCommit>>, ArchiveError> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let commits = match &mut self.commits {
+            Some(commits) => commits,
+            none => none.insert(self.archive.commits(self.key, Sequence(0)).await?),
+        };
+        let Some(page) = commits.next(PAGE).await? else {
+            self.is_over = true;
             return Ok(None);
         };
-        let tail = self.record.tail(self.key, after, PAGE).await?;
-        let last = tail.commits.last().map(|last| last.position.sequence);
+        let last = page.last().map(|last| last.position.sequence);
         self.seen = last.unwrap_or(self.seen);
-        self.after = tail
-            .resume_after
-            .filter(|_| last.is_some_and(|last| last < self.through));
+        self.is_over = self.seen >= self.through;
         let within = |message: &&StoredMessage| message.position.sequence <= self.through;
-        let messages: Vec<&StoredMessage> = tail.commits.iter().take_while(within).collect();
+        let messages: Vec<&StoredMessage> = page.iter().take_while(within).collect();
         Ok(Some(
             messages
                 .into_iter()

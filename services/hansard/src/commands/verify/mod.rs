@@ -15,6 +15,7 @@ mod report;
 mod sample;
 mod sampled;
 
+use archive::Archive;
 use domain::{ConversationId, ConversationKey, TenantId};
 use event_log::Record;
 use read_model::projections::conversations::verification::KeyRange;
@@ -22,7 +23,7 @@ use read_model::{ReadModel, ReadModelConfig, TIMEOUT_MS_MAX};
 
 use self::report::Report;
 use self::sample::Sample;
-use super::stores::{ReadModelAddress, RecordAddress};
+use super::stores::{ArchiveAddress, ReadModelAddress, RecordAddress};
 use crate::exit::{Exit, UsageError};
 
 /// Most conversations that are kept in memory at a time, unless told otherwise; each takes about a kilobyte.
@@ -30,7 +31,7 @@ const CONVERSATIONS_AT_ONCE: usize = 200_000;
 
 /// Compare the rows of the read model with the record that they were made from.
 ///
-/// Reads the record from its beginning, checks that it is whole (versions, chains, heads, commit ids), works out what the
+/// Reads the record from its beginning, what is archived with it, checks that it is whole (versions, chains, heads, commit ids), works out what the
 /// rows must be, and compares each with what it is. Says which conversation, event and columns differ; never a value. Safe
 /// while everything runs: what is behind or moves is looked at again before it is told. What usage was counted by day is
 /// not compared.
@@ -50,6 +51,8 @@ pub struct Args {
     record: RecordAddress,
     #[command(flatten)]
     read_model: ReadModelAddress,
+    #[command(flatten)]
+    archive: ArchiveAddress,
     /// Only this tenant's conversations.
     #[arg(long)]
     tenant: Option<String>,
@@ -95,6 +98,8 @@ struct MendingArgs {
 /// What is verified, and what is done about differences.
 struct Ground {
     record: Record,
+    /// What of the record is elsewhere.
+    archive: Archive,
     model: ReadModel,
     repair: Repair,
 }
@@ -125,12 +130,18 @@ enum Unfounded {
 /// The record or the read models cannot be reached.
 pub async fn run(args: Args) -> anyhow::Result<Exit> {
     let scope = scope(&args)?;
+    let record = args.record.open("hansard-verify").await?;
     let ground = Ground {
-        record: args.record.open("hansard-verify").await?,
+        archive: args.archive.of(&record),
+        record,
         model: open_model(&args.read_model)?,
         repair: repair(&args.mending),
     };
     ground.model.check().await?;
+    if !args.digests {
+        // What is elsewhere is of the record too: without it nothing can be judged.
+        ground.archive.check_reachable().await?;
+    }
     let mut report = Report::begin(args.json);
     match (&scope, args.sample) {
         _ if args.digests => digests::run(&ground, &mut report).await?,

@@ -36,6 +36,7 @@ fn of_record(number: u16, first: u64, last: u64, messages: u64) -> PartitionRead
             leader: Some("n1".to_owned()),
             behind: Vec::new(),
         },
+        archived: 0,
         waits: None,
     }
 }

@@ -1,0 +1,70 @@
+//! Segments read by themselves: without their record, and whatever became of it.
+
+use domain::ConversationKey;
+use event_log::ArchivedSegment;
+use uuid::Uuid;
+
+use crate::error::ArchiveError;
+use crate::indexes::Indexes;
+use crate::merge::Reader;
+use crate::object::Object;
+use crate::store::Store;
+
+/// What objects of segments are called in the end.
+const SUFFIX: &str = ".segment";
+
+/// A conversation's archived commits, in order, out of all the segments of a store; nothing else is asked. Where a store has
+/// segments of several records, a conversation of the same name in each is read as one.
+///
+/// # Errors
+/// [`ArchiveError`].
+pub async fn read_store(store: &Store, key: &ConversationKey) -> Result<Reader, ArchiveError> {
+    let mut objects = Vec::new();
+    for name in store.list("").await? {
+        // What is called otherwise is no segment of ours.
+        let Some(segment) = segment_of(&name) else {
+            continue;
+        };
+        let object = Object {
+            store: store.clone(),
+            segment,
+            sealed: unknown(name),
+            indexes: Indexes::default(),
+        };
+        let (index, size_bytes) = object.index_alone().await?;
+        if index.conversation(key).is_none() {
+            continue;
+        }
+        let sealed = ArchivedSegment {
+            size_bytes,
+            first_sequence: index.first().unwrap_or_default().0,
+            last_sequence: index.last().unwrap_or_default().0,
+            conversations: u64::try_from(index.conversations.len()).unwrap_or(u64::MAX),
+            commits: index.messages(),
+            events: index.events(),
+            ..object.sealed
+        };
+        objects.push(Object { sealed, ..object });
+    }
+    Ok(Reader::over(objects, domain::Sequence(0)).only(key.clone()))
+}
+
+fn segment_of(name: &str) -> Option<Uuid> {
+    let file = name.rsplit('/').next()?.strip_suffix(SUFFIX)?;
+    Uuid::parse_str(file.split('.').next()?).ok()
+}
+
+fn unknown(object: String) -> ArchivedSegment {
+    ArchivedSegment {
+        object,
+        sha256: String::new(),
+        size_bytes: 0,
+        first_sequence: 0,
+        last_sequence: 0,
+        conversations: 0,
+        commits: 0,
+        events: 0,
+        made_at: String::new(),
+        is_trimmed: false,
+    }
+}

@@ -1,0 +1,145 @@
+//! The handle: what of a record is elsewhere, and where.
+
+use domain::{Partition, Sequence};
+use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry, Record};
+
+use crate::error::ArchiveError;
+use crate::indexes::Indexes;
+use crate::merge::Reader;
+use crate::object::Object;
+use crate::segment::{ArchivedMessage, Index};
+use crate::store::{Store, StoreUrl};
+
+/// A record's archive.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    pub(crate) record: Record,
+    moved_to: Option<StoreUrl>,
+    indexes: Indexes,
+}
+
+/// A sealed segment, as the catalogue has it.
+#[derive(Debug, Clone)]
+pub struct CataloguedSegment {
+    /// Its entry.
+    pub catalogued: CataloguedEntry,
+    /// What the entry says that it holds.
+    pub sealed: ArchivedSegment,
+}
+
+impl CataloguedSegment {
+    pub(crate) fn of(catalogued: CataloguedEntry) -> Option<Self> {
+        let sealed = catalogued.entry.sealed.clone()?;
+        Some(Self { catalogued, sealed })
+    }
+
+    /// The partition that it is of.
+    #[must_use]
+    pub fn partition(&self) -> Partition {
+        Partition(self.catalogued.entry.partition)
+    }
+}
+
+impl Archive {
+    /// The archive of a record, each segment where the catalogue says.
+    #[must_use]
+    pub fn of(record: &Record) -> Self {
+        Self {
+            record: record.clone(),
+            moved_to: None,
+            indexes: Indexes::default(),
+        }
+    }
+
+    /// The same, with all objects in another store: they were copied or moved there. `None`: where the catalogue says.
+    #[must_use]
+    pub fn moved_to(self, url: Option<StoreUrl>) -> Self {
+        Self {
+            moved_to: url,
+            ..self
+        }
+    }
+
+    /// The record that it is of.
+    #[must_use]
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The segments of a partition, or of all, by segment.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Catalogue`].
+    pub async fn segments(
+        &self,
+        partition: Option<Partition>,
+    ) -> Result<Vec<CataloguedSegment>, ArchiveError> {
+        let entries = self.record.archive_entries(partition).await?;
+        let segments = entries.into_iter().filter_map(CataloguedSegment::of);
+        Ok(segments.collect())
+    }
+
+    /// A partition's archived messages after a sequence, in order.
+    ///
+    /// # Errors
+    /// [`ArchiveError`].
+    pub async fn read(
+        &self,
+        partition: Partition,
+        after: Sequence,
+    ) -> Result<Reader, ArchiveError> {
+        let mut objects = Vec::new();
+        for segment in self.segments(Some(partition)).await? {
+            if segment.sealed.last_sequence > after.0 {
+                objects.push(self.object(&segment)?);
+            }
+        }
+        Ok(Reader::over(objects, after))
+    }
+
+    /// Looks for every segment that is past a place of its partition, and reads what it says of itself: whoever goes on to
+    /// change something knows then that all can be read. How many there are.
+    ///
+    /// # Errors
+    /// [`ArchiveError`]: the first that cannot be read.
+    pub async fn check_reachable(&self) -> Result<usize, ArchiveError> {
+        let segments = self.segments(None).await?;
+        for segment in &segments {
+            self.object(segment)?.index().await?;
+        }
+        Ok(segments.len())
+    }
+
+    /// All of a segment, each part checked: what it says of itself, and its messages in order.
+    ///
+    /// # Errors
+    /// [`ArchiveError`].
+    pub async fn load(
+        &self,
+        segment: &CataloguedSegment,
+    ) -> Result<(Index, Vec<ArchivedMessage>), ArchiveError> {
+        self.object(segment)?.all().await
+    }
+
+    /// The object of a segment.
+    pub(crate) fn object(&self, segment: &CataloguedSegment) -> Result<Object, ArchiveError> {
+        Ok(Object {
+            store: self.store_of(&segment.catalogued.entry)?,
+            segment: segment.catalogued.entry.segment,
+            sealed: segment.sealed.clone(),
+            indexes: self.indexes.clone(),
+        })
+    }
+
+    pub(crate) fn store_of(&self, entry: &ArchiveEntry) -> Result<Store, ArchiveError> {
+        let unreachable = |source| ArchiveError::Unreachable {
+            segment: entry.segment,
+            source,
+        };
+        let url = match &self.moved_to {
+            Some(url) => url.clone(),
+            None => StoreUrl::parse(&entry.store).map_err(unreachable)?,
+        };
+        Store::open(&url).map_err(unreachable)
+    }
+}

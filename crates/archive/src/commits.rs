@@ -1,0 +1,73 @@
+//! One conversation's commits as if nothing of it were elsewhere, page by page.
+
+use domain::{ConversationKey, Sequence};
+use event_log::{StoredMessage, TailBounds};
+
+use crate::archive::Archive;
+use crate::error::ArchiveError;
+use crate::merge::Reader;
+
+/// A conversation's commits, those in the archive first: the record's own come after all of them.
+#[derive(Debug)]
+pub struct Commits {
+    archive: Archive,
+    key: ConversationKey,
+    /// `None`: the archive has no more.
+    archived: Option<Reader>,
+    /// Where to read on in the record; `None`: there is no more.
+    after: Option<Sequence>,
+}
+
+impl Archive {
+    /// The commits of a conversation after a sequence.
+    ///
+    /// # Errors
+    /// [`ArchiveError`].
+    pub async fn commits(
+        &self,
+        key: &ConversationKey,
+        after: Sequence,
+    ) -> Result<Commits, ArchiveError> {
+        let partition = self.record.partition_of(key);
+        let reader = self.read(partition, after).await?.only(key.clone());
+        Ok(Commits {
+            archive: self.clone(),
+            key: key.clone(),
+            archived: Some(reader),
+            after: Some(after),
+        })
+    }
+}
+
+impl Commits {
+    /// The next commits, in order, up to the bounds; `None`: that was all. There may be none on a page, and more on the next.
+    ///
+    /// # Errors
+    /// [`ArchiveError`].
+    pub async fn next(
+        &mut self,
+        bounds: TailBounds,
+    ) -> Result<Option<Vec<StoredMessage>>, ArchiveError> {
+        if let Some(reader) = &mut self.archived {
+            let (mut page, mut bytes) = (Vec::new(), 0_usize);
+            while page.len() < bounds.commits_max.max(1) && bytes < bounds.bytes_max.max(1) {
+                let Some(message) = reader.next().await? else {
+                    self.archived = None;
+                    break;
+                };
+                bytes = bytes.saturating_add(message.message.message.len());
+                self.after = Some(message.sequence());
+                page.push(message.message);
+            }
+            if !page.is_empty() {
+                return Ok(Some(page));
+            }
+        }
+        let Some(after) = self.after else {
+            return Ok(None);
+        };
+        let tail = self.archive.record.tail(&self.key, after, bounds).await?;
+        self.after = tail.resume_after;
+        Ok(Some(tail.commits))
+    }
+}

@@ -1,0 +1,129 @@
+//! The messages of several segments in one order. A segment is opened when its turn comes, and read block by block.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use domain::{ConversationKey, Sequence};
+use uuid::Uuid;
+
+use crate::error::ArchiveError;
+use crate::object::Object;
+use crate::segment::{ArchivedMessage, BlockEntry, Index};
+
+/// A partition's archived messages, in the order of their sequences, each once. Of each segment that overlaps the place where
+/// it is, one block is in memory.
+#[derive(Debug)]
+pub struct Reader {
+    /// Those that are not opened, the last to come first.
+    waiting: Vec<Object>,
+    /// Those that are, by their next message.
+    open: BTreeMap<(Sequence, Uuid), Opened>,
+    /// The last message that was given.
+    after: Sequence,
+    only: Option<ConversationKey>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    object: Object,
+    index: Arc<Index>,
+    /// Blocks that are to be read, the first first.
+    blocks: VecDeque<BlockEntry>,
+    messages: VecDeque<ArchivedMessage>,
+}
+
+impl Reader {
+    pub(crate) fn over(mut objects: Vec<Object>, after: Sequence) -> Self {
+        objects.sort_by_key(|object| std::cmp::Reverse(object.sealed.first_sequence));
+        Self {
+            waiting: objects,
+            open: BTreeMap::new(),
+            after,
+            only: None,
+        }
+    }
+
+    /// Of one conversation alone: segments and blocks without it are passed over.
+    #[must_use]
+    pub fn only(self, key: ConversationKey) -> Self {
+        Self {
+            only: Some(key),
+            ..self
+        }
+    }
+
+    /// The next message; `None`: that was all.
+    ///
+    /// # Errors
+    /// [`ArchiveError`]: nothing after it can be had from this reader.
+    pub async fn next(&mut self) -> Result<Option<ArchivedMessage>, ArchiveError> {
+        loop {
+            self.open_due().await?;
+            let Some(((sequence, _), mut first)) = self.open.pop_first() else {
+                return Ok(None);
+            };
+            let message = first.messages.pop_front();
+            self.keep(first).await?;
+            // Of two copies of a message, which a trim that was cut short and a restore can leave, one is enough.
+            if sequence > self.after {
+                self.after = sequence;
+                return Ok(message);
+            }
+        }
+    }
+
+    /// Opens what may hold the next message.
+    async fn open_due(&mut self) -> Result<(), ArchiveError> {
+        loop {
+            let next = self.open.first_key_value().map(|((next, _), _)| next.0);
+            let is_due =
+                |object: &mut Object| next.is_none_or(|next| object.sealed.first_sequence <= next);
+            let Some(object) = self.waiting.pop_if(is_due) else {
+                return Ok(());
+            };
+            let index = object.index().await?;
+            let blocks = self.blocks_of(&index);
+            let opened = Opened {
+                object,
+                index,
+                blocks,
+                messages: VecDeque::new(),
+            };
+            self.keep(opened).await?;
+        }
+    }
+
+    fn blocks_of(&self, index: &Index) -> VecDeque<BlockEntry> {
+        let held = match &self.only {
+            None => index.first().zip(index.last()),
+            Some(key) => index.conversation(key).map(|one| (one.first, one.last)),
+        };
+        let Some((first, last)) = held else {
+            return VecDeque::new();
+        };
+        let is_wanted = |block: &&BlockEntry| {
+            block.last > self.after && block.last >= first && block.first <= last
+        };
+        index.blocks.iter().filter(is_wanted).cloned().collect()
+    }
+
+    /// Puts a segment back by its next message, unless it has no more.
+    async fn keep(&mut self, mut opened: Opened) -> Result<(), ArchiveError> {
+        while opened.messages.is_empty() {
+            let Some(block) = opened.blocks.pop_front() else {
+                return Ok(());
+            };
+            let messages = opened.object.block(&opened.index, &block).await?;
+            let is_wanted = |message: &ArchivedMessage| {
+                message.sequence() > self.after
+                    && self.only.as_ref().is_none_or(|key| *key == message.key)
+            };
+            opened.messages = messages.into_iter().filter(is_wanted).collect();
+        }
+        if let Some(next) = opened.messages.front() {
+            self.open
+                .insert((next.sequence(), opened.object.segment), opened);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! Writing a segment: told in the catalogue before a byte of it is written, and sealed only once it was read back.
+
+use bytes::Bytes;
+use domain::Partition;
+use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use crate::archive::{Archive, CataloguedSegment};
+use crate::error::ArchiveError;
+use crate::segment::{ArchivedMessage, Index, Origin, decode, encode};
+use crate::store::Store;
+
+/// A segment that is about to be written. Whatever ends it before it is sealed, its object is known to be loose.
+#[derive(Debug)]
+pub struct Draft {
+    archive: Archive,
+    store: Store,
+    catalogued: CataloguedEntry,
+}
+
+impl Archive {
+    /// Tells the catalogue of a segment to come. What is read of the record after this is safe to seal: an erasure that
+    /// comes later finds the segment, sealed or loose.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Catalogue`].
+    pub async fn draft(&self, store: &Store, partition: Partition) -> Result<Draft, ArchiveError> {
+        let segment = Uuid::now_v7();
+        let object = self.new_object(partition, segment);
+        let entry = ArchiveEntry {
+            segment,
+            partition: partition.0,
+            store: store.url().to_string(),
+            sealed: None,
+            loose: vec![object],
+        };
+        let catalogued = self.record.put_archive_entry(&entry, None).await?;
+        Ok(Draft {
+            archive: self.clone(),
+            store: store.clone(),
+            catalogued,
+        })
+    }
+
+    /// A name that no object ever had.
+    pub(crate) fn new_object(&self, partition: Partition, segment: Uuid) -> String {
+        let record = hex::encode(self.record.id().0);
+        let generation = Uuid::new_v4().simple();
+        format!("{record}/{partition}/{segment}.{generation}.segment")
+    }
+
+    pub(crate) fn origin(&self, entry: &ArchiveEntry) -> Origin {
+        Origin {
+            record: self.record.id(),
+            partition: Partition(entry.partition),
+            segment: entry.segment,
+        }
+    }
+}
+
+impl Draft {
+    /// Seals messages of the segment's partition, in the order of their sequences: writes them, reads them back, compares
+    /// what came back with what was given, byte by byte, and puts the segment into the catalogue. `made_at`: now, as RFC 3339
+    /// writes it.
+    ///
+    /// # Errors
+    /// [`ArchiveError`]: the object is loose, and the next [`Archive::tidy`] removes it.
+    pub async fn seal(
+        self,
+        messages: &[ArchivedMessage],
+        made_at: &str,
+    ) -> Result<CataloguedSegment, ArchiveError> {
+        let entry = self.catalogued.entry;
+        let object = entry.loose.first().cloned().unwrap_or_default();
+        let origin = self.archive.origin(&entry);
+        let sealed = ArchivedSegment {
+            made_at: made_at.to_owned(),
+            ..write(&self.store, origin, object, messages).await?
+        };
+        let entry = ArchiveEntry {
+            sealed: Some(sealed.clone()),
+            loose: Vec::new(),
+            ..entry
+        };
+        let revision = Some(self.catalogued.revision);
+        let catalogued = self.archive.record.put_archive_entry(&entry, revision);
+        Ok(CataloguedSegment {
+            catalogued: catalogued.await?,
+            sealed,
+        })
+    }
+
+    /// Gives the segment up: nothing was written.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Catalogue`].
+    pub async fn discard(self) -> Result<(), ArchiveError> {
+        let record = &self.archive.record;
+        Ok(record.remove_archive_entry(&self.catalogued).await?)
+    }
+}
+
+/// Writes an object, reads it back and compares; what the catalogue is to say of it, but for when.
+pub(crate) async fn write(
+    store: &Store,
+    origin: Origin,
+    object: String,
+    messages: &[ArchivedMessage],
+) -> Result<ArchivedSegment, ArchiveError> {
+    let (bytes, index) = encode(origin, messages).map_err(ArchiveError::Unsealable)?;
+    let bytes = Bytes::from(bytes);
+    store.put(&object, bytes.clone()).await?;
+    let read = store.read_all(&object).await?;
+    let is_same = read == bytes
+        && decode(&read).is_ok_and(|(held, again)| held == index && again == messages);
+    if !is_same {
+        return Err(ArchiveError::Unfaithful { object });
+    }
+    Ok(told(&index, &bytes, object))
+}
+
+fn told(index: &Index, bytes: &[u8], object: String) -> ArchivedSegment {
+    let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    ArchivedSegment {
+        object,
+        sha256: hex::encode(Sha256::digest(bytes)),
+        size_bytes: count(bytes.len()),
+        first_sequence: index.first().unwrap_or_default().0,
+        last_sequence: index.last().unwrap_or_default().0,
+        conversations: count(index.conversations.len()),
+        commits: index.messages(),
+        events: index.events(),
+        made_at: String::new(),
+        is_trimmed: false,
+    }
+}

@@ -1,0 +1,248 @@
+//! The format: golden bytes, round trips, bounds, and what is found of every flipped bit.
+
+use bytes::Bytes;
+use domain::event::{ConversationCreated, SystemNoted};
+use domain::{
+    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
+    EventTokens, Fact, Head, Label, Owner, Position, RequestDigest, Sequence, SessionId, TenantId,
+    Timestamp, Version,
+};
+use event_log::{StoredMessage, TraceHeaders};
+use proptest::prelude::*;
+use uuid::Uuid;
+use wire::commit::{Draft, seal};
+
+use super::*;
+
+const ORIGIN: Origin = Origin {
+    record: RecordId([7; 8]),
+    partition: Partition(3),
+    segment: Uuid::from_u128(0x0123),
+};
+
+/// A conversation that messages are made of.
+struct Speaker {
+    key: ConversationKey,
+    last: Option<(Head, Sequence)>,
+}
+
+impl Speaker {
+    fn new(name: &str) -> Self {
+        Self {
+            key: ConversationKey {
+                tenant: TenantId::parse("acme").unwrap(),
+                conversation: ConversationId::parse(name).unwrap(),
+            },
+            last: None,
+        }
+    }
+
+    fn say(&mut self, sequence: u64, text: &str) -> ArchivedMessage {
+        let fact = match &self.last {
+            None => created(),
+            Some(_) => Fact::SystemNoted(SystemNoted {
+                topic: None,
+                text: text.to_owned(),
+            }),
+        };
+        let event = Event {
+            id: EventId(Uuid::from_u128(sequence.into())),
+            occurred_at: None,
+            metadata: None,
+            tokens: EventTokens::default(),
+            fact,
+        };
+        let draft = Draft {
+            tenant: &self.key.tenant,
+            conversation: &self.key.conversation,
+            id: CommitId(Uuid::from_u128(u128::from(sequence) << 8)),
+            request_digest: RequestDigest([1; 16]),
+            recorded_at: Timestamp(i64::try_from(sequence).unwrap() * 1_000),
+            actor: &Actor(Label::parse("test").unwrap()),
+            events: &[event],
+        };
+        let previous = self.last.as_ref().map(|(head, at)| (head, *at));
+        let sealed = seal(&draft, previous).unwrap();
+        self.last = Some((sealed.head, Sequence(sequence)));
+        ArchivedMessage {
+            key: self.key.clone(),
+            message: StoredMessage {
+                position: Position {
+                    partition: ORIGIN.partition,
+                    sequence: Sequence(sequence),
+                },
+                message: sealed.message,
+                trace: TraceHeaders {
+                    traceparent: sequence.is_multiple_of(2).then(|| format!("00-{sequence}")),
+                    tracestate: None,
+                },
+            },
+            stored_at: Timestamp(i64::try_from(sequence).unwrap() * 1_000 + 7),
+        }
+    }
+}
+
+fn created() -> Fact {
+    Fact::ConversationCreated(ConversationCreated {
+        agent: AgentId::parse("bot").unwrap(),
+        owner: Owner::Session(SessionId::parse("s").unwrap()),
+        title: None,
+        metadata: None,
+        client_context: ClientContext::default(),
+        provider_conversation_id: None,
+        forked_from: None,
+    })
+}
+
+/// Two conversations among each other, with a hole in the sequences.
+fn some() -> Vec<ArchivedMessage> {
+    let (mut a, mut b) = (Speaker::new("a"), Speaker::new("b"));
+    vec![
+        a.say(2, ""),
+        b.say(3, ""),
+        a.say(5, "hello"),
+        b.say(9, "there"),
+        a.say(10, "you"),
+    ]
+}
+
+#[test]
+fn what_is_sealed_comes_back_and_is_listed() {
+    let messages = some();
+    let (bytes, index) = encode(ORIGIN, &messages).unwrap();
+    assert_eq!(decode(&bytes).unwrap(), (index.clone(), messages));
+    assert_eq!((index.messages(), index.events()), (5, 5));
+    assert_eq!(
+        (index.first(), index.last()),
+        (Some(Sequence(2)), Some(Sequence(10)))
+    );
+    let a = index.conversation(&Speaker::new("a").key).unwrap();
+    assert_eq!((a.commits, a.first, a.last), (3, Sequence(2), Sequence(10)));
+    assert_eq!((a.first_version, a.last_version), (Version(1), Version(3)));
+    assert!(index.conversation(&Speaker::new("c").key).is_none());
+}
+
+/// The bytes of a format never change: segments live as long as the record.
+#[test]
+fn golden_bytes() {
+    let (bytes, _) = encode(ORIGIN, &some()).unwrap();
+    let header = "48414e5341524453000100030707070707070707";
+    let segment = "00000000000000000000000000000123";
+    assert_eq!(
+        hex::encode(&bytes[..HEADER_BYTES]),
+        format!("{header}{segment}")
+    );
+    let golden = include_str!("golden.hex").trim();
+    if golden != hex::encode(&bytes) {
+        // Compression may differ from one zstd to the next; what was written must be readable for ever.
+        let read = decode(&hex::decode(golden).unwrap()).unwrap();
+        assert_eq!(read.1, some(), "{}", hex::encode(&bytes));
+    }
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_found() {
+    let (bytes, index) = encode(ORIGIN, &some()).unwrap();
+    for place in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut flipped = bytes.clone();
+            flipped[place] ^= 1 << bit;
+            assert!(decode(&flipped).is_err(), "byte {place}, bit {bit}");
+        }
+    }
+    for cut in 0..bytes.len() {
+        assert!(decode(&bytes[..cut]).is_err(), "cut to {cut}");
+    }
+    let mut longer = bytes.clone();
+    longer.push(0);
+    assert!(decode(&longer).is_err());
+    // A block can be trusted alone.
+    let block = &index.blocks[0];
+    let start = usize::try_from(block.offset).unwrap();
+    let end = start + usize::try_from(block.length).unwrap();
+    assert_eq!(decode_block(&index, block, &bytes[start..end]), Ok(some()));
+    for place in start..end {
+        let mut flipped = bytes[start..end].to_vec();
+        flipped[place - start] ^= 1;
+        assert!(decode_block(&index, block, &flipped).is_err(), "{place}");
+    }
+}
+
+#[test]
+fn only_whole_stretches_in_order_are_sealed() {
+    let check = |messages: &[ArchivedMessage], expected: &str| {
+        let told = encode(ORIGIN, messages).map_err(|error| error.to_string());
+        assert!(
+            told.as_ref().is_err_and(|told| told.contains(expected)),
+            "{told:?}"
+        );
+    };
+    let all = some();
+    check(&[], "or there is none");
+    check(&[all[2].clone(), all[0].clone()], "not in the order");
+    check(&[all[0].clone(), all[0].clone()], "not in the order");
+    // A commit of the middle is missing.
+    check(
+        &[all[0].clone(), all[4].clone()],
+        "versions 2 to 2 are missing",
+    );
+    // The stretch may begin anywhere.
+    assert!(encode(ORIGIN, &all[2..]).is_ok());
+    let mut foreign = all.clone();
+    foreign[2].key = Speaker::new("z").key;
+    check(&foreign, "names another conversation");
+    let mut broken = all.clone();
+    broken[2].message.message = Bytes::from_static(b"\xff");
+    check(&broken, "not a commit");
+    let mut later = Speaker::new("a");
+    later.say(1, "");
+    let mut crossed = all;
+    crossed[2] = later.say(5, "another past");
+    check(&crossed, "conversation acme/a");
+}
+
+#[test]
+fn a_block_is_closed_by_its_bytes_and_a_segment_by_its_messages() {
+    let mut a = Speaker::new("a");
+    let mut messages = vec![a.say(1, "")];
+    // What does not compress, so that the commit is as long as its text.
+    let long: String = (0..BLOCK_BYTES)
+        .map(|n| char::from(b'a' + u8::try_from(n * n % 23).unwrap()))
+        .collect();
+    messages.extend((2..6).map(|at| a.say(at, &long)));
+    let (bytes, index) = encode(ORIGIN, &messages).unwrap();
+    assert_eq!(decode(&bytes).unwrap().1, messages);
+    assert!(
+        (1..=5).contains(&index.blocks.len()),
+        "{}",
+        index.blocks.len()
+    );
+    let many = vec![messages[0].clone(); SEGMENT_MESSAGES_MAX + 1];
+    assert_eq!(encode(ORIGIN, &many).unwrap_err(), EncodeError::TooLarge);
+    // One message fewer is refused for its order alone.
+    assert_eq!(encode(ORIGIN, &many[1..]).unwrap_err(), EncodeError::Order);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_interleaving_round_trips(
+        steps in prop::collection::vec((0_usize..4, 1_u64..5, ".{0,200}"), 1..80),
+    ) {
+        let mut speakers: Vec<Speaker> = (0..4).map(|n| Speaker::new(&format!("c{n}"))).collect();
+        let mut at = 0;
+        let messages: Vec<ArchivedMessage> = steps
+            .into_iter()
+            .map(|(who, step, text)| {
+                at += step;
+                speakers[who].say(at, &text)
+            })
+            .collect();
+        let (bytes, index) = encode(ORIGIN, &messages).unwrap();
+        let (read, back) = decode(&bytes).unwrap();
+        prop_assert_eq!(&read, &index);
+        prop_assert_eq!(back, messages.clone());
+        prop_assert_eq!(encode(ORIGIN, &messages).unwrap().0, bytes);
+    }
+}

@@ -1,0 +1,37 @@
+//! Objects that no entry of the catalogue names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::archive::Archive;
+use crate::error::ArchiveError;
+use crate::store::Store;
+
+impl Archive {
+    /// The objects of this record, in the stores that the catalogue names, of which it knows nothing, by store and name. A
+    /// restore of a backup that is older than they are leaves some; nothing reads them, and no erasure reaches them.
+    ///
+    /// # Errors
+    /// [`ArchiveError`].
+    pub async fn unknown_objects(&self) -> Result<Vec<(String, String)>, ArchiveError> {
+        let mut stores: BTreeMap<String, (Store, BTreeSet<String>)> = BTreeMap::new();
+        for catalogued in self.record.archive_entries(None).await? {
+            let entry = catalogued.entry;
+            // A store that is away has its own findings.
+            let Ok(store) = self.store_of(&entry) else {
+                continue;
+            };
+            let of_store = stores.entry(store.url().to_string());
+            let (_, known) = of_store.or_insert_with(|| (store, BTreeSet::new()));
+            known.extend(entry.sealed.map(|sealed| sealed.object));
+            known.extend(entry.loose);
+        }
+        let folder = hex::encode(self.record.id().0);
+        let mut unknown = Vec::new();
+        for (url, (store, known)) in stores {
+            let found = store.list(&folder).await?.into_iter();
+            let found = found.filter(|object| !known.contains(object));
+            unknown.extend(found.map(|object| (url.clone(), object)));
+        }
+        Ok(unknown)
+    }
+}

@@ -1,0 +1,70 @@
+//! How old a conversation must be, as it is told on the command line: `90d`, `36h`.
+
+use std::time::Duration;
+
+use domain::Timestamp;
+
+/// The youngest that may be archived: well past the stream's duplicate window, in which a retry is answered by the stream.
+const HOURS_MIN: u64 = 1;
+/// The oldest that can be asked for.
+const HOURS_MAX: u64 = 24 * 36_500;
+
+/// How old.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Age(Duration);
+
+/// Reads an age.
+pub(super) fn parse(text: &str) -> Result<Age, String> {
+    let mend = || "give days or hours from 1h to 36500d, such as 90d".to_owned();
+    let hours = if let Some(days) = text.strip_suffix('d') {
+        days.parse::<u64>()
+            .ok()
+            .and_then(|days| days.checked_mul(24))
+    } else {
+        let hours = text.strip_suffix('h').ok_or_else(mend)?;
+        hours.parse().ok()
+    };
+    let hours = hours.filter(|hours| (HOURS_MIN..=HOURS_MAX).contains(hours));
+    Ok(Age(Duration::from_hours(hours.ok_or_else(mend)?)))
+}
+
+impl Age {
+    /// The time that something of this age is from.
+    pub(super) fn before(self, now: Timestamp) -> Timestamp {
+        let nanos = i64::try_from(self.0.as_nanos()).unwrap_or(i64::MAX);
+        Timestamp(now.0.saturating_sub(nanos))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_days_or_hours() {
+        let check = |text: &str, hours: Option<u64>| {
+            let expected = hours.map(|hours| Age(Duration::from_hours(hours)));
+            assert_eq!(parse(text).ok(), expected, "{text}");
+        };
+        check("90d", Some(2_160));
+        check("1h", Some(1));
+        check("36500d", Some(876_000));
+        for text in ["", "0h", "0d", "90", "90m", "-1d", "36501d", "1.5d", "d"] {
+            check(text, None);
+        }
+        assert!(Duration::from_hours(HOURS_MIN) > event_log::DUPLICATE_WINDOW * 2);
+    }
+
+    #[test]
+    fn ages_are_counted_back_from_now() {
+        let hour = 3_600_000_000_000;
+        assert_eq!(
+            parse("2h").unwrap().before(Timestamp(3 * hour)),
+            Timestamp(hour)
+        );
+        assert_eq!(
+            parse("2h").unwrap().before(Timestamp(i64::MIN)),
+            Timestamp(i64::MIN)
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! The archive's catalogue under the roles' own credentials: operators change it, projectors read it, gateways know of it.
+
+use event_log::{ArchiveEntry, Record};
+use tests::settings;
+use uuid::Uuid;
+
+use super::guarded;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operators_change_the_catalogue_and_the_others_see_it() {
+    let mut stack = guarded::prepare().await;
+    stack.writer.start().await;
+    let entry = ArchiveEntry {
+        segment: Uuid::now_v7(),
+        partition: 1,
+        store: "file:///srv/archive".to_owned(),
+        sealed: None,
+        loose: vec!["a".to_owned()],
+    };
+    let operator = guarded::record(&stack).await;
+    let put = operator.put_archive_entry(&entry, None).await;
+    let put = put.expect("an entry");
+    let plain = settings::record(&stack.servers);
+    let of = |user: &str| Record::open(guarded::record_config(&plain.nats_url, user));
+    let projector = of("projector").await.expect("a record");
+    let seen = projector.archive_entries(None).await.expect("a catalogue");
+    assert_eq!(seen, std::slice::from_ref(&put));
+    let gateway = of("gateway").await.expect("a record");
+    assert_eq!(gateway.has_archive().await, Ok(true));
+    let other = ArchiveEntry {
+        store: "file:///elsewhere".to_owned(),
+        ..entry
+    };
+    for user in ["writer", "projector", "gateway"] {
+        let record = of(user).await.expect("a record");
+        let changed = record.put_archive_entry(&other, Some(put.revision)).await;
+        changed.expect_err(user);
+        record.remove_archive_entry(&put).await.expect_err(user);
+    }
+    let left = operator.archive_entries(None).await.expect("a catalogue");
+    assert_eq!(left, [put]);
+}
