@@ -99,6 +99,24 @@ async fn another_answer_takes_the_place_of_the_first() {
     );
 }
 
+/// A stream ends a moment before its answer is recorded: who wants another one at once gets one, and not both.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_made_anew_the_moment_it_ends() {
+    const CHATS: usize = 24;
+    let talk = Talk::new().await;
+    for number in 0..CHATS {
+        let chat = format!("c-{number}");
+        let mut first = send(&talk, &submit(&chat, &[user("m1", "one")])).await;
+        first.rest().await;
+        let named = (number % 2 == 0).then_some(first.run.as_str());
+        assert_eq!(
+            answered(&talk, &chat, &regenerate(&chat, named)).await,
+            "echo: one"
+        );
+        assert_eq!(texts(&talk, &chat).await, ["one", "echo: one"], "{chat}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_edited_message_takes_the_place_of_the_first() {
     let talk = Talk::new().await;

@@ -13,16 +13,9 @@ use crate::http::talk::{refusal, turn};
 /// Most pages of messages that are looked through for one, from the newest back.
 const PAGES_MAX: usize = 25;
 
-/// From where a chat goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GoesOn {
-    /// From where it stands: nothing answers the message yet.
-    FromItsEnd,
-    /// From behind this version.
-    From(Version),
-}
-
-/// The user's message that is to be answered anew: the one that is named, or that the named answer answers, or the last.
+/// Behind which version a chat goes on whose user wants another answer: behind the message that is answered anew. That is the
+/// one that is named, or that the named answer answers, or the last. Where its answer is not recorded yet, it is passed over
+/// once it is.
 ///
 /// # Errors
 /// 404 `MESSAGE_NOT_FOUND`; 409 `NOTHING_TO_ANSWER`.
@@ -30,19 +23,19 @@ pub(super) async fn to_answer(
     state: &HttpState,
     chat: &Owned,
     message_id: Option<&str>,
-) -> Result<GoesOn, HttpProblem> {
+) -> Result<Version, HttpProblem> {
+    // The answer that is being made is the last, and no message has its id before it is recorded.
+    let active = chat.conversation.head.active_run.as_ref();
+    let active = active.map(|run| run.id.to_string());
+    let message_id = message_id.filter(|id| active.as_deref() != Some(*id));
     let mut before = None;
     for _ in 0..PAGES_MAX {
         let page = read(state, chat, before).await?;
         if let Some(place) = answered(&page, message_id) {
             let mut until = page.messages.iter().take(place + 1);
             let user = until.rposition(|message| message.role == UiRole::User);
-            let user = user.ok_or_else(refusal::nothing_to_answer)?;
-            let is_last = before.is_none() && user + 1 == page.messages.len();
-            return match page.ends.get(user) {
-                Some(end) if !is_last => Ok(GoesOn::From(*end)),
-                _ => Ok(GoesOn::FromItsEnd),
-            };
+            let end = user.and_then(|user| page.ends.get(user));
+            return end.copied().ok_or_else(refusal::nothing_to_answer);
         }
         before = page.next_before;
         if before.is_none() {

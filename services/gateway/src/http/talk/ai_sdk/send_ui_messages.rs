@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::status::Problem;
 
-use super::going_back::{self, GoesOn};
+use super::going_back;
 use super::named_chat;
 use crate::http::chats::owned::{Owned, owned};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
@@ -99,10 +99,8 @@ async fn turn_of(
     let mut open = chat.conversation.head.open_calls.clone();
     let is_edit = match (&request.trigger, &request.said) {
         (Trigger::Regenerate { message_id }, _) => {
-            let from = going_back::to_answer(state, chat, message_id.as_deref()).await?;
-            if let GoesOn::From(version) = from {
-                turn.rewind("messageId", version);
-            }
+            let behind = going_back::to_answer(state, chat, message_id.as_deref()).await?;
+            turn.rewind("messageId", behind);
             return Ok(turn);
         }
         (
