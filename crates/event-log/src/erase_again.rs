@@ -27,7 +27,8 @@ pub enum EraseAgainError {
     Unavailable(#[from] Unavailable),
     /// Too much was removed to be listed. Let a server that may have kept some of it copy the stream from the others.
     #[error(
-        "partition {partition} has {holes} removed sequences, and at most {HOLES_MAX} can be listed"
+        "partition {partition} has {holes} removed sequences, and at most {HOLES_MAX} can be listed: \
+         have the server that was restarted copy its stream anew from the others"
     )]
     TooMany {
         /// Which.
