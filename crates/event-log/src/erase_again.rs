@@ -1,7 +1,7 @@
 //! Erasing again what is erased, on every server.
 //!
 //! A server that restarts while others delete can keep, for good, messages that they removed: nats-server 2.15.1 does so
-//! about once in ten rolling restarts of a busy cluster, and no later restart mends it. Its leader may know of none of
+//! about once in eight bouts of restarts of a busy cluster, and no later restart mends it. Its leader may know of none of
 //! them. A deletion goes to every replica whether the leader has the message or not, so deleting once more mends it.
 
 use domain::{Partition, Sequence};
