@@ -1,11 +1,11 @@
 //! A catalogue that is older than its store: a restored one names objects that were written anew since.
 
 use event_log::{ArchiveEntry, ArchivedSegment};
-use sha2::{Digest as _, Sha256};
 
 use crate::archive::{Archive, CataloguedSegment};
 use crate::error::ArchiveError;
 use crate::object::Object;
+use crate::seal::told;
 use crate::segment::decode;
 use crate::store::StoreError;
 
@@ -48,17 +48,10 @@ impl Archive {
                 continue;
             };
             if index.origin.segment == object.segment && index.origin.record == self.record.id() {
-                let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
                 return Ok(Some(ArchivedSegment {
-                    object: name,
-                    sha256: hex::encode(Sha256::digest(&bytes)),
-                    size_bytes: count(bytes.len()),
-                    first_sequence: index.first().unwrap_or_default().0,
-                    last_sequence: index.last().unwrap_or_default().0,
-                    conversations: count(index.conversations.len()),
-                    commits: index.messages(),
-                    events: index.events(),
-                    ..object.sealed.clone()
+                    made_at: object.sealed.made_at.clone(),
+                    is_trimmed: object.sealed.is_trimmed,
+                    ..told(&index, &bytes, name)
                 }));
             }
         }

@@ -120,7 +120,8 @@ pub(crate) async fn write(
     Ok(told(&index, &bytes, object))
 }
 
-fn told(index: &Index, bytes: &[u8], object: String) -> ArchivedSegment {
+/// What the catalogue is to say of an object, but for when it was made and whether the record is trimmed.
+pub(crate) fn told(index: &Index, bytes: &[u8], object: String) -> ArchivedSegment {
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     ArchivedSegment {
         object,

@@ -54,7 +54,33 @@ struct Doomed<'a> {
     before: Sequence,
 }
 
+/// What was overwritten of a conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Overwritten {
+    /// Commits.
+    pub commits: u64,
+    /// Batches of parts of runs.
+    pub parts: u64,
+}
+
 impl Record {
+    /// Overwrites and removes all that is kept of a conversation behind its last commit, its tombstone: commits, parts of
+    /// runs, logged calls. Done twice, it is done.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    pub async fn erase_behind_tombstone(
+        &self,
+        key: &ConversationKey,
+    ) -> Result<Overwritten, Unavailable> {
+        let overwritten = Overwritten {
+            commits: self.erase_before_last(key).await?,
+            parts: self.erase_parts(key).await?,
+        };
+        self.erase_logs(key).await?;
+        Ok(overwritten)
+    }
+
     /// Overwrites and removes all commits of a conversation but its last one, for good; how many there were. Done
     /// twice, it is done.
     ///

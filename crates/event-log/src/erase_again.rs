@@ -40,13 +40,7 @@ pub enum EraseAgainError {
 
 #[derive(Deserialize)]
 struct Answer {
-    config: Option<Config>,
     state: Option<State>,
-}
-
-#[derive(Deserialize)]
-struct Config {
-    num_replicas: usize,
 }
 
 #[derive(Deserialize)]
@@ -57,15 +51,6 @@ struct State {
 }
 
 impl Record {
-    /// How many sequences a partition's leader holds nothing at, up to its last: what [`Record::erase_again`] deletes.
-    ///
-    /// # Errors
-    /// [`Unavailable`].
-    pub async fn removed_of(&self, partition: Partition) -> Result<u64, Unavailable> {
-        let standing = self.standing_of(partition).await?;
-        Ok(standing.holes().saturating_add(standing.trimmed()))
-    }
-
     /// Deletes once more, on every replica of a partition, what its leader holds no message at; `told` hears how many are
     /// done. With one replica there is nothing to do. Safe at any time, and done twice it is done.
     ///
@@ -76,7 +61,11 @@ impl Record {
         partition: Partition,
         mut told: impl FnMut(u64),
     ) -> Result<u64, EraseAgainError> {
-        let holes = self.removed_of(partition).await?;
+        let standing = self.standing_of(partition).await?;
+        if standing.replicas < 2 {
+            return Ok(0);
+        }
+        let holes = standing.removed();
         if holes > HOLES_MAX {
             return Err(EraseAgainError::TooMany { partition, holes });
         }
@@ -94,18 +83,14 @@ impl Record {
         Ok(done)
     }
 
-    /// The sequences that a stream's leader holds nothing at; none where nobody else could.
+    /// The sequences that a stream's leader holds nothing at.
     async fn removed(&self, stream: &str) -> Result<Vec<u64>, Unavailable> {
         let connection = self.connection();
         let subject = connection.api_subject(&format!("STREAM.INFO.{stream}"));
         let query = json!({"deleted_details": true});
         let answer: Answer = connection.api(subject, &query, self.deadline()).await?;
-        let (Some(config), Some(state)) = (answer.config, answer.state) else {
-            return Err(Unavailable::new("a stream cannot be looked at"));
-        };
-        if config.num_replicas < 2 {
-            return Ok(Vec::new());
-        }
+        let unseen = Unavailable::new("a stream cannot be looked at");
+        let state = answer.state.ok_or(unseen)?;
         let removed = (1..state.first_seq).chain(state.deleted);
         Ok(removed.collect())
     }

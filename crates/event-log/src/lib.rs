@@ -51,6 +51,7 @@ pub use config::{
     REQUEST_TIMEOUT_MS_MAX, RecordConfig,
 };
 pub use durability::Durability;
+pub use erase::Overwritten;
 pub use erase_again::{EraseAgainError, HOLES_MAX};
 pub use error::{CorruptMessage, RecordError, Unavailable};
 pub use follow::FollowedMessage;

@@ -37,6 +37,12 @@ impl PartitionStanding {
     pub fn trimmed(&self) -> u64 {
         self.bounds.first.0.saturating_sub(1)
     }
+
+    /// Sequences up to the last that hold nothing.
+    #[must_use]
+    pub fn removed(&self) -> u64 {
+        self.holes().saturating_add(self.trimmed())
+    }
 }
 
 impl Record {

@@ -13,6 +13,7 @@ pub mod commands;
 pub mod console;
 pub mod erase;
 pub mod exit;
+mod ids;
 pub mod import;
 pub mod progress;
 pub mod selection;

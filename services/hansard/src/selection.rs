@@ -7,12 +7,11 @@ pub use messages::{Chosen, Reach, messages};
 
 use std::collections::BTreeMap;
 
-use domain::{
-    ConversationId, ConversationKey, Partition, Sequence, TenantId, Timestamp, Violation,
-};
+use domain::{ConversationId, ConversationKey, Partition, Sequence, TenantId, Timestamp};
 use event_log::{Record, StoredAt, Unavailable};
 
 use crate::exit::UsageError;
+use crate::ids::{conversation, tenant};
 
 /// Which commits.
 #[derive(Debug, Clone, clap::Args)]
@@ -130,16 +129,4 @@ fn before(message: Option<StoredAt>, last: Sequence) -> Sequence {
     message.map_or(last, |message| {
         Sequence(message.sequence.0.saturating_sub(1))
     })
-}
-
-fn tenant(text: &str) -> Result<TenantId, String> {
-    TenantId::parse(text).map_err(told)
-}
-
-fn conversation(text: &str) -> Result<ConversationId, String> {
-    ConversationId::parse(text).map_err(told)
-}
-
-fn told(violation: Violation) -> String {
-    violation.description
 }

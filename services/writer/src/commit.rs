@@ -172,21 +172,8 @@ async fn finish(
     result: proto::CommitResult,
 ) -> Result<proto::CommitResult, Problem> {
     if matches!(intent.command.action, Action::Erase) {
-        writer
-            .record
-            .erase_before_last(&intent.key)
-            .await
-            .map_err(problem::of_record)?;
-        writer
-            .record
-            .erase_parts(&intent.key)
-            .await
-            .map_err(problem::of_record)?;
-        writer
-            .record
-            .erase_logs(&intent.key)
-            .await
-            .map_err(problem::of_record)?;
+        let erased = writer.record.erase_behind_tombstone(&intent.key).await;
+        erased.map_err(problem::of_record)?;
     }
     Ok(result)
 }

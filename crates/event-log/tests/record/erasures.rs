@@ -63,7 +63,8 @@ async fn erased_commits_and_parts_are_in_no_file() {
     assert_eq!(record.erase_before_last(&erased.key).await, Ok(40));
     assert_eq!(record.erase_parts(&erased.key).await, Ok(1));
     // There is no other server that could have kept anything.
-    assert_eq!(record.removed_of(Partition(0)).await, Ok(40));
+    let standing = record.standing_of(Partition(0)).await.unwrap();
+    assert_eq!(standing.removed(), 40);
     assert_eq!(record.erase_again(Partition(0), |_| {}).await, Ok(0));
     for text in [SECRET, KEPT] {
         let expected = usize::from(text == KEPT);

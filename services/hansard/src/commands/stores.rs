@@ -85,6 +85,30 @@ impl ReadModelAddress {
     }
 }
 
+/// How to reach the record, the read models, and what of the record is elsewhere.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Stores {
+    /// The record.
+    #[command(flatten)]
+    pub record: RecordAddress,
+    /// The read models.
+    #[command(flatten)]
+    pub read_model: ReadModelAddress,
+    /// The archive.
+    #[command(flatten)]
+    pub archive: ArchiveAddress,
+}
+
+impl Stores {
+    /// The record with its archive.
+    ///
+    /// # Errors
+    /// As [`RecordAddress::open`].
+    pub async fn open_archive(&self, client_name: &str) -> Result<Archive, RecordError> {
+        Ok(self.archive.of(&self.record.open(client_name).await?))
+    }
+}
+
 /// How a store of segments is named.
 pub const STORE: &str = "file:///FOLDER|s3://BUCKET/PREFIX";
 

@@ -10,13 +10,15 @@ use domain::{
     Actor, CommitId, ConversationId, ConversationKey, Event, EventTokens, Head, Label, Owner,
     RequestDigest, Sequence, Status, Timestamp, Version,
 };
-use event_log::{Append, AppendOutcome, Record, StoredCommit, TailBounds, TraceHeaders};
+use event_log::{
+    Append, AppendOutcome, Overwritten, Record, StoredCommit, TailBounds, TraceHeaders,
+};
 use runtime::clock::Clock;
 use uuid::Uuid;
 use wire::commit::{Draft, seal};
 
 use super::past::{Origin, copied};
-use super::tombstone::{ACTOR, Overwritten, TRIES_MAX, clear, stands};
+use super::tombstone::{ACTOR, TRIES_MAX, stands};
 
 /// What the id of a copy ends in.
 const SUFFIX: &str = "-detached";
@@ -48,7 +50,7 @@ pub(super) async fn detach(
     for _ in 0..TRIES_MAX {
         let version = follow(archive, fork, &copy, mark).await?;
         if stands(record, fork, mark, Some(version)).await? {
-            return clear(record, fork).await;
+            return Ok(record.erase_behind_tombstone(fork).await?);
         }
     }
     bail!("fork {} keeps changing: run again", fork.conversation)

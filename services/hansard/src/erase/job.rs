@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::bail;
 use archive::{Archive, Swept};
 use domain::{ConversationKey, RequestDigest};
-use event_log::{Record, Registry};
+use event_log::{Overwritten, Record, Registry};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::detach::detach;
 use super::plan::{ForkRule, Plan, plan};
 use super::scan::{Found, scan};
 use super::subject::Subject;
-use super::tombstone::{Overwritten, erase};
+use super::tombstone::erase;
 use crate::progress::{Progress, grouped};
 
 /// Conversations that are erased at a time.

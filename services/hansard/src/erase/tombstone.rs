@@ -7,7 +7,7 @@ use domain::{
     Action, Actor, Command, CommitId, ConversationKey, Decision, Expectation, Label, RequestDigest,
     Status, Timestamp, Version, decide,
 };
-use event_log::{Append, AppendOutcome, Record, TraceHeaders};
+use event_log::{Append, AppendOutcome, Overwritten, Record, TraceHeaders};
 use runtime::clock::Clock;
 use uuid::Uuid;
 use wire::commit::{Draft, seal};
@@ -19,14 +19,6 @@ pub(super) const TRIES_MAX: u32 = 64;
 /// How much longer each try waits than the one before.
 const WAIT_STEP: Duration = Duration::from_millis(1);
 
-/// What was overwritten of a conversation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Overwritten {
-    pub(super) commits: u64,
-    /// Batches of parts of runs.
-    pub(super) parts: u64,
-}
-
 /// Erases a conversation; one that is not there, or erased, is left so but for what an earlier job left of it.
 pub(super) async fn erase(
     record: &Record,
@@ -35,7 +27,7 @@ pub(super) async fn erase(
 ) -> anyhow::Result<Overwritten> {
     for attempt in 0..TRIES_MAX {
         if stands(record, key, mark, None).await? {
-            return clear(record, key).await;
+            return Ok(record.erase_behind_tombstone(key).await?);
         }
         tokio::time::sleep(WAIT_STEP.saturating_mul(attempt)).await;
     }
@@ -43,15 +35,6 @@ pub(super) async fn erase(
         "conversation {} keeps changing: run again",
         key.conversation
     )
-}
-
-/// Overwrites what was before the tombstone, and what was logged of it.
-pub(super) async fn clear(record: &Record, key: &ConversationKey) -> anyhow::Result<Overwritten> {
-    record.erase_logs(key).await?;
-    Ok(Overwritten {
-        commits: record.erase_before_last(key).await?,
-        parts: record.erase_parts(key).await?,
-    })
 }
 
 /// Appends the tombstone behind a version, or any, unless it stands; `false`: somebody else was faster.

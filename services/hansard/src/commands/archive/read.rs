@@ -9,7 +9,8 @@ use domain::{ConversationId, ConversationKey, Sequence, TenantId};
 
 use crate::commands::stores::{ArchiveAddress, RecordAddress, STORE, store_url};
 use crate::console;
-use crate::exit::{Exit, UsageError};
+use crate::exit::Exit;
+use crate::ids::{conversation, tenant};
 use crate::view::commit;
 use crate::view::transcript::Transcript;
 
@@ -24,11 +25,11 @@ Examples:
   hansard archive read --tenant acme --conversation c-1 --from file:///copies/archive --format transcript")]
 pub(super) struct Args {
     /// The conversation's tenant.
-    #[arg(long)]
-    tenant: String,
+    #[arg(long, value_parser = tenant)]
+    tenant: TenantId,
     /// The conversation.
-    #[arg(long)]
-    conversation: String,
+    #[arg(long, value_parser = conversation)]
+    conversation: ConversationId,
     /// Read all segments of this store, without the record.
     #[arg(long, value_name = STORE, value_parser = store_url, conflicts_with = "archive_url")]
     from: Option<StoreUrl>,
@@ -51,7 +52,10 @@ enum Form {
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let key = key(&args)?;
+    let key = ConversationKey {
+        tenant: args.tenant.clone(),
+        conversation: args.conversation.clone(),
+    };
     let mut reader = open(&args, &key).await?;
     let mut transcript = Transcript::default();
     while let Some(message) = reader.next().await? {
@@ -78,14 +82,4 @@ fn print(form: Form, transcript: &mut Transcript, message: &ArchivedMessage) -> 
         Form::Transcript => transcript.write(&mut console::out(), &commit::open(message)?)?,
     }
     Ok(())
-}
-
-fn key(args: &Args) -> Result<ConversationKey, UsageError> {
-    let wrong = |what: &str, why: &str| UsageError(format!("the {what} {why}"));
-    Ok(ConversationKey {
-        tenant: TenantId::parse(args.tenant.as_str())
-            .map_err(|violation| wrong("tenant", &violation.description))?,
-        conversation: ConversationId::parse(args.conversation.as_str())
-            .map_err(|violation| wrong("conversation", &violation.description))?,
-    })
 }

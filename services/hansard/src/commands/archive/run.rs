@@ -9,8 +9,9 @@ use super::age::{self, Age};
 use super::gather::gather;
 use super::report::Report;
 use super::{leftovers, lock, plan};
-use crate::commands::stores::{ArchiveAddress, ReadModelAddress, RecordAddress, STORE, store_url};
+use crate::commands::stores::{STORE, Stores, store_url};
 use crate::exit::Exit;
+use crate::ids::tenant;
 
 /// Archive conversations in which nothing has happened for a while.
 ///
@@ -41,11 +42,7 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    record: RecordAddress,
-    #[command(flatten)]
-    read_model: ReadModelAddress,
-    #[command(flatten)]
-    archive: ArchiveAddress,
+    stores: Stores,
 }
 
 /// What an archive run works with.
@@ -58,10 +55,9 @@ pub(super) struct Ground {
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let record = args.record.open("hansard-archive").await?;
     let ground = Ground {
-        archive: args.archive.of(&record),
-        model: args.read_model.open_for_long_statements()?,
+        archive: args.stores.open_archive("hansard-archive").await?,
+        model: args.stores.read_model.open_for_long_statements()?,
         before: args.older_than.before(Timestamp(Clock::System.now_nanos())),
         tenant: args.tenant,
     };
@@ -71,6 +67,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let _lock = lock(&ground.model).await?;
+    let record = ground.archive.record();
     record.ensure_archive().await?;
     let store = Store::create(&args.to)?;
     let mut report = Report::begin(args.json);
@@ -79,8 +76,4 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         gather(&ground, &store, partition, &mut report).await?;
     }
     report.end()
-}
-
-fn tenant(text: &str) -> Result<TenantId, String> {
-    TenantId::parse(text).map_err(|violation| violation.description)
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use serde_json::json;
 
 use super::lock;
-use crate::commands::stores::{ArchiveAddress, ReadModelAddress, RecordAddress};
+use crate::commands::stores::Stores;
 use crate::console;
 use crate::exit::Exit;
 use crate::progress::grouped;
@@ -28,16 +28,12 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    record: RecordAddress,
-    #[command(flatten)]
-    read_model: ReadModelAddress,
-    #[command(flatten)]
-    archive: ArchiveAddress,
+    stores: Stores,
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let archive = args.archive.of(&args.record.open("hansard-archive").await?);
-    let model = args.read_model.open()?;
+    let archive = args.stores.open_archive("hansard-archive").await?;
+    let model = args.stores.read_model.open()?;
     let lock = if args.dry_run {
         None
     } else {

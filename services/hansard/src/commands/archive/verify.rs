@@ -115,7 +115,7 @@ async fn judge(
             }
         }
         Err(error @ (ArchiveError::Record(_) | ArchiveError::Catalogue(_))) => return Err(error),
-        Err(error) => (kind_of(&error), words(&error)),
+        Err(error) => (kind_of(&error), format!("{:#}", anyhow::Error::new(error))),
     };
     judged.findings.push(Finding {
         what: segment.catalogued.entry.segment.to_string(),
@@ -131,17 +131,6 @@ fn kind_of(error: &ArchiveError) -> &'static str {
     } else {
         "segment_corrupt"
     }
-}
-
-/// An error and its causes.
-fn words(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        words = format!("{words}: {source}");
-        next = source.source();
-    }
-    words
 }
 
 /// A finding's kind, and why.

@@ -63,8 +63,9 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 async fn removed(record: &Record) -> anyhow::Result<u64> {
     let mut removed = 0;
     for partition in (0..record.partitions()).map(Partition) {
-        if record.standing_of(partition).await?.replicas > 1 {
-            removed += record.removed_of(partition).await?;
+        let standing = record.standing_of(partition).await?;
+        if standing.replicas > 1 {
+            removed += standing.removed();
         }
     }
     Ok(removed)

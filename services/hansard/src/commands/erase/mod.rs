@@ -7,7 +7,7 @@ mod verify_receipt;
 
 use std::path::PathBuf;
 
-use crate::commands::stores::{ArchiveAddress, ReadModelAddress, RecordAddress};
+use crate::commands::stores::Stores;
 use crate::erase::ForkRule;
 use crate::exit::Exit;
 
@@ -94,11 +94,7 @@ struct How {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    record: RecordAddress,
-    #[command(flatten)]
-    read_model: ReadModelAddress,
-    #[command(flatten)]
-    archive: ArchiveAddress,
+    stores: Stores,
 }
 
 /// Runs the command.

@@ -47,10 +47,10 @@ fn wrong(what: &str, violation: &Violation) -> UsageError {
 }
 
 pub(super) async fn run(subject: Subject, how: How) -> anyhow::Result<Exit> {
-    let record = how.record.open("hansard-erase").await?;
+    let archive = how.stores.open_archive("hansard-erase").await?;
     let job = Job {
-        archive: how.archive.of(&record),
-        record,
+        record: archive.record().clone(),
+        archive,
         subject,
         forks: how.forks,
     };
@@ -91,7 +91,7 @@ async fn rows(job: &Job, erased: &Erased, how: &How) -> anyhow::Result<Rows> {
     if how.no_rows {
         return Ok(Rows::NotLookedAt);
     }
-    let model = how.read_model.open()?;
+    let model = how.stores.read_model.open()?;
     let rows = await_rows(&model, &erased.conversations).await?;
     if let (Subject::Tenant(tenant), Rows::Gone) = (&job.subject, rows) {
         forget_usage(&model, tenant).await?;

@@ -11,6 +11,7 @@ use read_model::projections::conversations::parking::ParkedConversation;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
+use crate::ids::{conversation, tenant};
 
 /// Show, try again or give up what cannot be projected.
 ///
@@ -56,14 +57,6 @@ impl Which {
             conversation: self.conversation.clone(),
         }
     }
-}
-
-fn tenant(text: &str) -> Result<TenantId, String> {
-    TenantId::parse(text).map_err(|violation| violation.description)
-}
-
-fn conversation(text: &str) -> Result<ConversationId, String> {
-    ConversationId::parse(text).map_err(|violation| violation.description)
 }
 
 /// Runs the command.

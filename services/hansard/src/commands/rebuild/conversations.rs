@@ -15,7 +15,7 @@ use super::drop::drop_one;
 use super::following::Following;
 use super::report::{Form, Step};
 use super::{lock, plan};
-use crate::commands::stores::{ArchiveAddress, ReadModelAddress, RecordAddress};
+use crate::commands::stores::Stores;
 use crate::exit::Exit;
 use crate::progress::{Length, Progress};
 
@@ -35,11 +35,7 @@ Examples:
 )]
 pub(super) struct Args {
     #[command(flatten)]
-    record: RecordAddress,
-    #[command(flatten)]
-    read_model: ReadModelAddress,
-    #[command(flatten)]
-    archive: ArchiveAddress,
+    stores: Stores,
     /// Keep all schemas that earlier rebuilds left, not only the one that this one leaves.
     #[arg(long)]
     keep: bool,
@@ -64,8 +60,8 @@ struct Rebuild {
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let rebuild = Rebuild {
-        archive: args.archive.of(&args.record.open("hansard-rebuild").await?),
-        model: args.read_model.open_for_long_statements()?,
+        archive: args.stores.open_archive("hansard-rebuild").await?,
+        model: args.stores.read_model.open_for_long_statements()?,
         shutdown: Shutdown::new(),
         form: Form::of(args.json),
     };

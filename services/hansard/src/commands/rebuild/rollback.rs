@@ -10,7 +10,7 @@ use super::caught_up::caught_up;
 use super::following::Following;
 use super::lock;
 use super::report::{Form, Step};
-use crate::commands::stores::{ArchiveAddress, ReadModelAddress, RecordAddress};
+use crate::commands::stores::Stores;
 use crate::console;
 use crate::exit::Exit;
 
@@ -24,11 +24,7 @@ Examples:
   hansard rebuild rollback")]
 pub(super) struct Args {
     #[command(flatten)]
-    record: RecordAddress,
-    #[command(flatten)]
-    read_model: ReadModelAddress,
-    #[command(flatten)]
-    archive: ArchiveAddress,
+    stores: Stores,
     /// Say what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
@@ -38,9 +34,9 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let archive = args.archive.of(&args.record.open("hansard-rebuild").await?);
+    let archive = args.stores.open_archive("hansard-rebuild").await?;
     archive.check_reachable().await?;
-    let model = args.read_model.open_for_long_statements()?;
+    let model = args.stores.read_model.open_for_long_statements()?;
     model.check().await?;
     let form = Form::of(args.json);
     let from = model.live_schema().await?;

@@ -23,7 +23,7 @@ use read_model::{ReadModel, ReadModelConfig, TIMEOUT_MS_MAX};
 
 use self::report::Report;
 use self::sample::Sample;
-use super::stores::{ArchiveAddress, ReadModelAddress, RecordAddress};
+use super::stores::{ReadModelAddress, Stores};
 use crate::exit::{Exit, UsageError};
 
 /// Most conversations that are kept in memory at a time, unless told otherwise; each takes about a kilobyte.
@@ -48,11 +48,7 @@ Examples:
 Ends with 0 when the rows are whole, or were made so, and with 5 when they are not.")]
 pub struct Args {
     #[command(flatten)]
-    record: RecordAddress,
-    #[command(flatten)]
-    read_model: ReadModelAddress,
-    #[command(flatten)]
-    archive: ArchiveAddress,
+    stores: Stores,
     /// Only this tenant's conversations.
     #[arg(long)]
     tenant: Option<String>,
@@ -130,11 +126,11 @@ enum Unfounded {
 /// The record or the read models cannot be reached.
 pub async fn run(args: Args) -> anyhow::Result<Exit> {
     let scope = scope(&args)?;
-    let record = args.record.open("hansard-verify").await?;
+    let archive = args.stores.open_archive("hansard-verify").await?;
     let ground = Ground {
-        archive: args.archive.of(&record),
-        record,
-        model: open_model(&args.read_model)?,
+        record: archive.record().clone(),
+        archive,
+        model: open_model(&args.stores.read_model)?,
         repair: repair(&args.mending),
     };
     ground.model.check().await?;
