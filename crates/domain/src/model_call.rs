@@ -1,6 +1,7 @@
 //! Calls of model servers, as their log keeps them: for debugging, beside the record and no part of it.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::bounds::LOGGED_BODY_BYTES_MAX;
 use crate::event::Usage;
@@ -72,6 +73,14 @@ pub struct LoggedCall {
     pub days: u32,
     /// The call.
     pub call: ModelCall,
+}
+
+impl LoggedCall {
+    /// For how long it is kept.
+    #[must_use]
+    pub fn kept_for(&self) -> Duration {
+        Duration::from_hours(24).saturating_mul(self.days)
+    }
 }
 
 impl LoggedBody {

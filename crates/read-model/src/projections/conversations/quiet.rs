@@ -1,10 +1,8 @@
 //! Conversations in which nothing happens any more: for whoever archives them.
 
-use domain::{ConversationKey, Partition, Position, Sequence, Timestamp};
-use sqlx::Row as _;
-use sqlx::postgres::{PgArguments, PgRow};
+use domain::{ConversationKey, Timestamp};
+use sqlx::postgres::PgArguments;
 
-use super::parking::key_of;
 use super::verification::RowPlace;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
@@ -29,16 +27,5 @@ pub async fn quiet_among(
     };
     let sql = include_str!("quiet_among.sql");
     let rows = model.fetch(sql, arguments).await?;
-    rows.iter().map(place_of).collect()
-}
-
-fn place_of(row: &PgRow) -> Result<RowPlace, ReadModelError> {
-    let (partition, sequence): (i32, i64) = (row.try_get(2)?, row.try_get(3)?);
-    Ok(RowPlace {
-        key: key_of(row.try_get(0)?, row.try_get(1)?)?,
-        position: Position {
-            partition: Partition(u16::try_from(partition).unwrap_or(u16::MAX)),
-            sequence: Sequence(u64::try_from(sequence).unwrap_or(0)),
-        },
-    })
+    rows.iter().map(RowPlace::of).collect()
 }

@@ -1,7 +1,5 @@
 //! A batch of calls, written: rows and checkpoint in one transaction.
 
-use std::time::Duration;
-
 use domain::{CallPurpose, ConversationKey, LoggedBody, LoggedCall, Sequence, Timestamp};
 use sqlx::Executor as _;
 use sqlx::postgres::{PgArguments, PgConnection};
@@ -13,7 +11,6 @@ use crate::moment::Moment;
 use crate::projections::conversations::lease::Holder;
 use crate::queries::{bind, signed};
 
-const DAY: Duration = Duration::from_hours(24);
 /// Those who write calls, together: whoever erases waits until they have committed.
 const LOCK: &str =
     "SELECT pg_advisory_xact_lock_shared(hashtextextended('hansard.provider_log', 0))";
@@ -112,7 +109,7 @@ fn arguments(placed: &PlacedCall) -> PgArguments {
         logged,
     } = placed;
     let call = &logged.call;
-    let kept_for = i64::try_from(DAY.saturating_mul(logged.days).as_nanos()).unwrap_or(i64::MAX);
+    let kept_for = i64::try_from(logged.kept_for().as_nanos()).unwrap_or(i64::MAX);
     let kept_until = Timestamp(stored_at.0.saturating_add(kept_for));
     let tokens = |count: fn(&domain::event::Usage) -> u64| {
         let usage = call.usage.as_ref();

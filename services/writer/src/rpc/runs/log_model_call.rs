@@ -4,8 +4,6 @@
 //! call that comes behind the conversation's erasure must not stand. One that was kept by a writer that died in between is
 //! found by the retry of whoever had no answer.
 
-use std::time::Duration;
-
 use domain::{
     AgentId, ConversationKey, LoggedCall, ModelCall, Rejection, Status as Stands, Violation,
     ViolationReason,
@@ -18,8 +16,6 @@ use wire::status::{Problem, Reason};
 
 use crate::request::{Caller, agent_id, conversation_id};
 use crate::{Writer, metrics, problem};
-
-const DAY: Duration = Duration::from_hours(24);
 
 pub(super) async fn handle(
     writer: &Writer,
@@ -59,7 +55,7 @@ async fn keep(
         days: logs.days,
         call: as_set(call, logs.detail),
     };
-    let message = (encode_logged(&logged), DAY.saturating_mul(logs.days));
+    let message = (encode_logged(&logged), logged.kept_for());
     let publishing = writer.record.publish_log(&key, logged.call.id, message);
     publishing.await.map_err(problem::of_record)?;
     check(writer, &key, &agent).await?;

@@ -2,7 +2,7 @@
 
 use domain::{ConversationKey, Partition, Position, Sequence, TenantId};
 use sqlx::Row as _;
-use sqlx::postgres::PgArguments;
+use sqlx::postgres::{PgArguments, PgRow};
 
 use super::super::parking::key_of;
 use crate::error::ReadModelError;
@@ -79,6 +79,24 @@ pub struct RowPlace {
     pub position: Position,
 }
 
+impl RowPlace {
+    /// Of a row that begins with tenant, conversation, partition and sequence.
+    ///
+    /// # Errors
+    /// [`ReadModelError::Corrupt`]: its key is none.
+    pub(in crate::projections::conversations) fn of(row: &PgRow) -> Result<Self, ReadModelError> {
+        let partition: i32 = row.try_get(2)?;
+        let sequence: i64 = row.try_get(3)?;
+        Ok(Self {
+            key: key_of(row.try_get(0)?, row.try_get(1)?)?,
+            position: Position {
+                partition: Partition(u16::try_from(partition).unwrap_or(u16::MAX)),
+                sequence: Sequence(u64::try_from(sequence).unwrap_or(0)),
+            },
+        })
+    }
+}
+
 /// The first `limit` conversations of a range that have a row, in order.
 ///
 /// # Errors
@@ -92,19 +110,7 @@ pub async fn row_places(
     let rows = model
         .fetch(include_str!("row_places.sql"), arguments)
         .await?;
-    rows.iter()
-        .map(|row| {
-            let partition: i32 = row.try_get(2)?;
-            let sequence: i64 = row.try_get(3)?;
-            Ok(RowPlace {
-                key: key_of(row.try_get(0)?, row.try_get(1)?)?,
-                position: Position {
-                    partition: Partition(u16::try_from(partition).unwrap_or(u16::MAX)),
-                    sequence: Sequence(u64::try_from(sequence).unwrap_or(0)),
-                },
-            })
-        })
-        .collect()
+    rows.iter().map(RowPlace::of).collect()
 }
 
 #[cfg(test)]
