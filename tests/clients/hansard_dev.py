@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -20,9 +21,12 @@ SERVER = "dev"
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """Below the range that systems give to outgoing connections, which would otherwise take it."""
+    while True:
+        port = random.randrange(100, 320) * 100
+        with contextlib.suppress(OSError), socket.socket() as one:
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_for(what, attempt):
@@ -70,8 +74,7 @@ def gateway(hansard, data, model_server=None, model=None):
 
     Gives the HTTP door, the headers of a caller, and the environment of the operators' commands.
     """
-    ports = free_port() // 100 * 100
-    command = [hansard, "dev", "--import", "none", "--data-dir", data, "--port-base", str(ports)]
+    command = [hansard, "dev", "--import", "none", "--data-dir", data, "--port-base", str(free_port())]
     if model_server:
         command += ["--model-server", model_server, "--model", model]
     with running(command, stdout=subprocess.PIPE, text=True) as process:

@@ -21,7 +21,7 @@ mod fetch;
 mod folder;
 mod locate;
 mod nats;
-mod port;
+pub mod port;
 mod postgres;
 mod process_table;
 mod scratch;

@@ -6,7 +6,7 @@
 mod gateway;
 
 use std::fs::{self, Permissions};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -205,9 +205,8 @@ async fn make_access(record: &RecordConfig) -> anyhow::Result<String> {
     Ok(secret.reveal().to_owned())
 }
 
-/// A port that is free now; another process may be faster, and then the role says so.
 fn free_address() -> anyhow::Result<SocketAddr> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+    Ok((Ipv4Addr::LOCALHOST, devstack::port::row(1)?).into())
 }
 
 fn settings(servers: &Servers, grpc: Option<SocketAddr>) -> anyhow::Result<Vec<String>> {

@@ -90,6 +90,14 @@ impl Talk {
         (other, door)
     }
 
+    /// Ends every role, and starts it anew.
+    pub(super) async fn restart(&mut self) {
+        self.stack.gateway.stop().await;
+        self.stack.projector.stop().await;
+        self.stack.writer.stop().await;
+        self.stack.start().await;
+    }
+
     pub(super) async fn chat(&self) -> String {
         begin(&self.door, &json!({})).await
     }

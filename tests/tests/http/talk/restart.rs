@@ -20,10 +20,7 @@ async fn a_third_turn_after_a_restart_holds_the_first_two() {
         assert_eq!(text(&answer, "response"), format!("echo: {said}"));
         assert_eq!(text(&answer, "session_id"), session);
     }
-    talk.stack.gateway.stop().await;
-    talk.stack.projector.stop().await;
-    talk.stack.writer.stop().await;
-    talk.stack.start().await;
+    talk.restart().await;
     let body = json!({"message": "third", "session_id": session});
     let answer = talk.door.post("/v1/chat", &body).await.ok(200);
     assert_eq!(text(&answer, "response"), "echo: third");

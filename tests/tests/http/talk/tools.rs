@@ -67,18 +67,20 @@ async fn a_clients_result_goes_on_with_the_message() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_approved_call_runs_at_its_webhook_and_a_refused_one_does_not() {
+async fn after_a_restart_an_approved_call_runs_at_its_webhook_and_a_refused_one_does_not() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let hook = Router::new().route("/hook", post(async || axum::Json(json!({"done": true}))));
     let serving = tokio::spawn(async move { axum::serve(listener, hook).await });
-    let talk = Talk::with(vec![tool("search", &url)]).await;
+    let mut talk = Talk::with(vec![tool("search", &url)]).await;
     for (approved, state) in [(true, "output-available"), (false, "output-denied")] {
         let chat = waiting(&talk).await;
         assert_eq!(
             call_of(&last_parts(&talk, &chat).await)["state"],
             "approval-requested"
         );
+        // Who is asked may answer days later: what waits outlives every process.
+        talk.restart().await;
         let body = json!({"approvals": [{"toolCallId": "c1", "approved": approved}]});
         ask(&talk.door, &chat, &body).await;
         talk.idle(&chat).await;
