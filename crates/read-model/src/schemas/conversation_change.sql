@@ -22,4 +22,12 @@ CREATE TABLE conversation_change (
     client_context bytea,
     title text,
     metadata_json text
-)
+);
+-- As in the tables of the live schema: what the planner keeps of values outlives them.
+ALTER TABLE conversation_change
+    ALTER COLUMN user_id SET STATISTICS 0,
+    ALTER COLUMN session_id SET STATISTICS 0,
+    ALTER COLUMN head SET STATISTICS 0,
+    ALTER COLUMN client_context SET STATISTICS 0,
+    ALTER COLUMN title SET STATISTICS 0,
+    ALTER COLUMN metadata_json SET STATISTICS 0

@@ -23,6 +23,10 @@ SELECT statement FROM (
     SELECT 5, relname, format('ALTER TABLE %I.%I SET (%s)', made, relname, array_to_string(reloptions, ', '))
     FROM tables WHERE reloptions IS NOT NULL
     UNION ALL
+    SELECT 5, relname, format('ALTER TABLE %I.%I ALTER COLUMN %I SET STATISTICS %s', made, relname, attname, attstattarget)
+    FROM tables JOIN pg_attribute ON attrelid = tables.oid AND attnum > 0 AND NOT attisdropped
+    WHERE attstattarget IS NOT NULL
+    UNION ALL
     SELECT 6, relname, format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY', made, relname)
     FROM tables WHERE relrowsecurity
     UNION ALL

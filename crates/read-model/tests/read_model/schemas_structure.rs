@@ -16,7 +16,7 @@ const STRUCTURE: &str = "
         FROM class
         UNION ALL
         SELECT relname || ' ' || attname || ' ' || format_type(atttypid, atttypmod) || attnotnull::text
-               || attcollation::text || attcompression::text || attnum::text || coalesce(pg_get_expr(adbin, adrelid), '')
+               || attcollation::text || attcompression::text || attnum::text || coalesce(attstattarget::text, '') || coalesce(pg_get_expr(adbin, adrelid), '')
         FROM class JOIN pg_attribute ON attrelid = class.oid AND attnum > 0 AND NOT attisdropped
         LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
         UNION ALL
