@@ -5,6 +5,7 @@
 //! system by its public doors (gRPC), but for those that start it, `bootstrap`, and those of operators (`status`, `watch`,
 //! `parked`, `tail`, `replay`, `archive`, `erase`, `backup`, `restore`), which reach NATS and Postgres themselves.
 
+mod allocator;
 pub mod backup;
 pub mod bench;
 mod cli;

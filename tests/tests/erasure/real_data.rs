@@ -8,36 +8,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use serde_json::Value;
 use tests::agent::Agent;
+use tests::chitchat;
 use tests::events::user;
-use tests::stack::{Setup, Stack};
-use wire::proto::operate::v1::Scope;
+use tests::stack::Setup;
 
 use crate::ground::{check, json};
 
 /// How many conversations the default test imports.
 const PART: usize = 150;
 const WRITERS: usize = 4;
-
-async fn import(stack: &Stack, agent: &Agent, limit: usize) -> Value {
-    let token = stack.operator().await.token(&[Scope::Append], "").await;
-    let variables = [
-        ("HANSARD_TOKEN".to_owned(), token.secret),
-        ("HANSARD_WRITER_URL".to_owned(), stack.writer.grpc_url()),
-        ("HANSARD_AGENT".to_owned(), agent.id().to_owned()),
-    ];
-    let arguments = [
-        "import",
-        "chitchat",
-        "--json",
-        "--limit",
-        &limit.to_string(),
-    ];
-    let ended = tests::program!().run(arguments, &variables).await;
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    serde_json::from_str(&ended.stdout).expect("a summary")
-}
 
 /// Appends to one conversation until told to stop; how often.
 async fn keep_appending(agent: Agent, name: String, stop: Arc<AtomicBool>) -> u64 {
@@ -54,7 +34,7 @@ async fn check_erased(limit: usize) {
         stack.agent("acme", "demo").await,
         stack.agent("other", "busy").await,
     );
-    let imported = import(&stack, &agent, limit).await;
+    let imported = chitchat::import(&tests::program!(), &stack, &agent, limit).await;
     let stop = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..WRITERS)
         .map(|n| {
@@ -104,5 +84,5 @@ async fn a_part_is_erased_under_load() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: all 258,145 messages"]
 async fn all_of_it_is_erased_under_load() {
-    check_erased(7_168).await;
+    check_erased(chitchat::CONVERSATIONS).await;
 }

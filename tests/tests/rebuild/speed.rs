@@ -4,8 +4,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use read_model::SchemaName;
 use serde_json::Value;
 use tests::agent::Agent;
+use tests::chitchat;
 use tests::events::user;
 use tests::eventually::eventually;
 use tests::stack::Setup;
@@ -20,52 +22,52 @@ const ROUNDS: usize = 3;
 
 /// What is rebuilt.
 #[derive(Debug, Clone, Copy)]
-struct Shape {
-    conversations: usize,
-    commits_each: usize,
-    events_per_commit: usize,
+enum Filling {
+    /// The chitchat data set, all of it.
+    Chitchat,
+    /// Conversations of equal commits.
+    Even {
+        conversations: usize,
+        commits_each: usize,
+        events_per_commit: usize,
+    },
 }
 
-/// As an import leaves it, and as people do.
-const SHAPES: [Shape; 2] = [
-    Shape {
+/// As an import leaves it, real and made up, and as people do.
+const FILLINGS: [Filling; 3] = [
+    Filling::Chitchat,
+    Filling::Even {
         conversations: 1_000,
         commits_each: 3,
         events_per_commit: 100,
     },
-    Shape {
+    Filling::Even {
         conversations: 1_000,
-        commits_each: 60,
+        commits_each: 200,
         events_per_commit: 1,
     },
 ];
 
-/// A bare COPY: the rows are in a file of the server's own folder, in binary, and go into a table of the same columns. The
-/// indexes are made behind it, as a rebuild makes them.
-const COPY: &str = "COPY bare.event FROM %L (FORMAT binary)";
-const INDEXES: [&str; 3] = [
-    "ALTER TABLE bare.event ADD PRIMARY KEY (tenant_id, conversation_id, version)",
-    "CREATE UNIQUE INDEX ON bare.event (tenant_id, conversation_id, commit_id) WHERE commit_index = 0",
-    "CREATE INDEX ON bare.event (tenant_id, conversation_id, kind, version) WHERE kind <> 1",
-];
+/// What a rebuild fills.
+const TABLES: [&str; 2] = ["event", "conversation"];
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement"]
 async fn speed() {
-    for shape in SHAPES {
-        let mut ground = Ground::of(Setup::processes(tests::program!()).with_own_postgres()).await;
-        fill(&ground.agent, shape).await;
+    for filling in FILLINGS {
+        let setup = Setup::processes(tests::program!()).with_own_postgres();
+        let mut ground = Ground::of(setup).await;
+        fill(&ground, filling).await;
         ground.projected().await;
-        let events = shape.conversations * (1 + shape.commits_each * shape.events_per_commit);
         for _ in 0..ROUNDS {
-            let (copied, sorted) = bare(&mut ground).await;
+            let (events, copied, sorted) = bare(&mut ground).await;
             let steps = ground.rebuilt(&["conversations"]).await;
             let took = seconds(&steps, "copied") + seconds(&steps, "indexed");
-            let rate = |seconds: f64| f64::from(u32::try_from(events).expect("few")) / seconds;
+            let rate = |seconds: f64| f64::from(events) / seconds;
             let bare = copied.as_secs_f64();
             let with_indexes = (copied + sorted).as_secs_f64();
             println!(
-                "{shape:?}: rebuilt {:.0} rows/s; bare COPY {:.0} rows/s, ratio {:.2}; with the same indexes {:.0} rows/s, ratio {:.2}",
+                "{filling:?}: {events} rows, rebuilt {:.0} rows/s; bare COPY {:.0} rows/s, ratio {:.2}; with the same indexes {:.0} rows/s, ratio {:.2}",
                 rate(took),
                 rate(bare),
                 bare / took,
@@ -76,17 +78,30 @@ async fn speed() {
     }
 }
 
-async fn fill(agent: &Agent, shape: Shape) {
-    let text = "x".repeat(TEXT_BYTES);
-    let ids: Vec<String> = (0..shape.conversations).map(|n| format!("c-{n}")).collect();
-    for some in ids.chunks(IN_FLIGHT) {
-        let fill = some.iter().map(|id| async {
-            agent.create(id).await;
-            for _ in 0..shape.commits_each {
-                append(agent, id, vec![user(&text); shape.events_per_commit]).await;
+async fn fill(ground: &Ground, filling: Filling) {
+    match filling {
+        Filling::Chitchat => {
+            let (program, all) = (tests::program!(), chitchat::CONVERSATIONS);
+            chitchat::import(&program, &ground.stack, &ground.agent, all).await;
+        }
+        Filling::Even {
+            conversations,
+            commits_each,
+            events_per_commit,
+        } => {
+            let text = "x".repeat(TEXT_BYTES);
+            let ids: Vec<String> = (0..conversations).map(|n| format!("c-{n}")).collect();
+            for some in ids.chunks(IN_FLIGHT) {
+                let fill = some.iter().map(|id| async {
+                    ground.agent.create(id).await;
+                    for _ in 0..commits_each {
+                        let events = vec![user(&text); events_per_commit];
+                        append(&ground.agent, id, events).await;
+                    }
+                });
+                futures::future::join_all(fill).await;
             }
-        });
-        futures::future::join_all(fill).await;
+        }
     }
 }
 
@@ -102,43 +117,61 @@ async fn append(agent: &Agent, id: &str, events: Vec<Event>) {
     .await;
 }
 
-/// How long the COPY takes, and the indexes.
-async fn bare(ground: &mut Ground) -> (Duration, Duration) {
+/// How many events there are, and how long a bare COPY of the same rows takes, and the same indexes: the rows are in files of the
+/// server's own folder, in binary, and go into tables of the same columns, which get their indexes when they are filled.
+async fn bare(ground: &mut Ground) -> (u32, Duration, Duration) {
     let live = ground.live().await;
     let psql = ground.stack.servers.postgres_mut().tool("psql");
     let url = ground.stack.servers.database_url().to_owned();
-    let run = async |sql: &str| run(&psql, &url, sql).await;
-    run(&with_file(&format!(
-        "COPY {live}.event TO %L (FORMAT binary)"
-    )))
+    let run = async |statements: &[String]| run(&psql, &url, statements).await;
+    let each =
+        |statement: fn(&str, SchemaName) -> String| TABLES.map(|table| statement(table, live));
+    run(&each(|table, live| {
+        with_file(&format!("COPY {live}.{table} TO %L (FORMAT binary)"), table)
+    }))
     .await;
-    run("CREATE SCHEMA bare").await;
-    run(&format!("CREATE TABLE bare.event (LIKE {live}.event)")).await;
-    run("CHECKPOINT").await;
+    let events = run(&[format!("SELECT count(*) FROM {live}.event")]).await;
+    let indexes = run(&[format!(
+        "SELECT replace(indexdef, '{live}.', 'bare.') FROM pg_indexes WHERE schemaname = '{live}' AND tablename IN ('event', 'conversation')"
+    )])
+    .await;
+    run(&["CREATE SCHEMA bare".to_owned()]).await;
+    run(&each(|table, live| {
+        format!("CREATE TABLE bare.{table} (LIKE {live}.{table})")
+    }))
+    .await;
+    run(&["CHECKPOINT".to_owned()]).await;
     let began = Instant::now();
-    run(&with_file(COPY)).await;
+    run(&each(|table, _| {
+        with_file(&format!("COPY bare.{table} FROM %L (FORMAT binary)"), table)
+    }))
+    .await;
     let copied = began.elapsed();
-    for index in INDEXES {
-        run(index).await;
-    }
+    let memory = "SET maintenance_work_mem = '256MB'".to_owned();
+    let indexes = std::iter::once(memory).chain(indexes.lines().map(str::to_owned));
+    run(&indexes.collect::<Vec<_>>()).await;
     let indexed = began.elapsed().saturating_sub(copied);
-    run("DROP SCHEMA bare CASCADE").await;
-    run("CHECKPOINT").await;
-    (copied, indexed)
+    run(&["DROP SCHEMA bare CASCADE", "CHECKPOINT"].map(str::to_owned)).await;
+    (events.trim().parse().expect("a number"), copied, indexed)
 }
 
-/// A statement that names the file as `%L`.
-fn with_file(statement: &str) -> String {
+/// A statement that names the table's file as `%L`.
+fn with_file(statement: &str, table: &str) -> String {
     format!(
-        "DO $$ BEGIN EXECUTE format('{statement}', current_setting('data_directory') || '/rows'); END $$"
+        "DO $$ BEGIN EXECUTE format('{statement}', current_setting('data_directory') || '/{table}.rows'); END $$"
     )
 }
 
-async fn run(psql: &Path, url: &str, sql: &str) {
+/// Runs statements in one session; what they answer.
+async fn run(psql: &Path, url: &str, statements: &[String]) -> String {
     let mut command = tokio::process::Command::new(psql);
-    let ran = command.args([url, "-q", "-v", "ON_ERROR_STOP=1", "-c", sql]);
-    let ran = ran.output().await.expect("psql");
-    assert!(ran.status.success(), "{sql}: {ran:?}");
+    command.args([url, "-qAt", "-v", "ON_ERROR_STOP=1"]);
+    for statement in statements {
+        command.args(["-c", statement]);
+    }
+    let ran = command.output().await.expect("psql");
+    assert!(ran.status.success(), "{statements:?}: {ran:?}");
+    String::from_utf8(ran.stdout).expect("text")
 }
 
 fn seconds(steps: &[Value], name: &str) -> f64 {

@@ -10,41 +10,21 @@ use hansard::import::plan::{Destination, conversation_id};
 use tests::agent::Agent;
 use tests::chitchat::{self, Transcript, transcript_of};
 use tests::program;
-use tests::stack::{Setup, Stack};
-use wire::proto::operate::v1::Scope;
+use tests::stack::Setup;
 
 /// How many conversations the default test imports.
 const PART: usize = 300;
 /// How many conversations are read at once.
 const READERS: usize = 32;
-const DATASET: &str = "chitchat";
 
 /// By the import's id of the conversation.
 type Expected = BTreeMap<String, Transcript>;
-
-async fn import(stack: &Stack, agent: &Agent, limit: usize) -> serde_json::Value {
-    let token = stack
-        .operator()
-        .await
-        .token(&[Scope::Append], "")
-        .await
-        .secret;
-    let variables = [
-        ("HANSARD_TOKEN".to_owned(), token),
-        ("HANSARD_WRITER_URL".to_owned(), stack.writer.grpc_url()),
-        ("HANSARD_AGENT".to_owned(), agent.id().to_owned()),
-    ];
-    let arguments = ["import", DATASET, "--json", "--limit", &limit.to_string()];
-    let ended = program!().run(arguments, &variables).await;
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    serde_json::from_str(&ended.stdout).expect("a summary")
-}
 
 /// The conversations that were imported, told by the tail of the record alone.
 async fn imported(agent: &Agent, sources: BTreeMap<String, Transcript>) -> Expected {
     let destination = Destination {
         agent: agent.id().to_owned(),
-        dataset: DATASET.to_owned(),
+        dataset: chitchat::DATASET.to_owned(),
     };
     let by_id = sources
         .into_iter()
@@ -78,7 +58,7 @@ async fn check(limit: usize) {
     stack.projector.stop().await;
     let agent = stack.agent("acme", "demo").await;
     let sources = chitchat::transcripts().await;
-    let summary = import(&stack, &agent, limit).await;
+    let summary = chitchat::import(&program!(), &stack, &agent, limit).await;
     let expected = imported(&agent, sources).await;
     assert_eq!(expected.len(), limit);
     let messages: usize = expected
@@ -94,7 +74,7 @@ async fn check(limit: usize) {
             .await;
     }
     check_transcripts(&agent, &expected).await;
-    let again = import(&stack, &agent, limit).await;
+    let again = chitchat::import(&program!(), &stack, &agent, limit).await;
     assert_eq!(again["commits"], serde_json::json!(0));
 }
 

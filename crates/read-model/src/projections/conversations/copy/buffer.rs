@@ -1,7 +1,7 @@
 //! Rows as `COPY … (FORMAT binary)` takes them: <https://www.postgresql.org/docs/current/sql-copy.html>, "Binary Format".
 
 use sqlx::encode::IsNull;
-use sqlx::postgres::{PgArgumentBuffer, PgConnection};
+use sqlx::postgres::{PgArgumentBuffer, PgConnection, PgCopyIn};
 use sqlx::{Encode, Postgres};
 
 use super::super::write::WriteFailure;
@@ -12,25 +12,34 @@ const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
 /// Instead of a value's length.
 const NULL: [u8; 4] = (-1_i32).to_be_bytes();
-/// Bytes that are handed to the connection at a time.
+/// Bytes from which on rows are handed to the connection.
 const PIECE_BYTES: usize = 256 * 1_024;
 
-/// Rows of one table.
-#[derive(Debug)]
-pub(super) struct CopyBuffer {
+/// A `COPY … FROM STDIN (FORMAT binary)` under way. It holds no more rows than make a piece.
+pub(super) struct CopyRows<'c> {
+    copying: PgCopyIn<&'c mut PgConnection>,
     bytes: PgArgumentBuffer,
     columns: i16,
 }
 
-impl CopyBuffer {
-    /// No rows yet, each to be of so many columns.
-    pub(super) fn new(columns: i16) -> Self {
+impl<'c> CopyRows<'c> {
+    /// Begins with no rows, each to be of so many columns.
+    pub(super) async fn begin(
+        connection: &'c mut PgConnection,
+        statement: &str,
+        columns: i16,
+    ) -> Result<Self, WriteFailure> {
+        let copying = connection.copy_in_raw(statement).await;
         let mut bytes = PgArgumentBuffer::default();
         bytes.extend_from_slice(HEADER);
-        Self { bytes, columns }
+        Ok(Self {
+            copying: copying.map_err(WriteFailure::of)?,
+            bytes,
+            columns,
+        })
     }
 
-    /// Begins a row: all of its columns follow.
+    /// Begins a row: all of its columns follow, then [`Self::end_row`].
     pub(super) fn begin_row(&mut self) {
         self.bytes.extend_from_slice(&self.columns.to_be_bytes());
     }
@@ -49,20 +58,26 @@ impl CopyBuffer {
         }
     }
 
-    /// Runs a `COPY … FROM STDIN (FORMAT binary)` of these rows.
-    pub(super) async fn send(
-        mut self,
-        connection: &mut PgConnection,
-        statement: &'static str,
-    ) -> Result<(), WriteFailure> {
+    /// Ends a row.
+    pub(super) async fn end_row(&mut self) -> Result<(), WriteFailure> {
+        if self.bytes.len() < PIECE_BYTES {
+            return Ok(());
+        }
+        self.send().await
+    }
+
+    /// Ends after the last row.
+    pub(super) async fn finish(mut self) -> Result<(), WriteFailure> {
         self.bytes.extend_from_slice(&TRAILER);
-        let copy = async {
-            let mut copying = connection.copy_in_raw(statement).await?;
-            for piece in self.bytes.chunks(PIECE_BYTES) {
-                copying.send(piece).await?;
-            }
-            copying.finish().await
-        };
-        copy.await.map(drop).map_err(WriteFailure::of)
+        self.send().await?;
+        let finished = self.copying.finish().await;
+        finished.map(drop).map_err(WriteFailure::of)
+    }
+
+    async fn send(&mut self) -> Result<(), WriteFailure> {
+        let sent = self.copying.send(self.bytes.as_slice()).await;
+        sent.map_err(WriteFailure::of)?;
+        self.bytes.clear();
+        Ok(())
     }
 }

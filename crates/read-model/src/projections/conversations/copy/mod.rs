@@ -17,7 +17,7 @@ use super::write::{WriteFailure, run};
 use crate::moment::{Moment, nanos_of};
 use crate::queries::signed;
 use crate::status_code::status_code;
-use buffer::CopyBuffer;
+use buffer::CopyRows;
 
 const EVENT_COLUMNS: i16 = 20;
 const CHANGE_COLUMNS: i16 = 21;
@@ -27,24 +27,26 @@ pub(super) async fn copy_groups(
     connection: &mut PgConnection,
     groups: &[Group<'_>],
 ) -> Result<(), WriteFailure> {
-    let mut events = CopyBuffer::new(EVENT_COLUMNS);
-    let mut changes = CopyBuffer::new(CHANGE_COLUMNS);
-    let mut conversations = ConversationRows::default();
-    for group in groups {
-        put_change(&mut changes, group);
-        if group.is_erased() {
-            conversations.add(group);
-        } else {
-            let commits = group.commits.iter().copied().flat_map(columns_of);
-            commits.for_each(|event| put_event(&mut events, &event));
+    let statement = include_str!("copy_events.sql");
+    let mut events = CopyRows::begin(&mut *connection, statement, EVENT_COLUMNS).await?;
+    for group in groups.iter().filter(|group| !group.is_erased()) {
+        for event in group.commits.iter().copied().flat_map(columns_of) {
+            put_event(&mut events, &event);
+            events.end_row().await?;
         }
     }
-    events
-        .send(connection, include_str!("copy_events.sql"))
-        .await?;
-    changes
-        .send(connection, include_str!("copy_changes.sql"))
-        .await?;
+    events.finish().await?;
+    let statement = include_str!("copy_changes.sql");
+    let mut changes = CopyRows::begin(&mut *connection, statement, CHANGE_COLUMNS).await?;
+    for group in groups {
+        put_change(&mut changes, group);
+        changes.end_row().await?;
+    }
+    changes.finish().await?;
+    let mut conversations = ConversationRows::default();
+    for group in groups.iter().filter(|group| group.is_erased()) {
+        conversations.add(group);
+    }
     let erased = conversations.erased;
     if !erased.is_empty() {
         let sql = include_str!("../erase_parked.sql");
@@ -53,7 +55,7 @@ pub(super) async fn copy_groups(
     Ok(())
 }
 
-fn put_event(events: &mut CopyBuffer, event: &EventColumns<'_>) {
+fn put_event(events: &mut CopyRows<'_>, event: &EventColumns<'_>) {
     events.begin_row();
     events.put(event.version);
     events.put(event.recorded_at);
@@ -77,7 +79,7 @@ fn put_event(events: &mut CopyBuffer, event: &EventColumns<'_>) {
     events.put(event.body);
 }
 
-fn put_change(changes: &mut CopyBuffer, group: &Group<'_>) {
+fn put_change(changes: &mut CopyRows<'_>, group: &Group<'_>) {
     let Some(change) = change_of(group) else {
         return;
     };
