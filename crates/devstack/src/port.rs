@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn no_port_is_given_twice_even_if_nothing_listens_on_it() {
         let givers: Vec<_> = (0..4)
-            .map(|_| std::thread::spawn(|| Vec::from_iter((0..100).map(|_| row(1)))))
+            .map(|_| std::thread::spawn(|| (0..100).map(|_| row(1)).collect::<Vec<_>>()))
             .collect();
         let mut given = HashSet::new();
         for giver in givers {

@@ -150,9 +150,9 @@ async fn bare(ground: &mut Ground) -> (u32, Duration, Duration) {
     let memory = "SET maintenance_work_mem = '256MB'".to_owned();
     let indexes = std::iter::once(memory).chain(indexes.lines().map(str::to_owned));
     run(&indexes.collect::<Vec<_>>()).await;
-    let indexed = began.elapsed().saturating_sub(copied);
+    let sorted = began.elapsed().saturating_sub(copied);
     run(&["DROP SCHEMA bare CASCADE", "CHECKPOINT"].map(str::to_owned)).await;
-    (events.trim().parse().expect("a number"), copied, indexed)
+    (events.trim().parse().expect("a number"), copied, sorted)
 }
 
 /// A statement that names the table's file as `%L`.
