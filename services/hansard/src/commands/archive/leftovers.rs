@@ -12,6 +12,8 @@ pub(super) async fn finish(archive: &Archive, report: &mut Report) -> anyhow::Re
     archive.tidy(None).await?;
     for segment in archive.segments(None).await? {
         if !segment.sealed.is_trimmed {
+            // Only what can be read now is taken out of the record.
+            archive.load(&segment).await?;
             trim(archive, segment, report).await?;
         }
     }
