@@ -53,6 +53,38 @@ async fn what_is_not_whole_is_named_and_nothing_is_made_from_it() {
     unknown(&ground).await;
 }
 
+/// A run that ended between a segment and its trimming left the record whole: it stays so where the segment is not.
+#[tokio::test]
+async fn what_is_not_whole_is_not_taken_out_of_the_record() {
+    let ground = Ground::start().await;
+    ground.fill(6, 20).await;
+    ground.archive().await;
+    let catalogued = ground.record.archive_entries(None).await.unwrap();
+    let mut sealed = catalogued.into_iter().next().unwrap();
+    let segment = sealed.entry.sealed.as_mut().unwrap();
+    segment.is_trimmed = false;
+    let file = ground.segments().join(&segment.object);
+    let untrimmed = ground
+        .record
+        .put_archive_entry(&sealed.entry, Some(sealed.revision));
+    untrimmed.await.unwrap();
+    let bytes = fs::read(&file).unwrap();
+    let mut spoilt = bytes.clone();
+    spoilt[40] ^= 4;
+    fs::write(&file, &spoilt).unwrap();
+    let run = format!(
+        "archive run --older-than 90d --to file://{}",
+        ground.segments().display()
+    );
+    let refused = ground.run(&run, 1).await;
+    assert!(refused.stderr.contains("is not whole"), "{refused:?}");
+    fs::write(&file, &bytes).unwrap();
+    ground.run(&run, 0).await;
+    let entries = ground.record.archive_entries(None).await.unwrap();
+    let mut sealed = entries.iter().filter_map(|one| one.entry.sealed.as_ref());
+    assert!(sealed.all(|segment| segment.is_trimmed));
+}
+
 /// A store that is not where the catalogue says is missed, and found again.
 async fn moved(ground: &Ground, segment: &str) {
     let away = ground.folder.path().join("away");
