@@ -31,6 +31,7 @@ mod schemas;
 mod schemas_flip;
 mod schemas_structure;
 mod splits;
+mod statistics;
 mod throughput;
 mod usage;
 mod usage_bounds;

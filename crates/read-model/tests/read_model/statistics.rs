@@ -1,0 +1,53 @@
+//! What the planner keeps of values outlives their erasure: it keeps none of what people said, or of who they are.
+
+use read_model::schemas::SchemasLock;
+use sqlx::{Connection as _, PgConnection};
+
+use crate::fixture::Projection;
+use crate::schemas::made;
+
+/// Names that outlive an erasure anyway, of models, and the projectors' own.
+const HOLD_NOBODYS_WORDS: [&str; 16] = [
+    "checkpoint.holder",
+    "conversation.forked_from",
+    "event.model",
+    "parked_conversation.reason",
+    "projection.live_schema",
+    "projection.name",
+    "projector.holder",
+    "provider_log.finish_reason",
+    "provider_log.model",
+    "provider_log.model_server",
+    "provider_log.outcome",
+    "provider_log_checkpoint.holder",
+    "schema.name",
+    "schema.phase",
+    "schema.projection",
+    "usage_day.model",
+];
+
+/// Columns of text or bytes, but for ids that tombstones keep, of which the planner keeps values.
+const LOOKED_AT: &str = "
+    SELECT DISTINCT relname || '.' || attname
+    FROM pg_attribute
+    JOIN pg_class ON pg_class.oid = attrelid AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+    JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE (nspname LIKE 'conversations%' OR nspname = 'hansard') AND relname <> 'migration'
+      AND atttypid IN ('text'::regtype, 'bytea'::regtype, 'json'::regtype, 'jsonb'::regtype)
+      AND attname NOT IN ('tenant_id', 'conversation_id', 'agent_id')
+      AND coalesce(attstattarget, -1) <> 0
+    ORDER BY 1";
+
+#[tokio::test]
+async fn the_planner_looks_at_nobodys_words() {
+    let url = devstack::test::database().await.url;
+    let projection = Projection::at(&url).await;
+    let lock = SchemasLock::take(&projection.model).await.unwrap().unwrap();
+    let _building = made(&lock, &[], 1).await;
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    let columns: Vec<String> = sqlx::query_scalar(LOOKED_AT)
+        .fetch_all(&mut connection)
+        .await
+        .unwrap();
+    assert_eq!(columns, HOLD_NOBODYS_WORDS);
+}
