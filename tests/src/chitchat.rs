@@ -6,16 +6,11 @@ use std::io::BufReader;
 
 use prost_types::Timestamp;
 use serde::Deserialize;
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use wire::proto::event::v1::event::Fact;
-use wire::proto::operate::v1::Scope;
 use wire::proto::read::v1::RecordedEvent;
 
-use crate::agent::Agent;
 use crate::events::{fact, text_of_parts};
-use crate::program::Program;
-use crate::stack::Stack;
 
 /// SHA-256 over the speaker, time and text of every message, in order.
 pub type TranscriptDigest = [u8; 32];
@@ -45,24 +40,6 @@ struct SourceMessage {
     text: String,
     timestamp: String,
     sender: String,
-}
-
-/// Imports the first conversations with the program; its summary.
-///
-/// # Panics
-/// When it does not end well.
-pub async fn import(program: &Program, stack: &Stack, agent: &Agent, limit: usize) -> Value {
-    let operator = stack.operator().await;
-    let token = operator.token(&[Scope::Append], "").await;
-    let variables = [
-        ("HANSARD_TOKEN".to_owned(), token.secret),
-        ("HANSARD_WRITER_URL".to_owned(), stack.writer.grpc_url()),
-        ("HANSARD_AGENT".to_owned(), agent.id().to_owned()),
-    ];
-    let arguments = ["import", DATASET, "--json", "--limit", &limit.to_string()];
-    let ended = program.run(arguments, &variables).await;
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    serde_json::from_str(&ended.stdout).expect("a summary")
 }
 
 /// Every conversation of the data set, by its id there. Fetches the data set where it is not in the cache.

@@ -33,6 +33,7 @@ pub mod errors;
 pub mod events;
 pub mod eventually;
 pub mod folder;
+pub mod import;
 pub mod jwt;
 pub mod node;
 pub mod operator;

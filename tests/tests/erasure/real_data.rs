@@ -11,6 +11,7 @@ use std::time::Instant;
 use tests::agent::Agent;
 use tests::chitchat;
 use tests::events::user;
+use tests::import;
 use tests::stack::Setup;
 
 use crate::ground::{check, json};
@@ -34,7 +35,7 @@ async fn check_erased(limit: usize) {
         stack.agent("acme", "demo").await,
         stack.agent("other", "busy").await,
     );
-    let imported = chitchat::import(&tests::program!(), &stack, &agent, limit).await;
+    let imported = import::chitchat(&tests::program!(), &stack, &agent, limit).await;
     let stop = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..WRITERS)
         .map(|n| {

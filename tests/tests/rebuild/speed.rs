@@ -10,6 +10,7 @@ use tests::agent::Agent;
 use tests::chitchat;
 use tests::events::user;
 use tests::eventually::eventually;
+use tests::import;
 use tests::stack::Setup;
 use wire::proto::event::v1::Event;
 
@@ -82,26 +83,30 @@ async fn fill(ground: &Ground, filling: Filling) {
     match filling {
         Filling::Chitchat => {
             let (program, all) = (tests::program!(), chitchat::CONVERSATIONS);
-            chitchat::import(&program, &ground.stack, &ground.agent, all).await;
+            import::chitchat(&program, &ground.stack, &ground.agent, all).await;
         }
         Filling::Even {
             conversations,
             commits_each,
             events_per_commit,
         } => {
-            let text = "x".repeat(TEXT_BYTES);
+            let events = vec![user("x".repeat(TEXT_BYTES)); events_per_commit];
             let ids: Vec<String> = (0..conversations).map(|n| format!("c-{n}")).collect();
             for some in ids.chunks(IN_FLIGHT) {
-                let fill = some.iter().map(|id| async {
-                    ground.agent.create(id).await;
-                    for _ in 0..commits_each {
-                        let events = vec![user(&text); events_per_commit];
-                        append(&ground.agent, id, events).await;
-                    }
-                });
-                futures::future::join_all(fill).await;
+                let begin = some
+                    .iter()
+                    .map(|id| begin(&ground.agent, id, (commits_each, &events)));
+                futures::future::join_all(begin).await;
             }
         }
+    }
+}
+
+/// Begins a conversation, with so many commits of these events.
+async fn begin(agent: &Agent, id: &str, (commits, events): (usize, &[Event])) {
+    agent.create(id).await;
+    for _ in 0..commits {
+        append(agent, id, events.to_vec()).await;
     }
 }
 
@@ -131,9 +136,11 @@ async fn bare(ground: &mut Ground) -> (u32, Duration, Duration) {
     }))
     .await;
     let events = run(&[format!("SELECT count(*) FROM {live}.event")]).await;
-    let indexes = run(&[format!(
-        "SELECT replace(indexdef, '{live}.', 'bare.') FROM pg_indexes WHERE schemaname = '{live}' AND tablename IN ('event', 'conversation')"
-    )])
+    let indexes = run(&each(|table, live| {
+        format!(
+            "SELECT replace(indexdef, '{live}.', 'bare.') FROM pg_indexes WHERE schemaname = '{live}' AND tablename = '{table}'"
+        )
+    }))
     .await;
     run(&["CREATE SCHEMA bare".to_owned()]).await;
     run(&each(|table, live| {

@@ -9,6 +9,7 @@ use futures::{StreamExt as _, stream};
 use hansard::import::plan::{Destination, conversation_id};
 use tests::agent::Agent;
 use tests::chitchat::{self, Transcript, transcript_of};
+use tests::import;
 use tests::program;
 use tests::stack::Setup;
 
@@ -58,7 +59,7 @@ async fn check(limit: usize) {
     stack.projector.stop().await;
     let agent = stack.agent("acme", "demo").await;
     let sources = chitchat::transcripts().await;
-    let summary = chitchat::import(&program!(), &stack, &agent, limit).await;
+    let summary = import::chitchat(&program!(), &stack, &agent, limit).await;
     let expected = imported(&agent, sources).await;
     assert_eq!(expected.len(), limit);
     let messages: usize = expected
@@ -74,7 +75,7 @@ async fn check(limit: usize) {
             .await;
     }
     check_transcripts(&agent, &expected).await;
-    let again = chitchat::import(&program!(), &stack, &agent, limit).await;
+    let again = import::chitchat(&program!(), &stack, &agent, limit).await;
     assert_eq!(again["commits"], serde_json::json!(0));
 }
 
