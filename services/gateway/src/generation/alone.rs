@@ -13,7 +13,7 @@ use wire::proto::write::v1 as write;
 use wire::status::Problem;
 
 use super::settings::RunSettings;
-use super::steps::{ended, of_model};
+use super::steps::{ended, of_model, tell_failure};
 use super::{Followed, Generations, pieces, start};
 use crate::assembly::listed;
 
@@ -80,6 +80,7 @@ fn parts(
     let reply = match reply {
         Ok(reply) => reply,
         Err(end) => {
+            tell_failure(&end);
             let kind = RunPartKind::RunEnded(end);
             let part = Followed::Part(RunPart { number: 1, kind });
             return stream::once(async move { part }).boxed();
@@ -128,6 +129,7 @@ impl Coming {
     }
 
     fn end(&mut self, end: RunEnd) {
+        tell_failure(&end);
         self.waiting.push_back(RunPartKind::RunEnded(end));
     }
 }

@@ -18,7 +18,7 @@ use super::metrics::{self, Gauge};
 use super::publisher::{Closed, Outlet, Published, Publisher};
 use super::run_key::RunKey;
 use super::settings::RunSettings;
-use super::steps::{Steps, ended, failed};
+use super::steps::{Steps, ended, failed, tell_failure};
 use super::stop::{self, Interruption};
 use super::{Generations, summarise};
 use crate::patience::Patience;
@@ -126,6 +126,7 @@ async fn close_in_the_end(generations: &Generations, making: &Making, end: RunEn
 /// Makes the parts, the run's end last.
 async fn feed(generations: &Generations, making: &Making, outlet: Outlet) {
     if let Some(end) = Box::pin(make(generations, making, &outlet)).await {
+        tell_failure(&end);
         // Where nobody publishes any more, its end is somebody else's.
         let _: Result<(), Closed> = outlet.send(RunPartKind::RunEnded(end)).await;
     }

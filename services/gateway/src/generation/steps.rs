@@ -258,6 +258,13 @@ pub(super) fn failed(error_type: &str, message: &str) -> RunEnd {
     }
 }
 
+/// Logs why a run failed: the failure's name, and not what a server said of it, which may hold contents.
+pub(super) fn tell_failure(end: &RunEnd) {
+    if let Some(error) = &end.error {
+        tracing::warn!(error.r#type = error.error_type.as_str(), "a run failed");
+    }
+}
+
 fn of_problem(problem: &Problem) -> RunEnd {
     let error_type = problem.reason().as_str().to_ascii_lowercase();
     failed(&error_type, problem.message())

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
+use models::ECHO;
 use wire::proto::operate::v1::{
     Agent, AgentSettings, CreateAgentRequest, IdentityMode, ListAgentsRequest, ModelSettings,
     ProviderLogDetail, ProviderLogSettings, SetAgentSettingsRequest,
@@ -17,8 +18,6 @@ use crate::{console, table};
 
 const MESSAGE: &str = "hansard.operate.v1.Agent";
 const SETTINGS: &str = "hansard.operate.v1.AgentSettings";
-/// The model server that is built in, and the model of agents without settings.
-const ECHO: &str = "echo";
 /// Most bytes of a file of settings: JSON is longer than what it stands for.
 const SETTINGS_FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
 

@@ -146,11 +146,13 @@ async fn a_failing_model_is_told() {
         .await
         .ok(201);
     for session in [Value::Null, begun["session_id"].clone()] {
-        eventually("a model that is not there", || async {
+        let why = eventually("a model that is not there", || async {
             let body = json!({"message": "hello", "session_id": session});
             let answer = talk.door.post("/v1/chat", &body).await;
-            (answer.told() == (502, "RUN_FAILED".to_owned())).then_some(())
+            let why = answer.json()["metadata"]["error_type"].clone();
+            (answer.told() == (502, "RUN_FAILED".to_owned())).then_some(why)
         })
         .await;
+        assert_eq!(why, "model_server_unknown");
     }
 }

@@ -1,7 +1,7 @@
 //! An answer as a whole, for callers who do not listen to it.
 
 use axum::http::StatusCode;
-use domain::event::{RunStarted, Usage};
+use domain::event::{ErrorOccurred, RunStarted, Usage};
 use domain::{Fact, Part, RunId, RunOutcome};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
@@ -39,12 +39,15 @@ pub(super) async fn gather(
         let Some(Followed::Part(part)) = followed else {
             return Err(ended(run));
         };
-        fold.absorb(&part).map_err(|_| failed(run))?;
+        fold.absorb(&part).map_err(|_| failed(run, None))?;
     }
-    match fold.end().map(|end| end.outcome) {
-        Some(RunOutcome::Completed | RunOutcome::Stopped) => Ok(reply(&fold.facts())),
-        Some(RunOutcome::Failed) => Err(failed(run)),
-        Some(RunOutcome::Abandoned) | None => Err(ended(run)),
+    match fold.end() {
+        Some(end) => match end.outcome {
+            RunOutcome::Completed | RunOutcome::Stopped => Ok(reply(&fold.facts())),
+            RunOutcome::Failed => Err(failed(run, end.error.as_ref())),
+            RunOutcome::Abandoned => Err(ended(run)),
+        },
+        None => Err(ended(run)),
     }
 }
 
@@ -83,12 +86,12 @@ fn reply(facts: &[Fact]) -> Reply {
     reply
 }
 
-fn failed(run: Option<RunId>) -> HttpProblem {
-    let detail = "the model failed to answer: try again";
-    named(
-        HttpProblem::new(StatusCode::BAD_GATEWAY, "RUN_FAILED", detail),
-        run,
-    )
+/// Names the failure, and not what the server said of it, which may hold contents.
+fn failed(run: Option<RunId>, error: Option<&ErrorOccurred>) -> HttpProblem {
+    let error_type = error.map_or("model_reply_broken", |error| error.error_type.as_str());
+    let detail = "the model failed to answer, as `error_type` says: try again, or tell who runs it";
+    let problem = HttpProblem::new(StatusCode::BAD_GATEWAY, "RUN_FAILED", detail);
+    named(problem.with("error_type", error_type), run)
 }
 
 fn ended(run: Option<RunId>) -> HttpProblem {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use domain::AgentId;
 use event_log::registry::CheckedSettings;
 use event_log::{Record, Registry};
-use models::{ApiKey, ModelServerConfig, ModelServersConfig, ServerKind};
+use models::{ApiKey, ECHO, ModelServerConfig, ModelServersConfig, ServerKind};
 use wire::proto::operate::v1::ModelSettings;
 
 use super::Args;
@@ -63,16 +63,8 @@ pub(super) async fn choose(record: &Record, args: &Args) -> anyhow::Result<()> {
         return Ok(());
     };
     let mut settings = current.settings.unwrap_or_default();
-    let of_earlier = settings
-        .model
-        .as_ref()
-        .is_some_and(|model| model.server == SERVER);
-    let chosen = args.model.as_ref().map(|model| ModelSettings {
-        server: SERVER.to_owned(),
-        model: model.clone(),
-        ..ModelSettings::default()
-    });
-    if chosen.is_none() && !of_earlier {
+    let chosen = chosen(settings.model.as_ref(), args.model.as_deref());
+    if chosen == settings.model {
         return Ok(());
     }
     settings.model = chosen;
@@ -82,9 +74,43 @@ pub(super) async fn choose(record: &Record, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The model that answers; an operator's other settings of it stay.
+fn chosen(current: Option<&ModelSettings>, model: Option<&str>) -> Option<ModelSettings> {
+    let (server, model) = match model {
+        Some(model) => (SERVER, model),
+        None if current.is_some_and(|current| current.server == SERVER) => (ECHO, ""),
+        None => return current.cloned(),
+    };
+    Some(ModelSettings {
+        server: server.to_owned(),
+        model: model.to_owned(),
+        ..current.cloned().unwrap_or_default()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_operators_settings_of_the_model_stay() {
+        let settings = |server: &str, model: &str| ModelSettings {
+            server: server.to_owned(),
+            model: model.to_owned(),
+            output_tokens_max: 64,
+            ..ModelSettings::default()
+        };
+        let check = |current: &ModelSettings, model: Option<&str>, expected: &ModelSettings| {
+            assert_eq!(chosen(Some(current), model).as_ref(), Some(expected));
+        };
+        check(&settings(SERVER, "a"), Some("a"), &settings(SERVER, "a"));
+        check(&settings(SERVER, "a"), Some("b"), &settings(SERVER, "b"));
+        check(&settings(SERVER, "a"), None, &settings(ECHO, ""));
+        check(&settings("own", "a"), None, &settings("own", "a"));
+        assert_eq!(chosen(None, None), None);
+        let fresh = chosen(None, Some("a"));
+        assert_eq!(fresh.map(|fresh| fresh.server), Some(SERVER.to_owned()));
+    }
 
     #[test]
     fn a_server_is_a_kind_and_a_url() {
