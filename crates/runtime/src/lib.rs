@@ -46,6 +46,7 @@ pub mod health;
 pub mod http;
 pub mod metrics;
 mod net;
+pub mod pace;
 pub mod serve;
 pub mod shutdown;
 pub mod telemetry;

@@ -27,6 +27,7 @@ const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 const RESIDENT: &str = "process_resident_memory_bytes";
 const BUILD: &str = "hansard_build_info";
+const ROLE: &str = "hansard_role_info";
 
 /// The metrics cannot be recorded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +56,11 @@ pub fn install() -> Result<Metrics, MetricsError> {
 }
 
 impl Metrics {
+    /// Says that this process plays a role: what is asked for where no process plays it any more.
+    pub fn plays(&self, role: &'static str) {
+        gauge!(ROLE, "role" => role).set(1.0);
+    }
+
     /// Every metric now, in the text format of Prometheus, version 0.0.4.
     #[must_use]
     pub fn render(&self) -> String {
@@ -88,6 +94,7 @@ fn install_recorder() -> Result<Metrics, MetricsError> {
         .map_err(|e| MetricsError::Unavailable(e.to_string()))?;
     describe_gauge!(RESIDENT, "Physical memory held by the process, in bytes");
     describe_gauge!(BUILD, "Always 1; the labels say what is running");
+    describe_gauge!(ROLE, "Always 1; the label says what this process is");
     gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
     Ok(Metrics(handle))
 }
@@ -109,7 +116,7 @@ mod tests {
     #[test]
     fn renders_buckets_by_the_name_and_the_process_itself() {
         let metrics = install().unwrap();
-        install().unwrap();
+        install().unwrap().plays("writer");
         ::metrics::histogram!("test_latency_seconds").record(0.000_06);
         ::metrics::histogram!("test_batch_rows").record(500.0);
         let text = metrics.render();
@@ -120,6 +127,7 @@ mod tests {
             "test_batch_rows_bucket{le=\"250\"} 0",
             "test_batch_rows_bucket{le=\"500\"} 1",
             "hansard_build_info{version=\"0.1.0\"} 1",
+            "hansard_role_info{role=\"writer\"} 1",
         ] {
             assert!(text.lines().any(|l| l == line), "no {line} in\n{text}");
         }

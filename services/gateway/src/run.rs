@@ -85,6 +85,7 @@ pub struct Running {
 /// What it needs to start is missing or wrong.
 pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running, GatewayError> {
     let metrics = runtime::metrics::install()?;
+    metrics.plays("gateway");
     let writer = Writer::at(&config.writer_url)?;
     let gateway = connect(&config, shutdown).await?;
     let health = Health::new(&["nats", "postgres", "registry"]);

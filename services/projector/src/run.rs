@@ -56,6 +56,7 @@ pub async fn start(
     shutdown: &Shutdown,
 ) -> Result<Running, ProjectorError> {
     let metrics = runtime::metrics::install()?;
+    metrics.plays("projector");
     let record = Record::open(config.record.clone()).await?;
     let model = ReadModel::connect_lazy(&config.read_model)?;
     migrate_once(&model).await?;

@@ -59,6 +59,7 @@ pub struct Running {
 /// What it needs to start is missing or wrong. The read model may be away: only old idempotency keys need it.
 pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running, WriterError> {
     let metrics = runtime::metrics::install()?;
+    metrics.plays("writer");
     // Now, not in the first append.
     tokens::load();
     let record = Record::create(config.record).await?;

@@ -25,10 +25,14 @@ async fn reads_and_writes_go_on_throughout() {
     );
     assert_eq!(ground.live().await, schema(2));
     load.goes_on(30).await;
+    let steps = ground.rebuilt(&["rollback", "--dry-run"]).await;
+    assert_eq!(names(&steps), ["wouldSwitch"]);
     let steps = ground.rebuilt(&["rollback"]).await;
     assert_eq!(names(&steps), ["switched"]);
     assert_eq!(ground.live().await, schema(1));
     load.goes_on(30).await;
+    let steps = ground.rebuilt(&["drop", "--dry-run"]).await;
+    assert_eq!(names(&steps), ["wouldDrop"]);
     let steps = ground.rebuilt(&["drop"]).await;
     assert_eq!(names(&steps), ["dropped"]);
     load.goes_on(10).await;
@@ -62,6 +66,21 @@ async fn reads_and_writes_go_on_throughout() {
     ground.projected().await;
     let none: [&str; 0] = [];
     assert_eq!(ground.differing(schema(2), schema(3)).await, none);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rate_bounds_the_copying() {
+    const RATE: &str = "40";
+    let ground = Ground::start().await;
+    // With its beginning each has 21 events: 84 in all, of which 2 may go at once.
+    ground.fill(4, 20).await;
+    ground.projected().await;
+    let steps = ground.rebuilt(&["conversations", "--rate", RATE]).await;
+    let copied = steps
+        .iter()
+        .find(|step| text(step, "step") == Some("copied"));
+    let seconds = copied.and_then(|step| step.get("seconds")?.as_f64());
+    assert!(seconds >= Some(82.0 / 40.0), "{steps:?}");
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {

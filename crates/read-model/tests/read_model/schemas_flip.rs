@@ -1,6 +1,7 @@
 //! The pointer moves: readers follow it by themselves, nothing is lost on the way, and what is left can be dropped.
 
 use domain::Fact;
+use read_model::projections::conversations::forget_usage;
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
 use read_model::schemas::{Building, Dropped, Flip, Flipped, SchemasLock, flip};
 use read_model::{
@@ -92,6 +93,34 @@ async fn readers_follow_by_themselves() {
         sleep(LOOK_INTERVAL / 10).await;
     }
     assert_eq!((used.is_empty(), usage().await), (false, Ok(used)));
+}
+
+#[tokio::test]
+async fn a_forgotten_tenants_usage_does_not_come_back_with_a_former_schema() {
+    let Rebuilt {
+        url,
+        live,
+        building,
+        ..
+    } = rebuilt().await;
+    run(&url, "INSERT INTO conversations_v1.usage_day (tenant_id, agent_id, day, model, messages, input_tokens, output_tokens, cached_tokens, reasoning_tokens) SELECT 'other', agent_id, day, model, 1, 1, 1, 1, 1 FROM conversations_v1.usage_day").await;
+    let held = async || {
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        let rows = "SELECT tenant_id FROM conversations_v1.usage_day UNION ALL SELECT tenant_id FROM conversations_v2.usage_day";
+        let mut tenants: Vec<String> = sqlx::query_scalar(rows)
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+        tenants.sort();
+        tenants.dedup();
+        tenants
+    };
+    assert_eq!(held().await, ["acme", "other"]);
+    let switch = seized_flip(&live.model, &building).await;
+    assert_eq!(flip(&live.model, &switch).await, Ok(Flipped::Done));
+    let acme = domain::TenantId::parse("acme").unwrap();
+    forget_usage(&live.model, &acme).await.unwrap();
+    assert_eq!(held().await, ["other"]);
 }
 
 #[tokio::test]

@@ -43,6 +43,11 @@ impl Chunk {
         self.items.extend(item);
     }
 
+    /// The rows of events that it comes to.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
     fn is_full(&self) -> bool {
         self.rows >= CHUNK_ROWS || self.bytes >= CHUNK_BYTES
     }

@@ -1,6 +1,7 @@
 //! Filling a schema in bulk: partition by partition, a chunk and its checkpoint in one transaction, so that a load that was
 //! stopped anywhere goes on from there.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use archive::{Archive, ArchiveError};
@@ -12,6 +13,7 @@ use read_model::projections::conversations::lease::{
 use read_model::projections::conversations::{ApplyError, Batch, copy};
 use read_model::{ReadModel, ReadModelError};
 use runtime::backoff::Backoff;
+use runtime::pace::Pace;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -45,8 +47,8 @@ pub enum LoadError {
     Broken,
 }
 
-/// Loads each partition up to its place in `ends`, or as far as messages go. Only one process may do so: see
-/// [`read_model::schemas::SchemasLock`].
+/// Loads each partition up to its place in `ends`, or as far as messages go, with no more rows of events a second than the
+/// pace allows. Only one process may do so: see [`read_model::schemas::SchemasLock`].
 ///
 /// # Errors
 /// [`LoadError`].
@@ -54,8 +56,10 @@ pub async fn load(
     archive: &Archive,
     model: &ReadModel,
     ends: &[(Partition, Sequence)],
+    pace: Pace,
     shutdown: &Shutdown,
 ) -> Result<(), LoadError> {
+    let pace = Arc::new(pace);
     lease::ensure(model, archive.record().partitions()).await?;
     let holder = Holder(format!("rebuild-{}", uuid::Uuid::now_v7()));
     let held = lease::seize(model, &holder, LEASE_TTL_MS).await?;
@@ -68,8 +72,9 @@ pub async fn load(
         Some((*checkpoint, end))
     });
     let lanes = stream::iter(stretches.collect::<Vec<_>>()).map(|(from, end)| {
-        let (archive, model, shutdown) = (archive.clone(), model.clone(), shutdown.clone());
-        let task = tokio::spawn(load_partition(archive, model, (from, end), shutdown));
+        let (archive, model) = (archive.clone(), model.clone());
+        let (pace, shutdown) = (Arc::clone(&pace), shutdown.clone());
+        let task = tokio::spawn(load_partition(archive, model, (from, end), pace, shutdown));
         async move { task.await.unwrap_or(Err(LoadError::Broken)) }
     });
     lanes
@@ -85,6 +90,7 @@ async fn load_partition(
     archive: Archive,
     model: ReadModel,
     (from, end): (Checkpoint, Sequence),
+    pace: Arc<Pace>,
     shutdown: Shutdown,
 ) -> Result<(), LoadError> {
     let stretch = Stretch {
@@ -96,10 +102,13 @@ async fn load_partition(
     tokio::spawn(read_chunks(archive, stretch, chunks));
     let mut written = from.sequence;
     while let Some(chunk) = received.recv().await {
-        if shutdown.has_begun() {
-            return Err(LoadError::Stopped);
+        let chunk = chunk?;
+        tokio::select! {
+            biased;
+            () = shutdown.begun() => return Err(LoadError::Stopped),
+            () = pace.wait(chunk.rows()) => {}
         }
-        let batch = batch_of(from.lease, written, chunk?);
+        let batch = batch_of(from.lease, written, chunk);
         write(&model, &batch).await?;
         written = batch.last;
     }

@@ -1,12 +1,15 @@
 //! What the rows still hold of conversations that the record has erased: for operators, across tenants.
 
 use domain::{ConversationKey, TenantId};
-use sqlx::Row as _;
-use sqlx::postgres::PgArguments;
+use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use crate::error::ReadModelError;
-use crate::model::ReadModel;
+use crate::live::name_of;
+use crate::model::{Durability, ReadModel};
 use crate::queries::bind;
+
+const SCHEMAS: &str = "SELECT name FROM hansard.schema WHERE projection = 'conversations'";
 
 /// How many of these conversations are not yet, in the rows, an erased conversation without events and nothing else.
 ///
@@ -32,14 +35,25 @@ pub async fn remains(
     Ok(u64::try_from(count.unwrap_or_default()).unwrap_or_default())
 }
 
-/// Forgets what a tenant's models were paid for: the numbers that the erasure of its conversations leaves.
+/// Forgets what a tenant's models were paid for, in every schema: the numbers that the erasure of its conversations leaves.
+/// A schema that was left may be gone back to, and hands its numbers on.
 ///
 /// # Errors
-/// [`ReadModelError::Unavailable`].
+/// [`ReadModelError::Unavailable`]: nothing has changed then.
 pub async fn forget_usage(model: &ReadModel, tenant: &TenantId) -> Result<(), ReadModelError> {
-    let arguments = || bind(PgArguments::default(), tenant.as_str());
-    model
-        .fetch("DELETE FROM usage_day WHERE tenant_id = $1", arguments)
-        .await?;
-    Ok(())
+    let work = async |connection: &mut PgConnection| {
+        // None is dropped, and no numbers move from one to another meanwhile.
+        connection
+            .execute("SELECT FROM hansard.projection FOR SHARE")
+            .await?;
+        let schemas = connection.fetch_all(SCHEMAS).await?;
+        for row in &schemas {
+            let schema = name_of(row.try_get("name")?)?;
+            let forget = format!("DELETE FROM {schema}.usage_day WHERE tenant_id = $1");
+            let forget = sqlx::query(AssertSqlSafe(forget)).bind(tenant.as_str());
+            forget.execute(&mut *connection).await?;
+        }
+        Ok::<_, ReadModelError>(())
+    };
+    model.transaction(Durability::Durable, work).await
 }

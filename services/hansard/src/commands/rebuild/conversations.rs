@@ -6,6 +6,7 @@ use archive::Archive;
 use projector::rebuild::{Switch, Switched, switch};
 use read_model::ReadModel;
 use read_model::schemas::{Building, Phase, SchemaState, SchemasLock, list};
+use runtime::pace::Pace;
 use runtime::shutdown::Shutdown;
 
 use super::caught_up::caught_up;
@@ -28,7 +29,8 @@ use crate::progress::{Length, Progress};
 #[command(after_help = "\
 Examples:
   hansard rebuild conversations --dry-run
-  hansard rebuild conversations --keep --json")]
+  hansard rebuild conversations --keep --json
+  hansard rebuild conversations --rate 5000")]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -42,6 +44,9 @@ pub(super) struct Args {
     /// Switch even if some conversations are not the same.
     #[arg(long)]
     accept_differences: bool,
+    /// Copy at most so many events a second, to leave room for what is served meanwhile; as many as can be, unless given.
+    #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u32).range(1..))]
+    rate: Option<u32>,
     /// Say what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
@@ -74,7 +79,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     }
     rebuild.shutdown.listen_for_signals()?;
     let lock = lock(&rebuild.model).await?;
-    let building = rebuild.make(&lock).await?;
+    let building = rebuild.make(&lock, Pace::new(args.rate)).await?;
     let exit = rebuild.enter(&building, args.accept_differences).await?;
     if exit == Exit::Done && !args.keep {
         rebuild.drop_earlier(&lock, &building).await?;
@@ -84,7 +89,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 
 impl Rebuild {
     /// Makes a schema that is filled and indexed, or finishes one.
-    async fn make(&self, lock: &SchemasLock) -> anyhow::Result<Building> {
+    async fn make(&self, lock: &SchemasLock, pace: Pace) -> anyhow::Result<Building> {
         let mut building = lock.begin().await?;
         self.form.tell(&Step::Begun {
             schema: building.name(),
@@ -92,7 +97,7 @@ impl Rebuild {
             phase: building.phase().as_str(),
         })?;
         if building.phase() == Phase::Copying {
-            copy(&self.archive, &building, &self.shutdown, self.form).await?;
+            copy(&self.archive, &building, pace, &self.shutdown, self.form).await?;
         }
         if building.phase() != Phase::Following {
             self.index(&mut building).await?;

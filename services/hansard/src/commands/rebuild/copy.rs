@@ -9,6 +9,7 @@ use projector::rebuild::load;
 use read_model::ReadModel;
 use read_model::projections::conversations::lease;
 use read_model::schemas::Building;
+use runtime::pace::Pace;
 use runtime::shutdown::Shutdown;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -31,6 +32,7 @@ pub(super) async fn ends(record: &Record) -> anyhow::Result<Vec<(Partition, Sequ
 pub(super) async fn copy(
     archive: &Archive,
     building: &Building,
+    pace: Pace,
     shutdown: &Shutdown,
     form: Form,
 ) -> anyhow::Result<()> {
@@ -39,7 +41,7 @@ pub(super) async fn copy(
     let began = Instant::now();
     let from = position(building.model()).await.unwrap_or(0);
     let mut progress = Progress::begin("copy", Length::Items(total));
-    let mut loading = Box::pin(load(archive, building.model(), &ends, shutdown));
+    let mut loading = Box::pin(load(archive, building.model(), &ends, pace, shutdown));
     let mut ticks = interval(LOOK_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -1,6 +1,5 @@
 //! `hansard rebuild drop`: schemas that nobody needs any more.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use read_model::SchemaName;
@@ -10,7 +9,6 @@ use tokio::time::{Instant, sleep};
 use super::lock;
 use super::report::{Form, Step};
 use crate::commands::stores::ReadModelAddress;
-use crate::console;
 use crate::exit::{Exit, UsageError};
 
 /// How often a drop is tried while its schema may still be read.
@@ -45,8 +43,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let names = chosen(&list(&model).await?, args.schema.as_deref())?;
     let form = Form::of(args.json);
     if args.dry_run {
-        for name in names {
-            writeln!(console::out(), "would drop {name}")?;
+        for schema in names {
+            form.tell(&Step::WouldDrop { schema })?;
         }
         return Ok(Exit::Done);
     }

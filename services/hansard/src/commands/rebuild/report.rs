@@ -51,6 +51,13 @@ pub(super) enum Step<'a> {
     Dropped {
         schema: SchemaName,
     },
+    WouldSwitch {
+        from: SchemaName,
+        to: SchemaName,
+    },
+    WouldDrop {
+        schema: SchemaName,
+    },
 }
 
 impl Form {
@@ -99,6 +106,10 @@ fn words(step: &Step<'_>) -> String {
             )
         }
         Step::Dropped { schema } => format!("{schema} is dropped"),
+        Step::WouldSwitch { from, to } => {
+            format!("would bring {to} up to date, and switch from {from} to it")
+        }
+        Step::WouldDrop { schema } => format!("would drop {schema}"),
     }
 }
 
@@ -142,6 +153,12 @@ fn object(step: &Step<'_>) -> Value {
             json!({"step": "switched", "live": live.to_string(), "kept": kept.to_string()})
         }
         Step::Dropped { schema } => json!({"step": "dropped", "schema": schema.to_string()}),
+        Step::WouldSwitch { from, to } => {
+            json!({"step": "wouldSwitch", "from": from.to_string(), "to": to.to_string()})
+        }
+        Step::WouldDrop { schema } => {
+            json!({"step": "wouldDrop", "schema": schema.to_string()})
+        }
     }
 }
 

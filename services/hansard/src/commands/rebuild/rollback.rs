@@ -1,7 +1,5 @@
 //! `hansard rebuild rollback`: back to a schema that was live before.
 
-use std::io::Write as _;
-
 use projector::rebuild::{Switch, switch};
 use read_model::schemas::{SchemaState, list};
 use runtime::shutdown::Shutdown;
@@ -11,7 +9,6 @@ use super::following::Following;
 use super::lock;
 use super::report::{Form, Step};
 use crate::commands::stores::Stores;
-use crate::console;
 use crate::exit::Exit;
 
 /// Go back to the schema that was live before.
@@ -45,12 +42,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let to = kept.max_by_key(|one| one.left_at);
     let to = to.ok_or_else(|| anyhow::anyhow!("no schema is kept: there is no way back"))?;
     if args.dry_run {
-        let mut out = console::out();
-        writeln!(
-            out,
-            "would bring {} up to date, and switch from {from} to it",
-            to.name
-        )?;
+        form.tell(&Step::WouldSwitch { from, to: to.name })?;
         return Ok(Exit::Done);
     }
     let shutdown = Shutdown::new();

@@ -1,6 +1,5 @@
 //! `hansard replay`: a part of the record, once more: into a file, or under another subject.
 
-mod pace;
 mod target;
 mod to_file;
 mod to_subject;
@@ -11,6 +10,7 @@ use std::time::Instant;
 
 use event_log::{Record, ReplayPrefix};
 use futures::stream::StreamExt as _;
+use runtime::pace::Pace;
 use serde_json::json;
 
 use super::stores::RecordAddress;
@@ -18,7 +18,6 @@ use crate::exit::{Exit, UsageError};
 use crate::progress::{Length, Progress, grouped, per_second};
 use crate::selection::{Places, Reach, Selection, Span, messages};
 use crate::{console, table};
-use pace::Pace;
 use target::{Begun, Target};
 
 /// Give a part of the record out once more: to a file, or under another subject.
@@ -60,7 +59,7 @@ pub struct Args {
     #[arg(long)]
     resume: bool,
     /// Most commits a second; 1,000 with `--to-subject`, as many as can be with `--to-file`, unless given.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(pace::RATE_MAX)))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(target::RATE_MAX)))]
     rate: Option<u32>,
     /// Say what would be read, and change nothing.
     #[arg(long)]
@@ -148,7 +147,7 @@ async fn copy(
     let mut messages = messages(record, &args.selection, places, Reach::Present).await?;
     while let Some(chosen) = messages.next().await {
         let chosen = chosen?;
-        pace.wait().await;
+        pace.wait(1).await;
         target.take(&chosen).await?;
         copied.commits += 1;
         let bytes = u64::try_from(chosen.message.message.len()).unwrap_or(u64::MAX);

@@ -5,11 +5,16 @@ use std::path::Path;
 
 use event_log::{Record, ReplayPrefix};
 
+use super::Args;
 use super::to_file::{self, Lines, Whole};
 use super::to_subject::{self, Republished};
-use super::{Args, pace};
 use crate::exit::UsageError;
 use crate::selection::{Chosen, Places};
+
+/// Commits a second that a subject gets unless told otherwise.
+const RATE_DEFAULT: u32 = 1_000;
+/// Most commits a second that can be asked for.
+pub(super) const RATE_MAX: u32 = 100_000;
 
 /// How far a replay was when it was stopped: nowhere at first. Nothing is written yet.
 pub(super) enum Begun {
@@ -108,7 +113,7 @@ impl Target {
     pub(super) fn rate_default(&self) -> Option<u32> {
         match self {
             Self::File(_) => None,
-            Self::Subject(_) => Some(pace::RATE_DEFAULT),
+            Self::Subject(_) => Some(RATE_DEFAULT),
         }
     }
 
