@@ -157,12 +157,22 @@ async fn it_goes_on(stack: &Stack, desk: &Desk, agent: &Agent, bad: &Bad) {
     agent.projected("c", 4).await;
     let addr = stack.writer.admin_addr();
     let line = format!("status --json --role writer=http://{addr}");
-    let told = desk.json(&line, 0).await;
     // The message that was taken out by hand is a hole that no erasure explains.
+    let told = desk.json(&line, 6).await;
+    let needs = told[0]["needs"].as_array().unwrap();
+    assert!(
+        needs.len() == 1 && needs[0].as_str().unwrap().contains("hansard verify"),
+        "{needs:?}"
+    );
+    let told = desk.json(&format!("{line} --unexplained-max 1"), 0).await;
     let partition = usize::try_from(bad.partition).unwrap();
     let partition = &told[0]["partitions"][partition];
     assert_eq!(
-        (&partition["holes"], &partition["holesErased"]),
-        (&1.into(), &0.into())
+        (
+            &partition["holes"],
+            &partition["holesErased"],
+            &partition["holesUnexplained"]
+        ),
+        (&1.into(), &0.into(), &1.into())
     );
 }

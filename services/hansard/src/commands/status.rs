@@ -64,6 +64,9 @@ pub struct Question {
         value_parser = clap::value_parser!(u64).range(..=LAG_MAX_SECONDS_MAX)
     )]
     lag_max_seconds: u64,
+    /// How many holes of a partition may be unexplained: messages that are known to have been removed by hand.
+    #[arg(long, value_name = "HOLES", default_value_t = 0)]
+    unexplained_max: u64,
 }
 
 impl Question {
@@ -83,6 +86,7 @@ impl Question {
         };
         let limits = Limits {
             lag_max: Duration::from_secs(self.lag_max_seconds),
+            unexplained_max: self.unexplained_max,
         };
         Ok((Reader::new(config, self.read_model.open()?, roles), limits))
     }

@@ -101,14 +101,15 @@ fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionSt
         readings.now.0.saturating_sub(waits.stored_at.0).max(0)
     });
     let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
+    let holes = Holes::of(read, readings);
     PartitionStatus {
         partition: read.partition.0,
         last,
         messages: standing.messages,
-        holes: standing.holes(),
-        holes_archived: read.archived.min(standing.holes()),
-        holes_erased: erased_of(read, readings),
-        trimmed: standing.trimmed(),
+        holes: holes.all,
+        holes_archived: holes.archived,
+        holes_erased: holes.erased,
+        holes_unexplained: holes.unexplained,
         replicas: standing.replicas,
         leader: standing.leader.clone(),
         behind: standing.behind.clone(),
@@ -137,15 +138,42 @@ fn overview_of(partition: Partition, all: &[PartitionOverview]) -> PartitionOver
     })
 }
 
-/// How many of a partition's holes erasures made; a tombstone that is on its way makes it less than it is.
-fn erased_of(read: &PartitionReading, readings: &Readings) -> Option<u64> {
-    let holes = read.standing.holes().saturating_sub(read.archived);
-    if holes == 0 {
-        return Some(0);
+/// What made a partition's holes.
+struct Holes {
+    all: u64,
+    archived: u64,
+    erased: Option<u64>,
+    unexplained: Option<u64>,
+}
+
+impl Holes {
+    fn of(read: &PartitionReading, readings: &Readings) -> Self {
+        let all = read.standing.removed();
+        let archived = read.archived.min(all);
+        let others = all - archived;
+        let erased = match others {
+            0 => Some(0),
+            _ => erased_of(read, readings).map(|erased| erased.min(others)),
+        };
+        Self {
+            all,
+            archived,
+            erased,
+            unexplained: erased.map(|erased| others - erased),
+        }
     }
-    let mut erased = readings.erased.as_ref()?.iter();
+}
+
+/// How many commits erasures have taken from a partition; `None`: the rows may have tombstones before them still.
+fn erased_of(read: &PartitionReading, readings: &Readings) -> Option<u64> {
+    let known = readings.erased.as_ref()?;
+    let projected = known.checkpoints.get(&read.partition).copied();
+    if projected.unwrap_or_default() < read.standing.bounds.last {
+        return None;
+    }
+    let mut erased = known.commits.iter();
     let erased = erased.find(|erased| erased.partition == read.partition);
-    Some(erased.map_or(0, |erased| erased.commits).min(holes))
+    Some(erased.map_or(0, |erased| erased.commits))
 }
 
 fn role_status(read: &RoleReading) -> RoleStatus {

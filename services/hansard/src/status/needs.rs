@@ -58,12 +58,19 @@ fn of_read_model(told: &ReadModelStatus) -> Vec<String> {
 type Check<'a> = &'a dyn Fn(&PartitionStatus) -> bool;
 
 fn of_partitions(partitions: &[PartitionStatus], limits: Limits) -> Vec<String> {
-    let checks: [(&str, Check<'_>); 5] = [
+    let checks: [(&str, Check<'_>); 6] = [
         (
             "the record ends before the rows do: it has lost its end in",
             &|one| {
                 one.checkpoint
                     .is_some_and(|checkpoint| checkpoint > one.last)
+            },
+        ),
+        (
+            "messages are gone that neither the archive nor an erasure explains, see hansard verify, from",
+            &|one| {
+                one.holes_unexplained
+                    .is_some_and(|count| count > limits.unexplained_max)
             },
         ),
         ("nobody projects", &|one| {

@@ -1,18 +1,26 @@
 //! Reads how everything stands. What does not answer is no failure here: the readings say so.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
 use event_log::{CatalogueError, Record, RecordConfig, RecordError, Unavailable};
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use read_model::projections::conversations::overview;
+use read_model::projections::conversations::overview::{self, Overview};
 use read_model::{ReadModel, ReadModelError, schema_standing};
 use runtime::clock::Clock;
+use tokio::time::{Instant, sleep};
 
-use super::readings::{PartitionReading, ReadModelReading, Readings, RecordReading};
+use super::readings::{
+    Checkpoints, ErasedReading, PartitionReading, ReadModelReading, Readings, RecordReading,
+};
 use super::roles::Role;
 
+/// How long rows are waited for that may know of erasures.
+const ERASED_PATIENCE: Duration = Duration::from_secs(2);
+/// How often they are looked at.
+const POLL: Duration = Duration::from_millis(100);
 /// Partitions that are looked at together.
 const PARTITIONS_TOGETHER: usize = 16;
 
@@ -25,9 +33,6 @@ pub struct Reader {
     roles: Option<Vec<Role>>,
     clock: Clock,
 }
-
-/// How far the rows are.
-type Checkpoints = BTreeMap<Partition, Sequence>;
 
 impl Reader {
     /// Connects when it first reads. `roles`: those to ask; `None`: none.
@@ -50,19 +55,15 @@ impl Reader {
         };
         // First: what the record has is then never less than what the rows say.
         let read_model = read_model(&self.model).await;
-        let checkpoints = read_model.as_ref().ok().map(|read| {
-            let partitions = read.overview.partitions.iter();
-            partitions
-                .map(|partition| (partition.partition, partition.checkpoint))
-                .collect()
-        });
+        let checkpoints = read_model.as_ref().ok();
+        let checkpoints = checkpoints.map(|read| checkpoints_of(&read.overview));
         let record = match self.record().await {
             Ok(record) => read_record(&record, checkpoints.as_ref()).await,
             Err(error) => Err(error),
         };
         let erased = match &record {
             Ok(record) if read_model.is_ok() && has_holes(record) => {
-                overview::erased_commits(&self.model).await.ok().flatten()
+                erased(&self.model, record).await.ok().flatten()
             }
             _ => None,
         };
@@ -90,9 +91,45 @@ async fn read_model(model: &ReadModel) -> Result<ReadModelReading, ReadModelErro
     Ok(ReadModelReading { schema, overview })
 }
 
+fn checkpoints_of(overview: &Overview) -> Checkpoints {
+    let partitions = overview.partitions.iter();
+    partitions
+        .map(|partition| (partition.partition, partition.checkpoint))
+        .collect()
+}
+
+/// What erasures have taken, once the rows have come to where the record was seen to end, or the patience is over: a message
+/// goes after its tombstone was written, so rows that are that far know of every one that was missed.
+async fn erased(
+    model: &ReadModel,
+    record: &RecordReading,
+) -> Result<Option<ErasedReading>, ReadModelError> {
+    let deadline = Instant::now() + ERASED_PATIENCE;
+    loop {
+        let checkpoints = checkpoints_of(&overview::overview(model).await?);
+        let is_reached = |read: &PartitionReading| {
+            let projected = checkpoints.get(&read.partition).copied();
+            projected.unwrap_or_default() >= read.standing.bounds.last
+        };
+        let mut unexplained = record.partitions.iter().filter(|read| has_others(read));
+        if unexplained.all(is_reached) || Instant::now() >= deadline {
+            let commits = overview::erased_commits(model).await?;
+            return Ok(commits.map(|commits| ErasedReading {
+                checkpoints,
+                commits,
+            }));
+        }
+        sleep(POLL).await;
+    }
+}
+
 fn has_holes(record: &RecordReading) -> bool {
-    let mut partitions = record.partitions.iter();
-    partitions.any(|partition| partition.standing.holes() > 0)
+    record.partitions.iter().any(has_others)
+}
+
+/// Whether it has holes that the archive does not explain.
+fn has_others(read: &PartitionReading) -> bool {
+    read.standing.removed() > read.archived
 }
 
 async fn read_record(

@@ -1,6 +1,8 @@
 //! What was read of a system at one moment.
 
-use domain::{Partition, Timestamp};
+use std::collections::BTreeMap;
+
+use domain::{Partition, Sequence, Timestamp};
 use event_log::{Durability, PartitionStanding, StoredAt};
 use read_model::SchemaStanding;
 use read_model::projections::conversations::overview::{ErasedCommits, Overview};
@@ -15,10 +17,22 @@ pub struct Readings {
     /// The read models.
     pub read_model: Result<ReadModelReading, String>,
     /// What erasures have taken, as the rows know; `None`: nobody can say, or there is no hole that they could explain.
-    pub erased: Option<Vec<ErasedCommits>>,
+    pub erased: Option<ErasedReading>,
     /// The roles that were asked; `None`: none was.
     pub roles: Option<Vec<RoleReading>>,
 }
+
+/// What was read of erasures.
+#[derive(Debug, Clone)]
+pub struct ErasedReading {
+    /// How far the rows were when it was read, at the least.
+    pub checkpoints: Checkpoints,
+    /// How many commits they took, by partition.
+    pub commits: Vec<ErasedCommits>,
+}
+
+/// How far the rows are.
+pub type Checkpoints = BTreeMap<Partition, Sequence>;
 
 /// What was read of the record.
 #[derive(Debug, Clone)]

@@ -10,6 +10,8 @@ use serde::Serialize;
 pub struct Limits {
     /// How old the oldest message may be that is in no row.
     pub lag_max: Duration,
+    /// How many of a partition's holes may be unexplained: those that somebody knows of.
+    pub unexplained_max: u64,
 }
 
 /// How a system stands.
@@ -83,14 +85,14 @@ pub struct PartitionStatus {
     pub last: u64,
     /// How many messages its stream holds.
     pub messages: u64,
-    /// Sequences between the first message and the last that hold nothing.
+    /// Sequences up to the last that hold nothing, those before the first message among them.
     pub holes: u64,
     /// How many of the holes are commits that are in the archive.
     pub holes_archived: u64,
-    /// How many of the holes erasures made, as far as the rows know.
+    /// How many of the holes erasures made; `null`: the rows cannot say, or have not come to the end that was seen.
     pub holes_erased: Option<u64>,
-    /// Sequences before the first message.
-    pub trimmed: u64,
+    /// How many of the holes nothing explains: messages that are lost, or that somebody else removed. `null`: as above.
+    pub holes_unexplained: Option<u64>,
     /// On how many servers it is to be kept.
     pub replicas: usize,
     /// The server that leads it.

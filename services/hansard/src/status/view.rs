@@ -124,28 +124,21 @@ fn partition(status: &PartitionStatus) -> [String; 11] {
 }
 
 fn holes(status: &PartitionStatus) -> String {
-    let mut parts = Vec::new();
-    let archived = status.holes_archived;
-    if archived > 0 {
-        parts.push(format!("{} in the archive", grouped(archived)));
-    }
-    match (status.holes.saturating_sub(archived), status.holes_erased) {
-        (0, _) => {}
-        (holes, None) => parts.push(grouped(holes)),
-        (holes, Some(erased)) => {
-            let other = holes.saturating_sub(erased);
-            let told = [(erased, "erased"), (other, "unexplained")];
-            let told = told.into_iter().filter(|(count, _)| *count > 0);
-            parts.extend(told.map(|(count, what)| format!("{} {what}", grouped(count))));
-        }
-    }
-    if status.trimmed > 0 {
-        parts.push(format!("{} trimmed", grouped(status.trimmed)));
-    }
-    if parts.is_empty() {
+    let others = status.holes.saturating_sub(status.holes_archived);
+    let told = match (status.holes_erased, status.holes_unexplained) {
+        (Some(erased), Some(unexplained)) => [(erased, " erased"), (unexplained, " unexplained")],
+        _ => [(others, ""), (0, "")],
+    };
+    let archived = (status.holes_archived, " in the archive");
+    let told = std::iter::once(archived).chain(told);
+    let told = told.filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told
+        .map(|(count, what)| format!("{}{what}", grouped(count)))
+        .collect();
+    if told.is_empty() {
         return "0".to_owned();
     }
-    parts.join(", ")
+    told.join(", ")
 }
 
 fn leader(status: &PartitionStatus) -> String {

@@ -9,7 +9,8 @@ use read_model::projections::conversations::overview::{
 use read_model::{LiveSchema, SchemaStanding};
 
 use super::super::readings::{
-    Expected, PartitionReading, ReadModelReading, Readings, RecordReading, RoleAnswer, RoleReading,
+    ErasedReading, Expected, PartitionReading, ReadModelReading, Readings, RecordReading,
+    RoleAnswer, RoleReading,
 };
 use super::super::report::Limits;
 use super::*;
@@ -18,6 +19,7 @@ const NOW: Timestamp = Timestamp(1_790_000_000_000_000_000);
 const SECOND: i64 = 1_000_000_000;
 const LIMITS: Limits = Limits {
     lag_max: Duration::from_secs(30),
+    unexplained_max: 0,
 };
 const ADA: &str = "0199e8a1-0000-7000-8000-0000000000ad";
 
@@ -48,6 +50,13 @@ fn of_rows(number: u16, checkpoint: u64) -> PartitionOverview {
         checkpoint: Sequence(checkpoint),
         holder: Some(Holder(ADA.to_owned())),
         parked: 0,
+    }
+}
+
+fn of_erased(number: u16) -> ErasedCommits {
+    ErasedCommits {
+        partition: Partition(number),
+        commits: 4,
     }
 }
 
@@ -93,10 +102,14 @@ fn well() -> Readings {
                 partitions: vec![of_rows(0, 1_234), of_rows(1, 10)],
             },
         }),
-        erased: Some(vec![ErasedCommits {
-            partition: Partition(0),
-            commits: 4,
-        }]),
+        erased: Some(ErasedReading {
+            checkpoints: [
+                (Partition(0), Sequence(1_234)),
+                (Partition(1), Sequence(10)),
+            ]
+            .into(),
+            commits: [0, 1].map(of_erased).into(),
+        }),
         roles: Some(vec![
             role("writer", Expected::Named, Some(ready())),
             role("gateway", Expected::Guessed, None),
@@ -222,6 +235,53 @@ fn what_needs_an_operator_is_named() {
             readings.roles = Some(vec![role("writer", Expected::Named, None)]);
         },
         &["writer at 127.0.0.1:7311: no answer"],
+    );
+}
+
+#[test]
+fn messages_that_nothing_explains_are_named() {
+    let lost = [
+        "messages are gone that neither the archive nor an erasure explains, see hansard verify, from partition 1",
+    ];
+    // One from between the others, and one from the beginning.
+    check(
+        |readings| record(readings).partitions[1].standing.messages -= 1,
+        &lost,
+    );
+    check(
+        |readings| {
+            let standing = &mut record(readings).partitions[1].standing;
+            standing.bounds.first = Sequence(6);
+            standing.messages -= 1;
+        },
+        &lost,
+    );
+    let is_explained = |archived: u64| {
+        move |readings: &mut Readings| {
+            let partition = &mut record(readings).partitions[1];
+            partition.standing.messages -= 2;
+            partition.archived = archived;
+        }
+    };
+    check(is_explained(1), &lost);
+    check(is_explained(2), &[]);
+    let mut readings = well();
+    record(&mut readings).partitions[1].standing.messages -= 2;
+    for (unexplained_max, needs) in [(1, &lost[..]), (2, &[])] {
+        let limits = Limits {
+            unexplained_max,
+            ..LIMITS
+        };
+        assert_eq!(Status::of(&readings, limits).needs, needs);
+    }
+    // Tombstones may be on their way to the rows.
+    check(
+        |readings| {
+            record(readings).partitions[1].standing.messages -= 1;
+            let erased = readings.erased.as_mut().unwrap();
+            erased.checkpoints.insert(Partition(1), Sequence(9));
+        },
+        &[],
     );
 }
 
