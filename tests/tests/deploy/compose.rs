@@ -132,4 +132,26 @@ async fn the_first_tokens_are_made_once() {
     };
     assert_eq!(lists(&operator).await, Ok(()));
     assert_eq!(lists(&gateway).await, Err(Code::PermissionDenied));
+    // As the service `operator` runs a command.
+    let composed = services("compose.yaml");
+    let service = composed.iter().find(|(name, _)| name == "operator");
+    let (_, service) = service.expect("a place for operators");
+    let folder = folder.path().display().to_string();
+    let words = items(service, "/entrypoint").iter();
+    let words = words.map(|word| {
+        let word = word.as_str().expect("a word").replace("$$", "$");
+        word.replace("/tokens", &folder)
+    });
+    let words: Vec<String> = words.chain(["token", "list"].map(str::to_owned)).collect();
+    let mut command = Command::new(&words[0]);
+    command
+        .args(&words[1..])
+        .env("PATH", format!("{folder}:{path}"))
+        .env("HANSARD_WRITER_URL", stack.writer.grpc_url());
+    let output = command.output().await.expect("a shell");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success() && told.contains("gateway"),
+        "{output:?}"
+    );
 }

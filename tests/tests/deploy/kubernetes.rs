@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use hansard::commands::role::END_DEADLINE;
 use serde_json::Value;
+use tests::eventually::eventually;
+use tests::program;
 
 use super::documents::{at, items, text_at, yaml};
-use super::files;
+use super::{files, guarded};
 
 const ROLES: [&str; 3] = ["writer", "projector", "gateway"];
+const OPERATOR: &str = "operator";
 
 /// Every object that `kubectl apply -k` sends.
 fn objects() -> Vec<Value> {
@@ -25,9 +28,21 @@ fn of_kind(kind: &str) -> Vec<Value> {
     objects
 }
 
-/// What runs pods: the roles and NATS.
+/// What serves: the roles and NATS.
 fn workloads() -> Vec<Value> {
-    [of_kind("Deployment"), of_kind("StatefulSet")].concat()
+    let mut workloads = [of_kind("Deployment"), of_kind("StatefulSet")].concat();
+    workloads.retain(|one| name(one) != OPERATOR);
+    workloads
+}
+
+/// Where operators' commands run: by hand, and by the clock.
+fn operators() -> [Value; 2] {
+    let by_hand = of_kind("Deployment").into_iter();
+    let by_hand = by_hand.filter(|one| name(one) == OPERATOR);
+    let by_clock = of_kind("CronJob").into_iter();
+    let by_clock = by_clock.map(|one| at(&one, "/spec/jobTemplate").clone());
+    let found: Vec<Value> = by_hand.chain(by_clock).collect();
+    found.try_into().expect("one of each")
 }
 
 fn name(object: &Value) -> &str {
@@ -49,7 +64,7 @@ fn ports(workload: &Value) -> Vec<(String, u64)> {
 }
 
 fn apps() -> BTreeSet<String> {
-    let apps = workloads();
+    let apps: Vec<Value> = workloads().into_iter().chain(operators()).collect();
     let apps = apps
         .iter()
         .map(|one| text_at(one, "/spec/template/metadata/labels/app"));
@@ -58,13 +73,45 @@ fn apps() -> BTreeSet<String> {
 
 #[test]
 fn each_role_and_nats_run() {
-    let expected = ["gateway", "nats", "projector", "writer"].map(str::to_owned);
+    let expected = ["gateway", "nats", "operator", "projector", "writer"].map(str::to_owned);
     assert_eq!(apps(), BTreeSet::from(expected));
     for workload in workloads() {
         let own = at(&workload, "/spec/template/metadata/labels");
         assert_eq!(at(&workload, "/spec/selector/matchLabels"), own);
         assert_eq!(own["app"], name(&workload));
     }
+}
+
+/// Operators are only there when they are asked for, and what the clock runs can be run with their credentials.
+#[tokio::test(flavor = "multi_thread")]
+async fn operators_commands_reach_what_they_need() {
+    let [by_hand, by_clock] = operators();
+    assert_eq!(at(&by_hand, "/spec/replicas"), 0);
+    let mut stack = guarded::prepare().await;
+    Box::pin(stack.start()).await;
+    stack.any_agent().await.create("c").await;
+    let secrets = yaml("kubernetes/secrets.example.yaml");
+    let secret = secrets.iter().find(|secret| name(secret) == OPERATOR);
+    let variables = at(secret.expect("a secret"), "/stringData").as_object();
+    let value = |name: &str| match name {
+        "HANSARD_RECORD__NATS_URL" => guarded::url(&stack.servers.nats().url(), OPERATOR),
+        "HANSARD_READ_MODEL__DATABASE_URL" => stack.servers.database_url().to_owned(),
+        "HANSARD_RECORD__MONITOR_URL" => stack.servers.nats().monitor_url(),
+        "HANSARD_WRITER_URL" => stack.writer.grpc_url(),
+        "HANSARD_GATEWAY_URL" => stack.gateway.grpc_url(),
+        other => panic!("{other} is not set here"),
+    };
+    let variables = variables.expect("variables").keys();
+    let variables: Vec<_> = variables.map(|name| (name.clone(), value(name))).collect();
+    let words = items(container(&by_clock), "/args").iter();
+    let words: Vec<&str> = words.map(|word| word.as_str().expect("a word")).collect();
+    eventually("rows that are whole", || async {
+        let ended = program!().run(words.iter().copied(), &variables).await;
+        (ended.code == Some(0)).then_some(())
+    })
+    .await;
+    let status = program!().run(["status", "--no-roles"], &variables).await;
+    assert_eq!(status.code, Some(0), "{status:?}");
 }
 
 #[test]
@@ -197,10 +244,15 @@ fn what_is_mounted_and_read_is_made() {
         .iter()
         .map(|secret| name(secret).to_owned())
         .collect();
-    secrets.insert("gateway-token".to_owned());
-    for workload in workloads() {
-        for volume in items(&workload, "/spec/template/spec/volumes") {
-            assert!(made.contains(text_at(volume, "/configMap/name")));
+    secrets.extend(["gateway-token", "operator-token"].map(str::to_owned));
+    let claims = of_kind("PersistentVolumeClaim");
+    for workload in workloads().into_iter().chain(operators()) {
+        let volumes = workload.pointer("/spec/template/spec/volumes");
+        for volume in volumes.and_then(Value::as_array).into_iter().flatten() {
+            match volume.pointer("/persistentVolumeClaim/claimName") {
+                Some(claim) => assert!(claims.iter().any(|one| name(one) == claim)),
+                None => assert!(made.contains(text_at(volume, "/configMap/name"))),
+            }
         }
         for source in items(container(&workload), "/envFrom") {
             assert!(secrets.contains(text_at(source, "/secretRef/name")));
@@ -211,8 +263,8 @@ fn what_is_mounted_and_read_is_made() {
 /// As the namespace demands.
 #[test]
 fn pods_have_no_rights() {
-    for workload in workloads() {
-        let name = name(&workload);
+    for workload in workloads().into_iter().chain(operators()) {
+        let name = text_at(container(&workload), "/name");
         let pod = at(&workload, "/spec/template/spec");
         assert_eq!(at(pod, "/securityContext/runAsNonRoot"), true, "{name}");
         let profile = text_at(pod, "/securityContext/seccompProfile/type");

@@ -64,6 +64,12 @@ async fn systemd_takes_the_units() {
             program!().path().to_owned(),
         ),
         (
+            "systemd/hansard-verify.service",
+            "hansard-verify.service",
+            "/usr/local/bin/hansard",
+            program!().path().to_owned(),
+        ),
+        (
             "systemd/nats-server.service",
             "nats-server.service",
             "/usr/local/bin/nats-server",
@@ -80,7 +86,8 @@ async fn systemd_takes_the_units() {
             return;
         };
         assert!(taken && !said.contains(unit), "{unit}: {said}");
-        fs::write(&path, text.replace("Restart=always", "Restart=sometimes")).expect("a unit");
+        let type_of = format!("Type={}", setting(file, "Type"));
+        fs::write(&path, text.replace(&type_of, "Type=sometimes")).expect("a unit");
         let (_, said) = verify(&path).expect("systemd");
         assert!(said.contains("sometimes"), "a mistake is seen: {said}");
     }
