@@ -1,5 +1,6 @@
 //! Which commits of the record a command is about, and the stream of them: what `tail` and `replay` share.
 
+mod archived;
 mod messages;
 mod moment;
 
@@ -34,6 +35,16 @@ pub struct Selection {
     /// Only what was stored before this time.
     #[arg(long, value_name = "TIME", value_parser = moment::parse)]
     until: Option<Timestamp>,
+    /// Leave out what is in the archive alone.
+    #[arg(long)]
+    without_archive: bool,
+}
+
+/// From when to when, by the server's clock: the first is in, the second is not.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
 }
 
 /// How far each partition was gone through; what is not there was not begun.
@@ -48,6 +59,15 @@ pub struct Span {
     pub after: Sequence,
     /// Its last sequence.
     pub through: Sequence,
+    /// Where it would lie whatever the times are: what is archived is chosen by its own.
+    within: Bounds,
+}
+
+/// Sequences after one, through another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bounds {
+    after: Sequence,
+    through: Sequence,
 }
 
 impl Span {
@@ -67,6 +87,13 @@ impl Selection {
         })
     }
 
+    fn times(&self) -> Times {
+        Times {
+            since: self.since,
+            until: self.until,
+        }
+    }
+
     /// Whether some commits of the stretches are not chosen.
     #[must_use]
     pub fn is_partial(&self) -> bool {
@@ -84,6 +111,7 @@ impl Selection {
             let mut span = self.span(record, partition).await?;
             if let Some(place) = places.get(&partition) {
                 span.after = span.after.max(*place);
+                span.within.after = span.within.after.max(*place);
             }
             spans.push(span);
         }
@@ -111,6 +139,10 @@ impl Selection {
             partition,
             after: Sequence(self.after),
             through: last,
+            within: Bounds {
+                after: Sequence(self.after),
+                through: last,
+            },
         };
         if let Some(since) = self.since {
             let first = record.first_since(partition, since).await?;

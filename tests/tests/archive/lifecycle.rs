@@ -115,7 +115,7 @@ async fn goes_on(ground: &Ground) {
     assert_eq!(agent.context("old-3", 3).await.messages.len(), 3);
 }
 
-/// What `status`, `tail` and `archive read` say of it.
+/// What `status` and `archive read` say of it.
 async fn told_by_others(ground: &Ground) {
     let status = ground.run("status --json --no-roles", 0).await;
     let status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
@@ -127,11 +127,6 @@ async fn told_by_others(ground: &Ground) {
             .sum()
     };
     assert_eq!(holes("holes"), holes("holesArchived"), "{status}");
-    let tail = ground
-        .run(&format!("tail --tenant {TENANT} --conversation old-5"), 0)
-        .await;
-    assert_eq!(tail.stdout.lines().count(), 1);
-    assert!(tail.stderr.contains("hansard archive read"), "{tail:?}");
     let read = format!("archive read --tenant {TENANT} --conversation old-5");
     let by_catalogue = ground.run(&read, 0).await;
     assert_eq!(by_catalogue.stdout.lines().count(), MESSAGES);

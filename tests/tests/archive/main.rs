@@ -10,6 +10,7 @@ mod kills;
 mod large;
 mod lifecycle;
 mod old;
+mod reading;
 mod restored;
 mod speed;
 mod unreached;

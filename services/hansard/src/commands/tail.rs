@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use event_log::StoredMessage;
 use futures::stream::StreamExt as _;
 
-use super::stores::RecordAddress;
+use super::stores::{ArchiveAddress, RecordAddress};
 use crate::console;
 use crate::exit::Exit;
 use crate::selection::{Places, Reach, Selection, messages};
@@ -15,7 +15,7 @@ use crate::view::transcript::Transcript;
 
 /// Print commits of the record as JSON Lines, or as chats, oldest first.
 ///
-/// Each line has a commit's place, envelope and events. Prints what one conversation, tenant or partition holds, or all
+/// What is in the archive is read there. Each line has a commit's place, envelope and events. Prints what one conversation, tenant or partition holds, or all
 /// partitions at once, in which case the order is that of each partition. Message contents are shown: mind who reads along.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -27,6 +27,8 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     record: RecordAddress,
+    #[command(flatten)]
+    archive: ArchiveAddress,
     #[command(flatten)]
     selection: Selection,
     /// Go on with what comes, until interrupted.
@@ -57,7 +59,8 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     } else {
         Reach::Present
     };
-    let mut messages = messages(&record, &args.selection, &Places::new(), reach).await?;
+    let archive = args.archive.of(&record);
+    let mut messages = messages(&archive, &args.selection, &Places::new(), reach).await?;
     let mut transcript = Transcript::default();
     while let Some(chosen) = messages.next().await {
         print(args.format, &mut transcript, &chosen?.message)?;

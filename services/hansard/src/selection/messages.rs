@@ -1,12 +1,13 @@
 //! The chosen commits, read from the record: each partition's in its order, those of several partitions as they come.
 
+use archive::Archive;
 use domain::{ConversationKey, Partition, Sequence};
 use event_log::{FollowedMessage, Record, StoredMessage, TailBounds, Unavailable};
 use futures::stream::{self, BoxStream, SelectAll, StreamExt as _};
+use uuid::Uuid;
 
-use super::{Places, Selection, Span};
+use super::{Places, Selection, Span, archived};
 use crate::console;
-use crate::progress::grouped;
 
 /// A message of the record, and the conversation by its subject; `None`: it is under a subject that is no conversation's.
 #[derive(Debug, Clone)]
@@ -26,31 +27,43 @@ pub enum Reach {
     Future,
 }
 
-type Messages = BoxStream<'static, Result<Chosen, Unavailable>>;
+pub(super) type Messages = BoxStream<'static, anyhow::Result<Chosen>>;
 
-/// The commits of `selection` that `places` are not past. Losses of the server are told on standard error and waited out, but
-/// for those while one conversation's past is read.
+/// The commits of `selection` that `places` are not past, archived ones among them unless it leaves them out. Losses of the
+/// server are told on standard error and waited out, but for those while one conversation's past is read.
 ///
 /// # Errors
-/// As [`Selection::spans`], and [`Unavailable`].
+/// As [`Selection::spans`], and what cannot be read of record and archive.
 pub async fn messages(
-    record: &Record,
+    archive: &Archive,
     selection: &Selection,
     places: &Places,
     reach: Reach,
 ) -> anyhow::Result<Messages> {
     let mut all = SelectAll::new();
+    let record = archive.record();
     let spans = selection.spans(record, places).await?;
-    tell_archived(record, &spans).await?;
     let key = selection.key();
-    for span in spans {
-        let past = match &key {
-            Some(key) => of_conversation(record, key.clone(), span),
-            None => of_partition(record, span).await?,
+    let segments = archived::segments(archive, &spans).await?;
+    if selection.without_archive {
+        archived::tell_archived(archive, &spans).await?;
+    }
+    for span in &spans {
+        let recorded = match &key {
+            Some(key) => of_conversation(record, key.clone(), *span),
+            None => of_partition(record, *span).await?,
+        };
+        let past = if selection.without_archive {
+            recorded
+        } else {
+            let times = selection.times();
+            let archived = archived::archived(archive, *span, times, key.as_ref()).await?;
+            let ended = unchanged(archive.clone(), *span, segments.clone());
+            archived::merged(archived, recorded).chain(ended).boxed()
         };
         all.push(match reach {
             Reach::Present => past,
-            Reach::Future => past.chain(future(record, span)).boxed(),
+            Reach::Future => past.chain(future(record, *span)).boxed(),
         });
     }
     let (tenant, key) = (selection.tenant.clone(), key);
@@ -66,30 +79,20 @@ pub async fn messages(
     Ok(all.boxed())
 }
 
-/// Says what of the stretches is in the archive, and so is not among their messages.
-async fn tell_archived(record: &Record, spans: &[Span]) -> anyhow::Result<()> {
-    let mut archived = 0;
-    for one in record.archive_entries(None).await? {
-        let sealed = one.entry.sealed.filter(|sealed| sealed.is_trimmed);
-        let Some(sealed) = sealed else {
-            continue;
-        };
-        let is_touched = |span: &Span| {
-            span.partition.0 == one.entry.partition
-                && sealed.last_sequence > span.after.0
-                && sealed.first_sequence <= span.through.0
-        };
-        if spans.iter().any(is_touched) {
-            archived += sealed.commits;
+/// Nothing, or that commits went from a stretch into the archive while it was read: some were in neither when they were
+/// looked for.
+fn unchanged(archive: Archive, span: Span, before: Vec<(Uuid, bool)>) -> Messages {
+    let look = async move {
+        match archived::segments(&archive, &[span]).await {
+            Ok(now) if now.iter().all(|segment| before.contains(segment)) => None,
+            Ok(_) => Some(Err(anyhow::anyhow!(
+                "commits were archived while partition {} was read, and some may be missing here: run it again",
+                span.partition
+            ))),
+            Err(error) => Some(Err(error.into())),
         }
-    }
-    if archived > 0 {
-        let archived = grouped(archived);
-        console::complain(&format!(
-            "segments of the archive with {archived} commits lie in this part of the record, and are not read: see hansard archive read"
-        ));
-    }
-    Ok(())
+    };
+    stream::once(look).filter_map(std::future::ready).boxed()
 }
 
 /// A conversation's commits in a stretch, by its subject: nothing else of the partition is read.
@@ -109,7 +112,7 @@ fn of_conversation(record: &Record, key: ConversationKey, span: Span) -> Message
                     });
                     (chosen.collect(), tail.resume_after)
                 }
-                Err(unavailable) => (vec![Err(unavailable)], None),
+                Err(unavailable) => (vec![Err(unavailable.into())], None),
             };
             Some((stream::iter(items), next))
         }

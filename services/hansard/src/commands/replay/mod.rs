@@ -8,12 +8,13 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use event_log::{Record, ReplayPrefix};
+use archive::Archive;
+use event_log::ReplayPrefix;
 use futures::stream::StreamExt as _;
 use runtime::pace::Pace;
 use serde_json::json;
 
-use super::stores::RecordAddress;
+use super::stores::{ArchiveAddress, RecordAddress};
 use crate::exit::{Exit, UsageError};
 use crate::progress::{Length, Progress, grouped, per_second};
 use crate::selection::{Places, Reach, Selection, Span, messages};
@@ -39,6 +40,8 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     record: RecordAddress,
+    #[command(flatten)]
+    archive: ArchiveAddress,
     #[command(flatten)]
     selection: Selection,
     /// A new file for the commits.
@@ -82,8 +85,9 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     if args.dry_run {
         return plan(&spans, &args);
     }
+    let archive = args.archive.of(&record);
     let mut target = begun.open(&args, &record).await?;
-    let copied = copy(&args, &record, &places, &spans, &mut target).await?;
+    let copied = copy(&args, &archive, &places, &spans, &mut target).await?;
     if args.json {
         let told = json!({
             "commits": copied.commits,
@@ -123,7 +127,7 @@ impl Copied {
 
 async fn copy(
     args: &Args,
-    record: &Record,
+    archive: &Archive,
     places: &Places,
     spans: &[Span],
     target: &mut Target,
@@ -144,7 +148,7 @@ async fn copy(
         bytes: 0,
         seconds: 0.0,
     };
-    let mut messages = messages(record, &args.selection, places, Reach::Present).await?;
+    let mut messages = messages(archive, &args.selection, places, Reach::Present).await?;
     while let Some(chosen) = messages.next().await {
         let chosen = chosen?;
         pace.wait(1).await;
