@@ -178,8 +178,14 @@ impl Attempt {
             }
             Err(error) => {
                 open.exchange.outcome = error.code();
-                if let ModelError::Failed { message, .. } = error {
-                    open.said.fail(message.expose());
+                if let ModelError::Failed {
+                    error_type,
+                    message,
+                } = error
+                {
+                    let words = [error_type.as_str(), message.expose()];
+                    let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+                    open.said.fail(&words.join(": "));
                 }
             }
         }

@@ -1,5 +1,9 @@
 //! Chunks as server-sent events.
 
+use std::fmt;
+
+use domain::RunId;
+
 use crate::ui_chunk::UiChunk;
 
 /// The last event of every stream.
@@ -9,14 +13,41 @@ pub const KEEP_ALIVE: &str = ": kept alive\n\n";
 /// The header that names the protocol.
 pub const PROTOCOL_HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
 
+/// The id of an event: `<run>:<part>`. A number alone would be taken as of whichever run goes on when its client comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartId {
+    /// The run.
+    pub run: RunId,
+    /// The part that is heard whole with the event.
+    pub part: u64,
+}
+
+impl PartId {
+    /// Reads an id; `None`: it is none.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (run, part) = text.split_once(':')?;
+        Some(Self {
+            run: RunId::parse(run).ok()?,
+            part: part.parse().ok()?,
+        })
+    }
+}
+
+impl fmt::Display for PartId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.run, self.part)
+    }
+}
+
 /// The events of the chunks that one part said, ready to be sent.
 ///
-/// The part's number is the id of the last of them: a client that comes back with it as `Last-Event-ID` has seen the
-/// whole part, and gets the next. `None` for chunks that belong to no part.
+/// The part's id is that of the last of them: a client that comes back with it as `Last-Event-ID` has seen the
+/// whole part, and gets the next. `None` for chunks that belong to no part, or to one that nobody can come back to.
 ///
 /// # Errors
 /// A recorded document that is not JSON.
-pub fn frames(part: Option<u64>, chunks: &[UiChunk]) -> Result<String, serde_json::Error> {
+pub fn frames(part: Option<PartId>, chunks: &[UiChunk]) -> Result<String, serde_json::Error> {
     let Some((last, before)) = chunks.split_last() else {
         return Ok(KEEP_ALIVE.to_owned());
     };
@@ -24,9 +55,9 @@ pub fn frames(part: Option<u64>, chunks: &[UiChunk]) -> Result<String, serde_jso
     for chunk in before {
         push_data(&mut out, chunk)?;
     }
-    if let Some(number) = part {
+    if let Some(part) = part {
         out.push_str("id: ");
-        out.push_str(&number.to_string());
+        out.push_str(&part.to_string());
         out.push('\n');
     }
     push_data(&mut out, last)?;
@@ -49,19 +80,44 @@ mod tests {
     use super::*;
     use crate::ui_message::Json;
 
+    const RUN: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
     fn check(part: Option<u64>, chunks: &[UiChunk], expected: &str) {
+        let run = RunId::parse(RUN).unwrap();
+        let part = part.map(|part| PartId { run, part });
         assert_eq!(frames(part, chunks).unwrap(), expected);
     }
 
     #[test]
-    fn the_last_event_of_a_part_has_its_number() {
+    fn the_last_event_of_a_part_has_its_id() {
         check(Some(3), &[], KEEP_ALIVE);
         check(None, &[UiChunk::Abort], "data: {\"type\":\"abort\"}\n\n");
         check(
             Some(7),
             &[UiChunk::StartStep, UiChunk::Abort],
-            "data: {\"type\":\"start-step\"}\n\nid: 7\ndata: {\"type\":\"abort\"}\n\n",
+            &format!(
+                "data: {{\"type\":\"start-step\"}}\n\nid: {RUN}:7\ndata: {{\"type\":\"abort\"}}\n\n"
+            ),
         );
+    }
+
+    #[test]
+    fn ids_are_read_as_they_are_written() {
+        let check = |text: &str, part: Option<u64>| {
+            let read = PartId::parse(text);
+            assert_eq!(read.map(|id| id.part), part, "{text}");
+            assert!(read.is_none_or(|id| id.to_string() == text), "{text}");
+        };
+        check(&format!("{RUN}:7"), Some(7));
+        check(&format!("{RUN}:{}", u64::MAX), Some(u64::MAX));
+        check(&format!("{RUN}:{}0", u64::MAX), None);
+        check(&format!("{RUN}:"), None);
+        check(&format!("{RUN}:-1"), None);
+        check(&format!("{RUN}:7:8"), None);
+        check(RUN, None);
+        check("7", None);
+        check("x:7", None);
+        check("", None);
     }
 
     #[test]

@@ -50,7 +50,11 @@ fn told(case: &Case) -> Value {
     let cuts: Vec<Value> = (1..=parts.len())
         .map(|cut| {
             let part = &parts[cut - 1];
-            let frames = sse::frames(Some(part.number), &stream.push(part)).unwrap();
+            let id = sse::PartId {
+                run: started(2).run,
+                part: part.number,
+            };
+            let frames = sse::frames(Some(id), &stream.push(part)).unwrap();
             json!({ "frames": frames, "shown": last_of(&shown(&parts[..cut]), &before) })
         })
         .collect();

@@ -109,6 +109,25 @@ async fn each_try_is_told() {
 }
 
 #[tokio::test]
+async fn a_failure_within_a_reply_is_told_in_the_servers_own_words() {
+    for (failure, expected) in [
+        (
+            r#"{"type":"server_error","message":"it broke"}"#,
+            "server_error: it broke",
+        ),
+        (r#"{"type":"server_error","message":""}"#, "server_error"),
+    ] {
+        let event = format!("data: {{\"error\":{failure}}}\n\n");
+        let server = FakeServer::start([Script::stream([event.as_bytes()])]).await;
+        let servers = servers(ServerKind::OpenAiChat, &server, |_| {});
+        let told = heard(&servers, NAME, Wanted::Bodies, &request().body).await;
+        assert_eq!(facts(&told[0]), (1, Some(200), "model_failed"));
+        let reply = format!(r#"{{"error":"{expected}"}}"#);
+        assert_eq!(told[0].reply.as_deref(), Some(reply.as_str()));
+    }
+}
+
+#[tokio::test]
 async fn a_reply_that_nobody_wants_to_its_end_is_dropped() {
     let server = FakeServer::start([Script::begun([EVENTS]).then_go_silent()]).await;
     let servers = servers(ServerKind::OpenAiChat, &server, |_| {});

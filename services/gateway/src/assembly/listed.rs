@@ -1,7 +1,6 @@
-//! The context of messages that a caller gives, as if they were all that was ever said: by the agent's policy.
+//! The context of facts that a caller gives, as if they were all that ever was: by the agent's policy.
 
 use context::{Plan, Reach, Selection, Settings, select};
-use domain::event::MessageAppended;
 use domain::{
     ClientContext, CommitId, Event, EventId, EventTokens, Fact, RecordedEvent, Timestamp, Version,
 };
@@ -14,7 +13,7 @@ use super::refused;
 use crate::Gateway;
 use context::stages::budget;
 
-/// The commit that no given message is in.
+/// The commit that no given fact is in.
 const NO_COMMIT: CommitId = CommitId(Uuid::nil());
 
 /// Makes it: the body, and what had to be written otherwise in it.
@@ -25,7 +24,7 @@ pub async fn make(
     gateway: &Gateway,
     access: &AgentAccess,
     format: Format,
-    messages: &[MessageAppended],
+    facts: Vec<Fact>,
 ) -> Result<(Vec<u8>, Names), Problem> {
     let agent = (access.tenant.tenant(), &access.agent);
     let policy = gateway
@@ -41,7 +40,7 @@ pub async fn make(
         shared: Version::ZERO,
     })
     .map_err(|error| refused(&error))?;
-    let events = recorded(messages).into_iter().rev().map(Ok::<_, Problem>);
+    let events = recorded(facts).into_iter().rev().map(Ok::<_, Problem>);
     let Selection::Selected(selected) = select(events, plan.extent(None), Reach::Beginning)? else {
         return Err(crate::problem::of_contradiction(
             "a list that begins at its beginning needs nothing older".to_owned(),
@@ -61,11 +60,10 @@ pub async fn make(
     Ok((rendered.body, rendered.names))
 }
 
-/// The messages as events, oldest first, weighed as the writer would.
-fn recorded(messages: &[MessageAppended]) -> Vec<RecordedEvent> {
+/// The facts as events, oldest first, weighed as the writer would.
+fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
     let (mut version, mut through) = (Version::ZERO, 0);
-    let events = messages.iter().enumerate().map(|(index, message)| {
-        let fact = Fact::MessageAppended(message.clone());
+    let events = facts.into_iter().enumerate().map(|(index, fact)| {
         version = version.next();
         let own = tokens::of_fact(&fact);
         through += u64::from(own);

@@ -2,30 +2,29 @@
 //! them. No run, no tools; who stops listening ends it.
 
 use domain::event::MessageAppended;
-use domain::{RunEnd, RunOutcome, RunPart, RunPartKind};
+use domain::{Fact, RunEnd, RunOutcome, RunPart, RunPartKind};
 use event_log::registry::AgentAccess;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream, unfold};
 use models::{ModelError, ModelRequest, Piece, ReplyPieces};
 use tokio::sync::OwnedSemaphorePermit;
-use tonic::Status;
-use wire::proto::write::v1 as write;
 use wire::status::Problem;
 
 use super::settings::RunSettings;
 use super::steps::{ended, of_model, tell_failure};
-use super::{Followed, Generations, pieces, start};
+use super::{Followed, Generations, pieces};
 use crate::assembly::listed;
 
 impl Generations {
-    /// A model's answer to messages alone, as the parts of a run that is recorded nowhere.
+    /// A model's answer to messages alone, as the parts of a run that is recorded nowhere. The model is asked once the first of
+    /// them is waited for, however long it takes to begin.
     ///
     /// # Errors
     /// There is no place left, or no context can be made of the messages. What the model fails with is the end's error.
     pub async fn answer_alone(
         &self,
         access: &AgentAccess,
-        messages: &[MessageAppended],
+        messages: Vec<MessageAppended>,
     ) -> Result<BoxStream<'static, Followed>, Problem> {
         let place = self.place()?;
         let agent = self.gateway.registry.agent(&access.agent);
@@ -33,7 +32,8 @@ impl Generations {
         let model = RunSettings::of(settings).map_err(Problem::from)?.model;
         let format = self.models.format(&model.server);
         let format = format.unwrap_or(formats::Format::Canonical);
-        let (body, names) = listed::make(&self.gateway, access, format, messages).await?;
+        let facts = messages.into_iter().map(Fact::MessageAppended).collect();
+        let (body, names) = listed::make(&self.gateway, access, format, facts).await?;
         let request = ModelRequest {
             model: model.model,
             body,
@@ -44,23 +44,12 @@ impl Generations {
             // Nobody keeps such a turn: nor does the log.
             listener: None,
         };
-        let reply = match self.models.stream(&model.server, request).await {
-            Ok(reply) => Ok(reply),
-            Err(error) => Err(of_model(&error)),
+        let generations = self.clone();
+        let answering = async move {
+            let reply = generations.models.stream(&model.server, request).await;
+            parts(reply.map_err(|error| of_model(&error)), place)
         };
-        Ok(parts(reply, place))
-    }
-
-    /// Appends events under the gateway's own token. Whether the caller may is checked already.
-    ///
-    /// # Errors
-    /// What the writer says, or that it does not answer.
-    pub async fn append(
-        &self,
-        request: write::AppendEventsRequest,
-    ) -> Result<write::CommitResult, Status> {
-        let appended = self.writer.append(&self.client.call(), request).await;
-        appended.map_err(start::refused)
+        Ok(stream::once(answering).flatten().boxed())
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use domain::event::RunStarted;
+use domain::event::{MessageAppended, RunStarted};
 use domain::{CallId, RunEnd, RunOutcome, RunPartKind};
 use event_log::registry::AgentAccess;
 use runtime::backoff::Backoff;
@@ -37,6 +37,8 @@ pub(super) struct Making {
     /// Leave to read the conversation.
     pub(super) access: AgentAccess,
     pub(super) settings: RunSettings,
+    /// What the model reads in place of the conversation; none: the conversation.
+    pub(super) given: Option<Vec<MessageAppended>>,
     /// Calls from before that a person has approved.
     pub(super) approved: Vec<CallId>,
     /// Its place among the runs that are made here.

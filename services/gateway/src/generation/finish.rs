@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use domain::event::{ErrorOccurred, RunStarted};
-use domain::{EventKind, Fact, Label, RunEnd, RunOutcome, RunPart, RunPartKind, Sequence, Version};
+use domain::{
+    ConversationKey, EventKind, Fact, Label, RunEnd, RunId, RunOutcome, RunPart, RunPartKind,
+    Sequence, Version,
+};
 use read_model::queries::EventQuery;
 use runs::RunFold;
 use runtime::backoff::Backoff;
@@ -23,6 +26,13 @@ const RETRIES_MAX: u32 = 8;
 const WAIT_BASE: Duration = Duration::from_millis(25);
 /// The longest wait before it is sent again.
 const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// The longest wait for a run that has come to its end to be finished.
+const FINISHED_WITHIN: Duration = Duration::from_secs(2);
+/// The first wait between two looks whether it is.
+const LOOK_WAIT_BASE: Duration = Duration::from_millis(5);
+/// The longest wait between two looks.
+const LOOK_WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// What became of finishing a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +85,22 @@ pub(super) async fn finish(
     }
     let message = "the writer does not finish the run: try again";
     Err(Problem::new(Reason::RecordUnavailable, message))
+}
+
+/// Waits until a run is not under way any more, or for [`FINISHED_WITHIN`].
+pub(super) async fn wait(generations: &Generations, key: &ConversationKey, run: RunId) {
+    let is_over = async {
+        let mut backoff = Backoff::new(LOOK_WAIT_BASE, LOOK_WAIT_MAX);
+        loop {
+            let active = generations.active(key).await;
+            if active.is_ok_and(|active| active.is_none_or(|active| active.id != run)) {
+                return;
+            }
+            backoff.wait().await;
+        }
+    };
+    // Whoever waits has the answer already: what it was waited for comes later then.
+    let _ = tokio::time::timeout(FINISHED_WITHIN, is_over).await;
 }
 
 /// What a run came to.

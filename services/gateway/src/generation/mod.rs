@@ -43,10 +43,10 @@ use wire::status::Problem;
 pub use config::GenerationConfig;
 pub use follow::Followed;
 pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
-pub use run_key::RunKey;
+pub use run_key::{RunKey, started_by};
 pub use start::{RunHandle, Start};
 pub use summarise::REQUEST as SUMMARY_REQUEST;
-pub use tools::{ANSWER_BYTES_MAX, CALLS_AT_ONCE};
+pub use tools::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};
 
 use config::Rules;
 use driver::Making;
@@ -183,6 +183,18 @@ impl Generations {
     pub async fn active(&self, key: &ConversationKey) -> Result<Option<ActiveRun>, Problem> {
         let head = head_of(&self.gateway, key).await?;
         Ok(head.and_then(|head| head.active_run))
+    }
+
+    /// Waits until a run that was heard to its end is finished, so that what it came to can be read; for two seconds at most.
+    /// Whether the caller may is checked already.
+    pub async fn wait_for_finish(&self, key: &ConversationKey, run: RunId) {
+        finish::wait(self, key, run).await;
+    }
+
+    /// Finishes a run whose parts have come to their end; whether it is over then. `false`: it goes on, or the record does not
+    /// answer. Whether the caller may is checked already.
+    pub async fn finish_closed(&self, run: &RunKey) -> bool {
+        start::is_finished(self, run).await
     }
 
     /// A place among the answers that are made here.

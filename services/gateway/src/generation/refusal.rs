@@ -41,6 +41,8 @@ impl From<Status> for Refusal {
             }
             _ if is(Reason::RunStopping) => Self::Stopping,
             _ if is(Reason::PartsSuperseded) => Self::Superseded,
+            // The conversation does not go back to the version that was asked for.
+            _ if is(Reason::VersionConflict) => Self::Lasting(status),
             (
                 Code::Unavailable
                 | Code::ResourceExhausted
@@ -104,6 +106,7 @@ mod tests {
             (Reason::Draining, "passing"),
             (Reason::Overloaded, "passing"),
             (Reason::Contention, "passing"),
+            (Reason::VersionConflict, "lasting"),
             (Reason::ConversationArchived, "lasting"),
             (Reason::Unauthenticated, "lasting"),
             (Reason::TooManyOpenCalls, "lasting"),

@@ -36,6 +36,6 @@ impl RunKey {
 
 /// The run that a caller's command starts: the same at every retry.
 #[must_use]
-pub(super) fn started_by(command: CommitId) -> RunId {
+pub fn started_by(command: CommitId) -> RunId {
     RunId(Uuid::new_v5(&command.0, b"run"))
 }

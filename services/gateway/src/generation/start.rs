@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use domain::event::RunStarted;
-use domain::{CallId, CommitId, ConversationKey, Label, NewEvent, RunId};
+use domain::event::{MessageAppended, RunStarted};
+use domain::{CallId, CommitId, ConversationKey, Label, NewEvent, RunId, Version};
 use event_log::registry::AgentAccess;
 use runtime::backoff::Backoff;
 use tonic::{Code, Status};
 use uuid::Uuid;
 use wire::proto::event::v1 as event;
 use wire::proto::run::v1 as proto;
+use wire::proto::write::v1 as write;
 use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
 
@@ -38,6 +39,10 @@ pub struct Start {
     /// What is recorded with the start, before it, such as the user's message or the results of calls; at most
     /// [`domain::bounds::RUN_EVENTS_MAX`].
     pub events: Vec<NewEvent>,
+    /// The version that the conversation must be at; none: whichever.
+    pub behind: Option<Version>,
+    /// What the model reads in place of the conversation, before what the run comes to; none: the conversation.
+    pub given: Option<Vec<MessageAppended>>,
     /// Open calls that a person has approved meanwhile: those with a webhook run before the model is asked.
     pub approved: Vec<CallId>,
     /// Names this start for all of its retries.
@@ -88,6 +93,7 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
             started,
             access: start.access,
             settings,
+            given: start.given,
             approved: start.approved,
             _place: place,
         };
@@ -112,7 +118,10 @@ async fn record(
             .unwrap_or_default()
     };
     let request = proto::StartRunRequest {
-        target: Some(run.target(Some(command))),
+        target: Some(write::CommandTarget {
+            expected_version: start.behind.map(|version| version.0),
+            ..run.target(Some(command))
+        }),
         run_id: run.run.to_string(),
         events: start.events.iter().map(new_event).collect(),
         model: text(&started.model),
@@ -157,7 +166,7 @@ async fn record(
 }
 
 /// Whether a run that stands in the way was closed, and is finished now.
-async fn is_finished(generations: &Generations, active: &RunKey) -> bool {
+pub(super) async fn is_finished(generations: &Generations, active: &RunKey) -> bool {
     let last = parts_log::last(&generations.gateway, (&active.key, active.run)).await;
     let is_closed = matches!(&last, Ok(Some(last)) if last.ends());
     is_closed && finish(generations, active, None).await.is_ok()

@@ -3,19 +3,21 @@
 use std::time::Duration;
 
 use domain::bounds::RUN_ERROR_BYTES_MAX;
-use domain::event::{ErrorOccurred, ToolCalled};
+use domain::event::ErrorOccurred;
 use domain::{CallPurpose, Fact, Label, RunEnd, RunOutcome, RunPart, RunPartKind};
+use formats::Names;
 use models::{ModelError, ModelRequest, Piece, ReplyPieces};
 use runs::{FoldError, RunFold};
 use runtime::backoff::Backoff;
 use tonic::Code;
 use wire::status::Problem;
 
+use super::calls::Called;
 use super::pieces::{self, Weight};
 use super::publisher::{Closed, Outlet};
 use super::settings::Webhook;
 use super::{Generations, Making, calls};
-use crate::assembly::{self, Made, Order};
+use crate::assembly::{self, Order, listed};
 use crate::patience::Patience;
 use crate::request::Target;
 
@@ -81,8 +83,8 @@ impl<'a> Steps<'a> {
     async fn steps(&mut self) -> Result<(), Halt> {
         self.answer_approved().await?;
         for _ in 0..self.making.settings.model.steps_max {
-            let made = self.context().await?;
-            let called = self.step(made).await?;
+            let context = self.context().await?;
+            let called = self.step(context).await?;
             if called.is_empty() || !self.answer(called).await? {
                 break;
             }
@@ -90,12 +92,13 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// The context of the next step: the conversation as it stands, and what the run has come to.
-    async fn context(&mut self) -> Result<Made, Halt> {
+    /// The context of the next step: the conversation as it stands, or what was given in its place, and what the run has come
+    /// to.
+    async fn context(&mut self) -> Result<(Vec<u8>, Names), Halt> {
         let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX).attempts(CONTEXT_RETRIES_MAX);
         loop {
             match self.try_context().await {
-                Ok(made) => return Ok(made),
+                Ok(context) => return Ok(context),
                 Err(problem)
                     if problem.reason().code() == Code::Unavailable && backoff.wait().await => {}
                 Err(problem) => return Err(Halt::Ended(of_problem(&problem))),
@@ -103,7 +106,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    async fn try_context(&mut self) -> Result<Made, Problem> {
+    async fn try_context(&mut self) -> Result<(Vec<u8>, Names), Problem> {
         let gateway = &self.generations.gateway;
         self.target.patience = Patience::until(None);
         let format = self
@@ -111,23 +114,30 @@ impl<'a> Steps<'a> {
             .models
             .format(&self.making.settings.model.server);
         let format = format.unwrap_or(formats::Format::Canonical);
+        let settled = self.fold.settled();
+        if let Some(given) = &self.making.given {
+            let given = given.iter().cloned().map(Fact::MessageAppended);
+            let facts = given.chain(settled.iter().cloned()).collect();
+            return listed::make(gateway, &self.making.access, format, facts).await;
+        }
         let order = Order::of_agent(gateway, &self.target, format).await?;
-        assembly::make_with(gateway, &self.target, &order, self.fold.settled()).await
+        let made = assembly::make_with(gateway, &self.target, &order, settled).await?;
+        Ok((made.body, made.names))
     }
 
     /// Asks the model; its calls.
-    async fn step(&mut self, made: Made) -> Result<Vec<ToolCalled>, Halt> {
+    async fn step(&mut self, (body, names): (Vec<u8>, Names)) -> Result<Vec<Called>, Halt> {
         let model = &self.making.settings.model;
         let logs = self.making.settings.logs;
         let log = &self.generations.call_log;
         let listener = log.listener(logs, &self.making.run, model, CallPurpose::Answer);
         let request = ModelRequest {
             model: model.model.clone(),
-            body: made.body,
+            body,
             tools: self.making.settings.tools.clone(),
             max_output_tokens: model.output_tokens_max,
             temperature: model.temperature,
-            names: made.names,
+            names,
             listener,
         };
         let stream = self.generations.models.stream(&model.server, request);
@@ -135,7 +145,8 @@ impl<'a> Steps<'a> {
             .await
             .map_err(|error| Halt::Ended(of_model(&error)))?;
         let facts = self.stream(&mut reply).await?;
-        let called = facts.iter().filter_map(called).cloned().collect();
+        let before = self.fold.settled().len();
+        let called = calls::of_step(&self.making.run, &facts, before);
         self.publish(RunPartKind::StepFinished(facts)).await?;
         Ok(called)
     }
@@ -164,20 +175,20 @@ impl<'a> Steps<'a> {
         let open = calls::open(&self.generations.gateway, &self.target, approved).await;
         let open = open.map_err(|problem| Halt::Ended(of_problem(&problem)))?;
         let settings = &self.making.settings;
-        let posted = open.into_iter().filter_map(|call| {
-            let webhook = settings.answering_approved(&call.tool_name)?.clone();
-            Some((call, webhook))
+        let posted = open.into_iter().filter_map(|called| {
+            let webhook = settings.answering_approved(&called.call.tool_name)?;
+            Some((called, webhook.clone()))
         });
         self.post(posted.collect()).await
     }
 
     /// Runs the calls that nobody must approve; whether these are all.
-    async fn answer(&mut self, called: Vec<ToolCalled>) -> Result<bool, Halt> {
+    async fn answer(&mut self, called: Vec<Called>) -> Result<bool, Halt> {
         let settings = &self.making.settings;
         let all = called.len();
-        let posted = called.into_iter().filter_map(|call| {
-            let webhook = settings.answering(&call.tool_name)?.clone();
-            Some((call, webhook))
+        let posted = called.into_iter().filter_map(|called| {
+            let webhook = settings.answering(&called.call.tool_name)?;
+            Some((called, webhook.clone()))
         });
         let posted: Vec<_> = posted.collect();
         let answers_all = posted.len() == all;
@@ -185,7 +196,7 @@ impl<'a> Steps<'a> {
         Ok(answers_all)
     }
 
-    async fn post(&mut self, calls: Vec<(ToolCalled, Webhook)>) -> Result<(), Halt> {
+    async fn post(&mut self, calls: Vec<(Called, Webhook)>) -> Result<(), Halt> {
         let results = self.generations.webhooks.answers(&self.making.run, &calls);
         for result in results.await {
             self.publish(RunPartKind::ToolReturned(result)).await?;
@@ -212,27 +223,6 @@ impl<'a> Steps<'a> {
             return Err(Halt::Ended(failed(error_type, &fault.to_string())));
         }
         Ok(self.outlet.send(part.kind).await?)
-    }
-}
-
-fn called(fact: &Fact) -> Option<&ToolCalled> {
-    match fact {
-        Fact::ToolCalled(called) => Some(called),
-        Fact::MessageAppended(_)
-        | Fact::ToolReturned(_)
-        | Fact::SystemNoted(_)
-        | Fact::ErrorOccurred(_)
-        | Fact::ConversationCreated(_)
-        | Fact::ConversationUpdated(_)
-        | Fact::ConversationArchived
-        | Fact::ConversationRestored
-        | Fact::ConversationErased
-        | Fact::HistorySummarised(_)
-        | Fact::HistoryRewound(_)
-        | Fact::OwnerChanged(_)
-        | Fact::RunStarted(_)
-        | Fact::RunStopRequested(_)
-        | Fact::RunFinished(_) => None,
     }
 }
 
@@ -270,12 +260,14 @@ fn of_problem(problem: &Problem) -> RunEnd {
     failed(&error_type, problem.message())
 }
 
-/// What a model fails with, as the end of a run.
+/// What a model fails with, as the end of a run: in our own words alone, since callers read it. What the server says may hold
+/// keys, addresses and contents; the log of its calls has it.
 pub(super) fn of_model(error: &ModelError) -> RunEnd {
-    let said = match error {
-        ModelError::Refused { message, .. } | ModelError::Failed { message, .. } => {
-            message.expose()
+    let message = match error {
+        ModelError::Refused { status, .. } => {
+            format!("the model server refused the request with status {status}")
         }
+        ModelError::Failed { .. } => "the model failed while it answered".to_owned(),
         ModelError::UnknownServer
         | ModelError::Unusable { .. }
         | ModelError::Unavailable { .. }
@@ -283,11 +275,7 @@ pub(super) fn of_model(error: &ModelError) -> RunEnd {
         | ModelError::Overloaded { .. }
         | ModelError::TimedOut { .. }
         | ModelError::Broken
-        | ModelError::TooLarge { .. } => "",
-    };
-    let message = match said {
-        "" => error.to_string(),
-        said => format!("{error}: {said}"),
+        | ModelError::TooLarge { .. } => error.to_string(),
     };
     failed(error.code(), &message)
 }

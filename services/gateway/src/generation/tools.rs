@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::event::{ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
-use domain::{JsonText, Part};
+use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
+use domain::{ConversationKey, EventId, JsonText, Part};
 use futures::StreamExt as _;
 use futures::stream;
 use models::ModelsError;
@@ -11,7 +11,9 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Response, StatusCode};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use uuid::Uuid;
 
+use super::calls::Called;
 use super::metrics;
 use super::run_key::RunKey;
 use super::settings::Webhook;
@@ -68,11 +70,11 @@ impl Webhooks {
     pub(super) async fn answers(
         &self,
         run: &RunKey,
-        calls: &[(ToolCalled, Webhook)],
+        calls: &[(Called, Webhook)],
     ) -> Vec<ToolReturned> {
         let answers = calls
             .iter()
-            .map(|(call, webhook)| self.answer(run, call, webhook));
+            .map(|(called, webhook)| self.answer(run, called, webhook));
         // Collected first: the compiler cannot tell that the lazy map is `Send`.
         stream::iter(answers.collect::<Vec<_>>())
             .buffered(CALLS_AT_ONCE)
@@ -80,8 +82,9 @@ impl Webhooks {
             .await
     }
 
-    async fn answer(&self, run: &RunKey, call: &ToolCalled, webhook: &Webhook) -> ToolReturned {
-        let posting = self.post(run, call, webhook);
+    async fn answer(&self, run: &RunKey, called: &Called, webhook: &Webhook) -> ToolReturned {
+        let call = &called.call;
+        let posting = self.post(run, called, webhook);
         let answered = tokio::time::timeout(webhook.timeout, posting).await;
         let answered = answered.unwrap_or(Err(NoAnswer::TooLate));
         metrics::webhook_called(match &answered {
@@ -104,12 +107,12 @@ impl Webhooks {
     async fn post(
         &self,
         run: &RunKey,
-        call: &ToolCalled,
+        called: &Called,
         webhook: &Webhook,
     ) -> Result<ToolOutput, NoAnswer> {
-        let response = match self.send(run, call, webhook).await {
+        let response = match self.send(run, called, webhook).await {
             // Nothing was sent: the tool did not see the call.
-            Err(error) if error.is_connect() => self.send(run, call, webhook).await,
+            Err(error) if error.is_connect() => self.send(run, called, webhook).await,
             sent => sent,
         };
         let response = response.map_err(|_| NoAnswer::Unreachable)?;
@@ -129,7 +132,7 @@ impl Webhooks {
     async fn send(
         &self,
         run: &RunKey,
-        call: &ToolCalled,
+        Called { event, call }: &Called,
         webhook: &Webhook,
     ) -> Result<Response, reqwest::Error> {
         let input: &RawValue = serde_json::from_str(call.input.as_str()).unwrap_or(RawValue::NULL);
@@ -141,16 +144,22 @@ impl Webhooks {
             tool_name: call.tool_name.as_str(),
             input,
         };
-        let request = self
-            .0
+        self.0
             .post(&webhook.url)
             .header(CONTENT_TYPE, "application/json")
-            .body(serde_json::to_vec(&posted).unwrap_or_default());
-        match HeaderValue::from_str(call.call_id.as_str()) {
-            Ok(key) => request.header(IDEMPOTENCY_KEY, key).send().await,
-            Err(_) => request.send().await,
-        }
+            .header(IDEMPOTENCY_KEY, webhook_key(&run.key, *event).to_string())
+            .body(serde_json::to_vec(&posted).unwrap_or_default())
+            .send()
+            .await
     }
+}
+
+/// By which a webhook knows a call again: the same whenever and by whichever run the call is posted, and of no other call.
+/// The ids of calls alone are made by models, who repeat them.
+#[must_use]
+pub fn webhook_key(key: &ConversationKey, event: EventId) -> Uuid {
+    let name = format!("{}\n{}", key.tenant, key.conversation);
+    Uuid::new_v5(&event.0, name.as_bytes())
 }
 
 /// A result of a text: of no parts where it is empty.

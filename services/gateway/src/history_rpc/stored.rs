@@ -44,6 +44,12 @@ impl History {
         Stored { seen, since }
     }
 
+    /// The version of the last message; none: nobody has said anything.
+    #[must_use]
+    pub fn last_message(&self) -> Option<Version> {
+        self.versions.last().copied()
+    }
+
     fn place_of(&self, seen: Option<Version>) -> usize {
         let is_seen = |version: &Version| seen.is_none_or(|seen| *version <= seen);
         self.versions.partition_point(is_seen)

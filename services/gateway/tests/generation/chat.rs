@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::{
     AgentId, ConversationId, ConversationKey, Fact, RecordedEvent, RunId, RunOutcome, RunPart,
-    TenantId, Version,
+    RunPartKind, TenantId, Version,
 };
 use event_log::Record;
 use event_log::registry::Scope;
@@ -118,6 +118,8 @@ impl<'s> Chat<'s> {
             access: self.target(node).await.access,
             key: self.key.clone(),
             events: facts.into_iter().map(new_event).collect(),
+            behind: None,
+            given: None,
             approved: Vec::new(),
             idempotency_key: None,
             patience: Patience::until(None),
@@ -165,6 +167,23 @@ impl<'s> Chat<'s> {
             while seen.split_whitespace().count() < words {
                 let told = timeout(PATIENCE, stream.next()).await.expect("in time");
                 seen.push_str(&text_of(&[part(told.expect("the run goes on"))]));
+            }
+        };
+        node.within(reading).await;
+    }
+
+    /// Waits until the parts of a run have a finished step among them.
+    pub(crate) async fn stepped(&self, node: &Node, run: RunId) {
+        let (generations, key) = (node.generations.clone(), self.key.clone());
+        let reading = async move {
+            let stream = generations.follow(&key, run, 1).await.unwrap();
+            let mut stream = std::pin::pin!(stream);
+            loop {
+                let told = timeout(PATIENCE, stream.next()).await.expect("in time");
+                let told = part(told.expect("the run goes on"));
+                if matches!(told.kind, RunPartKind::StepFinished(_)) {
+                    return;
+                }
             }
         };
         node.within(reading).await;

@@ -1,7 +1,9 @@
 //! Calls of tools: by webhooks, up to a bound of steps; and those that wait for the client, or for a person.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -10,21 +12,22 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
 use domain::{Fact, JsonText, Part, RecordedEvent, RunOutcome};
-use gateway::generation::ANSWER_BYTES_MAX;
+use gateway::generation::{ANSWER_BYTES_MAX, Start, webhook_key};
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 use wire::proto::operate::v1::{AgentSettings, ToolSettings};
 
 use crate::chat::Chat;
 use crate::fake_server::{self, NAME, Reply};
 use crate::node::Node;
-use crate::stack::{Stack, answered_by, run, shared};
+use crate::stack::{PATIENCE, Stack, answered_by, run, shared};
 use crate::words::{call_id, said, user};
 
 /// What was posted: the idempotency key, and the body.
 type Posted = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// Webhooks: `/weather`, `/text`, `/broken`, `/away` (redirects), `/long`.
+/// Webhooks: `/weather`, `/text`, `/broken`, `/away` (redirects), `/long`, `/hang` (never answers).
 async fn webhooks() -> (SocketAddr, Posted) {
     let posted = Posted::default();
     let routes = Router::new()
@@ -49,6 +52,7 @@ async fn hook(
     match name.as_str() {
         "weather" => (json, r#"{"sun": true}"#).into_response(),
         "text" => "plain".into_response(),
+        "hang" => std::future::pending().await,
         "long" => "x".repeat(ANSWER_BYTES_MAX + 1).into_response(),
         "away" => (StatusCode::FOUND, [("location", "/weather")]).into_response(),
         _ => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
@@ -104,8 +108,8 @@ fn webhooks_answer_and_the_model_reads_it() {
         let text = ToolOutput::Parts(vec![Part::Text("plain".to_owned())]);
         assert_eq!(results[1].output, text);
         let mut posted = posted.lock().unwrap().clone();
-        posted.sort_by(|one, other| one.0.cmp(&other.0));
-        assert_eq!(posted[0].0, "c1");
+        posted.sort_by_key(|(_, body)| body["call_id"].to_string());
+        assert_eq!(posted[0].1["call_id"], "c1");
         assert_eq!(posted[0].1["tool_name"], "weather");
         assert_eq!(posted[0].1["input"]["city"], "Bern");
         assert_eq!(posted[0].1["run_id"], handle.run.to_string());
@@ -233,6 +237,89 @@ fn a_pending_approval_survives_a_restart() {
         assert_eq!(posted.len(), 1);
         assert_eq!(posted[0].1["input"]["city"], "Bern");
     });
+}
+
+#[test]
+fn a_call_has_one_key_wherever_it_is_posted_and_no_other_call_has_it() {
+    run(async {
+        let stack = shared().await;
+        let (hooks, posted) = webhooks().await;
+        let calls = || Reply::Calls(vec![("call_1", "weather", "{}")]);
+        let mut settings = AgentSettings {
+            tools: vec![tool("weather", Some(hooks))],
+            ..answered_by(NAME)
+        };
+        settings.model.as_mut().unwrap().steps_max = 3;
+        let agent = stack.agent(settings).await;
+        let command = crate::words::new_key();
+        let mut keys = Vec::new();
+        // Models call the same again and again, and callers may name turns of two conversations alike.
+        for _ in 0..2 {
+            let server = fake_server::start(vec![calls(), calls(), Reply::Text("sunny")]).await;
+            let node = Node::start_with(stack, |config| server.join(config)).await;
+            let chat = Chat::begin(stack, &agent).await;
+            let named = |start: &mut Start| start.idempotency_key = Some(command);
+            let handle = chat
+                .start_with(&node, vec![user("x")], named)
+                .await
+                .unwrap();
+            let (_, events) = chat.finished(&node, handle.run).await;
+            let posts = std::mem::take(&mut *posted.lock().unwrap());
+            let posts: Vec<String> = posts.into_iter().map(|(key, _)| key).collect();
+            let made = events
+                .iter()
+                .filter(|event| matches!(event.event.fact, Fact::ToolCalled(_)));
+            let made = made.map(|event| webhook_key(&chat.key, event.event.id).to_string());
+            // The key that whoever reads the record would post it under.
+            assert_eq!(posts, made.collect::<Vec<_>>());
+            keys.extend(posts);
+        }
+        assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), 4, "{keys:?}");
+    });
+}
+
+#[test]
+fn a_call_that_is_posted_again_has_the_key_of_the_first_time() {
+    run(async {
+        let stack = shared().await;
+        let (hooks, posted) = webhooks().await;
+        let calls = Reply::Calls(vec![("call_1", "hang", "{}")]);
+        let server = fake_server::start(vec![calls, Reply::Text("sunny")]).await;
+        let node = Node::start_with(stack, |config| server.join(config)).await;
+        let chat = agent(stack, vec![tool("hang", Some(hooks))], 0).await;
+        let handle = chat.say(&node, "x").await;
+        let keys = || {
+            let posted = posted.lock().unwrap();
+            posted
+                .iter()
+                .map(|(key, _)| key.clone())
+                .collect::<Vec<_>>()
+        };
+        eventually(|| (keys().len() == 1).then_some(())).await;
+        chat.stepped(&node, handle.run).await;
+        // The gateway is gone while the tool works: a person has the call run once more.
+        node.kill();
+        let node = Node::start_with(stack, |config| server.join(config)).await;
+        chat.finished(&node, handle.run).await;
+        let approve = |start: &mut Start| start.approved = vec![call_id("call_1")];
+        let again = chat.start_with(&node, vec![], approve).await.unwrap();
+        eventually(|| (keys().len() == 2).then_some(())).await;
+        chat.stop(&node, again.run).await;
+        let keys = keys();
+        assert_eq!(keys[0], keys[1]);
+    });
+}
+
+/// Awaits a condition.
+async fn eventually<T>(mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(met) = condition() {
+            return met;
+        }
+        assert!(Instant::now() < deadline, "it never comes");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[test]

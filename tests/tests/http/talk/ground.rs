@@ -1,5 +1,6 @@
 //! A system whose agents answer slowly, word by word.
 
+use gateway::GatewayConfig;
 use gateway::generation::GenerationConfig;
 use serde_json::{Value, json};
 use tests::agent::Agent;
@@ -12,6 +13,7 @@ use tests::settings::Role;
 use tests::stack::{Setup, Stack};
 use wire::proto::operate::v1 as proto;
 
+use super::model::Model;
 use super::sse::WORD_DELAY;
 use crate::ground::{begin, list, text};
 
@@ -45,10 +47,24 @@ impl Talk {
         Self::on(stack, Vec::new()).await
     }
 
-    async fn on(mut stack: Stack, tools: Vec<proto::ToolSettings>) -> Self {
-        let models = &mut stack.gateway.settings.gateway.models;
+    /// With an agent that a model server of the test's answers, and changes to the gateway's settings.
+    pub(super) async fn answered_by(
+        model: &Model,
+        tools: Vec<proto::ToolSettings>,
+        change: impl FnOnce(&mut GatewayConfig),
+    ) -> Self {
+        let mut stack = Setup::tasks().prepare().await;
+        change(&mut stack.gateway.settings.gateway);
+        Self::of(stack, tools, model.named("slow")).await
+    }
+
+    async fn on(stack: Stack, tools: Vec<proto::ToolSettings>) -> Self {
         let slow = json!({"slow": {"kind": "echo", "echo_word_delay_ms": WORD_DELAY.as_millis()}});
-        *models = serde_json::from_value(slow).unwrap();
+        Self::of(stack, tools, slow).await
+    }
+
+    async fn of(mut stack: Stack, tools: Vec<proto::ToolSettings>, models: Value) -> Self {
+        stack.gateway.settings.gateway.models = serde_json::from_value(models).unwrap();
         stack.start().await;
         let operator = stack.operator().await;
         let agent = operator.agent("acme", "support").await;

@@ -17,10 +17,10 @@ async fn a_client_of_a_killed_gateway_goes_on_at_another() {
     let question = words.join(" ");
     let mut page = say(&talk.door, &chat, &json!({"content": question})).await;
     let heard = until_killed(&mut page, || talk.stack.gateway.kill()).await;
-    let after = heard.last().unwrap().id;
+    let after = heard.last().unwrap().id.clone();
 
     // As browsers come back, and as the AI SDK does: with nothing in its hands.
-    let mut back = listen(&second, &chat, after).await;
+    let mut back = listen(&second, &chat, after.as_deref()).await;
     let path = format!("/api/chat/{chat}/stream");
     let whole = second.request(reqwest::Method::GET, &path);
     let mut whole = Listening::open(whole).await;

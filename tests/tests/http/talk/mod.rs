@@ -3,9 +3,14 @@
 mod ai_sdk;
 mod changed;
 mod clients;
+mod given;
 mod ground;
 mod killed;
+mod late;
+mod model;
+mod model_words;
 mod restart;
+mod resumed;
 mod sessions;
 mod sse;
 mod streams;

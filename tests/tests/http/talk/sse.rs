@@ -11,8 +11,8 @@ use tests::eventually::within;
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Event {
-    /// The part that it completes.
-    pub(super) id: Option<u64>,
+    /// The run and the part that it completes: `<run>:<part>`.
+    pub(super) id: Option<String>,
     pub(super) data: String,
 }
 
@@ -22,6 +22,14 @@ pub(super) struct Listening {
     pub(super) run: String,
     body: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
     text: String,
+}
+
+impl Event {
+    /// The number of the part in its id.
+    pub(super) fn part(&self) -> Option<u64> {
+        let (_, part) = self.id.as_deref()?.split_once(':')?;
+        part.parse().ok()
+    }
 }
 
 impl Listening {
@@ -68,7 +76,7 @@ impl Listening {
 fn parsed(event: &str) -> Option<Event> {
     let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
     Some(Event {
-        id: field("id: ").map(|id| id.parse().unwrap()),
+        id: field("id: ").map(str::to_owned),
         data: field("data: ")?.to_owned(),
     })
 }
@@ -112,8 +120,8 @@ pub(super) async fn say(door: &Door, chat: &str, body: &Value) -> Listening {
     Listening::open(door.request(reqwest::Method::POST, &path).json(body)).await
 }
 
-/// Listens to what is being answered, after a part.
-pub(super) async fn listen(door: &Door, chat: &str, after: Option<u64>) -> Listening {
+/// Listens to what is being answered, after an event.
+pub(super) async fn listen(door: &Door, chat: &str, after: Option<&str>) -> Listening {
     let request = door.request(reqwest::Method::GET, &format!("/api/chats/{chat}/stream"));
     let request = match after {
         Some(after) => request.header("last-event-id", after),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::ground::Talk;
-use super::sse::{Listening, chunks, kinds, listen, say, text};
+use super::sse::{Event, Listening, chunks, kinds, listen, say, text};
 
 const WORDS: &str =
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
@@ -16,15 +16,13 @@ async fn whoever_comes_back_after_a_part_hears_the_rest() {
     let (mut heard, mut ids) = (Vec::new(), Vec::new());
     let mut returns = Vec::new();
     while let Some(event) = page.next().await {
-        if let Some(id) = event.id {
-            let at = heard.len() + 1;
+        if let (Some(id), Some(part)) = (&event.id, event.part()) {
+            assert_eq!(*id, format!("{}:{part}", page.run));
             let url = format!("/api/chats/{chat}/stream?run={}", page.run);
             let request = talk.door.request(reqwest::Method::GET, &url);
-            returns.push((
-                at,
-                Listening::open(request.header("last-event-id", id)).await,
-            ));
-            ids.push(id);
+            let back = Listening::open(request.header("last-event-id", id)).await;
+            returns.push((heard.len() + 1, back));
+            ids.push(part);
         }
         heard.push(event);
     }
@@ -59,12 +57,12 @@ async fn from_names_the_first_part_to_hear() {
     let mut page = say(&talk.door, &chat, &json!({"content": WORDS})).await;
     let run = page.run.clone();
     let heard = page.rest().await;
-    let second = heard.iter().filter_map(|event| event.id).nth(1).unwrap();
+    let second = heard.iter().filter_map(Event::part).nth(1).unwrap();
     let url = format!("/api/chats/{chat}/stream?run={run}&from={second}");
     let mut back = Listening::open(talk.door.request(reqwest::Method::GET, &url)).await;
     let first = heard
         .iter()
-        .position(|event| event.id < Some(second) && event.id.is_some());
+        .position(|event| event.part().is_some_and(|part| part < second));
     assert_eq!(back.rest().await, heard[first.unwrap() + 1..]);
 }
 
@@ -93,6 +91,6 @@ async fn a_gateway_that_drains_says_so_and_ends_every_text() {
     );
 }
 
-fn kinds_so_far(events: &[super::sse::Event]) -> String {
+fn kinds_so_far(events: &[Event]) -> String {
     events.iter().map(|event| event.data.as_str()).collect()
 }

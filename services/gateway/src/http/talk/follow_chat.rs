@@ -7,6 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use domain::RunId;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
+use runs::sse::PartId;
 use runs::{UiMessage, UiStream, replay};
 use runtime::http::{HttpProblem, OpenStream, Path, Query};
 use serde::Deserialize;
@@ -28,10 +29,10 @@ const LAST_EVENT_ID: &str = "last-event-id";
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct FollowQuery {
-    /// The first part to hear; absent: the one after `Last-Event-ID`, or the first.
+    /// The first part to hear of the run that `run` names; absent: the one after `Last-Event-ID`, or the first.
     from: Option<u64>,
-    /// The run that the part's number is of, as `x-run-id` said; absent: the one that goes on. One that is over is told as
-    /// long as its parts are kept.
+    /// The run to hear, as `x-run-id` said; absent: that of `Last-Event-ID`, or the one that goes on. One that is over is told
+    /// as long as its parts are kept.
     run: Option<String>,
 }
 
@@ -39,7 +40,23 @@ pub struct FollowQuery {
 #[derive(Debug, Default)]
 pub(in crate::http) struct Wanted {
     query: FollowQuery,
-    last: Option<u64>,
+    last: Option<Heard>,
+}
+
+/// What a client heard last. Ids were numbers alone once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    /// A part of a run.
+    Part(PartId),
+    /// A part of the run that the query names.
+    Number(u64),
+}
+
+/// What is told: of which run, and from which part on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Telling {
+    run: RunId,
+    from: u64,
 }
 
 impl<S: Sync> FromRequestParts<S> for Wanted {
@@ -50,26 +67,27 @@ impl<S: Sync> FromRequestParts<S> for Wanted {
         let last = parts.headers.get(LAST_EVENT_ID).map(HeaderValue::as_bytes);
         let last = last
             .filter(|last| !last.is_empty())
-            .map(number)
+            .map(heard)
             .transpose()?;
         Ok(Self { query, last })
     }
 }
 
-fn number(text: &[u8]) -> Result<u64, HttpProblem> {
-    let number = std::str::from_utf8(text)
-        .ok()
-        .and_then(|text| text.parse().ok());
-    number.ok_or_else(|| {
-        let detail = "the header last-event-id is no number of a part: leave it out to hear all";
+fn heard(text: &[u8]) -> Result<Heard, HttpProblem> {
+    let text = std::str::from_utf8(text).ok();
+    let part = text.and_then(PartId::parse).map(Heard::Part);
+    let number = || text?.parse().ok().map(Heard::Number);
+    part.or_else(number).ok_or_else(|| {
+        let detail = "the header last-event-id is no id of an event: leave it out to hear all";
         HttpProblem::of_field("FIELD_MALFORMED", LAST_EVENT_ID, detail)
     })
 }
 
 /// Hear the answer that is being made.
 ///
-/// From its beginning, or from where the client lost it, on whichever gateway. 204 where none is being made: the messages are
-/// complete then. The events are those of `POST /api/chats/{id}/messages`.
+/// From its beginning, or from where the client lost it, on whichever gateway: the rest of the run that `Last-Event-ID` names
+/// while that can be read, else the answer that is being made from its beginning. 204 where none is: the messages are complete
+/// then. The events are those of `POST /api/chats/{id}/messages`.
 #[utoipa::path(
     get,
     path = "/api/chats/{id}/stream",
@@ -78,7 +96,7 @@ fn number(text: &[u8]) -> Result<u64, HttpProblem> {
         ("id" = String, Path, description = "The conversation."),
         CallerHeaders,
         FollowQuery,
-        ("last-event-id" = Option<u64>, Header, description = "The part that was heard last."),
+        ("last-event-id" = Option<String>, Header, description = "The id of the event that was heard last: `<run>:<part>`."),
     ),
     responses(
         (status = 200, description = "The answer, as it is made.", body = StreamedEvent, content_type = "text/event-stream"),
@@ -107,11 +125,13 @@ pub(super) async fn follow(
     let active = chat.conversation.head.active_run.map(|run| run.id);
     let named = wanted.query.run.as_deref().map(RunId::parse).transpose();
     let named = named.map_err(|wrong| problem::of(Problem::from(wrong.within("run"))))?;
-    let Some(run) = named.or(active) else {
+    let telling = match named {
+        Some(run) => Some(of_named(run, &wanted)),
+        None => of_heard(state, chat, (wanted.last, active)).await?,
+    };
+    let Some(Telling { run, from }) = telling else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let after_last = || Some(wanted.last?.saturating_add(1));
-    let from = wanted.query.from.or_else(after_last).unwrap_or(1).max(1);
     let continued = behind::of_run(state, chat, run).await?;
     let parts = state.generations.follow(&chat.target.key, run, 1).await;
     let mut parts = parts.map_err(problem::of)?.boxed();
@@ -132,6 +152,51 @@ pub(super) async fn follow(
         after: from.saturating_sub(1),
     };
     Ok(listener.respond(open))
+}
+
+/// From where a run is told that the client names.
+fn of_named(run: RunId, wanted: &Wanted) -> Telling {
+    let after = match wanted.last {
+        Some(Heard::Part(heard)) if heard.run != run => None,
+        Some(Heard::Part(PartId { part, .. }) | Heard::Number(part)) => {
+            Some(part.saturating_add(1))
+        }
+        None => None,
+    };
+    let from = wanted.query.from.or(after).unwrap_or(1).max(1);
+    Telling { run, from }
+}
+
+/// What is told to a client that names no run: the rest of the one that it heard, or else the one that goes on, which it has
+/// heard nothing of.
+async fn of_heard(
+    state: &HttpState,
+    chat: &Owned,
+    (last, active): (Option<Heard>, Option<RunId>),
+) -> Result<Option<Telling>, HttpProblem> {
+    if let Some(Heard::Part(heard)) = last {
+        let is_active = Some(heard.run) == active;
+        if is_active || has_more(state, chat, heard).await? {
+            return Ok(Some(Telling {
+                run: heard.run,
+                from: heard.part.saturating_add(1),
+            }));
+        }
+    }
+    Ok(active.map(|run| Telling { run, from: 1 }))
+}
+
+/// Whether a run that is over has parts after one, and all before them can still be read.
+async fn has_more(state: &HttpState, chat: &Owned, heard: PartId) -> Result<bool, HttpProblem> {
+    let key = &chat.target.key;
+    let parts = state.generations.follow(key, heard.run, 1).await;
+    let mut parts = parts.map_err(problem::of)?.boxed();
+    while let Some(Followed::Part(part)) = parts.next().await {
+        if part.number > heard.part {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn with_first(

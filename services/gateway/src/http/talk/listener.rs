@@ -13,7 +13,7 @@ use bytes::Bytes;
 use domain::{RunEnd, RunId, RunOutcome, RunPart, RunPartKind};
 use futures::StreamExt as _;
 use futures::stream::{BoxStream, unfold};
-use runs::sse::{DONE, KEEP_ALIVE, PROTOCOL_HEADER, frames};
+use runs::sse::{DONE, KEEP_ALIVE, PROTOCOL_HEADER, PartId, frames};
 use runs::{UiChunk, UiStream};
 use runtime::http::{Draining, OpenStream};
 use tokio::time::sleep;
@@ -40,7 +40,8 @@ pub struct StreamedEvent {
     /// A chunk of the AI SDK's UI message stream, version 1, as JSON text; `[DONE]` is the last.
     #[schema(example = r#"{"type":"text-delta","id":"p1","delta":"Hello"}"#)]
     data: String,
-    /// The number of the part that is heard whole with this event: what `Last-Event-ID` takes.
+    /// The run and the number of the part that is heard whole with this event, as `<run>:<part>`: what `Last-Event-ID` takes.
+    #[schema(example = "019b2f4e-6a7c-7d21-9a53-0d0c5b7e1f42:7")]
     id: Option<String>,
 }
 
@@ -63,6 +64,7 @@ impl Listener {
     pub(super) fn respond(self, open: OpenStream) -> Response {
         let run = self.run.map(|run| run.to_string());
         let telling = Telling {
+            run: self.run,
             opening: (!self.opening.is_empty()).then_some(self.opening),
             parts: self.parts,
             ui: self.ui,
@@ -94,6 +96,7 @@ impl Listener {
 }
 
 struct Telling {
+    run: Option<RunId>,
     opening: Option<Vec<UiChunk>>,
     parts: BoxStream<'static, Followed>,
     ui: UiStream,
@@ -150,7 +153,8 @@ impl Telling {
     }
 
     fn written(&mut self, part: Option<u64>, chunks: &[UiChunk]) -> String {
-        frames(part, chunks).unwrap_or_else(|_| {
+        let id = part.zip(self.run).map(|(part, run)| PartId { run, part });
+        frames(id, chunks).unwrap_or_else(|_| {
             tracing::error!("a recorded document of a run is not JSON");
             self.is_over = true;
             format!("{}{DONE}", error(BROKEN))

@@ -10,6 +10,8 @@
 
 pub mod ai_sdk;
 mod behind;
+mod client_results;
+mod first_try;
 pub mod follow_chat;
 pub mod listener;
 mod refusal;
@@ -17,5 +19,6 @@ mod reply;
 pub mod said;
 pub mod send_message;
 pub mod session;
+mod settled;
 pub mod stop_chat;
 mod turn;

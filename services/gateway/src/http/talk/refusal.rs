@@ -1,6 +1,7 @@
 //! Why a turn is refused, as HTTP callers see it.
 
 use axum::http::StatusCode;
+use domain::RunId;
 use runtime::http::HttpProblem;
 use tonic::Status;
 use wire::status::Reason;
@@ -48,6 +49,37 @@ pub(super) fn call_not_open() -> HttpProblem {
             detail,
         )
     }
+}
+
+/// A result of a call that has one, or was never made.
+pub(super) fn result_not_awaited(field: &str) -> HttpProblem {
+    let detail = format!("{field} is the result of a call that waits for none: load the messages");
+    HttpProblem {
+        field: Some(field.to_owned()),
+        ..HttpProblem::new(
+            StatusCode::CONFLICT,
+            Reason::ToolCallNotOpen.as_str(),
+            detail,
+        )
+    }
+}
+
+/// A result of a call whose tool answers by a webhook: no client can say what it would.
+pub(super) fn answered_by_webhook(field: &str) -> HttpProblem {
+    let detail = format!(
+        "{field} is the result of a call that the tool's webhook answers: approve or refuse the call instead"
+    );
+    HttpProblem {
+        field: Some(field.to_owned()),
+        ..HttpProblem::new(StatusCode::FORBIDDEN, "TOOL_ANSWERED_BY_WEBHOOK", detail)
+    }
+}
+
+/// Another answer is being made, which nothing can be added to.
+pub(super) fn run_active(run: RunId) -> HttpProblem {
+    let detail = "an answer is being made: hear it to its end, or stop it";
+    let code = Reason::RunActive.as_str();
+    HttpProblem::new(StatusCode::CONFLICT, code, detail).with("run_id", run.to_string())
 }
 
 /// The page names a message that the chat does not show.

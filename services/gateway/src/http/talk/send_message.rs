@@ -10,9 +10,10 @@ use utoipa::ToSchema;
 use wire::status::Problem;
 
 use super::listener::{Listener, StreamedEvent};
-use super::refusal;
 use super::said::{self, ApprovalBody, ToolResultBody};
+use super::settled::settled;
 use super::turn::{self, Begun, Turn};
+use super::{client_results, refusal};
 use crate::http::chats::owned::{Owned, owned};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
@@ -33,7 +34,8 @@ pub struct SendMessageBody {
     /// The client's own id of the message: a retry with the same hears the same answer. The header `idempotency-key` says it
     /// instead.
     client_message_id: Option<String>,
-    /// What tools of the client's have answered.
+    /// What tools of the client's have answered. Calls of a tool that has a webhook are answered by that alone: they can be
+    /// approved or refused, see `approvals`.
     #[serde(default)]
     tool_results: Vec<ToolResultBody>,
     /// What a person says of calls that wait for consent. Approved calls run at their webhook first, if they have one.
@@ -48,7 +50,7 @@ pub struct SendMessageBody {
 /// Say something, and hear the answer.
 ///
 /// The answer is a stream of server-sent events, the AI SDK's UI message stream: `data: {chunk}`, the last `data: [DONE]`.
-/// Event ids are numbers of parts: who loses the stream goes on with `GET /api/chats/{id}/stream`. The answer is made and
+/// Event ids name the run and the part: who loses the stream goes on with `GET /api/chats/{id}/stream`. The answer is made and
 /// kept whether anyone listens or not. While another is being made: 409 `RUN_ACTIVE`, with its `run_id`.
 #[utoipa::path(
     post,
@@ -81,6 +83,11 @@ pub(in crate::http) async fn send_message(
     turn.key = key
         .0
         .or_else(|| Some(turn::key_of(&chat, client_message_id.as_deref()?)));
+    let chat = if turn.answers_calls() {
+        settled(&state, chat).await?
+    } else {
+        chat
+    };
     answer(&state, open, &chat, turn).await
 }
 
@@ -109,6 +116,7 @@ pub(super) async fn answer(
     turn: Turn,
 ) -> Result<Response, HttpProblem> {
     check_open(chat, &turn)?;
+    client_results::check(state, chat, &turn).await?;
     let Begun { run, ui } = turn::begin(state, chat, turn).await?;
     let parts = state.generations.follow(&chat.target.key, run, 1).await;
     let listener = Listener {

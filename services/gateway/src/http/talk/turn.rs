@@ -1,6 +1,6 @@
 //! One turn of a chat: what its caller says is recorded, and a run answers it.
 
-use domain::event::{HistoryRewound, MessageAppended, Role};
+use domain::event::{HistoryRewound, MessageAppended, Role, ToolReturned};
 use domain::{CallId, CommitId, Fact, JsonText, NewEvent, Part, RecordedEvent, RunId, Version};
 use runs::UiStream;
 use runs::ui_message::UiRole;
@@ -24,6 +24,10 @@ pub(super) struct Turn {
     pub(super) approved: Vec<CallId>,
     /// Names the turn for all of its retries.
     pub(super) key: Option<CommitId>,
+    /// The version that the chat must be at; none: whichever.
+    pub(super) behind: Option<Version>,
+    /// What the model reads in place of the chat; none: the chat.
+    pub(super) given: Option<Vec<MessageAppended>>,
     /// The client's own id of the message, which is kept with it.
     pub(super) client_message_id: Option<String>,
 }
@@ -52,10 +56,12 @@ impl Turn {
 
     /// Adds what the user says.
     pub(super) fn say(&mut self, field: impl Into<String>, parts: Vec<Part>) {
-        self.record(
-            field,
-            Fact::MessageAppended(MessageAppended::said(Role::User, parts)),
-        );
+        self.append(field, MessageAppended::said(Role::User, parts));
+    }
+
+    /// Adds a message.
+    pub(super) fn append(&mut self, field: impl Into<String>, message: MessageAppended) {
+        self.record(field, Fact::MessageAppended(message));
     }
 
     /// Whether there is nothing to record, and nothing to run.
@@ -74,6 +80,22 @@ impl Turn {
             self.facts.last(),
             Some(Fact::MessageAppended(_) | Fact::HistoryRewound(_))
         )
+    }
+
+    /// Whether it answers calls: with results, or with a person's word on them.
+    pub(super) fn answers_calls(&self) -> bool {
+        self.results().next().is_some() || !self.approved.is_empty()
+    }
+
+    /// The results of calls that it gives, with the caller's names for them.
+    pub(super) fn results(&self) -> impl Iterator<Item = (&str, &ToolReturned)> {
+        let fields = self.fields.iter().map(String::as_str);
+        fields.zip(&self.facts).filter_map(|(field, fact)| {
+            if let Fact::ToolReturned(returned) = fact {
+                return Some((field, returned));
+            }
+            None
+        })
     }
 
     fn events(facts: Vec<Fact>, client_message_id: Option<String>) -> Vec<NewEvent> {
@@ -127,6 +149,8 @@ pub(super) async fn begin(
         access: chat.target.access.clone(),
         key: chat.target.key.clone(),
         events: Turn::events(turn.facts, turn.client_message_id),
+        behind: turn.behind,
+        given: turn.given,
         approved: turn.approved,
         idempotency_key: turn.key,
         patience: Patience::until(None).at_most(crate::http::commands::COMMAND_MAX),

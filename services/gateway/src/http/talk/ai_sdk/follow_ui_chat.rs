@@ -21,7 +21,7 @@ use crate::http::talk::listener::StreamedEvent;
         ("id" = String, Path, description = "The chat."),
         CallerHeaders,
         FollowQuery,
-        ("last-event-id" = Option<u64>, Header, description = "The part that was heard last."),
+        ("last-event-id" = Option<String>, Header, description = "The id of the event that was heard last: `<run>:<part>`."),
     ),
     responses(
         (status = 200, description = "The answer, as it is made.", body = StreamedEvent, content_type = "text/event-stream"),

@@ -18,8 +18,10 @@ use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;
+use crate::http::talk::client_results::Webhooks;
 use crate::http::talk::listener::StreamedEvent;
 use crate::http::talk::send_message::answer;
+use crate::http::talk::settled::settled;
 use crate::http::talk::turn::{self, Turn};
 use crate::http::talk::{behind, refusal};
 
@@ -48,7 +50,7 @@ pub struct SendUiMessagesBody {
 /// Say something as the AI SDK's chat does, and hear the answer.
 ///
 /// The chat is begun when it first says something, as the caller's. Results of calls and consents in the last assistant's
-/// message are taken where the calls are open. Where a message is edited, or another answer is wanted, the chat goes on from
+/// message are taken where the calls are open, and their tool has no webhook. Where a message is edited, or another answer is wanted, the chat goes on from
 /// before it: what was said since stays in the record and in exports, and is neither shown nor read any more.
 #[utoipa::path(
     post,
@@ -85,6 +87,11 @@ pub(in crate::http) async fn send_ui_messages(
     } else {
         owned(&state, &caller, id).await?
     };
+    let chat = if request.answers.is_empty() {
+        chat
+    } else {
+        settled(&state, chat).await?
+    };
     let mut turn = turn_of(&state, &chat, request).await?;
     turn.key = key.0.or(turn.key);
     answer(&state, open, &chat, turn).await
@@ -116,7 +123,8 @@ async fn turn_of(
         }
         (Trigger::Submit { .. }, _) => false,
     };
-    add_answers(&mut turn, request.answers, &open);
+    let webhooks = Webhooks::of(state, &chat.target.access.agent);
+    let has_forged = add_answers(&mut turn, request.answers, (&open, &webhooks));
     if let Some(said) = request.said {
         // An edited message has the id of the one whose place it takes: it names no turn.
         let id = said.message_id.as_deref().filter(|_| !is_edit);
@@ -124,29 +132,40 @@ async fn turn_of(
         turn.client_message_id = said.message_id;
         turn.say("messages", said.parts);
     }
+    if turn.is_empty() && has_forged {
+        return Err(refusal::answered_by_webhook("messages"));
+    }
     if turn.is_empty() {
         check_unanswered(state, chat).await?;
     }
     Ok(turn)
 }
 
-/// What the page's last message answers, where the calls wait for it: the page shows all that it ever answered.
-fn add_answers(turn: &mut Turn, answers: Vec<ToolAnswer>, open: &[OpenCall]) {
+/// What the page's last message answers, where the calls wait for it: the page shows all that it ever answered. Whether there
+/// was a result among it that only a webhook can give; it is left out.
+fn add_answers(
+    turn: &mut Turn,
+    answers: Vec<ToolAnswer>,
+    (open, webhooks): (&[OpenCall], &Webhooks),
+) -> bool {
+    let mut has_forged = false;
     for answer in answers {
         let call = match &answer {
             ToolAnswer::Returned(returned) => &returned.call_id,
             ToolAnswer::Approved(call) => call,
         };
-        if !open.iter().any(|open| open.call_id == *call) {
+        let Some(call) = open.iter().find(|open| open.call_id == *call) else {
             continue;
-        }
+        };
         match answer {
-            ToolAnswer::Returned(returned) => {
-                turn.record("messages", Fact::ToolReturned(returned));
+            ToolAnswer::Returned(result) if webhooks.answer_for(&call.tool_name, &result) => {
+                has_forged = true;
             }
+            ToolAnswer::Returned(result) => turn.record("messages", Fact::ToolReturned(result)),
             ToolAnswer::Approved(call) => turn.approved.push(call),
         }
     }
+    has_forged
 }
 
 /// A turn that adds nothing answers the user's last message, which has no answer yet.

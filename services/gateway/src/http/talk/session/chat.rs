@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use domain::event::MessageAppended;
-use domain::{Part, RunId};
+use domain::{ConversationKey, Part, RunId};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use runs::{Approvals, UiStream};
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 use wire::status::Reason;
 
-use super::{given, keep, patient};
+use super::{given, history, patient};
 use crate::generation::Followed;
 use crate::http::chats::owned::{Owned, owned};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
@@ -22,7 +22,7 @@ use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::talk::listener::{Listener, StreamedEvent};
 use crate::http::talk::reply::{Reply, gather};
-use crate::http::talk::turn::{self, Turn};
+use crate::http::talk::turn::{self, Begun, Turn};
 
 /// One turn.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -35,7 +35,7 @@ pub struct TurnBody {
     /// turn stands alone and nothing is kept.
     session_id: Option<String>,
     /// The whole history, instead of the session's: the model reads it as given, `message` last. In a session, what is new
-    /// of it is kept, with the answer.
+    /// of it is kept when the answer begins; 409 `VERSION_CONFLICT` where somebody else speaks in the session meanwhile.
     messages: Option<Vec<given::GivenMessage>>,
     /// Whether to answer with a stream of server-sent events, as `POST /api/chats/{id}/messages` does.
     #[serde(default)]
@@ -71,8 +71,8 @@ pub struct TurnUsageBody {
 
 /// A turn under way.
 struct Answering {
-    session: Option<String>,
-    run: Option<RunId>,
+    /// The session, and the run that is kept in it.
+    kept: Option<(ConversationKey, RunId)>,
     ui: UiStream,
     parts: BoxStream<'static, Followed>,
 }
@@ -110,18 +110,9 @@ pub(in crate::http) async fn chat(
             Box::pin(in_session(&state, session, text, key)).await?
         }
         (Some(session), given::Said::History(messages)) => {
-            let session_id = session.target.key.conversation.as_str().to_owned();
-            let alone = alone(&state, &frontend, messages.clone()).await?;
-            let keeping = keep::Keeping {
-                session,
-                messages,
-                key,
-            };
-            Answering {
-                session: Some(session_id),
-                parts: keep::kept(state.clone(), keeping, alone.parts),
-                ..alone
-            }
+            let kept_in = session.target.key.clone();
+            let begun = Box::pin(history::begin(&state, session, (messages, key))).await?;
+            followed(&state, &kept_in, begun).await?
         }
         (None, said) => alone(&state, &frontend, said.into_messages()).await?,
     };
@@ -157,13 +148,17 @@ async fn in_session(
     turn.key = key.0;
     turn.say("message", vec![Part::Text(text)]);
     let begun = turn::begin(state, &session, turn).await?;
-    let parts = state
-        .generations
-        .follow(&session.target.key, begun.run, 1)
-        .await;
+    followed(state, &session.target.key, begun).await
+}
+
+async fn followed(
+    state: &HttpState,
+    session: &ConversationKey,
+    begun: Begun,
+) -> Result<Answering, HttpProblem> {
+    let parts = state.generations.follow(session, begun.run, 1).await;
     Ok(Answering {
-        session: Some(session.target.key.conversation.as_str().to_owned()),
-        run: Some(begun.run),
+        kept: Some((session.clone(), begun.run)),
         ui: begun.ui,
         parts: parts.map_err(problem::of)?.boxed(),
     })
@@ -176,11 +171,10 @@ async fn alone(
 ) -> Result<Answering, HttpProblem> {
     let parts = state
         .generations
-        .answer_alone(&frontend.key.access, &messages)
+        .answer_alone(&frontend.key.access, messages)
         .await;
     Ok(Answering {
-        session: None,
-        run: None,
+        kept: None,
         ui: UiStream::new(RunId(Uuid::now_v7()), None, Approvals::default()),
         parts: parts.map_err(problem::of)?,
     })
@@ -192,12 +186,8 @@ async fn answer(
     answering: Answering,
     is_streamed: bool,
 ) -> Result<Response, HttpProblem> {
-    let Answering {
-        session,
-        run,
-        ui,
-        parts,
-    } = answering;
+    let Answering { kept, ui, parts } = answering;
+    let run = kept.as_ref().map(|(_, run)| *run);
     if is_streamed {
         let listener = Listener {
             run,
@@ -209,18 +199,26 @@ async fn answer(
         return Ok(listener.respond(open));
     }
     let draining = open.draining();
+    let generations = state.generations.clone();
     let answering = async move {
         let reply = gather(parts, run, draining).await?;
-        Ok(answer_body(reply, session, run))
+        if let Some((session, run)) = &kept {
+            // Who has the answer finds it among the session's messages.
+            generations.wait_for_finish(session, *run).await;
+        }
+        Ok(answer_body(reply, kept))
     };
     patient::respond(state, open, answering).await
 }
 
-fn answer_body(reply: Reply, session_id: Option<String>, run: Option<RunId>) -> AnswerBody {
+fn answer_body(reply: Reply, kept: Option<(ConversationKey, RunId)>) -> AnswerBody {
+    let (session_id, run_id) = kept
+        .map(|(session, run)| (session.conversation.as_str().to_owned(), run.to_string()))
+        .unzip();
     AnswerBody {
         response: reply.text,
         session_id,
-        run_id: run.map(|run| run.to_string()),
+        run_id,
         usage: TurnUsageBody {
             input_tokens: reply.usage.input_tokens,
             output_tokens: reply.usage.output_tokens,

@@ -4,7 +4,7 @@ pub mod chat;
 pub mod create_session;
 
 pub mod given;
-mod keep;
+mod history;
 pub mod list_messages;
 pub mod list_sessions;
 mod patient;
