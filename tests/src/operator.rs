@@ -165,6 +165,7 @@ impl Operator {
         let request = proto::SetAgentSettingsRequest {
             agent_id: agent.to_owned(),
             settings: Some(settings),
+            update_mask: None,
         };
         let set = self.registry().set_agent_settings(request).await;
         set.expect("an agent's settings");

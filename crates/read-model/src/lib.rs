@@ -33,10 +33,10 @@ pub use live::{LOOK_INTERVAL, SchemaName};
 pub use model::ReadModel;
 pub use queries::{
     ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, CONVERSATIONS_PER_READ_MAX, CommittedRow, Direction,
-    EVENTS_PER_READ_MAX, EventQuery, Expired, ExpiredConversation, ExpiryRule, KEPT_PER_OWNER_MAX,
-    ListCursor, ListFilter, ListQuery, OWNERS_PER_READ_MAX, SURPLUS_PER_OWNER_MAX, USAGE_ROWS_MAX,
-    UsageDay, active_runs, committed, conversation, events, expired, forked, list_conversations,
-    standing_with_events, usage_by_day,
+    EVENTS_PER_READ_MAX, EventQuery, Expired, ExpiredConversation, ExpiryRule, FORKS_PER_READ_MAX,
+    ForkRow, KEPT_PER_OWNER_MAX, ListCursor, ListFilter, ListQuery, OWNERS_PER_READ_MAX,
+    SURPLUS_PER_OWNER_MAX, USAGE_ROWS_MAX, UsageDay, active_runs, committed, conversation, events,
+    expired, forked, forks, list_conversations, standing_with_events, usage_by_day,
 };
 pub use reader_role::READER_ROLE;
 pub use row::{EventRow, Standing};

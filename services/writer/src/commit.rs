@@ -171,7 +171,7 @@ async fn finish(
     intent: &Intent,
     result: proto::CommitResult,
 ) -> Result<proto::CommitResult, Problem> {
-    if matches!(intent.command.action, Action::Erase) {
+    if matches!(intent.command.action, Action::Erase { .. }) {
         let erased = writer.record.erase_behind_tombstone(&intent.key).await;
         erased.map_err(problem::of_record)?;
     }

@@ -73,6 +73,7 @@ impl Agent {
     pub async fn try_erase(&self, target: write::CommandTarget) -> Outcome {
         let request = write::EraseConversationRequest {
             target: Some(target),
+            expected_owner: None,
         };
         let answer = self.caller.write().erase_conversation(request).await?;
         Ok(of(answer.into_inner().result))

@@ -138,6 +138,42 @@ async fn what_was_erased_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_under_its_key_is_told_to_the_one_who_asked() {
+    let ground = Ground::new().await;
+    let (session, other) = (ground.session("s"), ground.session("t"));
+    let erase = async |door: &tests::door::Door, path: &str, key: &str| {
+        let keyed = door.with("idempotency-key", key);
+        keyed.delete(path).await.told()
+    };
+    let missing = (404, "CONVERSATION_NOT_FOUND".to_owned());
+    let done = (204, String::new());
+    for key in [Uuid::now_v7(), Uuid::new_v4()].map(|key| key.to_string()) {
+        let path = format!("/api/chats/{}", begin(&session, &json!({})).await);
+        assert_eq!(erase(&other, &path, &key).await, missing);
+        assert_eq!(erase(&session, &path, &key).await, done);
+        assert_eq!(erase(&session, &path, &key).await, done);
+        // Neither another key nor another caller learns anything.
+        let fresh = Uuid::now_v7().to_string();
+        assert_eq!(erase(&session, &path, &fresh).await, missing);
+        assert_eq!(erase(&other, &path, &key).await, missing);
+        assert_eq!(erase(&session, "/api/chats/none", &key).await, missing);
+        assert_eq!(session.delete(&path).await.told(), missing);
+    }
+    // A key that something else was done under erases nothing.
+    let key = Uuid::now_v7().to_string();
+    let id = begin(&session, &json!({})).await;
+    let path = format!("/api/chats/{id}");
+    let mut say = ground.agent.append_request(&id, vec![user("hi")]);
+    if let Some(target) = &mut say.target {
+        target.idempotency_key.clone_from(&key);
+    }
+    ground.agent.try_append(say).await.unwrap();
+    let reused = (409, "IDEMPOTENCY_KEY_REUSED".to_owned());
+    assert_eq!(erase(&session, &path, &key).await, reused);
+    assert_eq!(session.get(&path).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn each_lists_their_own_by_pages() {
     let ground = Ground::new().await;
     let (session, ada) = (ground.session("s"), ground.user("ada"));
@@ -164,7 +200,11 @@ async fn each_lists_their_own_by_pages() {
         }
     }
     assert_eq!(paged, begun);
-    let page = ada.get("/api/chats?userId=ada").await.ok(200);
+    let page = eventually("rows of hers", || async {
+        let page = ada.get("/api/chats?userId=ada").await.ok(200);
+        (list(&page, "conversations").len() >= 5).then_some(page)
+    })
+    .await;
     assert_eq!(list(&page, "conversations").len(), 5);
     let agents = list(&page, "conversations")
         .iter()

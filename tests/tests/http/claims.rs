@@ -196,3 +196,63 @@ async fn bad_sessions_are_named() {
     check(&"x".repeat(256), (200, "")).await;
     check(&"x".repeat(257), (400, "FIELD_TOO_LONG")).await;
 }
+
+/// More than two pages of conversations, of which those at the end are used while the pages before them are taken over, and
+/// so are listed first from then on.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_used_meanwhile_is_claimed_too() {
+    const CHATS: usize = 230;
+    const USED: usize = 30;
+    let ground = Ground::new().await;
+    let ada = ground.user("ada");
+    let chats: Vec<String> = (0..CHATS).map(|n| format!("c{n}")).collect();
+    for chat in &chats {
+        ground.agent.create(chat).await;
+    }
+    let use_them = async {
+        for chat in &chats[..USED] {
+            ground.agent.append(chat, vec![user("still here")]).await;
+        }
+    };
+    let (claimed, ()) = futures::join!(claim(&ada, "s"), use_them);
+    assert_eq!(claimed, json!({"claimed": CHATS, "pending": false}));
+    for chat in &chats {
+        let path = format!("/api/chats/{chat}");
+        assert_eq!(ada.get(&path).await.status, 200, "{chat}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_under_its_key_is_done_once_for_the_one_who_asked() {
+    let ground = Ground::new().await;
+    let (session, ada) = (ground.session("s"), ground.user("ada"));
+    let chat = begin(&session, &json!({})).await;
+    claim(&ada, "s").await;
+    let key = Uuid::now_v7().to_string();
+    let released = json!({"chatId": chat, "sessionId": "s"});
+    let release = async |user: &Door, key: &str, body: &Value| {
+        let keyed = user.with("idempotency-key", key);
+        keyed.post("/api/sessions/release", body).await.told()
+    };
+    let missing = (404, "CONVERSATION_NOT_FOUND".to_owned());
+    let done = (204, String::new());
+    let bob = ground.user("bob");
+    assert_eq!(release(&bob, &key, &released).await, missing);
+    assert_eq!(release(&ada, &key, &released).await, done);
+    assert_eq!(release(&ada, &key, &released).await, done);
+    // Neither another key, nor another caller, nor another request under it learns anything.
+    let other = Uuid::now_v7().to_string();
+    assert_eq!(release(&ada, &other, &released).await, missing);
+    assert_eq!(release(&bob, &key, &released).await, missing);
+    let elsewhere = json!({"chatId": chat, "sessionId": "t"});
+    assert_eq!(release(&ada, &key, &elsewhere).await, missing);
+    let of_none = json!({"chatId": "none", "sessionId": "s"});
+    assert_eq!(release(&ada, &key, &of_none).await, missing);
+    assert_eq!(session.get(&format!("/api/chats/{chat}")).await.status, 200);
+    // Once it is hers again, the key is told to be used, and a retry changes nothing.
+    claim(&ada, "s").await;
+    let reused = (409, "IDEMPOTENCY_KEY_REUSED".to_owned());
+    assert_eq!(release(&ada, &key, &elsewhere).await, reused);
+    assert_eq!(release(&ada, &key, &released).await, done);
+    assert_eq!(ada.get(&format!("/api/chats/{chat}")).await.status, 200);
+}

@@ -69,7 +69,10 @@ pub enum Action {
     /// Open it again.
     Restore,
     /// Erase it for good.
-    Erase,
+    Erase {
+        /// Who it must belong to; none: anybody.
+        expected: Option<Owner>,
+    },
     /// Make it someone else's.
     ChangeOwner {
         /// Who it belongs to from now on.
@@ -254,7 +257,7 @@ fn decide_facts(head: Option<&Head>, command: &Command) -> Result<Decision, Reje
         Action::Update(updated) => update::decide(head, command.commit, updated),
         Action::Archive => Ok(archive::decide(head, command.commit)),
         Action::Restore => Ok(restore::decide(head, command.commit)),
-        Action::Erase => Ok(erase::decide(command.commit)),
+        Action::Erase { expected } => erase::decide(head, command.commit, expected.as_ref()),
         Action::ChangeOwner { owner, expected } => {
             change_owner::decide(head, command.commit, owner, expected.as_ref())
         }

@@ -21,6 +21,8 @@ mod runs;
 mod summaries;
 mod tokens;
 
+/// Erases, whosever it is.
+const ERASE: Action = Action::Erase { expected: None };
 /// What each appended event of these tests weighs.
 const TOKENS: u32 = 7;
 
@@ -139,11 +141,7 @@ fn lifecycle() {
         created(),
         Err(Rejection::AlreadyExists),
     );
-    check(
-        vec![created(), Action::Erase],
-        created(),
-        Err(Rejection::Erased),
-    );
+    check(vec![created(), ERASE], created(), Err(Rejection::Erased));
     check(vec![], append([said("a")]), Err(Rejection::NotFound));
     check(vec![created()], append([said("a"), said("b")]), Ok(2));
     check(
@@ -158,15 +156,15 @@ fn lifecycle() {
     );
     check(vec![created(), Action::Archive], Action::Archive, Ok(0));
     check(vec![created()], Action::Restore, Ok(0));
-    check(vec![created(), Action::Archive], Action::Erase, Ok(1));
-    check(vec![created(), Action::Erase], Action::Erase, Ok(0));
+    check(vec![created(), Action::Archive], ERASE, Ok(1));
+    check(vec![created(), ERASE], ERASE, Ok(0));
     check(
-        vec![created(), Action::Erase],
+        vec![created(), ERASE],
         append([said("a")]),
         Err(Rejection::Erased),
     );
     check(
-        vec![created(), Action::Erase],
+        vec![created(), ERASE],
         Action::Restore,
         Err(Rejection::Erased),
     );
@@ -269,7 +267,7 @@ fn versions_that_callers_expect() {
 #[test]
 fn a_foreign_agent_sees_nothing() {
     let head = head_after(vec![created()]);
-    for action in [append([said("a")]), Action::Archive, Action::Erase] {
+    for action in [append([said("a")]), Action::Archive, ERASE] {
         let foreign = Command {
             agent: agent("other"),
             ..command(9, action)
@@ -312,7 +310,7 @@ fn the_head_names_every_commit_up_to_its_bound() {
 
 #[test]
 fn an_erased_head_names_nobody() {
-    let head = head_after(vec![created(), append([called("a")]), Action::Erase]).unwrap();
+    let head = head_after(vec![created(), append([called("a")]), ERASE]).unwrap();
     assert_eq!(
         (head.owner, head.open_calls.len(), head.version),
         (None, 0, Version(3))

@@ -1,12 +1,12 @@
 //! Agents.
 
-use domain::{AgentId, TenantId, Timestamp};
-use wire::proto::operate::v1::Agent;
+use domain::{AgentId, TenantId, Timestamp, Violation};
+use wire::proto::operate::v1::{Agent, AgentSettings};
 use wire::time;
 
 use super::bucket::Change;
 use super::entries::{Held, agent_key};
-use super::error::RegistryError;
+use super::error::{RegistryError, SettingsError};
 use super::settings::CheckedSettings;
 use super::{CHANGES_MAX, Registry};
 use crate::error::Unavailable;
@@ -49,35 +49,58 @@ impl Registry {
         settings: CheckedSettings,
     ) -> Result<Agent, RegistryError> {
         let settings = settings.into_proto();
-        let changed = |agent: Agent| Agent {
-            settings: Some(settings.clone()),
-            ..agent
+        let changed = |agent: Agent| {
+            Ok::<_, RegistryError>(Agent {
+                settings: Some(settings.clone()),
+                ..agent
+            })
+        };
+        self.change_agent(agent, changed).await
+    }
+
+    /// Changes how an agent works, again where others were faster: nothing that they set is lost.
+    ///
+    /// # Errors
+    /// [`SettingsError`]: what `change` says of the settings, or as [`Registry::set_agent_settings`].
+    pub async fn change_agent_settings(
+        &self,
+        agent: &AgentId,
+        change: impl Fn(AgentSettings) -> Result<CheckedSettings, Violation>,
+    ) -> Result<Agent, SettingsError> {
+        let changed = |mut agent: Agent| {
+            let current = agent.settings.take().unwrap_or_default();
+            Ok::<_, SettingsError>(Agent {
+                settings: Some(change(current)?.into_proto()),
+                ..agent
+            })
         };
         self.change_agent(agent, changed).await
     }
 
     /// Changes an agent's entry, again where others were faster.
-    pub(super) async fn change_agent(
+    pub(super) async fn change_agent<E: From<RegistryError>>(
         &self,
         agent: &AgentId,
-        change: impl Fn(Agent) -> Agent,
-    ) -> Result<Agent, RegistryError> {
+        change: impl Fn(Agent) -> Result<Agent, E>,
+    ) -> Result<Agent, E> {
         let key = agent_key(agent);
         for _ in 0..CHANGES_MAX {
             let Some(held) = self.held_agent(agent) else {
-                return Err(RegistryError::NotFound { what: "agent" });
+                return Err(RegistryError::NotFound { what: "agent" }.into());
             };
             let (_, current) = held.value;
-            let changed = change(current.clone());
+            let changed = change(current.clone())?;
             if changed == current {
                 return Ok(current);
             }
             let expected = Some(held.revision);
-            if self.shared().put(&key, &changed, expected).await? == Change::Made {
+            let put = self.shared().put(&key, &changed, expected).await;
+            if put.map_err(RegistryError::from)? == Change::Made {
                 return Ok(changed);
             }
         }
-        Err(Unavailable::new("the agent keeps changing").into())
+        let contended = Unavailable::new("the agent keeps changing");
+        Err(RegistryError::from(contended).into())
     }
 
     /// Every agent of a tenant, by id.

@@ -1,5 +1,6 @@
 //! What can go wrong with the registry.
 
+use domain::Violation;
 use thiserror::Error;
 
 use super::access::Scope;
@@ -51,4 +52,15 @@ pub enum RegistryError {
     /// The bucket did not answer; the change may have been made. Look before trying again.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
+}
+
+/// Why the settings of an agent were not changed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SettingsError {
+    /// As they would be then, they break a rule.
+    #[error("the settings break a rule")]
+    Broken(#[from] Violation),
+    /// The registry was not changed.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
 }

@@ -31,7 +31,7 @@ mod watch;
 pub use access::{AgentAccess, Principal, Scope, Scopes};
 pub use api_keys::OVERLAP_MAX;
 pub use entries::Digest;
-pub use error::{AccessError, RegistryError};
+pub use error::{AccessError, RegistryError, SettingsError};
 pub use frontend_keys::FrontendKey;
 pub use origins::{ALLOWED_ORIGINS_MAX, AllowedOrigins, ORIGIN_BYTES_MAX};
 pub use provider_logs::{LogDetail, ProviderLogs};

@@ -26,9 +26,11 @@ impl Registry {
             .ok_or(RegistryError::NotFound { what: "agent" })?;
         let policy = self.keep_policy(&held.value.0, digest, policy_json, at);
         let policy = policy.await?;
-        let changed = |agent: Agent| Agent {
-            context_policy_digest: digest.to_vec().into(),
-            ..agent
+        let changed = |agent: Agent| {
+            Ok::<_, RegistryError>(Agent {
+                context_policy_digest: digest.to_vec().into(),
+                ..agent
+            })
         };
         self.change_agent(agent, changed).await?;
         Ok(policy)

@@ -6,6 +6,7 @@ mod committed;
 mod conversation;
 mod expired;
 mod forked;
+mod forks;
 mod list_conversations;
 mod provider_logs;
 mod standing_with_events;
@@ -19,6 +20,7 @@ pub use expired::{
     SURPLUS_PER_OWNER_MAX, expired,
 };
 pub use forked::forked;
+pub use forks::{FORKS_PER_READ_MAX, ForkRow, forks};
 pub use list_conversations::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
 };

@@ -12,6 +12,7 @@ mod digest;
 mod erasure;
 mod fencing;
 mod fixture;
+mod forks;
 mod latency;
 mod listings;
 mod overview;

@@ -66,6 +66,15 @@ impl Sources {
         self.variables(std::env::vars_os())
     }
 
+    /// Reads of the process environment what stands in one section, such as `HANSARD_MODELS__…` of `models`: for a program
+    /// that takes no other settings, so that variables for others are no unknown keys.
+    #[must_use]
+    pub fn environment_of(self, section: &str) -> Self {
+        let prefix = format!("{ENV_PREFIX}{}{ENV_NESTING}", section.to_ascii_uppercase());
+        let is_of = |name: &OsString| name.to_str().is_some_and(|name| name.starts_with(&prefix));
+        self.variables(std::env::vars_os().filter(|(name, _)| is_of(name)))
+    }
+
     /// Reads these variables instead of the process environment.
     #[must_use]
     pub fn variables<N, V>(mut self, variables: impl IntoIterator<Item = (N, V)>) -> Self

@@ -9,6 +9,7 @@ pub mod admin;
 pub mod admin_caller;
 pub mod body;
 pub mod caller_refusal;
+pub mod catch_up;
 pub mod chats;
 pub mod client_address;
 pub mod commands;

@@ -86,6 +86,7 @@ async fn erase(means: &Means, target: &Target) -> Result<CommitResult, Status> {
             expected_version: Some(target.found.head.version.0),
             ..command(target, "erase")
         }),
+        expected_owner: None,
     };
     means.writer.erase(&call(means), request).await
 }

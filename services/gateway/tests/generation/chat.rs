@@ -78,6 +78,7 @@ impl<'s> Chat<'s> {
                 conversation_id: self.key.conversation.as_str().to_owned(),
                 ..write::CommandTarget::default()
             }),
+            expected_owner: None,
         });
         let token = self.stack.config.writer_token.expose();
         let bearer = format!("Bearer {token}").parse().unwrap();

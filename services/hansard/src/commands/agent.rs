@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
 use models::ECHO;
+use prost_types::FieldMask;
 use wire::proto::operate::v1::{
     Agent, AgentSettings, CreateAgentRequest, IdentityMode, ListAgentsRequest, ModelSettings,
-    ProviderLogDetail, ProviderLogSettings, SetAgentSettingsRequest,
+    ProviderLogDetail, SetAgentSettingsRequest,
 };
 
 use super::input_file;
@@ -31,7 +32,8 @@ Examples:
   hansard agent list --tenant acme
   hansard agent set support --model ollama/qwen3:4b --identity-mode signed
   hansard agent set support --model echo --provider-logs bodies
-  hansard agent set support --settings-file settings.json --json")]
+  hansard agent set support --settings-file settings.json --json
+  hansard agent set support --reset")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,
@@ -52,32 +54,39 @@ enum Action {
         #[arg(long, default_value = "")]
         name: String,
     },
-    /// Set how an agent works, all of it: what is not given is as by default from then on.
-    Set {
-        /// The agent.
-        agent: String,
-        /// The model that answers, after the server that the gateway's configuration names; `echo` is built in.
-        #[arg(long, value_name = "SERVER/MODEL")]
-        model: Option<String>,
-        /// Which users' names its frontends are believed.
-        #[arg(long, value_name = "MODE")]
-        identity_mode: Option<Mode>,
-        /// What is kept of what its model servers are asked and answer.
-        #[arg(long, value_name = "DETAIL")]
-        provider_logs: Option<LogDetail>,
-        /// For how many days it is kept: 1 to 90, 14 where nothing is said.
-        #[arg(long, value_name = "DAYS", requires = "provider_logs")]
-        provider_logs_days: Option<u32>,
-        /// All settings, as JSON of `hansard.operate.v1.AgentSettings`; the other options stand above it.
-        #[arg(long, value_name = "FILE")]
-        settings_file: Option<PathBuf>,
-    },
+    /// Set how an agent works: what is not named stays as it is.
+    Set(Set),
     /// List every agent of a tenant.
     List {
         /// Whose agents.
         #[arg(long)]
         tenant: String,
     },
+}
+
+#[derive(Debug, clap::Args)]
+struct Set {
+    /// The agent.
+    agent: String,
+    /// The model that answers, after the server that the gateway's configuration names; `echo` is built in.
+    #[arg(long, value_name = "SERVER/MODEL")]
+    model: Option<String>,
+    /// Which users' names its frontends are believed.
+    #[arg(long, value_name = "MODE")]
+    identity_mode: Option<Mode>,
+    /// What is kept of what its model servers are asked and answer.
+    #[arg(long, value_name = "DETAIL")]
+    provider_logs: Option<LogDetail>,
+    /// For how many days it is kept: 1 to 90, 14 where nothing was ever said.
+    #[arg(long, value_name = "DAYS", requires = "provider_logs")]
+    provider_logs_days: Option<u32>,
+    /// All settings, as JSON of `hansard.operate.v1.AgentSettings`: what is not in it is as by default from then on. The
+    /// other options stand above it.
+    #[arg(long, value_name = "FILE")]
+    settings_file: Option<PathBuf>,
+    /// Begin from none: what is not named is as by default from then on.
+    #[arg(long)]
+    reset: bool,
 }
 
 /// Which users' names are believed.
@@ -141,29 +150,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
             };
             create(&mut registrar, request).await?
         }
-        Action::Set {
-            agent,
-            model,
-            identity_mode,
-            provider_logs,
-            provider_logs_days,
-            settings_file,
-        } => {
-            let mut settings = settings(settings_file.as_deref())?;
-            if let Some(model) = model {
-                name_model(&mut settings, &model)?;
-            }
-            if let Some(mode) = identity_mode {
-                settings.set_identity_mode(mode.into());
-            }
-            if let Some(detail) = provider_logs {
-                settings.provider_logs = Some(ProviderLogSettings {
-                    detail: ProviderLogDetail::from(detail).into(),
-                    days: provider_logs_days.unwrap_or_default(),
-                });
-            }
-            set(&mut registrar, agent, settings).await?
-        }
+        Action::Set(given) => set(&mut registrar, requested(given)?).await?,
         Action::List { tenant } => list(&mut registrar, tenant).await?,
     };
     if args.call.json {
@@ -202,6 +189,42 @@ fn row(agent: Agent) -> [String; 6] {
     ]
 }
 
+/// The request for what is named, which the writer puts into the settings as they are then; for all of them, where they
+/// begin from a file or from none.
+fn requested(given: Set) -> anyhow::Result<SetAgentSettingsRequest> {
+    let is_whole = given.reset || given.settings_file.is_some();
+    let mut settings = settings(given.settings_file.as_deref())?;
+    let mut named = Vec::new();
+    if let Some(model) = given.model {
+        name_model(&mut settings, &model)?;
+        named.extend(["model.server", "model.model"]);
+    }
+    if let Some(mode) = given.identity_mode {
+        settings.set_identity_mode(mode.into());
+        named.push("identity_mode");
+    }
+    if let Some(detail) = given.provider_logs {
+        let logs = settings.provider_logs.get_or_insert_default();
+        logs.set_detail(detail.into());
+        named.push("provider_logs.detail");
+    }
+    if let Some(days) = given.provider_logs_days {
+        let logs = settings.provider_logs.get_or_insert_default();
+        logs.days = days;
+        named.push("provider_logs.days");
+    }
+    if named.is_empty() && !is_whole {
+        let mend = "name what to set, such as --model; --reset sets all of it as by default";
+        return Err(UsageError(mend.to_owned()).into());
+    }
+    let paths = named.into_iter().map(str::to_owned).collect();
+    Ok(SetAgentSettingsRequest {
+        agent_id: given.agent,
+        settings: Some(settings),
+        update_mask: (!is_whole).then_some(FieldMask { paths }),
+    })
+}
+
 fn settings(file: Option<&Path>) -> anyhow::Result<AgentSettings> {
     let Some(file) = file else {
         return Ok(AgentSettings::default());
@@ -225,13 +248,8 @@ fn name_model(settings: &mut AgentSettings, name: &str) -> Result<(), UsageError
 
 async fn set(
     registrar: &mut Registrar,
-    agent_id: String,
-    settings: AgentSettings,
+    request: SetAgentSettingsRequest,
 ) -> Result<Vec<Agent>, Failure> {
-    let request = SetAgentSettingsRequest {
-        agent_id,
-        settings: Some(settings),
-    };
     let set = registrar.set_agent_settings(request).await?.into_inner();
     Ok(set.agent.into_iter().collect())
 }

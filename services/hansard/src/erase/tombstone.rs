@@ -58,7 +58,7 @@ pub(super) async fn stands(
         commit: CommitId(Uuid::now_v7()),
         agent: head.agent.clone(),
         expectation: Expectation::Any,
-        action: Action::Erase,
+        action: Action::Erase { expected: None },
     };
     let Decision::Commit(events) = decide(Some(&head), &command)? else {
         return Ok(true);

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::contexts;
 use crate::dev::{Dev, PROGRAM, check, folder, lines_of, run};
+use crate::settings;
 
 #[test]
 fn exit_codes_tell_what_went_wrong() {
@@ -38,6 +39,14 @@ fn exit_codes_tell_what_went_wrong() {
         "import - --agent a --token t",
         2,
         "hansard: standard input has no name",
+    );
+    let kind = ("HANSARD_MODELS__LOCAL__KIND", "pigeon");
+    let kind = [kind].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let pigeon = run(&kind, &["dev"]);
+    crate::dev::check(
+        &pigeon,
+        2,
+        "(environment variable HANSARD_MODELS__LOCAL__KIND)",
     );
     check("bench", 2, "hansard: give --token of the stack that runs");
     check("writer --check", 0, "");
@@ -70,6 +79,7 @@ fn a_stack_serves_every_command_and_remembers_itself() {
     );
     imports_change_nothing_the_second_time(&dev);
     the_registry_is_kept(&dev);
+    settings::stay_unless_they_are_named(&dev);
     the_record_can_be_read(&dev);
     contexts::are_explained_and_proved(&dev);
     let environment = dev.environment.clone();

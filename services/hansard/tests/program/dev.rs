@@ -83,6 +83,8 @@ impl Dev {
                 "--port-base",
                 "27300",
             ])
+            // A model server that is configured as a gateway's is.
+            .env("HANSARD_MODELS__LOCAL__KIND", "echo")
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program");

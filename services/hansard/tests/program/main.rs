@@ -8,3 +8,5 @@ mod commands;
 mod contexts;
 #[cfg(test)]
 mod dev;
+#[cfg(test)]
+mod settings;

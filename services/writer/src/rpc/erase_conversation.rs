@@ -1,8 +1,10 @@
 //! Erase a conversation for good.
 
-use domain::Action;
+use domain::{Action, Owner};
 use tonic::{Request, Response, Status};
+use wire::conversation::owner_from_proto;
 use wire::proto::write::v1::{EraseConversationRequest, EraseConversationResponse};
+use wire::status::Problem;
 
 use super::carry_out;
 use crate::Writer;
@@ -13,10 +15,16 @@ pub(super) async fn handle(
     request: Request<EraseConversationRequest>,
 ) -> Result<Response<EraseConversationResponse>, Status> {
     let caller = Caller::of(request.metadata());
-    let request = request.into_inner();
+    let mut request = request.into_inner();
+    let digest = digest(&request);
+    let expected = request.expected_owner.take().map(|owner| {
+        let owner: Result<Owner, _> = owner_from_proto(Some(owner));
+        owner.map_err(|broken| Problem::from(broken.within("expected_owner")))
+    });
+    let expected = expected.transpose()?;
     let asked = Asked {
-        digest: digest(&request),
-        action: Action::Erase,
+        digest,
+        action: Action::Erase { expected },
     };
     let intent = intent(writer, &caller, request.target.as_ref(), asked).await?;
     let result = carry_out(writer, intent).await?;

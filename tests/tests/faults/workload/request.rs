@@ -119,6 +119,7 @@ impl Request {
             Self::Erase(target) => {
                 let request = write::EraseConversationRequest {
                     target: Some(target),
+                    expected_owner: None,
                 };
                 answer(to.erase_conversation(timed(request)).await)?.result
             }

@@ -1,5 +1,7 @@
 //! How agents work: set, listed, refused.
 
+use futures::future::join_all;
+use prost_types::FieldMask;
 use tests::errors::{Expected, check_failure};
 use tests::operator::Operator;
 use tests::stack::Setup;
@@ -12,9 +14,20 @@ async fn set(
     agent: &str,
     settings: proto::AgentSettings,
 ) -> Result<proto::Agent, Status> {
+    set_named(operator, agent, settings, &[]).await
+}
+
+async fn set_named(
+    operator: &Operator,
+    agent: &str,
+    settings: proto::AgentSettings,
+    paths: &[&str],
+) -> Result<proto::Agent, Status> {
+    let paths = paths.iter().map(|path| (*path).to_owned()).collect();
     let request = proto::SetAgentSettingsRequest {
         agent_id: agent.to_owned(),
         settings: Some(settings),
+        update_mask: Some(FieldMask { paths }),
     };
     let set = operator.registry().set_agent_settings(request).await?;
     Ok(set.into_inner().agent.expect("an agent"))
@@ -67,6 +80,52 @@ async fn what_was_set_is_kept_and_replaced_as_a_whole() {
         .await
         .expect("settings");
     assert_eq!(agent.settings, Some(none));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sets_one_thing_leaves_the_others_to_others() {
+    let stack = Setup::tasks().start().await;
+    let operator = stack.operator().await;
+    operator.agent("acme", "support").await;
+    let whole = set(&operator, "support", settings()).await;
+    whole.expect("settings");
+    let given = proto::AgentSettings {
+        identity_mode: proto::IdentityMode::Signed.into(),
+        model: Some(proto::ModelSettings {
+            server: "other".to_owned(),
+            model: "small".to_owned(),
+            steps_max: 3,
+            ..proto::ModelSettings::default()
+        }),
+        ..proto::AgentSettings::default()
+    };
+    // All at once: each is kept, whoever is first.
+    let setters = [
+        &["identity_mode"][..],
+        &["model.server", "model.model"],
+        &["model.steps_max"],
+        &["tools"],
+    ];
+    let setters = setters.map(|paths| set_named(&operator, "support", given.clone(), paths));
+    for set in join_all(setters).await {
+        set.expect("settings");
+    }
+    let mut expected = settings();
+    expected.identity_mode = given.identity_mode;
+    expected.tools.clear();
+    let model = expected.model.as_mut().expect("a model");
+    (model.server, model.model) = ("other".to_owned(), "small".to_owned());
+    model.steps_max = 3;
+    // A change of nothing tells what there is.
+    let agent = set_named(&operator, "support", expected.clone(), &["retention"]);
+    assert_eq!(agent.await.expect("it").settings, Some(expected));
+    let unknown = set_named(&operator, "support", given, &["tools", "name"]).await;
+    let path = (InvalidArgument, "FIELD_MALFORMED", "update_mask.paths[1]");
+    check_failure("unknown", unknown, path);
+    let nameless = proto::AgentSettings::default();
+    let nameless = set_named(&operator, "support", nameless, &["model.model"]).await;
+    let missing = (InvalidArgument, "FIELD_MISSING", "settings.model.model");
+    check_failure("no name", nameless, missing);
 }
 
 #[tokio::test(flavor = "multi_thread")]

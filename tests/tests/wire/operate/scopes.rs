@@ -51,6 +51,7 @@ async fn operating(agent: &Agent) -> Outcomes {
     let settings = proto::SetAgentSettingsRequest {
         agent_id: agent.id().to_owned(),
         settings: None,
+        update_mask: None,
     };
     let tokens = proto::ListServiceTokensRequest {};
     let tenants = proto::ListTenantsRequest {};

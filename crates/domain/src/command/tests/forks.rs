@@ -72,7 +72,7 @@ fn from_where_a_fork_goes_on() {
 
 #[test]
 fn nothing_leaves_a_foreign_or_an_erased_conversation() {
-    let erased = head_after(vec![created(), append([said("a")]), Action::Erase]);
+    let erased = head_after(vec![created(), append([said("a")]), ERASE]);
     let archived = head_after(vec![created(), Action::Archive]);
     for (head, asking, is_found) in [
         (&erased, "helper", false),

@@ -29,10 +29,24 @@ fn who_may_become_an_owner() {
     check(moved(), to("s1", Some("s2")), Ok(1));
     check(moved(), to("s3", Some("s1")), mismatch);
     check(
-        vec![created(), Action::Erase],
+        vec![created(), ERASE],
         to("s2", None),
         Err(Rejection::Erased),
     );
+}
+
+#[test]
+fn an_erasure_may_name_the_owner_that_it_expects() {
+    let erase = |expected: &str| Action::Erase {
+        expected: Some(session(expected)),
+    };
+    let moved = || vec![created(), to("s2", None)];
+    check(vec![], erase("s1"), Err(Rejection::NotFound));
+    check(vec![created()], erase("s1"), Ok(1));
+    check(moved(), erase("s2"), Ok(1));
+    check(moved(), erase("s1"), Err(Rejection::OwnerMismatch));
+    let erased = vec![created(), ERASE];
+    check(erased, erase("s1"), Err(Rejection::Erased));
 }
 
 #[test]

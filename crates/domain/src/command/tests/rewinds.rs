@@ -128,6 +128,6 @@ fn the_head_forgets_what_is_passed_over() {
     };
     assert_eq!(head.latest_summary, Some(summary));
     assert_eq!(head.totals.context_tokens, u64::from(TOKENS) * 4);
-    actions.push(Action::Erase);
+    actions.push(ERASE);
     assert_eq!(head_after(actions).unwrap().latest_rewind, None);
 }

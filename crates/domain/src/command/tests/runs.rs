@@ -70,7 +70,7 @@ fn starts() {
     check(over(), started(2, []), Ok(1));
     let archived = then(over(), Action::Archive);
     check(archived, started(2, []), Err(Rejection::Archived));
-    let erased = then(running(), Action::Erase);
+    let erased = then(running(), ERASE);
     check(erased, started(2, []), Err(Rejection::Erased));
     let call_a = CallId::parse("a").unwrap();
     check(
@@ -92,7 +92,7 @@ fn stops() {
     check(stopping(), stopped(1), Ok(0));
     check(then(running(), finished(1, [])), stopped(1), Ok(0));
     check(then(running(), Action::Archive), stopped(1), Ok(1));
-    let erased = then(running(), Action::Erase);
+    let erased = then(running(), ERASE);
     check(erased, stopped(1), Err(Rejection::Erased));
 }
 
@@ -107,7 +107,7 @@ fn finishes() {
     check(stopping(), finished(1, [said("a")]), Ok(2));
     let over = then(running(), finished(1, []));
     check(over, finished(1, []), not_active());
-    let erased = then(running(), Action::Erase);
+    let erased = then(running(), ERASE);
     check(erased, finished(1, []), Err(Rejection::Erased));
 }
 
@@ -158,7 +158,7 @@ fn the_head_follows_the_run() {
         (running(), active(RunPhase::Running)),
         (stopping(), active(RunPhase::Stopping)),
         (then(running(), finished(1, [])), None),
-        (then(running(), Action::Erase), None),
+        (then(running(), ERASE), None),
         (
             then(running(), append([said("meanwhile")])),
             active(RunPhase::Running),
@@ -203,7 +203,7 @@ fn which_parts_are_taken() {
         ("over", over(), 1, ending(), not_active()),
         (
             "erased",
-            then(running(), Action::Erase),
+            then(running(), ERASE),
             1,
             ending(),
             Err(Rejection::Erased),

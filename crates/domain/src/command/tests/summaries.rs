@@ -92,7 +92,7 @@ fn an_archived_or_erased_conversation_takes_no_summary() {
         Err(Rejection::Archived),
     );
     check(
-        vec![created(), Action::Erase],
+        vec![created(), ERASE],
         append([summarised(1)]),
         Err(Rejection::Erased),
     );
@@ -139,6 +139,6 @@ fn the_head_knows_the_latest_summary_until_it_is_erased() {
     };
     assert_eq!(head.latest_summary, Some(place));
     assert_eq!(head.open_calls.len(), 1);
-    actions.push(Action::Erase);
+    actions.push(ERASE);
     assert_eq!(head_after(actions).unwrap().latest_summary, None);
 }

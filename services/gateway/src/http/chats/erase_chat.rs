@@ -2,17 +2,49 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use runtime::http::{HttpProblem, Path};
+use domain::{CommitId, ConversationId, Status};
+use runtime::http::{HttpProblem, Path, Query};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use wire::conversation::owner_to_proto;
 use wire::proto::write::v1::EraseConversationRequest;
+use wire::status::Reason;
 
-use super::owned::asked;
-use crate::http::frontend::{CallerHeaders, Frontend};
+use super::forks::{self, ForkRule};
+use super::owned::{Standing, command_target, is_others, not_found, standing, target};
+use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::problem;
 use crate::http::state::HttpState;
+use crate::identity::Caller;
+use crate::request::Target;
+
+/// What goes with it.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct EraseChatQuery {
+    /// What becomes of the forks that read through it: `refuse`, as without it, or `erase`.
+    #[serde(default)]
+    #[param(inline)]
+    forks: ForkRule,
+}
+
+/// What an erasure came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Erased {
+    /// It is erased.
+    Done,
+    /// It is not the caller's, or not any more.
+    NotTheirs,
+}
 
 /// Erase a conversation for good.
 ///
-/// Nothing brings it back. From then on it is not there: also for a second erasure.
+/// Nothing brings it back. From then on it is not there: also for a second erasure, but for a retry under the first one's
+/// idempotency key. Forks read through what they go on from. While there are any, the answer is 409 `HAS_FORKS`: its
+/// `metadata` tells in `forks` how many, and in `fork_ids` those of the caller's, up to 20 of them. `?forks=erase` erases up
+/// to 200 forks first, and the forks of those, where all of them are the caller's. Forks that were just begun count too: while
+/// they cannot be told, the answer is 503. A fork of what somebody else erased cannot be read, but erased.
 #[utoipa::path(
     delete,
     path = "/api/chats/{id}",
@@ -20,6 +52,7 @@ use crate::http::state::HttpState;
     params(
         ("id" = String, Path, description = "The conversation."),
         CallerHeaders,
+        EraseChatQuery,
         ("idempotency-key" = Option<String>, Header, description = "A UUID that names this request for all of its retries."),
     ),
     responses((status = 204, description = "It is erased.")),
@@ -28,14 +61,77 @@ use crate::http::state::HttpState;
 pub(in crate::http) async fn erase_chat(
     State(state): State<HttpState>,
     frontend: Frontend,
-    key: IdempotencyKey,
+    IdempotencyKey(key): IdempotencyKey,
     Path(id): Path<String>,
+    Query(query): Query<EraseChatQuery>,
 ) -> Result<StatusCode, HttpProblem> {
-    let chat = asked(&state, &frontend, &id).await?;
-    let target = Some(chat.command_target(key.text()));
-    state
-        .commands
-        .erase(EraseConversationRequest { target })
-        .await?;
-    Ok(StatusCode::NO_CONTENT)
+    let caller = frontend.caller(&state, Named::default()).await?;
+    let target = target(&caller, &id)?;
+    let chat = &target.key.conversation;
+    let erased = match standing(&state, &caller, &target).await? {
+        Standing::Readable => {
+            forks::settle(&state, &caller, chat, query.forks).await?;
+            erase(&state, &caller, chat, key).await?
+        }
+        // Whatever goes on from it cannot be read either.
+        Standing::Severed => erase(&state, &caller, chat, key).await?,
+        Standing::NotTheirs => erased_before(&state, &caller, &target, key).await?,
+    };
+    match erased {
+        Erased::Done => Ok(StatusCode::NO_CONTENT),
+        Erased::NotTheirs => Err(not_found()),
+    }
+}
+
+/// Whether this very request erased it before, which the writer tells. It is asked of tombstones under the key alone, so
+/// that nothing is erased here and nothing told of what stands.
+async fn erased_before(
+    state: &HttpState,
+    caller: &Caller,
+    target: &Target,
+    key: Option<CommitId>,
+) -> Result<Erased, HttpProblem> {
+    let Some(key) = key else {
+        return Ok(Erased::NotTheirs);
+    };
+    let last = state.gateway.record.last_from_leader(&target.key);
+    let last = target.patience.record(last).await.map_err(problem::of)?;
+    let head = last.map(|last| last.open_head()).transpose();
+    let head = head.map_err(|corrupt| problem::of(crate::problem::of_corrupt(&corrupt)))?;
+    let is_tombstone = head.is_some_and(|head| {
+        let last = head.recent.last();
+        head.status == Status::Erased && last.is_some_and(|last| last.id == key)
+    });
+    if !is_tombstone {
+        return Ok(Erased::NotTheirs);
+    }
+    match erase(state, caller, &target.key.conversation, Some(key)).await {
+        Err(problem) if problem.code == Reason::IdempotencyKeyReused.as_str() => {
+            Ok(Erased::NotTheirs)
+        }
+        answer => answer,
+    }
+}
+
+/// Erases a conversation while it is the caller's.
+///
+/// # Errors
+/// What the writer says.
+pub(super) async fn erase(
+    state: &HttpState,
+    caller: &Caller,
+    chat: &ConversationId,
+    key: Option<CommitId>,
+) -> Result<Erased, HttpProblem> {
+    let key = IdempotencyKey(key);
+    // The owner is part of the request that the key names: nobody else's retry gets the first answer.
+    let request = EraseConversationRequest {
+        target: Some(command_target(&caller.access, chat, key.text())),
+        expected_owner: Some(owner_to_proto(&caller.owner)),
+    };
+    match state.commands.erase(request).await {
+        Ok(_) => Ok(Erased::Done),
+        Err(problem) if is_others(&problem) => Ok(Erased::NotTheirs),
+        Err(problem) => Err(problem),
+    }
 }

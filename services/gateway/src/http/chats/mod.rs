@@ -11,6 +11,7 @@ pub mod erase_chat;
 pub mod export;
 pub mod export_chat;
 pub mod fork_chat;
+pub mod forks;
 pub mod get_chat;
 pub mod list_chats;
 pub mod messages;

@@ -2,14 +2,17 @@
 
 use axum::http::StatusCode;
 use domain::{Conversation, ConversationId, ConversationKey};
+use event_log::registry::AgentAccess;
 use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
+use crate::fresh::Base;
 use crate::http::frontend::{Frontend, Named};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::identity::Caller;
+use crate::lineage;
 use crate::patience::Patience;
 use crate::present::present;
 use crate::request::{Freshness, Target};
@@ -27,23 +30,32 @@ impl Owned {
     /// Where a command goes; `key`: the caller's idempotency key, or empty.
     #[must_use]
     pub fn command_target(&self, key: String) -> write::CommandTarget {
-        write::CommandTarget {
-            agent_id: self.target.access.agent.as_str().to_owned(),
-            conversation_id: self.target.key.conversation.as_str().to_owned(),
-            idempotency_key: key,
-            expected_version: None,
-        }
+        command_target(&self.target.access, &self.target.key.conversation, key)
     }
 }
 
-/// The conversation with this id, read fresh.
+/// Where a command goes; `key`: the caller's idempotency key, or empty.
+#[must_use]
+pub fn command_target(
+    access: &AgentAccess,
+    conversation: &ConversationId,
+    key: String,
+) -> write::CommandTarget {
+    write::CommandTarget {
+        agent_id: access.agent.as_str().to_owned(),
+        conversation_id: conversation.as_str().to_owned(),
+        idempotency_key: key,
+        expected_version: None,
+    }
+}
+
+/// How a caller reads the conversation with this id.
 ///
 /// # Errors
-/// [`not_found`] alike where there is none, where it is another tenant's, agent's or owner's, where it was erased, and
-/// where the id is none; else what keeps it from being read.
-pub async fn owned(state: &HttpState, caller: &Caller, id: &str) -> Result<Owned, HttpProblem> {
+/// [`not_found`] where the id is none.
+pub fn target(caller: &Caller, id: &str) -> Result<Target, HttpProblem> {
     let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
-    let target = Target {
+    Ok(Target {
         key: ConversationKey {
             tenant: caller.access.tenant.tenant().clone(),
             conversation,
@@ -52,7 +64,65 @@ pub async fn owned(state: &HttpState, caller: &Caller, id: &str) -> Result<Owned
         freshness: Freshness::Fresh,
         fence: None,
         patience: Patience::until(None),
+    })
+}
+
+/// What a caller can do with a conversation, by its own head and what it goes on from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is theirs.
+    Readable,
+    /// It is theirs, and cannot be read any more: something that it goes on from was erased.
+    Severed,
+    /// It is not theirs, or there is none.
+    NotTheirs,
+}
+
+/// How a conversation stands to a caller, read fresh.
+///
+/// # Errors
+/// What keeps it from being read.
+pub async fn standing(
+    state: &HttpState,
+    caller: &Caller,
+    target: &Target,
+) -> Result<Standing, HttpProblem> {
+    let base = Base::read_alone(&state.gateway, target, None).await;
+    let base = base.map_err(problem::of)?;
+    let is_visible = base.check_visible(&target.access.agent).is_ok();
+    let owner = base.head().and_then(|head| head.owner.as_ref());
+    if !is_visible || owner != Some(&caller.owner) {
+        return Ok(Standing::NotTheirs);
+    }
+    let Some(from) = base.forked_from() else {
+        return Ok(Standing::Readable);
     };
+    match Box::pin(lineage::read(&state.gateway, target, from)).await {
+        Ok(_) => Ok(Standing::Readable),
+        Err(error) if error.reason() == Reason::ConversationNotFound => Ok(Standing::Severed),
+        Err(error) => Err(problem::of(error)),
+    }
+}
+
+/// Whether the writer refused a command because the conversation is not, or no longer, the expected owner's.
+#[must_use]
+pub fn is_others(problem: &HttpProblem) -> bool {
+    [
+        Reason::OwnerMismatch,
+        Reason::ConversationNotFound,
+        Reason::ConversationErased,
+    ]
+    .iter()
+    .any(|reason| reason.as_str() == problem.code)
+}
+
+/// The conversation with this id, read fresh.
+///
+/// # Errors
+/// [`not_found`] alike where there is none, where it is another tenant's, agent's or owner's, where it was erased, and
+/// where the id is none; else what keeps it from being read.
+pub async fn owned(state: &HttpState, caller: &Caller, id: &str) -> Result<Owned, HttpProblem> {
+    let target = target(caller, id)?;
     let present = present(&state.gateway, &target).await;
     let (conversation, _) = present.map_err(of_read)?;
     if conversation.head.owner.as_ref() != Some(&caller.owner) {

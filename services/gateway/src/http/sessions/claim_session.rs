@@ -13,12 +13,12 @@ use tokio::time::Instant;
 use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
-use wire::status::{Problem, Reason};
+use wire::status::Problem;
 
-use super::catch_up;
+use crate::http::chats::owned::{command_target, is_others};
 use crate::http::frontend::Frontend;
-use crate::http::problem;
 use crate::http::state::HttpState;
+use crate::http::{catch_up, problem};
 use crate::identity::{Caller, IdentityRule};
 use crate::listing::{Listing, Paging};
 use crate::patience::Patience;
@@ -27,6 +27,9 @@ use crate::patience::Patience;
 pub const CLAIMED_MAX: u32 = 1_000;
 /// How long one request goes on with taking over; with more to do it says `pending`.
 pub const CLAIMING_MAX: Duration = Duration::from_secs(5);
+/// How often one request begins with the newest again, since one that is used moves to where it was before; with no pass
+/// that met all of them it says `pending`.
+pub const PASSES_MAX: u32 = 4;
 /// Conversations that change hands at once.
 const AT_ONCE: usize = 16;
 /// Conversations of a page.
@@ -53,8 +56,8 @@ pub struct ClaimedBody {
 
 /// Take over a session's conversations.
 ///
-/// All that the session began with this agent before the request becomes the user's, also where an answer is being made,
-/// which goes on. Asking again changes nothing; `POST /api/sessions/release` gives a conversation back. Agents that know
+/// All that the session began with this agent before the request becomes the user's, also where it is used meanwhile, and
+/// where an answer is being made, which goes on. Asking again changes nothing; `POST /api/sessions/release` gives a conversation back. Agents that know
 /// no users refuse it.
 #[utoipa::path(
     post,
@@ -72,11 +75,7 @@ pub(in crate::http) async fn claim_session(
     let user = known_user(&state, &frontend).await?;
     let session = SessionId::parse(body.session_id)
         .map_err(|broken| problem::of(Problem::from(broken.within("sessionId"))))?;
-    let is_reached = catch_up::reached(&state.gateway).await;
-    let is_reached = is_reached.map_err(problem::of)?;
-    let mut claimed = claim(&state, &user, session).await?;
-    claimed.pending |= !is_reached;
-    Ok(Json(claimed))
+    Ok(Json(claim(&state, &user, session).await?))
 }
 
 /// The user whom a token names, where the agent knows users.
@@ -93,42 +92,88 @@ pub(super) async fn known_user(
     Ok(user)
 }
 
-/// Pages through what the rows list as the session's. Pages go forward only, so that what has changed hands, and may still
-/// be listed, is not met again.
+/// What is left to do for a claim.
+struct Claim {
+    listing: Listing,
+    session: Owner,
+    deadline: Instant,
+    claimed: u32,
+}
+
+/// How far a pass came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// It met all that there are.
+    Whole,
+    /// It met every page; what was used meanwhile may have moved from one that was to come to one that was read.
+    Paged,
+    /// It had to stop.
+    Cut,
+}
+
+/// Takes over what the rows list as the session's, once they hold all that was recorded before, and again until a pass is
+/// sure to have met it all.
 async fn claim(
     state: &HttpState,
     user: &Caller,
     session: SessionId,
 ) -> Result<ClaimedBody, HttpProblem> {
-    let deadline = Instant::now() + CLAIMING_MAX;
-    let listing = Listing::of(ListFilter::Session {
-        agent: user.access.agent.clone(),
-        session: session.clone(),
-    });
-    let (session, mut token) = (Owner::Session(session), String::new());
-    let mut claimed = ClaimedBody::default();
+    let mut claim = Claim {
+        listing: Listing::of(ListFilter::Session {
+            agent: user.access.agent.clone(),
+            session: session.clone(),
+        }),
+        session: Owner::Session(session),
+        deadline: Instant::now() + CLAIMING_MAX,
+        claimed: 0,
+    };
+    let mut pending = true;
+    for _ in 0..PASSES_MAX {
+        let is_reached = catch_up::reached(&state.gateway).await;
+        let is_reached = is_reached.map_err(problem::of)?;
+        let passed = pass(state, user, &mut claim).await?;
+        pending = !is_reached || passed != Pass::Whole;
+        if !is_reached || passed != Pass::Paged || Instant::now() >= claim.deadline {
+            break;
+        }
+    }
+    Ok(ClaimedBody {
+        claimed: claim.claimed,
+        pending,
+    })
+}
+
+/// Pages once through what the rows list as the session's. Pages go forward only, so that what has changed hands, and may
+/// still be listed, is not met again.
+async fn pass(state: &HttpState, user: &Caller, claim: &mut Claim) -> Result<Pass, HttpProblem> {
+    let before = claim.claimed;
+    let mut token = String::new();
     loop {
         let paging = Paging {
             token: &token,
             size: PAGE,
             patience: Patience::until(None),
         };
-        let page = listing.page(&state.gateway, &user.access.tenant, paging, |one| (one, 0));
+        let tenant = &user.access.tenant;
+        let page = claim
+            .listing
+            .page(&state.gateway, tenant, paging, |one| (one, 0));
         let page = page.await.map_err(problem::of)?;
         let theirs = page.conversations.into_iter();
-        let hand_over = theirs.map(|one| change_hands(state, user, &session, one.id));
+        let hand_over = theirs.map(|one| change_hands(state, user, &claim.session, one.id));
         let changed: Vec<bool> = stream::iter(hand_over)
             .buffer_unordered(AT_ONCE)
             .try_collect()
             .await?;
         let changed = changed.iter().filter(|changed| **changed).count();
-        claimed.claimed += u32::try_from(changed).unwrap_or(PAGE);
+        claim.claimed += u32::try_from(changed).unwrap_or(PAGE);
         let Some(next) = page.next else {
-            return Ok(claimed);
+            // One page is one look at all of them; where nothing changed hands, they are others' that the rows still list.
+            let is_whole = token.is_empty() || claim.claimed == before;
+            return Ok(if is_whole { Pass::Whole } else { Pass::Paged });
         };
-        if claimed.claimed >= CLAIMED_MAX || Instant::now() >= deadline {
-            claimed.pending = true;
-            return Ok(claimed);
+        if claim.claimed >= CLAIMED_MAX || Instant::now() >= claim.deadline {
+            return Ok(Pass::Cut);
         }
         token = next;
     }
@@ -142,11 +187,7 @@ async fn change_hands(
     conversation: ConversationId,
 ) -> Result<bool, HttpProblem> {
     let request = write::ChangeOwnerRequest {
-        target: Some(write::CommandTarget {
-            agent_id: user.access.agent.as_str().to_owned(),
-            conversation_id: conversation.as_str().to_owned(),
-            ..write::CommandTarget::default()
-        }),
+        target: Some(command_target(&user.access, &conversation, String::new())),
         owner: Some(owner_to_proto(&user.owner)),
         expected_owner: Some(owner_to_proto(session)),
     };
@@ -155,14 +196,4 @@ async fn change_hands(
         Err(problem) if is_others(&problem) => Ok(false),
         Err(problem) => Err(problem),
     }
-}
-
-fn is_others(problem: &HttpProblem) -> bool {
-    [
-        Reason::OwnerMismatch,
-        Reason::ConversationNotFound,
-        Reason::ConversationErased,
-    ]
-    .iter()
-    .any(|reason| reason.as_str() == problem.code)
 }

@@ -1,5 +1,4 @@
 //! Sessions that turn out to be a user's: their conversations change hands, and can go back. One endpoint a file.
 
-pub mod catch_up;
 pub mod claim_session;
 pub mod release_chat;

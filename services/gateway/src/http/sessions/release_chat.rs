@@ -8,10 +8,10 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1::ChangeOwnerRequest;
-use wire::status::Problem;
+use wire::status::{Problem, Reason};
 
 use super::claim_session::known_user;
-use crate::http::chats::owned::owned;
+use crate::http::chats::owned::{command_target, is_others, not_found, owned, target};
 use crate::http::frontend::Frontend;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
@@ -31,7 +31,8 @@ pub struct ReleaseChatBody {
 
 /// Give a conversation back to a session.
 ///
-/// What `POST /api/sessions/claim` did, undone for one conversation. Both stand in its record.
+/// What `POST /api/sessions/claim` did, undone for one conversation. Both stand in its record. Once it is given back it is not
+/// the user's: a second request is answered with 404, but for a retry under the first one's idempotency key.
 #[utoipa::path(
     post,
     path = "/api/sessions/release",
@@ -50,12 +51,27 @@ pub(in crate::http) async fn release_chat(
     let user = known_user(&state, &frontend).await?;
     let session = SessionId::parse(body.session_id)
         .map_err(|broken| problem::of(Problem::from(broken.within("sessionId"))))?;
-    let chat = owned(&state, &user, &body.chat_id).await?;
+    let target = target(&user, &body.chat_id)?;
+    // The writer is asked first: it alone knows whether this very request gave the conversation away before.
     let request = ChangeOwnerRequest {
-        target: Some(chat.command_target(key.text())),
+        target: Some(command_target(
+            &user.access,
+            &target.key.conversation,
+            key.text(),
+        )),
         owner: Some(owner_to_proto(&Owner::Session(session))),
         expected_owner: Some(owner_to_proto(&user.owner)),
     };
-    state.commands.change_owner(request).await?;
-    Ok(StatusCode::NO_CONTENT)
+    match state.commands.change_owner(request).await {
+        Ok(result) if result.first_version > 0 => Ok(StatusCode::NO_CONTENT),
+        // It is that session's already, and not by this request.
+        Ok(_) => Err(not_found()),
+        Err(problem) if is_others(&problem) => Err(not_found()),
+        Err(problem) if problem.code == Reason::IdempotencyKeyReused.as_str() => {
+            // Of what is not the user's, nothing is told: not even that the key was used for it.
+            owned(&state, &user, &body.chat_id).await?;
+            Err(problem)
+        }
+        Err(problem) => Err(problem),
+    }
 }

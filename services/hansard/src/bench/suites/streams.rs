@@ -82,6 +82,7 @@ async fn frontend(target: &Target) -> anyhow::Result<String> {
             model: Some(model),
             ..AgentSettings::default()
         }),
+        update_mask: None,
     };
     registrar.set_agent_settings(request).await?;
     let request = CreateApiKeyRequest {

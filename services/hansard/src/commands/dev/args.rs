@@ -18,6 +18,9 @@ use super::ports::PortBase;
 /// stays up until Ctrl-C.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Model servers are those of a gateway's settings in the environment (HANSARD_MODELS__NAME__KIND), and
+the one of --model-server, which answers for the demo agent. All other settings are dev's own.
+
 Examples:
   hansard dev
   hansard dev --once --import none
@@ -41,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     pub database_url: Option<String>,
     /// A model server that answers in place of the built-in `echo`: its kind (`openai_chat`, `openai_responses`, `anthropic`,
-    /// `ollama`) and where its API begins.
+    /// `ollama`) and where its API begins. Its name is `dev`.
     #[arg(long, value_name = "KIND=URL", requires = "model")]
     pub model_server: Option<ModelServer>,
     /// The model, as its server names it.

@@ -18,6 +18,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use devstack::{ServerChoice, Stack, StackConfig, StackError};
+use models::ModelServersConfig;
 use runtime::shutdown::Shutdown;
 use runtime::telemetry::{self, TelemetryConfig};
 
@@ -41,6 +42,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         log_filter: args.log_filter.clone(),
         ..TelemetryConfig::default()
     })?;
+    let models = model_server::configured(&args)?;
     let shutdown = Shutdown::new();
     shutdown.listen_for_signals()?;
     let mut stack = tokio::select! {
@@ -50,7 +52,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     let ends = Ends::default();
     let outcome = tokio::select! {
         () = shutdown.begun() => Ok(()),
-        outcome = live(&args, &mut stack, &ends, begun) => outcome,
+        outcome = live((&args, models), &mut stack, &ends, begun) => outcome,
     };
     // What fails once a signal came is the end that was asked for.
     let told = shutdown.has_begun();
@@ -77,11 +79,16 @@ async fn start_servers(args: &Args) -> Result<Stack, StackError> {
 }
 
 /// Runs until it is dropped, or, with `--once`, until the context is printed.
-async fn live(args: &Args, stack: &mut Stack, ends: &Ends, begun: Instant) -> anyhow::Result<()> {
-    let roles = roles::start(args, stack, ends).await?;
+async fn live(
+    (args, models): (&Args, ModelServersConfig),
+    stack: &mut Stack,
+    ends: &Ends,
+    begun: Instant,
+) -> anyhow::Result<()> {
+    let roles = roles::start(args, models.clone(), stack, ends).await?;
     let data_dir = args.data_dir()?;
     let mut demo = demo::prepare(&roles.record, &data_dir).await?;
-    model_server::choose(&roles.record, args).await?;
+    model_server::choose(&roles.record, args, &models).await?;
     first_part::import(args.import, &roles, &mut demo).await?;
     let guide = Guide {
         roles: &roles,

@@ -1,12 +1,14 @@
-//! The model server that the demo agent is answered by, where one is given; else the built-in `echo`.
+//! The gateway's model servers: those of the environment, as a deployed gateway reads them, and the one that the demo agent
+//! is answered by, where one is given; else that is the built-in `echo`.
 
-use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use domain::AgentId;
 use event_log::registry::CheckedSettings;
 use event_log::{Record, Registry};
 use models::{ApiKey, ECHO, ModelServerConfig, ModelServersConfig, ServerKind};
+use runtime::config::{Checks, ConfigErrors, Sources, Validate};
+use serde::{Deserialize, Serialize};
 use wire::proto::operate::v1::ModelSettings;
 
 use super::Args;
@@ -43,27 +45,52 @@ impl FromStr for ModelServer {
     }
 }
 
-/// The gateway's model servers.
-pub(super) fn configured(args: &Args) -> ModelServersConfig {
-    let server = args.model_server.as_ref().map(|server| ModelServerConfig {
-        kind: server.kind,
-        base_url: Some(server.base_url.clone()),
-        api_key: args.model_api_key.as_deref().map(ApiKey::new),
-        ..ModelServerConfig::default()
-    });
-    let named = server.map(|server| (SERVER.to_owned(), server));
-    ModelServersConfig(BTreeMap::from_iter(named))
+/// The section of a gateway's settings that counts here too.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Environment {
+    models: ModelServersConfig,
+}
+
+impl Validate for Environment {
+    fn validate(&self, checks: &mut Checks<'_>) {
+        for (key, mistake) in self.models.mistakes() {
+            checks.invalid(&format!("models.{key}"), mistake);
+        }
+    }
+}
+
+/// The gateway's model servers; the one that is given beats one of its name in the environment.
+///
+/// # Errors
+/// What is wrong with the environment's.
+pub(super) fn configured(args: &Args) -> Result<ModelServersConfig, ConfigErrors> {
+    let sources = Sources::new().environment_of("models");
+    let Environment { mut models } = runtime::config::load(&sources)?;
+    if let Some(server) = &args.model_server {
+        let given = ModelServerConfig {
+            kind: server.kind,
+            base_url: Some(server.base_url.clone()),
+            api_key: args.model_api_key.as_deref().map(ApiKey::new),
+            ..ModelServerConfig::default()
+        };
+        models.0.insert(SERVER.to_owned(), given);
+    }
+    Ok(models)
 }
 
 /// Lets the demo agent be answered by the server that is given; without one, no longer by one of an earlier run.
-pub(super) async fn choose(record: &Record, args: &Args) -> anyhow::Result<()> {
+pub(super) async fn choose(
+    record: &Record,
+    args: &Args,
+    servers: &ModelServersConfig,
+) -> anyhow::Result<()> {
     let registry = Registry::open(record).await?;
     let agent = AgentId::parse(NAME)?;
     let Some(current) = registry.agent(&agent) else {
         return Ok(());
     };
     let mut settings = current.settings.unwrap_or_default();
-    let chosen = chosen(settings.model.as_ref(), args.model.as_deref());
+    let chosen = chosen(settings.model.as_ref(), args.model.as_deref(), servers);
     if chosen == settings.model {
         return Ok(());
     }
@@ -75,10 +102,16 @@ pub(super) async fn choose(record: &Record, args: &Args) -> anyhow::Result<()> {
 }
 
 /// The model that answers; an operator's other settings of it stay.
-fn chosen(current: Option<&ModelSettings>, model: Option<&str>) -> Option<ModelSettings> {
+fn chosen(
+    current: Option<&ModelSettings>,
+    model: Option<&str>,
+    servers: &ModelServersConfig,
+) -> Option<ModelSettings> {
+    let is_gone =
+        |current: &ModelSettings| current.server == SERVER && !servers.0.contains_key(SERVER);
     let (server, model) = match model {
         Some(model) => (SERVER, model),
-        None if current.is_some_and(|current| current.server == SERVER) => (ECHO, ""),
+        None if current.is_some_and(is_gone) => (ECHO, ""),
         None => return current.cloned(),
     };
     Some(ModelSettings {
@@ -100,15 +133,20 @@ mod tests {
             output_tokens_max: 64,
             ..ModelSettings::default()
         };
+        let none = ModelServersConfig::default();
         let check = |current: &ModelSettings, model: Option<&str>, expected: &ModelSettings| {
-            assert_eq!(chosen(Some(current), model).as_ref(), Some(expected));
+            assert_eq!(chosen(Some(current), model, &none).as_ref(), Some(expected));
         };
         check(&settings(SERVER, "a"), Some("a"), &settings(SERVER, "a"));
         check(&settings(SERVER, "a"), Some("b"), &settings(SERVER, "b"));
         check(&settings(SERVER, "a"), None, &settings(ECHO, ""));
         check(&settings("own", "a"), None, &settings("own", "a"));
-        assert_eq!(chosen(None, None), None);
-        let fresh = chosen(None, Some("a"));
+        assert_eq!(chosen(None, None, &none), None);
+        let named = [(SERVER.to_owned(), ModelServerConfig::default())];
+        let named = ModelServersConfig(named.into());
+        let kept = settings(SERVER, "a");
+        assert_eq!(chosen(Some(&kept), None, &named), Some(kept));
+        let fresh = chosen(None, Some("a"), &none);
         assert_eq!(fresh.map(|fresh| fresh.server), Some(SERVER.to_owned()));
     }
 

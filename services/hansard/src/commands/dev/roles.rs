@@ -7,6 +7,7 @@ use devstack::Stack;
 use event_log::{Record, RecordConfig};
 use gateway::GatewayConfig;
 use gateway::http::HttpSection;
+use models::ModelServersConfig;
 use projector::ProjectorConfig;
 use read_model::ReadModelConfig;
 use runtime::grpc::GrpcConfig;
@@ -16,7 +17,6 @@ use writer::WriterConfig;
 
 use super::Args;
 use super::gateway_token;
-use super::model_server;
 use super::ports::{PortBase, local};
 
 /// The roles that run, and the record that they share.
@@ -59,7 +59,12 @@ impl Ends {
 }
 
 /// Starts the roles.
-pub(super) async fn start(args: &Args, stack: &Stack, ends: &Ends) -> anyhow::Result<Roles> {
+pub(super) async fn start(
+    args: &Args,
+    models: ModelServersConfig,
+    stack: &Stack,
+    ends: &Ends,
+) -> anyhow::Result<Roles> {
     let ports = args.port_base;
     let record = RecordConfig {
         accept_data_loss: args.accept_data_loss,
@@ -92,7 +97,7 @@ pub(super) async fn start(args: &Args, stack: &Stack, ends: &Ends) -> anyhow::Re
         writer_url: format!("http://{}", writer.grpc_addr),
         writer_token: gateway_token::prepare(named(&record, "hansard-dev"), &args.data_dir()?)
             .await?,
-        models: model_server::configured(args),
+        models,
         ..gateway_at(ports)
     };
     let gateway = gateway::start(gateway, &ends.gateway).await?;

@@ -1,12 +1,17 @@
 //! Settings of agents.
 
-use event_log::registry::CheckedSettings;
+use domain::{Violation, ViolationReason};
+use event_log::registry::{CheckedSettings, SettingsError};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
+use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogSettings};
 use wire::status::Problem;
 
 use super::{agents, of_registry, operator};
 use crate::Writer;
+
+/// Most fields that one request names.
+const PATHS_MAX: usize = 64;
 
 pub(super) async fn set(
     writer: &Writer,
@@ -15,9 +20,163 @@ pub(super) async fn set(
     let operator = operator(writer, request.metadata()).await?;
     let request = request.into_inner();
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
-    let settings = CheckedSettings::parse(request.settings.unwrap_or_default())
-        .map_err(|violation| violation.within("settings"))?;
-    let set = writer.registry.set_agent_settings(&agent, settings).await;
-    let agent = set.map_err(|error| of_registry(&error, "agent_id"))?;
+    let given = request.settings.unwrap_or_default();
+    let paths = request.update_mask.unwrap_or_default().paths;
+    let changed = |current| {
+        let settings = changed(current, &given, &paths)?;
+        CheckedSettings::parse(settings).map_err(|violation| violation.within("settings"))
+    };
+    let set = writer.registry.change_agent_settings(&agent, changed).await;
+    let agent = set.map_err(|error| match error {
+        SettingsError::Broken(violation) => Problem::from(violation),
+        SettingsError::Registry(error) => of_registry(&error, "agent_id"),
+    })?;
     Ok(proto::SetAgentSettingsResponse { agent: Some(agent) })
+}
+
+/// The settings with the named fields as they are given; all of them where none is named.
+fn changed(
+    mut current: AgentSettings,
+    given: &AgentSettings,
+    paths: &[String],
+) -> Result<AgentSettings, Violation> {
+    if paths.is_empty() {
+        return Ok(given.clone());
+    }
+    if paths.len() > PATHS_MAX {
+        let rule = format!("has {} entries, at most {PATHS_MAX} are taken", paths.len());
+        let violation = Violation::new(ViolationReason::OutOfRange, rule);
+        return Err(violation.within("update_mask.paths"));
+    }
+    for (index, path) in paths.iter().enumerate() {
+        take(&mut current, given, path)
+            .ok_or_else(|| unknown().at(index).within("update_mask.paths"))?;
+    }
+    Ok(current)
+}
+
+/// Sets one field; `None`: there is no such field.
+fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Option<()> {
+    match path {
+        "identity_mode" => current.identity_mode = given.identity_mode,
+        "model" => current.model.clone_from(&given.model),
+        "tools" => current.tools.clone_from(&given.tools),
+        "retention" => current.retention = given.retention,
+        "summaries" => current.summaries.clone_from(&given.summaries),
+        "provider_logs" => current.provider_logs = given.provider_logs,
+        _ => {
+            return match path.split_once('.')? {
+                ("model", field) => {
+                    let model = current.model.get_or_insert_default();
+                    take_of_model(model, given.model.as_ref(), field)
+                }
+                ("provider_logs", field) => {
+                    let logs = current.provider_logs.get_or_insert_default();
+                    take_of_logs(logs, given.provider_logs.unwrap_or_default(), field)
+                }
+                _ => None,
+            };
+        }
+    }
+    Some(())
+}
+
+fn take_of_model(
+    current: &mut ModelSettings,
+    given: Option<&ModelSettings>,
+    field: &str,
+) -> Option<()> {
+    let given = given.cloned().unwrap_or_default();
+    match field {
+        "server" => current.server = given.server,
+        "model" => current.model = given.model,
+        "output_tokens_max" => current.output_tokens_max = given.output_tokens_max,
+        "temperature" => current.temperature = given.temperature,
+        "steps_max" => current.steps_max = given.steps_max,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn take_of_logs(
+    current: &mut ProviderLogSettings,
+    given: ProviderLogSettings,
+    field: &str,
+) -> Option<()> {
+    match field {
+        "detail" => current.detail = given.detail,
+        "days" => current.days = given.days,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn unknown() -> Violation {
+    let rule =
+        "names no setting: give a field of AgentSettings, or one of its `model` or `provider_logs`";
+    Violation::new(ViolationReason::Malformed, rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(server: &str, model: &str, output_tokens_max: u32) -> ModelSettings {
+        ModelSettings {
+            server: server.to_owned(),
+            model: model.to_owned(),
+            output_tokens_max,
+            ..ModelSettings::default()
+        }
+    }
+
+    fn check(paths: &[&str], expected: Result<AgentSettings, &str>) {
+        let current = AgentSettings {
+            identity_mode: 3,
+            model: Some(model("a", "b", 7)),
+            provider_logs: Some(ProviderLogSettings { detail: 2, days: 5 }),
+            ..AgentSettings::default()
+        };
+        let given = AgentSettings {
+            model: Some(model("c", "d", 0)),
+            provider_logs: Some(ProviderLogSettings { detail: 3, days: 0 }),
+            ..AgentSettings::default()
+        };
+        let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+        let seen = changed(current, &given, &paths).map_err(|violation| violation.field);
+        assert_eq!(seen, expected.map_err(str::to_owned), "{paths:?}");
+    }
+
+    #[test]
+    fn what_is_not_named_stays() {
+        let logs = |detail, days| Some(ProviderLogSettings { detail, days });
+        let settings = |identity_mode, model, provider_logs| {
+            Ok(AgentSettings {
+                identity_mode,
+                model: Some(model),
+                provider_logs,
+                ..AgentSettings::default()
+            })
+        };
+        check(&[], settings(0, model("c", "d", 0), logs(3, 0)));
+        check(
+            &["model.server", "model.model"],
+            settings(3, model("c", "d", 7), logs(2, 5)),
+        );
+        check(
+            &["model", "provider_logs.detail"],
+            settings(3, model("c", "d", 0), logs(3, 5)),
+        );
+        check(
+            &["identity_mode", "provider_logs"],
+            settings(0, model("a", "b", 7), logs(3, 0)),
+        );
+        let unchanged = || settings(3, model("a", "b", 7), logs(2, 5));
+        check(&["tools", "retention", "summaries"], unchanged());
+        check(&["tools"; PATHS_MAX], unchanged());
+        check(&["tools"; PATHS_MAX + 1], Err("update_mask.paths"));
+        for path in ["name", "model.name", "tools.tool_name", "model.", ""] {
+            check(&["tools", path], Err("update_mask.paths[1]"));
+        }
+    }
 }

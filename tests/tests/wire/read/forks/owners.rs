@@ -8,7 +8,7 @@ use tonic::Code;
 use uuid::Uuid;
 use wire::proto::event::v1::Owner;
 use wire::proto::read::v1::list_conversations_request::Filter;
-use wire::proto::write::v1::{ChangeOwnerRequest, CommandTarget};
+use wire::proto::write::v1::{ChangeOwnerRequest, CommandTarget, EraseConversationRequest};
 
 use super::fork;
 use crate::write::with;
@@ -97,4 +97,38 @@ async fn a_retried_change_gets_its_first_answer() {
     let again = try_change(&agent, request).await.expect("the answer");
     assert_eq!(again, with(first, |first| first.replayed = true));
     assert_eq!(agent.conversation("a").await.owner, Some(session("s")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erasure_may_name_the_owner_that_it_expects() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    agent.create("a").await;
+    let erase = async |owner: Owner, key: Uuid| -> Outcome {
+        let request = EraseConversationRequest {
+            target: Some(CommandTarget {
+                idempotency_key: key.to_string(),
+                ..agent.target("a")
+            }),
+            expected_owner: Some(owner),
+        };
+        let answer = agent.caller().write().erase_conversation(request).await?;
+        Ok(answer.into_inner().result.expect("a result"))
+    };
+    let mismatch = (Code::FailedPrecondition, "OWNER_MISMATCH", "");
+    let theft = erase(session("t"), Uuid::now_v7()).await;
+    check_failure("theft", theft, mismatch);
+    let malformed = erase(Owner::default(), Uuid::now_v7()).await;
+    let missing = (Code::InvalidArgument, "FIELD_MISSING", "expected_owner");
+    check_failure("nobody", malformed, missing);
+    let key = Uuid::now_v7();
+    let first = erase(session("s"), key).await.expect("an erasure");
+    let again = erase(session("s"), key).await.expect("the answer");
+    assert_eq!(again, with(first, |first| first.replayed = true));
+    let erased = (Code::FailedPrecondition, "CONVERSATION_ERASED", "");
+    let fresh = erase(session("s"), Uuid::now_v7()).await;
+    check_failure("another request", fresh, erased);
+    let target = agent.target("a");
+    let unnamed = agent.try_erase(target).await.expect("nothing to do");
+    assert_eq!(unnamed.commit_id, "");
 }

@@ -1,0 +1,62 @@
+//! What goes on from a conversation, near and far.
+
+use domain::{ConversationId, Fact, ForkPoint, Owner, UserId, Version};
+use read_model::{ForkRow, forks};
+
+use crate::fixture::{Author, Projection, access};
+
+fn id(id: &str) -> ConversationId {
+    ConversationId::parse(id).unwrap()
+}
+
+fn author(id_of_fork: &str, parent: Option<&str>) -> Author {
+    let mut author = Author::new(id_of_fork);
+    author.created.forked_from = parent.map(|parent| ForkPoint {
+        conversation: id(parent),
+        version: Version(1),
+        depth: 1,
+    });
+    author
+}
+
+async fn check(projection: &Projection, asked: (&str, &str, u32), expected: &[(&str, u32)]) {
+    let (tenant, root, limit) = asked;
+    let found = forks(&projection.model, &access(tenant), &id(root), limit).await;
+    let found = found.unwrap();
+    let told: Vec<_> = found
+        .iter()
+        .map(|ForkRow { id, depth, .. }| (id.as_str(), *depth))
+        .collect();
+    assert_eq!(told, expected, "{asked:?}");
+}
+
+#[tokio::test]
+async fn forks_are_found_however_far_behind_they_are() {
+    let mut projection = Projection::new().await;
+    let ada = Owner::User(UserId::parse("ada").unwrap());
+    let mut authors = [
+        author("root", None),
+        author("near", Some("root")),
+        author("beside", None),
+        author("far", Some("near")),
+        author("also-near", Some("root")),
+    ];
+    authors[3].created.owner = ada.clone();
+    let begun = authors.iter_mut().zip(1..);
+    let begun = begun.map(|(author, sequence)| author.begin(sequence));
+    projection.apply(begun.collect()).await;
+    let all = [("also-near", 1), ("near", 1), ("far", 2)];
+    check(&projection, ("acme", "root", 3), &all).await;
+    check(&projection, ("acme", "root", u32::MAX), &all).await;
+    check(&projection, ("acme", "root", 2), &all[..2]).await;
+    check(&projection, ("acme", "near", 3), &[("far", 1)]).await;
+    check(&projection, ("acme", "beside", 3), &[]).await;
+    check(&projection, ("other", "root", 3), &[]).await;
+    let found = forks(&projection.model, &access("acme"), &id("near"), 1).await;
+    assert_eq!(found.unwrap()[0].owner, ada);
+    let erased = authors[1].commit(6, vec![Fact::ConversationErased]);
+    projection.apply(vec![erased]).await;
+    // What it stood between is as good as gone: nobody can read it.
+    check(&projection, ("acme", "root", 3), &all[..1]).await;
+    check(&projection, ("acme", "near", 3), &[("far", 1)]).await;
+}

@@ -1,0 +1,83 @@
+//! How an agent works, set from outside.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::dev::{Dev, check, lines_of};
+
+fn settings(dev: &Dev) -> Value {
+    let listed = lines_of(&dev.run(&["agent", "list", "--tenant", "demo", "--json"]));
+    let settings = listed[0].get("settings").cloned();
+    settings.unwrap_or_default()
+}
+
+fn set(dev: &Dev, options: &[&str], expected: &Value) {
+    let set = dev.run(&[&["agent", "set", "demo"], options].concat());
+    check(&set, 0, "");
+    assert_eq!(settings(dev), *expected, "{options:?}");
+}
+
+/// What a setting names stays beside all that is set later, a model server of the environment among it.
+pub(crate) fn stay_unless_they_are_named(dev: &Dev) {
+    let signed = "IDENTITY_MODE_SIGNED";
+    let logs = |detail: &str| json!({"detail": detail, "days": 3});
+    set(
+        dev,
+        &["--identity-mode", "signed"],
+        &json!({"identityMode": signed}),
+    );
+    let local = json!({"server": "local", "model": "smollm2"});
+    set(
+        dev,
+        &["--model", "local/smollm2"],
+        &json!({"identityMode": signed, "model": local}),
+    );
+    let answer = answer(dev);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let days = ["--provider-logs", "bodies", "--provider-logs-days", "3"];
+    let with_logs =
+        |detail| json!({"identityMode": signed, "model": local, "providerLogs": logs(detail)});
+    set(dev, &days, &with_logs("PROVIDER_LOG_DETAIL_BODIES"));
+    let facts = ["--provider-logs", "facts"];
+    set(dev, &facts, &with_logs("PROVIDER_LOG_DETAIL_FACTS"));
+    let nothing = dev.run(&["agent", "set", "demo"]);
+    check(&nothing, 2, "hansard: name what to set, such as --model");
+    assert_eq!(settings(dev), with_logs("PROVIDER_LOG_DETAIL_FACTS"));
+    let file = dev.folder.path().join("settings.json");
+    let whole = r#"{"identityMode": "IDENTITY_MODE_TRUST", "model": {"server": "local", "model": "a", "stepsMax": 2}}"#;
+    fs::write(&file, whole).expect("a file");
+    let file = file.to_str().expect("a path");
+    set(
+        dev,
+        &["--settings-file", file, "--model", "echo"],
+        &json!({"identityMode": "IDENTITY_MODE_TRUST", "model": {"server": "echo", "stepsMax": 2}}),
+    );
+    set(dev, &["--reset"], &json!({}));
+}
+
+/// What the demo agent answers to a turn that is kept nowhere.
+fn answer(dev: &Dev) -> String {
+    let after = |what: &str| {
+        let found = dev.shown.split_once(what).expect("the guide");
+        let word = found.1.split_whitespace().next();
+        word.expect("a word").to_owned()
+    };
+    let key = after("API key ");
+    let gateway = dev.shown.lines().find(|line| line.contains("(HTTP"));
+    let gateway = gateway.and_then(|line| line.split_whitespace().next());
+    let gateway = gateway.expect("its address").trim_start_matches("http://");
+    let body = r#"{"message": "hello"}"#;
+    let request = format!(
+        "POST /v1/chat HTTP/1.1\r\nhost: {gateway}\r\nx-api-key: {key}\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut connection = TcpStream::connect(gateway).expect("a connection");
+    connection.write_all(request.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).expect("an answer");
+    answer
+}
