@@ -22,7 +22,7 @@ pub mod reply;
 pub use format::Format;
 pub use loss::{Became, Loss, Lost};
 pub use names::Names;
-pub use options::{InstructionsRole, RenderOptions, Thoughts};
+pub use options::{CallOutputs, InstructionsRole, RenderOptions, Thoughts};
 pub use registry::{parse_history, parse_reply, render};
 pub use rendered::Rendered;
 pub use reply::{Delta, ParseError, Reply};

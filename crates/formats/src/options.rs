@@ -1,5 +1,7 @@
 //! What a caller may choose of a format.
 
+use serde::{Deserialize, Serialize};
+
 /// How a context is written. The default suits every format.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RenderOptions {
@@ -7,6 +9,8 @@ pub struct RenderOptions {
     pub instructions_role: InstructionsRole,
     /// What becomes of thoughts that the provider would take back.
     pub thoughts: Thoughts,
+    /// Where the outputs of a turn's calls stand, in OpenAI's Responses.
+    pub call_outputs: CallOutputs,
     /// A key that sends requests of one conversation to the same cache, where the provider has one: OpenAI's
     /// `prompt_cache_key`; where it marks breakpoints instead (Anthropic), they are set whenever there is a key.
     pub cache_key: Option<String>,
@@ -32,4 +36,15 @@ pub enum Thoughts {
     Replay,
     /// They are left out, and listed as lost: for a model that takes none.
     Omit,
+}
+
+/// Where the outputs of a turn's calls stand (R2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallOutputs {
+    /// After the last call, in the order of the calls: it tells that they were made at once.
+    #[default]
+    Together,
+    /// Each right after its call, as some compatible servers demand.
+    Adjacent,
 }

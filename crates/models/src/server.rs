@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use formats::CallOutputs;
 use rustls::ClientConfig;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument as _;
@@ -22,6 +23,7 @@ use crate::retry::RETRY_AFTER_MS_DEFAULT;
 pub(crate) struct Server {
     name: String,
     kind: ServerKind,
+    call_outputs: CallOutputs,
     permits: Arc<Semaphore>,
     backend: Backend,
 }
@@ -47,6 +49,7 @@ impl Server {
         Ok(Self {
             name: name.to_owned(),
             kind: config.kind,
+            call_outputs: config.call_outputs,
             permits: Arc::new(Semaphore::new(config.requests_max)),
             backend,
         })
@@ -54,6 +57,10 @@ impl Server {
 
     pub(crate) fn kind(&self) -> ServerKind {
         self.kind
+    }
+
+    pub(crate) fn call_outputs(&self) -> CallOutputs {
+        self.call_outputs
     }
 
     pub(crate) async fn stream(&self, request: &ModelRequest) -> Result<ReplyPieces, ModelError> {

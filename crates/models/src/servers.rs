@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use formats::Format;
+use formats::{CallOutputs, Format};
 
 use crate::config::{ModelServerConfig, ModelServersConfig, ServerKind};
 use crate::echo::ECHO;
@@ -57,6 +57,13 @@ impl ModelServers {
         Some(self.servers.get(server)?.kind().format())
     }
 
+    /// Where a server wants the outputs of a turn's calls, in a request's body.
+    #[must_use]
+    pub fn call_outputs(&self, server: &str) -> CallOutputs {
+        let server = self.servers.get(server);
+        server.map_or_else(CallOutputs::default, Server::call_outputs)
+    }
+
     /// Whose models a server serves, as facts name a provider.
     #[must_use]
     pub fn provider(&self, server: &str) -> Option<&'static str> {
@@ -86,5 +93,19 @@ fn is_over_tls(config: &ModelServerConfig) -> bool {
         (None, ServerKind::OpenAiChat | ServerKind::OpenAiResponses | ServerKind::Anthropic) => {
             true
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_stand_where_a_server_wants_them() {
+        let config = r#"{"own":{"kind":"openai_responses","base_url":"http://a","call_outputs":"adjacent"}}"#;
+        let servers = ModelServers::new(&serde_json::from_str(config).unwrap()).unwrap();
+        assert_eq!(servers.call_outputs("own"), CallOutputs::Adjacent);
+        assert_eq!(servers.call_outputs(ECHO), CallOutputs::Together);
+        assert_eq!(servers.call_outputs("nobody"), CallOutputs::Together);
     }
 }

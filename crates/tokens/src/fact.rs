@@ -7,6 +7,7 @@ use domain::event::{
 };
 use domain::{Label, MediaSource, Part, ToolName};
 
+use crate::carried::{self, Carried};
 use crate::text::count_text;
 
 /// What marks a message: its role, its beginning and its end.
@@ -29,18 +30,24 @@ pub const SUMMARY_TOKENS: u32 = 32;
 /// What a picture is taken for: the most that one costs at the usual providers, scaled as they scale it. Its bytes are not
 /// counted.
 pub const IMAGE_TOKENS: u32 = 1_600;
-/// What a file is taken for: a page or two. Its bytes are not counted.
+/// What a file is taken for that is no text, or does not come along: a page or two. Its bytes are not counted.
 pub const FILE_TOKENS: u32 = 2_000;
+/// What frames a file that comes along as a text: its title, or the words that stand in its place.
+pub const TEXT_FILE_TOKENS: u32 = 32;
 /// Bytes of a signature or of an encrypted thought that are taken for one token: no model reads them as text.
 pub const SEALED_BYTES_PER_TOKEN: usize = 4;
 
 /// What a model reads of a fact, in tokens; 0 for the kinds that no model reads.
 #[must_use]
 pub fn of_fact(fact: &Fact) -> u32 {
+    weigh(fact, Files::Read)
+}
+
+fn weigh(fact: &Fact, files: Files) -> u32 {
     match fact {
-        Fact::MessageAppended(message) => of_message(message),
+        Fact::MessageAppended(message) => of_message(message, files),
         Fact::ToolCalled(call) => of_call(call),
-        Fact::ToolReturned(result) => of_result(result),
+        Fact::ToolReturned(result) => of_result(result, files),
         Fact::HistorySummarised(summary) => of_summary(summary),
         Fact::SystemNoted(_)
         | Fact::ErrorOccurred(_)
@@ -57,11 +64,46 @@ pub fn of_fact(fact: &Fact) -> u32 {
     }
 }
 
-fn of_message(message: &MessageAppended) -> u32 {
+/// What a fact weighs that was counted as `own` when it was appended: once, a text in a file that comes along counted as
+/// [`FILE_TOKENS`], however long it was. What was counted so is counted again; everything else stays as it was.
+#[must_use]
+pub fn recounted(fact: &Fact, own: u32) -> u32 {
+    if !has_files_along(fact) || own > weigh(fact, Files::Unread) {
+        return own;
+    }
+    own.max(of_fact(fact))
+}
+
+/// Whether the texts that files carry along are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Files {
+    Read,
+    /// Each is taken for [`FILE_TOKENS`], as any file once was.
+    Unread,
+}
+
+fn has_files_along(fact: &Fact) -> bool {
+    let parts = if let Fact::MessageAppended(message) = fact {
+        &message.parts
+    } else if let Fact::ToolReturned(ToolReturned {
+        output: ToolOutput::Parts(parts),
+        ..
+    }) = fact
+    {
+        parts
+    } else {
+        return false;
+    };
+    parts
+        .iter()
+        .any(|part| matches!(part, Part::File { source, .. } if carried::comes_along(source)))
+}
+
+fn of_message(message: &MessageAppended, files: Files) -> u32 {
     sum([
         MESSAGE_TOKENS,
         of_label(message.author.as_ref()),
-        of_parts(&message.parts),
+        of_parts(&message.parts, files),
     ])
 }
 
@@ -74,11 +116,11 @@ fn of_call(call: &ToolCalled) -> u32 {
     ])
 }
 
-fn of_result(result: &ToolReturned) -> u32 {
+fn of_result(result: &ToolReturned, files: Files) -> u32 {
     let name = result.tool_name.as_ref();
     let output = match &result.output {
         ToolOutput::Json(json) => count_text(json.as_str()),
-        ToolOutput::Parts(parts) => of_parts(parts),
+        ToolOutput::Parts(parts) => of_parts(parts, files),
     };
     sum([RESULT_TOKENS, name.map_or(UNNAMED_TOKENS, of_name), output])
 }
@@ -94,19 +136,24 @@ fn of_summary(summary: &HistorySummarised) -> u32 {
     sum([SUMMARY_TOKENS, count_text(&summary.text)])
 }
 
-fn of_parts(parts: &[Part]) -> u32 {
+fn of_parts(parts: &[Part], files: Files) -> u32 {
     sum(parts
         .iter()
-        .map(|part| PART_TOKENS.saturating_add(of_part(part))))
+        .map(|part| PART_TOKENS.saturating_add(of_part(part, files))))
 }
 
-fn of_part(part: &Part) -> u32 {
+fn of_part(part: &Part, files: Files) -> u32 {
     match part {
         Part::Text(text) | Part::Refusal(text) => count_text(text),
         Part::Image { source, .. } => of_media(source, IMAGE_TOKENS),
         Part::File {
-            source, filename, ..
-        } => sum([of_media(source, FILE_TOKENS), of_label(filename.as_ref())]),
+            source,
+            media_type,
+            filename,
+        } => sum([
+            of_file(source, media_type.as_ref(), files),
+            of_label(filename.as_ref()),
+        ]),
         Part::Thinking { text, signature } => {
             sum([count_text(text), of_sealed(signature.as_deref())])
         }
@@ -115,10 +162,21 @@ fn of_part(part: &Part) -> u32 {
     }
 }
 
+fn of_file(source: &MediaSource, media_type: Option<&Label>, files: Files) -> u32 {
+    let carried = match files {
+        Files::Read => Carried::of(source, media_type),
+        Files::Unread => None,
+    };
+    match carried {
+        Some(carried) => sum([TEXT_FILE_TOKENS, count_text(&carried.text)]),
+        None => of_media(source, FILE_TOKENS),
+    }
+}
+
 /// Providers without pictures or files are told the address instead, which may be the longer of the two.
 fn of_media(source: &MediaSource, estimate: u32) -> u32 {
     match source {
-        MediaSource::Url(url) if !url.starts_with("data:") => estimate.max(count_text(url)),
+        MediaSource::Url(url) if !carried::comes_along(source) => estimate.max(count_text(url)),
         MediaSource::Url(_) | MediaSource::FileId(_) => estimate,
     }
 }

@@ -111,12 +111,15 @@ pub async fn make_with(
     })
 }
 
-/// Events that are older than the count of tokens are counted as they are read; the line does not know them.
+/// Events that are older than the count of tokens, or than that of the texts in their files, are counted as they are read;
+/// the line does not know them.
 fn counted(mut event: RecordedEvent) -> RecordedEvent {
     let tokens = &mut event.event.tokens;
-    if *tokens == EventTokens::default() {
-        tokens.own = tokens::of_fact(&event.event.fact);
-    }
+    tokens.own = if *tokens == EventTokens::default() {
+        tokens::of_fact(&event.event.fact)
+    } else {
+        tokens::recounted(&event.event.fact, tokens.own)
+    };
     event
 }
 
@@ -156,4 +159,45 @@ fn refused(error: &PlanError) -> Problem {
         PlanError::Inject(_) => Reason::TemplateFailed,
     };
     Problem::new(reason, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::event::{MessageAppended, Role};
+    use domain::{CommitId, Event, EventId, MediaSource, Part, Timestamp, Version};
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn what_older_events_were_not_counted_for_is_counted_as_they_are_read() {
+        let file = Part::File {
+            source: MediaSource::Url(format!("data:text/csv,{}", "7,8.25 ".repeat(9_000))),
+            media_type: None,
+            filename: None,
+        };
+        let fact = Fact::MessageAppended(MessageAppended::said(Role::User, vec![file]));
+        let whole = tokens::of_fact(&fact);
+        assert!(whole > 2_100);
+        for (own, through, expected) in [(0, 0, whole), (2_012, 2_100, whole), (whole, 7, whole)] {
+            let event = RecordedEvent {
+                version: Version(1),
+                commit: CommitId(Uuid::nil()),
+                recorded_at: Timestamp(0),
+                event: Event {
+                    id: EventId(Uuid::nil()),
+                    occurred_at: None,
+                    metadata: None,
+                    tokens: EventTokens { own, through },
+                    fact: fact.clone(),
+                },
+            };
+            let told = counted(event).event.tokens;
+            let expected = EventTokens {
+                own: expected,
+                through,
+            };
+            assert_eq!(told, expected, "{own}");
+        }
+    }
 }

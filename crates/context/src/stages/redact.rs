@@ -1,8 +1,8 @@
 //! Redact: secrets are kept from the model, by the name of their key and by their form.
 //!
 //! What is found becomes `[redacted:<rule>]`; in JSON the value of a secret's key becomes that string, and nothing else of the
-//! verbatim text changes. Redacting twice is redacting once. Not looked into: where a picture or file is (its provider must
-//! fetch it), names, and what a provider encrypted.
+//! verbatim text changes. Redacting twice is redacting once. A file that comes along as a text is redacted as a text. Not looked
+//! into: where another picture or file is (its provider must fetch it), names, and what a provider encrypted.
 
 mod assignment;
 mod card;
@@ -18,7 +18,8 @@ mod value;
 use std::collections::BTreeMap;
 
 use domain::event::ToolOutput;
-use domain::{JsonText, Part};
+use domain::{JsonText, Label, MediaSource, Part};
+use tokens::Carried;
 
 use crate::transcript::{AnsweredCall, Turn};
 pub use client::redact_client;
@@ -124,7 +125,32 @@ fn keeps(part: &mut Part, rules: &Rules, found: &mut Redactions) -> bool {
             found.parts_dropped += u64::from(hit);
             !hit
         }
-        Part::Image { .. } | Part::File { .. } | Part::RedactedThinking(_) => true,
+        Part::Image {
+            source, media_type, ..
+        }
+        | Part::File {
+            source, media_type, ..
+        } => {
+            redact_carried(source, media_type.as_ref(), rules, found);
+            true
+        }
+        Part::RedactedThinking(_) => true,
+    }
+}
+
+/// Redacts a text that an address carries along: most providers show it to their models.
+fn redact_carried(
+    source: &mut MediaSource,
+    media_type: Option<&Label>,
+    rules: &Rules,
+    found: &mut Redactions,
+) {
+    let redacted = Carried::of(source, media_type).and_then(|carried| {
+        let redacted = mark::text(&carried.text, rules, found)?;
+        Some(carried.address(&redacted))
+    });
+    if let Some(address) = redacted {
+        *source = MediaSource::Url(address);
     }
 }
 

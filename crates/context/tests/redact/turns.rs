@@ -55,6 +55,40 @@ fn references_and_what_is_encrypted_are_not_looked_into() {
 }
 
 #[test]
+fn texts_that_come_along_are_altered() {
+    for (url, expected) in [
+        (
+            "data:text/csv;charset=utf-8;base64,aWQsMQp0b2tlbj1hYmM=",
+            "data:text/csv;charset=utf-8;base64,aWQsMQp0b2tlbj1bcmVkYWN0ZWQ6dG9rZW5d",
+        ),
+        (
+            "data:text/plain,token=abc",
+            "data:text/plain;base64,dG9rZW49W3JlZGFjdGVkOnRva2VuXQ==",
+        ),
+        (
+            "data:application/json;base64,eyJwaW4iOjF9",
+            "data:application/json;base64,eyJwaW4iOiJbcmVkYWN0ZWQ6cGluXSJ9",
+        ),
+        (
+            "data:text/csv;base64,aWQsMQo=",
+            "data:text/csv;base64,aWQsMQo=",
+        ),
+        (
+            "data:application/pdf,token=abc",
+            "data:application/pdf,token=abc",
+        ),
+    ] {
+        let file = |url: &str| Part::File {
+            source: MediaSource::Url(url.to_owned()),
+            media_type: None,
+            filename: None,
+        };
+        check(file(url), Some(file(expected)), 0);
+        check(file(expected), Some(file(expected)), 0);
+    }
+}
+
+#[test]
 fn calls_and_answers_are_redacted_and_a_changed_call_loses_its_signature() {
     let mut turns = [turn(Vec::new(), vec![call(r#"{"pin":1}"#), call("{}")])];
     let found = redact(&mut turns, &rules("{}"));

@@ -115,11 +115,11 @@ pub(super) enum Input<'a> {
     Wrapped { input: Cow<'a, RawValue> },
 }
 
-/// A result's content: a JSON document stands as text, parts stand as blocks.
+/// A result's content: a JSON document stands as a text, parts stand as blocks.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Output<'a> {
-    Document(&'a str),
+    Text(&'a str),
     Blocks(Vec<Block<'a>>),
 }
 

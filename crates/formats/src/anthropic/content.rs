@@ -25,6 +25,8 @@ pub(super) enum Place {
     ThinkingAssistant,
     /// A tool's result.
     ToolResult,
+    /// The result of a tool that failed: texts only (A9).
+    FailedToolResult,
 }
 
 impl Place {

@@ -85,7 +85,7 @@ fn takes(place: Place, kind: &str) -> bool {
         .any(|ending| kind.ends_with(ending));
     match place {
         _ if CANONICAL_TYPES.contains(&kind) => false,
-        Place::System => false,
+        Place::System | Place::FailedToolResult => false,
         Place::Instructions | Place::User => !is_server_tools,
         Place::Assistant | Place::ThinkingAssistant => !SHOWN_BY_USERS.contains(&kind),
         Place::ToolResult => SHOWN_BY_TOOLS.contains(&kind),

@@ -10,6 +10,7 @@ use crate::reply::ParseError;
 
 use super::errors::{call_id, provider, read, tool_name, unusable};
 use super::media::{PDF, data_url, text_url};
+use super::turn::FAILED;
 
 /// What the blocks of one message say.
 #[derive(Debug, Default)]
@@ -141,7 +142,16 @@ fn tool_called(raw: &str, path: &str) -> Result<ToolCalled, ParseError> {
 
 fn tool_returned(raw: &str, path: &str) -> Result<ToolReturned, ParseError> {
     let result: ToolResult<'_> = read(raw, path)?;
-    let output = result.content.map_or_else(
+    let outcome = match result.is_error {
+        Some(true) => ToolOutcome::Failed,
+        _ => ToolOutcome::Succeeded,
+    };
+    let says = result.content.filter(|content| {
+        let is_stand_in =
+            serde_json::from_str(content.get()).is_ok_and(|text: &str| text == FAILED);
+        outcome == ToolOutcome::Succeeded || !is_stand_in
+    });
+    let output = says.map_or_else(
         || Ok(ToolOutput::Parts(Vec::new())),
         |content| output(content, &format!("{path}.content")),
     )?;
@@ -149,10 +159,7 @@ fn tool_returned(raw: &str, path: &str) -> Result<ToolReturned, ParseError> {
         call_id: call_id(&result.tool_use_id, &format!("{path}.tool_use_id"))?,
         tool_name: None,
         output,
-        outcome: match result.is_error {
-            Some(true) => ToolOutcome::Failed,
-            _ => ToolOutcome::Succeeded,
-        },
+        outcome,
     })
 }
 

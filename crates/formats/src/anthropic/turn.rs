@@ -15,6 +15,9 @@ use super::PROVIDER;
 use super::blocks::{Block, Input, Kind, Output, Thought};
 use super::content::{self, Place};
 
+/// The result of a call that failed and gave nothing back: the provider asks for a text (A9).
+pub const FAILED: &str = "(The tool failed without saying why.)";
+
 /// What comes with the bytes.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -101,18 +104,29 @@ fn tool_use<'a>(call: &'a AnsweredCall, id: String, told: &mut Told) -> Block<'a
     Block::from(Kind::ToolUse { id, name, input })
 }
 
+/// A result of a call that failed holds texts alone, and has one (A9).
 fn tool_result<'a>(call: &'a AnsweredCall, tool_use_id: String, told: &mut Told) -> Block<'a> {
+    let is_error = call.answer.outcome == ToolOutcome::Failed;
+    let (place, nothing) = if is_error {
+        (Place::FailedToolResult, Some(Output::Text(FAILED)))
+    } else {
+        (Place::ToolResult, None)
+    };
     let content = match &call.answer.output {
-        ToolOutput::Json(document) => Some(Output::Document(document.as_str())),
+        ToolOutput::Json(document) => Some(Output::Text(document.as_str())),
         ToolOutput::Parts(parts) => {
-            let blocks = content::blocks(parts, Place::ToolResult, call.version, &mut told.losses);
-            (!blocks.is_empty()).then_some(Output::Blocks(blocks))
+            let blocks = content::blocks(parts, place, call.version, &mut told.losses);
+            if blocks.is_empty() {
+                nothing
+            } else {
+                Some(Output::Blocks(blocks))
+            }
         }
     };
     Block::from(Kind::ToolResult {
         tool_use_id,
         content,
-        is_error: call.answer.outcome == ToolOutcome::Failed,
+        is_error,
     })
 }
 

@@ -6,6 +6,7 @@ use context::Turn;
 use domain::{Part, Version};
 
 use crate::loss::{Became, Lost};
+use crate::options::CallOutputs;
 
 use super::body::{Content, ContentPart, Item};
 use super::content::{Place, content_part, output};
@@ -28,7 +29,8 @@ struct Speech<'a> {
     reordered: bool,
 }
 
-/// Writes the turn. Calls and their outputs stand together at its end (R1, R2), each with the reasoning before it (R3).
+/// Writes the turn. Calls and their outputs stand together at its end, or each output right after its call where that is
+/// asked for (R1, R2); each call with the reasoning before it (R3).
 pub(super) fn assistant<'a>(draft: &mut Draft<'a>, turn: &'a Turn) {
     let mut speech = Speech {
         version: turn.version,
@@ -136,6 +138,7 @@ fn calls<'a>(
     turn: &'a Turn,
     mut thoughts: BTreeMap<usize, Option<Verbatim<'a>>>,
 ) {
+    let is_adjacent = draft.options().call_outputs == CallOutputs::Adjacent;
     let mut outputs = Vec::with_capacity(turn.calls.len());
     for (index, call) in turn.calls.iter().enumerate() {
         if let Some(thought) = thoughts.remove(&index).flatten() {
@@ -153,6 +156,9 @@ fn calls<'a>(
         });
         let output = output(draft, call.version, &call.answer);
         outputs.push(Item::FunctionCallOutput { call_id, output });
+        if is_adjacent {
+            draft.items.append(&mut outputs);
+        }
     }
     draft.items.append(&mut outputs);
     for _ in thoughts.into_values().flatten() {
@@ -165,7 +171,7 @@ mod tests {
     use domain::event::Role::Assistant;
 
     use crate::openai_responses::testing::{Case, call, called, item, json, said, text};
-    use crate::options::{RenderOptions, Thoughts};
+    use crate::options::{CallOutputs, RenderOptions, Thoughts};
 
     use super::*;
 
@@ -186,6 +192,25 @@ mod tests {
     fn calls_stand_together_and_their_outputs_follow_at_once() {
         check(vec![text("Hi")], &[HI, CALL_A, CALL_B, OUTPUT_A, OUTPUT_B]);
         check(vec![item(R1)], &[R1, CALL_A, CALL_B, OUTPUT_A, OUTPUT_B]);
+    }
+
+    #[test]
+    fn outputs_stand_right_after_their_calls_where_that_is_asked_for() {
+        let mark = |index| item(&format!(r#"{{"type":"function_call","index":{index}}}"#));
+        let calls = vec![
+            call("a", "{\"q\": 1.0}", json("1e400")),
+            call("b", "[]", json("null")),
+        ];
+        let parts = vec![text("Hi"), item(R1), mark(0), item(R2), mark(1)];
+        let case = Case {
+            turns: vec![called(Assistant, parts, calls)],
+            options: RenderOptions {
+                call_outputs: CallOutputs::Adjacent,
+                ..RenderOptions::default()
+            },
+            ..Case::default()
+        };
+        case.check(&[HI, R1, CALL_A, OUTPUT_A, R2, CALL_B, OUTPUT_B]);
     }
 
     #[test]

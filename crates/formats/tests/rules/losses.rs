@@ -1,5 +1,7 @@
 //! Nothing is dropped in silence: what a body does not hold is listed as lost.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use context::{AnsweredCall, Transcript, Turn};
 use domain::event::{ToolOutcome, ToolOutput};
 use domain::{Label, MediaSource, Part, Version};
@@ -19,6 +21,11 @@ struct Carrier<'a> {
 impl Carrier<'_> {
     fn holds(&self, text: &str) -> bool {
         self.strings.iter().any(|string| string.contains(text))
+    }
+
+    fn holds_decoded(&self, base64: &str) -> bool {
+        let text = STANDARD.decode(base64).ok().map(String::from_utf8);
+        matches!(text, Some(Ok(text)) if !text.is_empty() && self.holds(&text))
     }
 
     fn lists(&self, version: Version, lost: Lost) -> bool {
@@ -43,7 +50,11 @@ impl Carrier<'_> {
     ) -> Option<String> {
         let listed = losses.iter().any(|lost| self.lists(version, *lost));
         let beside = beside.into_iter().flatten().map(Label::as_str);
-        let mut missing = std::iter::once(payload(source))
+        let content = payload(source);
+        // A text that comes along may stand decoded.
+        let content = (!self.holds_decoded(content)).then_some(content);
+        let mut missing = content
+            .into_iter()
             .chain(beside)
             .filter(|text| !self.holds(text));
         let missing = missing.next().filter(|_| !listed);

@@ -2,9 +2,12 @@
 //!
 //! White space is set aside, and texts of one speaker that follow each other are one: formats join and split both.
 
+use std::collections::VecDeque;
+
 use context::Transcript;
 use domain::event::{Role, ToolCalled, ToolOutput};
 use domain::{Fact, Part};
+use formats::{CallOutputs, RenderOptions};
 
 /// One thing that happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +80,27 @@ pub(crate) fn of_facts(facts: &[Fact]) -> Vec<Deed> {
         other => panic!("a history has no {:?}", other.kind()),
     });
     joined(deeds.collect())
+}
+
+/// The deeds, each answer right after its call: calls made at once read like calls one after another where the options ask
+/// for adjacent outputs.
+pub(crate) fn in_order(deeds: Vec<Deed>, options: &RenderOptions) -> Vec<Deed> {
+    if options.call_outputs == CallOutputs::Together {
+        return deeds;
+    }
+    let mut ordered: Vec<Deed> = Vec::with_capacity(deeds.len());
+    let mut rest = VecDeque::from(deeds);
+    while let Some(deed) = rest.pop_front() {
+        let answers = |other: &Deed| match (&deed, other) {
+            (Deed::Called(call, ..), Deed::Answered(id, _)) => call == id,
+            _ => false,
+        };
+        let answer = rest.iter().position(answers);
+        let answer = answer.and_then(|at| rest.remove(at));
+        ordered.push(deed);
+        ordered.extend(answer);
+    }
+    ordered
 }
 
 /// Texts of one speaker that follow each other, as one; blank ones not at all.

@@ -128,7 +128,7 @@ fn check(history: &str, transcript: &Transcript) {
     };
     for format in Format::ALL {
         let rendered = render(format, transcript, &options);
-        let broken = checkers::broken(format, &reading::body(&rendered.body));
+        let broken = checkers::broken(format, &options, &reading::body(&rendered.body));
         assert_eq!(broken, Vec::<String>::new(), "{history} in {format}");
         if format == Format::Canonical {
             assert_eq!(canonical::parse(&rendered.body).as_ref(), Ok(transcript));

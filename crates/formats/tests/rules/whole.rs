@@ -1,10 +1,13 @@
 //! From events to a body, through every stage: crashes, late results and cuts at any budget break no rule, exceed no
 //! budget and split no unit.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::LazyLock;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use context::policy::Redact;
 use context::stages::redact::Rules;
 use context::{
@@ -21,20 +24,18 @@ use proptest::test_runner::TestCaseError;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::histories::{options, transcripts};
+use crate::histories::{SECRET, options, transcripts};
 use crate::properties::{holds, none};
 use crate::{checkers, reading};
 
 /// What a form adds of its own: a user's word where the rules ask for one at the beginning and at the end.
 const FORM_TOKENS: u64 = 40;
 /// Members whose values no model reads as text.
-const NOT_READ: [&str; 20] = [
+const NOT_READ: [&str; 18] = [
     "cache_control",
     "call_id",
-    "data",
     "detail",
     "encrypted_content",
-    "file_data",
     "file_id",
     "file_url",
     "fileUri",
@@ -50,6 +51,9 @@ const NOT_READ: [&str; 20] = [
     "type",
     "url",
 ];
+
+/// Members that carry contents along: a model reads those that are texts.
+const CARRIES: [&str; 2] = ["data", "file_data"];
 
 #[test]
 fn openai_chat() {
@@ -102,12 +106,15 @@ fn check(
 ) -> Result<(), TestCaseError> {
     let rendered = render(format, &assembled.transcript, options);
     let body = reading::body(&rendered.body);
-    none("the rules", checkers::broken(format, &body))?;
+    none("the rules", checkers::broken(format, options, &body))?;
     let sections = assembled.account.sections;
     let counted = sections.instructions + sections.opening + sections.turns + sections.closing;
     let most = u64::from(policy.budget.context_tokens_max.unwrap());
     prop_assert!(counted <= most, "{} of {}", counted, most);
-    let read = texts(&body).map(|text| u64::from(tokens::count_text(text)));
+    let read = texts(&body);
+    let told = read.iter().any(|text| text.contains(SECRET));
+    prop_assert!(!told, "a secret is told");
+    let read = read.iter().map(|text| u64::from(tokens::count_text(text)));
     let read: u64 = read.sum();
     prop_assert!(
         read <= counted + FORM_TOKENS,
@@ -142,17 +149,45 @@ fn units_are_whole(
 }
 
 /// The texts that a model reads of a body.
-fn texts(body: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+fn texts(body: &Value) -> Vec<Cow<'_, str>> {
     match body {
-        Value::String(text) => Box::new(std::iter::once(text.as_str())),
-        Value::Array(items) => Box::new(items.iter().flat_map(texts)),
+        Value::String(text) => vec![Cow::Borrowed(text)],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
         Value::Object(members) => {
             let read = members.iter();
             let read = read.filter(|(name, _)| !NOT_READ.contains(&name.as_str()));
-            Box::new(read.flat_map(|(_, value)| texts(value)))
+            let read = read.flat_map(|(name, value)| match value {
+                Value::String(data) if CARRIES.contains(&name.as_str()) => {
+                    Vec::from_iter(carried(body, data))
+                }
+                value => texts(value),
+            });
+            read.collect()
         }
-        _ => Box::new(std::iter::empty()),
+        _ => Vec::new(),
     }
+}
+
+/// The text that a content is that comes along; none of a picture or a PDF.
+fn carried<'a>(beside: &Value, content: &'a str) -> Option<Cow<'a, str>> {
+    if beside["type"] == "text" {
+        return Some(Cow::Borrowed(content));
+    }
+    let said = beside["media_type"]
+        .as_str()
+        .or(beside["mimeType"].as_str());
+    let (media_type, data) = match content.strip_prefix("data:") {
+        Some(address) => address.split_once(',')?,
+        None => (said?, content),
+    };
+    if media_type.starts_with("image/") || media_type.starts_with("application/pdf") {
+        return None;
+    }
+    if said.is_none() && !media_type.ends_with(";base64") {
+        return Some(Cow::Borrowed(data));
+    }
+    let text = String::from_utf8(STANDARD.decode(data).ok()?).ok()?;
+    Some(Cow::Owned(text))
 }
 
 fn policies() -> impl Strategy<Value = Policy> {

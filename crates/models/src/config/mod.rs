@@ -5,7 +5,7 @@ mod checks;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use formats::Format;
+use formats::{CallOutputs, Format};
 use serde::{Deserialize, Serialize};
 
 use crate::key::ApiKey;
@@ -56,6 +56,8 @@ pub struct ModelServerConfig {
     pub num_ctx: Option<u32>,
     /// How the most tokens of a reply are asked for; for `openai_chat` only.
     pub output_limit: OutputLimit,
+    /// Where the outputs of a turn's calls stand; for `openai_responses` only, where a server demands them `adjacent`.
+    pub call_outputs: CallOutputs,
     /// How long `echo` waits before each word, in ms.
     pub echo_word_delay_ms: u64,
 }
@@ -135,6 +137,7 @@ impl Default for ModelServerConfig {
             requests_max: 256,
             num_ctx: None,
             output_limit: OutputLimit::default(),
+            call_outputs: CallOutputs::default(),
             echo_word_delay_ms: 0,
         }
     }

@@ -3,7 +3,7 @@ use formats::Names;
 
 use super::*;
 use crate::declared::declare;
-use crate::request::Tool;
+use crate::request::{TOOLS_MAX, Tool};
 
 fn request(body: &str) -> ModelRequest {
     ModelRequest {
@@ -103,6 +103,56 @@ fn anthropic_messages() {
         &full(r#"{"messages":[]}"#),
         r#"{"model":"m","max_tokens":9,"stream":true,"temperature":0.5,"tools":[{"name":"NAME","description":"d","input_schema":{"type": "object","x":1.10}}],"messages":[]}"#,
     );
+}
+
+/// The provider refuses calls and results in a request that defines no tools.
+#[test]
+fn anthropic_is_told_of_the_tools_of_a_history_when_none_may_be_called() {
+    let check =
+        |request: &ModelRequest, expected: &str| check(Provider::Anthropic, request, expected);
+    let called = |names: &[&str]| {
+        let calls = names.iter().map(|name| {
+            format!(r#"{{"type":"tool_use","id":"1","name":"{name}","input":{{"n":1e400}}}}"#)
+        });
+        let calls: Vec<String> = calls.collect();
+        format!(
+            r#"{{"messages":[{{"role":"user","content":"name"}},{{"role":"assistant","content":[{{"type":"text","text":"a"}},{{"type":"server_tool_use","name":"web"}},{}]}}]}}"#,
+            calls.join(",")
+        )
+    };
+    let head = r#"{"model":"m","max_tokens":4096,"stream":true"#;
+    let body = called(&["b", "a\\u0062", "b"]);
+    let tools = r#""tools":[{"name":"ab","input_schema":{"type":"object"}},{"name":"b","input_schema":{"type":"object"}}],"tool_choice":{"type":"none"}"#;
+    check(
+        &request(&body),
+        &format!("{head},{tools},{}", body.strip_prefix('{').unwrap()),
+    );
+    let given = full(&called(&["b"]));
+    let mut names = Names::default();
+    let outgoing = Outgoing {
+        request: &given,
+        tools: declare(&given.tools, &mut names).unwrap(),
+        num_ctx: None,
+        output_limit: OutputLimit::default(),
+    };
+    let written = Provider::Anthropic.write(&outgoing).unwrap();
+    let written = String::from_utf8(written).unwrap();
+    assert!(!written.contains("tool_choice"), "{written}");
+    for count in [TOOLS_MAX, TOOLS_MAX + 1] {
+        let names: Vec<String> = (0..count).map(|number| format!("t{number:03}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let many = request(&called(&names));
+        let outgoing = Outgoing {
+            request: &many,
+            tools: Vec::new(),
+            num_ctx: None,
+            output_limit: OutputLimit::default(),
+        };
+        let written = Provider::Anthropic.write(&outgoing).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        let declared = written.matches("input_schema").count();
+        assert_eq!(declared, TOOLS_MAX, "{count}");
+    }
 }
 
 #[test]

@@ -61,6 +61,14 @@ fn image(url: &str) -> Part {
     }
 }
 
+fn file_at(url: &str) -> Part {
+    Part::File {
+        source: MediaSource::Url(url.to_owned()),
+        media_type: None,
+        filename: None,
+    }
+}
+
 fn file(filename: Option<Label>) -> Part {
     Part::File {
         source: MediaSource::FileId("file_1".to_owned()),
@@ -140,6 +148,58 @@ fn messages() {
     }
     let named = message_by(label("hello world"), vec![]);
     check("an author", &named, MESSAGE_TOKENS + two);
+}
+
+#[test]
+fn files_that_come_along() {
+    let one = MESSAGE_TOKENS + PART_TOKENS;
+    let two = count_text("hello world");
+    for (case, parts, expected) in [
+        (
+            "a text that comes along",
+            vec![file_at("data:text/csv;base64,aGVsbG8gd29ybGQ=")],
+            one + TEXT_FILE_TOKENS + two,
+        ),
+        (
+            "a long text that comes along",
+            vec![file_at(&format!("data:,{}", "hello world".repeat(2_000)))],
+            one + TEXT_FILE_TOKENS + count_text(&"hello world".repeat(2_000)),
+        ),
+        (
+            "a PDF that comes along",
+            vec![file_at("data:application/pdf;base64,aGVsbG8gd29ybGQ=")],
+            one + FILE_TOKENS,
+        ),
+    ] {
+        check(case, &message(parts), expected);
+    }
+}
+
+#[test]
+fn texts_that_were_once_counted_as_files_are_counted_again() {
+    let long = "hello world ".repeat(2_000);
+    let tokens = count_text(&long);
+    assert!(tokens > FILE_TOKENS);
+    let carried = || vec![text("hello world"), file_at(&format!("data:,{long}"))];
+    let before = |frame| frame + 2 * PART_TOKENS + 2 + FILE_TOKENS;
+    let now = |frame| frame + 2 * PART_TOKENS + 2 + TEXT_FILE_TOKENS + tokens;
+    let returned = RESULT_TOKENS + count_text("search");
+    for (fact, frame) in [
+        (message(carried()), MESSAGE_TOKENS),
+        (result(ToolOutput::Parts(carried())), returned),
+    ] {
+        assert_eq!(of_fact(&fact), now(frame));
+        assert_eq!(recounted(&fact, before(frame)), now(frame));
+        assert_eq!(recounted(&fact, before(frame) - 1), now(frame));
+        // Whoever counted more counted the text.
+        assert_eq!(recounted(&fact, before(frame) + 1), before(frame) + 1);
+        assert_eq!(recounted(&fact, now(frame)), now(frame));
+    }
+    let short = message(vec![file_at("data:,a")]);
+    let one = MESSAGE_TOKENS + PART_TOKENS;
+    assert_eq!(recounted(&short, one + FILE_TOKENS), one + FILE_TOKENS);
+    let elsewhere = message(vec![file(None), text(&long)]);
+    assert_eq!(recounted(&elsewhere, 7), 7);
 }
 
 #[test]

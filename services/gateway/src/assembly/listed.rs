@@ -5,7 +5,7 @@ use domain::{
     ClientContext, CommitId, Event, EventId, EventTokens, Fact, RecordedEvent, Timestamp, Version,
 };
 use event_log::registry::AgentAccess;
-use formats::{Format, InstructionsRole, Names, RenderOptions, Thoughts};
+use formats::{CallOutputs, Format, InstructionsRole, Names, RenderOptions, Thoughts};
 use uuid::Uuid;
 use wire::status::Problem;
 
@@ -23,7 +23,7 @@ const NO_COMMIT: CommitId = CommitId(Uuid::nil());
 pub async fn make(
     gateway: &Gateway,
     access: &AgentAccess,
-    format: Format,
+    (format, call_outputs): (Format, CallOutputs),
     facts: Vec<Fact>,
 ) -> Result<(Vec<u8>, Names), Problem> {
     let agent = (access.tenant.tenant(), &access.agent);
@@ -53,6 +53,7 @@ pub async fn make(
     let options = RenderOptions {
         instructions_role: InstructionsRole::System,
         thoughts: Thoughts::Replay,
+        call_outputs,
         cache_key: None,
         context_tokens_max: Some(u32::try_from(tokens).unwrap_or(u32::MAX)),
     };

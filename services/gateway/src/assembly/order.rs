@@ -5,7 +5,7 @@ use std::sync::Arc;
 use context::MessageCount;
 use context::stages::budget;
 use domain::{Version, Violation};
-use formats::{Format, InstructionsRole, RenderOptions, Thoughts};
+use formats::{CallOutputs, Format, InstructionsRole, RenderOptions, Thoughts};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
@@ -46,6 +46,7 @@ impl Order {
         let render = request.render.unwrap_or_default();
         known::<proto::InstructionsRole>(render.instructions_role, "render.instructions_role")?;
         known::<proto::Thoughts>(render.thoughts, "render.thoughts")?;
+        known::<proto::CallOutputs>(render.call_outputs, "render.call_outputs")?;
         let messages_max = match request.messages_max {
             0 => None,
             asked => Some(MESSAGES.take(asked).map_err(Problem::from)?),
@@ -84,6 +85,17 @@ impl Order {
         })
     }
 
+    /// The same with the outputs of calls where a model server wants them.
+    #[must_use]
+    pub fn with_outputs(mut self, outputs: CallOutputs) -> Self {
+        let outputs = match outputs {
+            CallOutputs::Together => proto::CallOutputs::Together,
+            CallOutputs::Adjacent => proto::CallOutputs::Adjacent,
+        };
+        self.render.set_call_outputs(outputs);
+        self
+    }
+
     /// The version that is asked for, in a conversation that stands at `newest`.
     ///
     /// # Errors
@@ -113,6 +125,12 @@ impl Order {
             thoughts: match self.render.thoughts() {
                 proto::Thoughts::Unspecified | proto::Thoughts::Replay => Thoughts::Replay,
                 proto::Thoughts::Omit => Thoughts::Omit,
+            },
+            call_outputs: match self.render.call_outputs() {
+                proto::CallOutputs::Unspecified | proto::CallOutputs::Together => {
+                    CallOutputs::Together
+                }
+                proto::CallOutputs::Adjacent => CallOutputs::Adjacent,
             },
             cache_key: Some(cache_key.to_owned()),
             context_tokens_max: Some(u32::try_from(tokens).unwrap_or(u32::MAX)),

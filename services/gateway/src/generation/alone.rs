@@ -33,7 +33,8 @@ impl Generations {
         let format = self.models.format(&model.server);
         let format = format.unwrap_or(formats::Format::Canonical);
         let facts = messages.into_iter().map(Fact::MessageAppended).collect();
-        let (body, names) = listed::make(&self.gateway, access, format, facts).await?;
+        let form = (format, self.models.call_outputs(&model.server));
+        let (body, names) = listed::make(&self.gateway, access, form, facts).await?;
         let request = ModelRequest {
             model: model.model,
             body,

@@ -23,6 +23,7 @@ mod steps;
 mod stop;
 mod summarise;
 mod summary_boundary;
+mod summary_room;
 mod sweeper;
 mod tools;
 

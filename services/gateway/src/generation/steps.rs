@@ -109,18 +109,18 @@ impl<'a> Steps<'a> {
     async fn try_context(&mut self) -> Result<(Vec<u8>, Names), Problem> {
         let gateway = &self.generations.gateway;
         self.target.patience = Patience::until(None);
-        let format = self
-            .generations
-            .models
-            .format(&self.making.settings.model.server);
+        let (models, server) = (&self.generations.models, &self.making.settings.model.server);
+        let format = models.format(server);
         let format = format.unwrap_or(formats::Format::Canonical);
+        let outputs = models.call_outputs(server);
         let settled = self.fold.settled();
         if let Some(given) = &self.making.given {
             let given = given.iter().cloned().map(Fact::MessageAppended);
             let facts = given.chain(settled.iter().cloned()).collect();
-            return listed::make(gateway, &self.making.access, format, facts).await;
+            return listed::make(gateway, &self.making.access, (format, outputs), facts).await;
         }
         let order = Order::of_agent(gateway, &self.target, format).await?;
+        let order = order.with_outputs(outputs);
         let made = assembly::make_with(gateway, &self.target, &order, settled).await?;
         Ok((made.body, made.names))
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use context::{CONTEXT_KINDS, Reach};
+use context::{CONTEXT_KINDS, Policy, Reach};
 use domain::bounds::SUMMARY_BYTES_MAX;
 use domain::event::{HistorySummarised, MessageAppended, Role};
 use domain::{CallPurpose, CommitId, Fact, Part, Version};
@@ -21,8 +21,10 @@ use wire::status::{Problem, Reason};
 
 use super::settings::ModelChoice;
 use super::summary_boundary::{Due, Weighed, through};
+use super::summary_room::{due_within, policy_for};
 use super::{Generations, Making, RunKey, metrics};
 use crate::assembly::{self, Order};
+use crate::policies::ReadyPolicy;
 use crate::recent::{Recent, Wanted};
 use crate::request::Target;
 use crate::rpc::CONTEXT_BYTES_MAX;
@@ -111,15 +113,35 @@ struct Task {
 impl Task {
     /// Makes the summary; what became of it; `None`: none is due.
     async fn run(self) -> Result<Option<&'static str>, Failure> {
-        let Some(through) = self.through().await? else {
+        let (order, policy) = self.order().await?;
+        let Some(through) = self.through(policy.as_ref()).await? else {
             return Ok(None);
         };
-        let text = self.ask(through).await?;
+        let text = self.ask(through, order).await?;
         self.append(through, text).await.map(Some)
     }
 
-    /// Up to where a summary is due.
-    async fn through(&self) -> Result<Option<Version>, Failure> {
+    /// What the model is to read; with the policy, where it is not the agent's own.
+    async fn order(&self) -> Result<(Order, Option<Policy>), Failure> {
+        let models = &self.generations.models;
+        let format = models.format(&self.model.server);
+        let format = format.ok_or(Failure("model_server_unknown"))?;
+        let gateway = &self.generations.gateway;
+        let order = Order::of_agent(gateway, &self.target, format).await?;
+        let mut order = order.with_outputs(models.call_outputs(&self.model.server));
+        let policy = policy_for(&order.policy.policy, &self.model.model);
+        if let Some(policy) = &policy {
+            order.policy = Arc::new(ReadyPolicy {
+                policy: policy.clone(),
+                digest: policy.digest(),
+                rules: order.policy.rules.clone(),
+            });
+        }
+        Ok((order, policy))
+    }
+
+    /// Up to where a summary is due; with a policy: of as much as it has room for, or else of what it can have.
+    async fn through(&self, policy: Option<&Policy>) -> Result<Option<Version>, Failure> {
         let gateway = &self.generations.gateway;
         let wanted = Wanted {
             kinds: &CONTEXT_KINDS,
@@ -151,16 +173,17 @@ impl Task {
         {
             weighed.push(Weighed::of(&recorded(&self.target.key, row)?));
         }
-        Ok(through(&weighed, self.due))
+        let within = policy.and_then(|policy| {
+            let due = due_within(policy, self.due, &weighed);
+            through(&weighed, due)
+        });
+        Ok(within.or_else(|| through(&weighed, self.due)))
     }
 
     /// What the model says of the history up to a version.
-    async fn ask(&self, through: Version) -> Result<String, Failure> {
+    async fn ask(&self, through: Version, mut order: Order) -> Result<String, Failure> {
         let models = &self.generations.models;
         let gateway = &self.generations.gateway;
-        let format = models.format(&self.model.server);
-        let format = format.ok_or(Failure("model_server_unknown"))?;
-        let mut order = Order::of_agent(gateway, &self.target, format).await?;
         order.at = Some(through);
         let made = assembly::make_with(gateway, &self.target, &order, &[request()]).await?;
         let log = &self.generations.call_log;

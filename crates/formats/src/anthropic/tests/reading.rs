@@ -159,11 +159,9 @@ fn a_rendering_reads_back() {
             ),
             [
                 call("c1", r#"{"a": 1.0}"#, document(r#"{"b": 2.0}"#)),
-                failed(call(
-                    "c2",
-                    "{}",
-                    ToolOutput::Parts(vec![text("no"), image(png)]),
-                )),
+                failed(call("c2", "{}", ToolOutput::Parts(vec![text("no")]))),
+                failed(call("c3", "{}", ToolOutput::Parts(vec![]))),
+                call("c4", "{}", ToolOutput::Parts(vec![text("yes"), image(png)])),
             ],
         ),
         assistant("b"),

@@ -5,7 +5,7 @@ use domain::Part;
 use domain::event::{Role, ToolOutput};
 
 use super::notation::*;
-use crate::anthropic::{CONTINUE, OPENER};
+use crate::anthropic::{CONTINUE, FAILED, OPENER};
 use crate::options::{RenderOptions, Thoughts};
 
 /// Checks the blocks of the first message of the assistant and of the message after it.
@@ -120,6 +120,39 @@ fn calls_come_last_and_results_first() {
         r#"{"type":"tool_result","tool_use_id":"c1","content":"{\"x\": 1}"},{"type":"tool_result","tool_use_id":"c2","content":[{"type":"text","text":"no"}],"is_error":true},{"type":"tool_result","tool_use_id":"c3"}"#,
     );
     check_turn(turn, &said, &results, &["3 input_form other_form"]);
+}
+
+#[test]
+fn a9_a_result_with_is_error_has_text_only_and_some() {
+    let found = r#"{"type":"search_result"}"#;
+    let picture = || image("https://e.example/i.png");
+    for (parts, content, losses) in [
+        (vec![], format!("\"{FAILED}\""), &[][..]),
+        (vec![text(" ")], format!("\"{FAILED}\""), &[]),
+        (
+            vec![picture(), text("no")],
+            format!("[{},{}]", text_json("[image]"), text_json("no")),
+            &["2 image text"],
+        ),
+        (
+            vec![file("data:text/plain;base64,YQ==", "a.txt")],
+            format!("[{}]", text_json("[file: a.txt]")),
+            &["2 file text"],
+        ),
+        (
+            vec![item("anthropic", found)],
+            format!("\"{FAILED}\""),
+            &["2 provider_item nothing"],
+        ),
+    ] {
+        let returned = failed(call("c", "{}", ToolOutput::Parts(parts)));
+        let said = calling(turn(Role::Assistant, []), [returned]);
+        let called = r#"{"type":"tool_use","id":"c","name":"search","input":{}}"#;
+        let result = format!(
+            r#"{{"type":"tool_result","tool_use_id":"c","content":{content},"is_error":true}}"#
+        );
+        check_turn(said, called, &user_json(&result), losses);
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("A5", a5),
     ("A6", a6),
     ("A8", a8),
+    ("A9", a9),
     ("safe", safe),
 ];
 
@@ -266,6 +267,24 @@ fn a8(body: &Value, broken: &mut Broken) {
     for (place, block) in of_type(body, "tool_use") {
         let named = is_token(text(block, "name"), NAME_CHARS_MAX, "_-");
         broken.unless(named, place, "has a name out of form");
+    }
+}
+
+/// A9 a result with `is_error` has text only, and some.
+fn a9(body: &Value, broken: &mut Broken) {
+    let failed = of_type(body, "tool_result").filter(|(_, block)| block["is_error"] == true);
+    for (place, block) in failed {
+        let blocks = list(block, "content");
+        let says = block["content"]
+            .as_str()
+            .is_some_and(|content| !is_blank(content));
+        broken.unless(
+            says || !blocks.is_empty(),
+            &place,
+            "failed and says nothing",
+        );
+        let texts = blocks.iter().all(|block| text(block, "type") == "text");
+        broken.unless(texts, place, "failed and holds more than text");
     }
 }
 

@@ -151,6 +151,33 @@ fn calls_and_results() {
 }
 
 #[test]
+fn failed_results() {
+    let returned = |content: Value| {
+        let mut failed = result("a");
+        failed["content"] = content;
+        failed["is_error"] = json!(true);
+        body(&[assistant(&[call("a")]), user(&[failed])])
+    };
+    let image = json!({"type": "image", "source": {"type": "url", "url": "https://a"}});
+    let bad = [
+        returned(json!(null)),
+        returned(json!("")),
+        returned(json!(" ")),
+        returned(json!([])),
+        returned(json!([image])),
+        returned(json!([said("no"), image])),
+    ];
+    let succeeded = body(&[assistant(&[call("a")]), user(&[result("a")])]);
+    for good in [
+        returned(json!([said("no")])),
+        returned(json!("no")),
+        succeeded,
+    ] {
+        check(Anthropic, "A9", &good, &bad);
+    }
+}
+
+#[test]
 fn ids_and_names() {
     let named = |name: &str| with(call("a"), "name", json!(name));
     check(

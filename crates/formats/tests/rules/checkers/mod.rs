@@ -11,7 +11,7 @@ mod openai_responses;
 mod pairing;
 mod value;
 
-use formats::Format;
+use formats::{CallOutputs, Format, RenderOptions};
 use serde_json::Value;
 
 /// What is broken, and where: gathered by the rules.
@@ -49,15 +49,24 @@ pub(crate) fn rules(format: Format) -> &'static [(&'static str, Rule)] {
     }
 }
 
+/// The rules of a format that only some servers have, where the options ask for them.
+fn asked(format: Format, options: &RenderOptions) -> &'static [(&'static str, Rule)] {
+    match (format, options.call_outputs) {
+        (Format::OpenAiResponses, CallOutputs::Adjacent) => &[openai_responses::ADJACENT],
+        _ => &[],
+    }
+}
+
 /// The rules that a body breaks: id, place and what.
-pub(crate) fn broken(format: Format, body: &Value) -> Vec<String> {
+pub(crate) fn broken(format: Format, options: &RenderOptions, body: &Value) -> Vec<String> {
     let each = |(id, rule): &(&str, Rule)| {
         let id = (*id).to_owned();
         found(*rule, body)
             .into_iter()
             .map(move |what| format!("{id} {what}"))
     };
-    rules(format).iter().flat_map(each).collect()
+    let rules = rules(format).iter().chain(asked(format, options));
+    rules.flat_map(each).collect()
 }
 
 fn found(rule: Rule, body: &Value) -> Vec<String> {
@@ -72,7 +81,12 @@ pub(crate) mod tests {
 
     /// Holds a rule to one body that satisfies it and to those that break it.
     pub(crate) fn check(format: Format, id: &str, good: &Value, bad: &[Value]) {
-        let named = rules(format).iter().find(|(name, _)| *name == id);
+        let options = RenderOptions {
+            call_outputs: CallOutputs::Adjacent,
+            ..RenderOptions::default()
+        };
+        let mut rules = rules(format).iter().chain(asked(format, &options));
+        let named = rules.find(|(name, _)| *name == id);
         let (_, rule) = named.unwrap_or_else(|| panic!("{format} has no rule {id}"));
         assert_eq!(found(*rule, good), Vec::<String>::new(), "{id}: {good}");
         assert!(!bad.is_empty(), "{id} needs a body that breaks it");

@@ -20,6 +20,9 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("safe", safe),
 ];
 
+/// The rules that are asked for, by id.
+pub(super) const ADJACENT: (&str, Rule) = ("R2 adjacent", r2_adjacent);
+
 /// The types of item that the provider makes itself, beside messages, calls and outputs.
 const OWN_TYPES: &[&str] = &[
     "reasoning",
@@ -150,6 +153,24 @@ fn r2(body: &Value, broken: &mut Broken) {
         "input",
         "ends before the outputs are there",
     );
+}
+
+/// Each call is followed at once by its own output.
+fn r2_adjacent(body: &Value, broken: &mut Broken) {
+    let mut rest = items(body).peekable();
+    while let Some((place, item)) = rest.next() {
+        let id = text(item, "call_id");
+        let answers =
+            |next: &Value| kind(next) == "function_call_output" && text(next, "call_id") == id;
+        match kind(item) {
+            "function_call" => {
+                let next = rest.next_if(|(_, next)| answers(next));
+                broken.unless(next.is_some(), place, "is not followed by its output");
+            }
+            "function_call_output" => broken.at(place, "does not follow its call"),
+            _ => {}
+        }
+    }
 }
 
 /// A reasoning item is followed at once by what the model made of it.

@@ -98,6 +98,31 @@ fn items_have_their_form() {
 }
 
 #[test]
+fn outputs_right_after_their_calls() {
+    check(
+        OpenAiResponses,
+        "R2 adjacent",
+        &body(&[
+            u(),
+            call("a"),
+            output("a"),
+            reasoning("rs_1"),
+            call("b"),
+            output("b"),
+            a(),
+        ]),
+        &[
+            body(&[call("a"), call("b"), output("a"), output("b")]),
+            body(&[call("a"), call("b"), output("b"), output("a")]),
+            body(&[call("a"), a(), output("a")]),
+            body(&[call("a"), output("b")]),
+            body(&[call("a")]),
+            body(&[output("a")]),
+        ],
+    );
+}
+
+#[test]
 fn calls_outputs_and_reasoning() {
     let good = body(&[u(), call("a"), call("b"), output("b"), output("a"), a()]);
     check(

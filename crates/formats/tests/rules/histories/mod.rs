@@ -7,10 +7,11 @@ mod words;
 use context::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
 use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
 use domain::{JsonText, Label, Part, Version};
-use formats::{InstructionsRole, RenderOptions, Thoughts};
+use formats::{CallOutputs, InstructionsRole, RenderOptions, Thoughts};
 use proptest::prelude::*;
 use proptest::sample::select;
 
+pub(crate) use parts::SECRET;
 use words::{call_ids, documents, labels, providers, said, texts, tool_names};
 
 /// Most turns of a random transcript.
@@ -61,10 +62,13 @@ pub(crate) fn plain_transcripts() -> impl Strategy<Value = Transcript> {
 pub(crate) fn options() -> impl Strategy<Value = RenderOptions> {
     let roles = select(vec![InstructionsRole::System, InstructionsRole::Developer]);
     let thoughts = prop_oneof![3 => Just(Thoughts::Replay), 1 => Just(Thoughts::Omit)];
-    (roles, thoughts, prop::option::of("[a-z]{1,8}")).prop_map(
-        |(instructions_role, thoughts, cache_key)| RenderOptions {
+    let outputs = prop_oneof![3 => Just(CallOutputs::Together), 1 => Just(CallOutputs::Adjacent)];
+    let cache_keys = prop::option::of("[a-z]{1,8}");
+    (roles, thoughts, outputs, cache_keys).prop_map(
+        |(instructions_role, thoughts, call_outputs, cache_key)| RenderOptions {
             instructions_role,
             thoughts,
+            call_outputs,
             cache_key,
             context_tokens_max: Some(8_192),
         },

@@ -1,11 +1,20 @@
 //! Parts of every kind, for every speaker.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use domain::event::Role;
 use domain::{JsonText, Label, MediaSource, Part};
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::words::{labels, said, texts};
+
+/// What a file tells of a secret, in some of the files that are texts.
+pub(crate) const SECRET: &str = "hunter22secret99";
+/// Most lines of a file that is a text: about 24,000 tokens.
+const FILE_LINES_MAX: usize = 4_000;
+/// Most lines of a usual one.
+const USUAL_FILE_LINES_MAX: usize = 200;
 
 /// An item that stands in several places, where providers take it once.
 const REPEATED: (&str, &str) = (
@@ -95,7 +104,28 @@ fn media_parts() -> impl Strategy<Value = Part> {
             media_type,
             filename,
         });
-    prop_oneof![image, file]
+    prop_oneof![4 => image, 4 => file, 1 => text_files()]
+}
+
+/// Files that are texts and come along, of any length, some with a secret at their end.
+fn text_files() -> impl Strategy<Value = Part> {
+    let lines = prop_oneof![4 => 0..USUAL_FILE_LINES_MAX, 1 => 0..FILE_LINES_MAX];
+    let media_types = select(&["text/csv", "text/plain;charset=utf-8", "application/json"][..]);
+    let filename = labels(&["a b.csv"]);
+    (lines, media_types, any::<bool>(), filename).prop_map(
+        |(lines, media_type, is_told, filename)| {
+            let mut text = "7,8.25,né\n".repeat(lines);
+            if is_told {
+                text.extend(["password=", SECRET, "\n"]);
+            }
+            let url = format!("data:{media_type};base64,{}", STANDARD.encode(text));
+            Part::File {
+                source: MediaSource::Url(url),
+                media_type: None,
+                filename,
+            }
+        },
+    )
 }
 
 fn sources() -> impl Strategy<Value = MediaSource> {
@@ -105,6 +135,7 @@ fn sources() -> impl Strategy<Value = MediaSource> {
         "data:image/png;base64,QUFB#",
         "data:application/pdf;base64,QUFB#",
         "data:text/plain,plain%20#",
+        "data:text/plain,password=hunter22secret99",
         "data:,",
         "no address #",
         "",

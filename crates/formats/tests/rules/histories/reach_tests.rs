@@ -113,6 +113,10 @@ fn parts_of_every_kind() {
         )
     });
     check_parts(
+        "a long text that comes along",
+        |part| matches!(part, Part::File { source: MediaSource::Url(url), .. } if url.len() > 30_000),
+    );
+    check_parts(
         "a picture that comes along",
         |part| matches!(part, Part::Image { source: MediaSource::Url(url), .. } if url.starts_with("data:image")),
     );

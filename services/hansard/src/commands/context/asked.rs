@@ -33,12 +33,22 @@ pub(super) struct Asked {
     /// A file with the policy to use, as JSON; by default the agent's.
     #[arg(long, value_name = "FILE", requires = "format")]
     policy: Option<PathBuf>,
+    #[command(flatten)]
+    render: Render,
+}
+
+/// What a form leaves open.
+#[derive(Debug, Clone, Copy, clap::Args)]
+struct Render {
     /// Call the instructions the developer's, as newer models of `OpenAI` do.
     #[arg(long, requires = "format")]
     developer: bool,
     /// Leave out thoughts that the provider would take back.
     #[arg(long, requires = "format")]
     omit_thoughts: bool,
+    /// Write each output right after its call, as some servers demand that speak `OpenAI`'s Responses.
+    #[arg(long, requires = "format")]
+    adjacent_outputs: bool,
 }
 
 /// The form of a context.
@@ -94,11 +104,13 @@ impl Asked {
             at_version: self.at.unwrap_or_default(),
             format: self.format.map_or(0, |format| to_proto(format).into()),
             policy: policy.map(Policy::PolicyJson),
-            render: self.format.map(|_| self.render()),
+            render: self.format.map(|_| self.render.settings()),
         })
     }
+}
 
-    fn render(&self) -> proto::RenderSettings {
+impl Render {
+    fn settings(self) -> proto::RenderSettings {
         let instructions_role = if self.developer {
             proto::InstructionsRole::Developer
         } else {
@@ -109,9 +121,15 @@ impl Asked {
         } else {
             proto::Thoughts::Replay
         };
+        let call_outputs = if self.adjacent_outputs {
+            proto::CallOutputs::Adjacent
+        } else {
+            proto::CallOutputs::Together
+        };
         proto::RenderSettings {
             instructions_role: instructions_role.into(),
             thoughts: thoughts.into(),
+            call_outputs: call_outputs.into(),
         }
     }
 }

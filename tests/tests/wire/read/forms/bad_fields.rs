@@ -6,7 +6,7 @@ use tests::stack::Setup;
 use tonic::Code::InvalidArgument;
 use wire::proto::read::v1::assemble_context_request::Policy;
 use wire::proto::read::v1::{
-    AssembleContextRequest, ContextFormat, InstructionsRole, RenderSettings, Thoughts,
+    AssembleContextRequest, CallOutputs, ContextFormat, InstructionsRole, RenderSettings, Thoughts,
 };
 
 use super::{ask, try_made};
@@ -40,6 +40,14 @@ fn render(request: &mut AssembleContextRequest, instructions_role: i32, thoughts
     request.render = Some(RenderSettings {
         instructions_role,
         thoughts,
+        call_outputs: CallOutputs::Adjacent.into(),
+    });
+}
+
+fn call_outputs(request: &mut AssembleContextRequest, call_outputs: i32) {
+    request.render = Some(RenderSettings {
+        call_outputs,
+        ..RenderSettings::default()
     });
 }
 
@@ -49,7 +57,7 @@ fn padded(bytes: usize) -> String {
 }
 
 #[rustfmt::skip]
-const CASES: [Case; 25] = [
+const CASES: [Case; 26] = [
     ("as it is", None, |_| ()),
     ("the newest version", None, |r| r.at_version = 3),
     ("the first version", None, |r| r.at_version = 1),
@@ -60,6 +68,7 @@ const CASES: [Case; 25] = [
     ("every setting of a form", None, |r| render(r, InstructionsRole::Developer.into(), Thoughts::Omit.into())),
     ("an unknown role", Some((RANGE, "render.instructions_role")), |r| render(r, 3, 0)),
     ("unknown thoughts", Some((RANGE, "render.thoughts")), |r| render(r, 0, 3)),
+    ("an unknown order of outputs", Some((RANGE, "render.call_outputs")), |r| call_outputs(r, 3)),
     ("1,000 messages", None, |r| r.messages_max = 1_000),
     ("1,001 messages", Some((RANGE, "messages_max")), |r| r.messages_max = 1_001),
     ("a version without a form", Some((RANGE, "at_version")), |r| { no_form(r); r.at_version = 1; }),

@@ -10,7 +10,9 @@ use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::{
     Event, Image, MediaSource, MessageAppended, Part, Role, Thinking, media_source, part,
 };
-use wire::proto::read::v1::{ContextFormat, Epoch, InstructionsRole, RenderSettings, Thoughts};
+use wire::proto::read::v1::{
+    CallOutputs, ContextFormat, Epoch, InstructionsRole, RenderSettings, Thoughts,
+};
 
 use super::{FORMS, Made, ask, made, under};
 use crate::write::with;
@@ -283,6 +285,24 @@ async fn settings_of_a_form() {
         rendered(form, developer).await.body["messages"][0]["role"],
         "developer"
     );
+    let adjacent = RenderSettings {
+        call_outputs: CallOutputs::Adjacent.into(),
+        ..usual
+    };
+    let form = ContextFormat::OpenaiResponses;
+    let answers = |made: &Made| -> Vec<String> {
+        let items = list(made).iter();
+        let items = items.filter(|item| item["call_id"].is_string());
+        let items = items.map(|item| format!("{} {}", item["type"], item["call_id"]));
+        items.map(|item| item.replace('"', "")).collect()
+    };
+    let (called, output) = ("function_call", "function_call_output");
+    let expected = [(called, "a"), (called, "b"), (output, "a"), (output, "b")];
+    let expected = expected.map(|(kind, id)| format!("{kind} {id}"));
+    assert_eq!(answers(&rendered(form, usual).await), expected);
+    let expected = [(called, "a"), (output, "a"), (called, "b"), (output, "b")];
+    let expected = expected.map(|(kind, id)| format!("{kind} {id}"));
+    assert_eq!(answers(&rendered(form, adjacent).await), expected);
     let omit = RenderSettings {
         thoughts: Thoughts::Omit.into(),
         ..usual

@@ -1,0 +1,191 @@
+//! Texts that an address carries along (`data:`): a model reads them as it reads any text, so they are weighed and redacted
+//! as texts are.
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use domain::{Label, MediaSource};
+use percent_encoding::percent_decode_str;
+
+/// How an address begins that carries its content.
+const SCHEME: &str = "data:";
+/// Says that the content is in base64.
+const BASE64: &str = "base64";
+/// As lenient as the most lenient provider: what one of them reads must not go unread here.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// A text that an address carries along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Carried<'a> {
+    /// The text.
+    pub text: String,
+    /// Its media type and what is said of it, as the address has them.
+    header: &'a str,
+}
+
+/// What a media type says of a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    /// It is a text.
+    Text,
+    /// It is none: a picture, a sound, a PDF.
+    Other,
+    /// Neither.
+    Nothing,
+}
+
+impl<'a> Carried<'a> {
+    /// The text of a picture or file; none where it does not come along, or is no text. `media_type` is the part's own, for
+    /// an address that names none.
+    #[must_use]
+    pub fn of(source: &'a MediaSource, media_type: Option<&Label>) -> Option<Self> {
+        let MediaSource::Url(url) = source else {
+            return None;
+        };
+        let (scheme, rest) = url.split_at_checked(SCHEME.len())?;
+        if !scheme.eq_ignore_ascii_case(SCHEME) {
+            return None;
+        }
+        let (header, content) = rest.split_once(',').unwrap_or((rest, ""));
+        let named = header.split(';').next().unwrap_or_default();
+        let said = match media_type {
+            Some(media_type) if named.is_empty() => says(media_type.as_str()),
+            _ => says(named),
+        };
+        if said == Says::Other {
+            return None;
+        }
+        let text = text(bytes(header, content)?, said)?;
+        Some(Self { text, header })
+    }
+
+    /// The address with another text.
+    #[must_use]
+    pub fn address(&self, text: &str) -> String {
+        let words = self.header.split(';');
+        let mut header: Vec<&str> = words.filter(|word| !is_base64(word)).collect();
+        header.push(BASE64);
+        format!("{SCHEME}{},{}", header.join(";"), STANDARD.encode(text))
+    }
+}
+
+/// Whether the address carries something along.
+pub(crate) fn comes_along(source: &MediaSource) -> bool {
+    let MediaSource::Url(url) = source else {
+        return false;
+    };
+    let scheme = url.get(..SCHEME.len());
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(SCHEME))
+}
+
+fn is_base64(word: &str) -> bool {
+    word.trim().eq_ignore_ascii_case(BASE64)
+}
+
+fn bytes(header: &str, content: &str) -> Option<Vec<u8>> {
+    let bytes: Vec<u8> = percent_decode_str(content).collect();
+    if !header.split(';').skip(1).any(is_base64) {
+        return Some(bytes);
+    }
+    let digits = bytes.into_iter().filter_map(|byte| match byte {
+        b'-' => Some(b'+'),
+        b'_' => Some(b'/'),
+        b'=' => None,
+        _ => (!byte.is_ascii_whitespace()).then_some(byte),
+    });
+    LENIENT.decode(digits.collect::<Vec<u8>>()).ok()
+}
+
+/// What is said to be a text and is no UTF-8 is read byte by byte, as Latin-1: its words in ASCII are found all the same.
+fn text(bytes: Vec<u8>, said: Says) -> Option<String> {
+    match String::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        Err(error) if said == Says::Text => {
+            Some(error.as_bytes().iter().copied().map(char::from).collect())
+        }
+        Err(_) => None,
+    }
+}
+
+fn says(media_type: &str) -> Says {
+    let media_type = media_type.trim().to_ascii_lowercase();
+    let (kind, name) = media_type.split_once('/').unwrap_or_default();
+    let is_structured = name.ends_with("+xml") || name.ends_with("+json");
+    match (kind, name) {
+        ("text", _) | ("application", "json" | "xml") => Says::Text,
+        _ if is_structured => Says::Text,
+        ("image" | "audio" | "video" | "font", _) | ("application", "pdf") => Says::Other,
+        _ => Says::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_however_they_are_written() {
+        for (url, expected) in [
+            ("data:text/csv;base64,YSxiCg==", Some("a,b\n")),
+            ("DATA:Text/CSV;charset=utf-8;BASE64,YSxiCg", Some("a,b\n")),
+            ("data:text/plain;base64,YSx\r\n iCg==", Some("a,b\n")),
+            ("data:text/plain;base64,YSxiCg%3D%3D", Some("a,b\n")),
+            ("data:text/plain;base64,Pj4-Pz8_", Some(">>>???")),
+            ("data:text/plain;base64,YSxiCh==", Some("a,b\n")),
+            ("data:text/plain,a%20b", Some("a b")),
+            ("data:text/plain", Some("")),
+            ("data:,a", Some("a")),
+            ("data:;base64,YQ==", Some("a")),
+            ("data:application/x-yaml;base64,YTogYgo=", Some("a: b\n")),
+            ("data:application/zip;base64,UEsDBP8=", None),
+            ("data:image/svg+xml;base64,PHN2Zy8+", Some("<svg/>")),
+            ("data:image/png;base64,YQ==", None),
+            ("data:application/pdf;base64,YQ==", None),
+            ("data:audio/wav;base64,YQ==", None),
+            ("data:text/plain;base64,6Q==", Some("é")),
+            ("data:application/octet-stream;base64,6Q==", None),
+            ("data:text/plain;base64,Y", None),
+            ("data:text/plain;base64,é", None),
+            ("https://example.org/a.txt", None),
+            ("é", None),
+        ] {
+            check(url, None, expected);
+        }
+        check("data:;base64,YQ==", Some("image/png"), None);
+        check("data:text/plain,a", Some("image/png"), Some("a"));
+        let kept = MediaSource::FileId("file_1".to_owned());
+        assert_eq!(Carried::of(&kept, None), None);
+    }
+
+    fn check(url: &str, media_type: Option<&str>, expected: Option<&str>) {
+        let source = MediaSource::Url(url.to_owned());
+        let media_type = media_type.map(|name| Label::parse(name).unwrap());
+        let carried = Carried::of(&source, media_type.as_ref());
+        let text = carried.as_ref().map(|carried| carried.text.as_str());
+        assert_eq!(text, expected, "{url}");
+        assert!(carried.is_none() || comes_along(&source), "{url}");
+    }
+
+    #[test]
+    fn an_address_keeps_what_it_says_beside_its_text() {
+        for (url, expected) in [
+            (
+                "data:text/csv;charset=utf-8;base64,YQ==",
+                "data:text/csv;charset=utf-8;base64,w6k=",
+            ),
+            ("data:text/csv,a", "data:text/csv;base64,w6k="),
+            ("data:,a", "data:;base64,w6k="),
+        ] {
+            let source = MediaSource::Url(url.to_owned());
+            let carried = Carried::of(&source, None).unwrap();
+            assert_eq!(carried.address("é"), expected);
+            check(expected, None, Some("é"));
+        }
+    }
+}
