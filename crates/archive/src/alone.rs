@@ -54,7 +54,7 @@ fn segment_of(name: &str) -> Option<Uuid> {
     Uuid::parse_str(file.split('.').next()?).ok()
 }
 
-fn unknown(object: String) -> ArchivedSegment {
+pub(crate) fn unknown(object: String) -> ArchivedSegment {
     ArchivedSegment {
         object,
         sha256: String::new(),

@@ -14,7 +14,7 @@ use crate::store::{Store, StoreUrl};
 #[derive(Debug, Clone)]
 pub struct Archive {
     pub(crate) record: Record,
-    moved_to: Option<StoreUrl>,
+    pub(crate) moved_to: Option<StoreUrl>,
     indexes: Indexes,
 }
 
@@ -132,14 +132,22 @@ impl Archive {
     }
 
     pub(crate) fn store_of(&self, entry: &ArchiveEntry) -> Result<Store, ArchiveError> {
-        let unreachable = |source| ArchiveError::Unreachable {
-            segment: entry.segment,
-            source,
-        };
-        let url = match &self.moved_to {
-            Some(url) => url.clone(),
-            None => StoreUrl::parse(&entry.store).map_err(unreachable)?,
-        };
-        Store::open(&url).map_err(unreachable)
+        store_of(entry, self.moved_to.as_ref())
     }
+}
+
+/// The store of an entry's objects, or the one that all were moved to.
+pub(crate) fn store_of(
+    entry: &ArchiveEntry,
+    moved_to: Option<&StoreUrl>,
+) -> Result<Store, ArchiveError> {
+    let unreachable = |source| ArchiveError::Unreachable {
+        segment: entry.segment,
+        source,
+    };
+    let url = match moved_to {
+        Some(url) => url.clone(),
+        None => StoreUrl::parse(&entry.store).map_err(unreachable)?,
+    };
+    Store::open(&url).map_err(unreachable)
 }

@@ -24,6 +24,7 @@ mod tidy;
 mod trim;
 mod unknown;
 
+pub use adopt::look_for;
 pub use alone::read_store;
 pub use archive::{Archive, CataloguedSegment};
 pub use commits::Commits;

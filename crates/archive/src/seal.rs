@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use domain::Partition;
-use event_log::{ArchiveEntry, ArchivedSegment, CataloguedEntry};
+use event_log::{ArchiveEntry, ArchivedSegment, CatalogueError, CataloguedEntry};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -50,6 +50,20 @@ impl Archive {
         format!("{record}/{partition}/{segment}.{generation}.segment")
     }
 
+    /// Why a write failed: where the entry has changed since, whoever changed it has removed the object under the writer's hands.
+    pub(crate) async fn why(&self, entry: &CataloguedEntry, error: ArchiveError) -> ArchiveError {
+        let stands = self.record.archive_entry_stands(entry).await;
+        let by_store = matches!(
+            error,
+            ArchiveError::Store(_) | ArchiveError::Unfaithful { .. }
+        );
+        if by_store && matches!(stands, Ok(false)) {
+            let segment = entry.entry.segment;
+            return CatalogueError::Superseded { segment }.into();
+        }
+        error
+    }
+
     pub(crate) fn origin(&self, entry: &ArchiveEntry) -> Origin {
         Origin {
             record: self.record.id(),
@@ -65,30 +79,54 @@ impl Draft {
     /// writes it.
     ///
     /// # Errors
-    /// [`ArchiveError`]: the object is loose, and the next [`Archive::tidy`] removes it.
+    /// [`ArchiveError`]: nothing is sealed. What was written of it is removed again, and where that failed the object is
+    /// loose, and the next [`Archive::tidy`] removes it.
     pub async fn seal(
         self,
         messages: &[ArchivedMessage],
         made_at: &str,
     ) -> Result<CataloguedSegment, ArchiveError> {
-        let entry = self.catalogued.entry;
+        let entry = &self.catalogued.entry;
+        // An erasure has come since the messages were read: they are not even written.
+        if !self
+            .archive
+            .record
+            .archive_entry_stands(&self.catalogued)
+            .await?
+        {
+            let segment = entry.segment;
+            return Err(CatalogueError::Superseded { segment }.into());
+        }
         let object = entry.loose.first().cloned().unwrap_or_default();
-        let origin = self.archive.origin(&entry);
+        match self.sealed(&object, messages, made_at).await {
+            Ok(segment) => Ok(segment),
+            Err(error) => {
+                let taken_back = take_back(&self.store, &object, error).await;
+                Err(self.archive.why(&self.catalogued, taken_back).await)
+            }
+        }
+    }
+
+    async fn sealed(
+        &self,
+        object: &str,
+        messages: &[ArchivedMessage],
+        made_at: &str,
+    ) -> Result<CataloguedSegment, ArchiveError> {
+        let CataloguedEntry { entry, revision } = &self.catalogued;
+        let origin = self.archive.origin(entry);
         let sealed = ArchivedSegment {
             made_at: made_at.to_owned(),
-            ..write(&self.store, origin, object, messages).await?
+            ..write(&self.store, origin, object.to_owned(), messages).await?
         };
         let entry = ArchiveEntry {
             sealed: Some(sealed.clone()),
             loose: Vec::new(),
-            ..entry
+            ..entry.clone()
         };
-        let revision = Some(self.catalogued.revision);
-        let catalogued = self.archive.record.put_archive_entry(&entry, revision);
-        Ok(CataloguedSegment {
-            catalogued: catalogued.await?,
-            sealed,
-        })
+        let record = &self.archive.record;
+        let catalogued = record.put_archive_entry(&entry, Some(*revision)).await?;
+        Ok(CataloguedSegment { catalogued, sealed })
     }
 
     /// Gives the segment up: nothing was written.
@@ -99,6 +137,20 @@ impl Draft {
         let record = &self.archive.record;
         Ok(record.remove_archive_entry(&self.catalogued).await?)
     }
+}
+
+/// Removes an object that was written in vain: what is in it may be erased by now.
+pub(crate) async fn take_back(store: &Store, object: &str, error: ArchiveError) -> ArchiveError {
+    // Where the record did not answer, the object may be sealed all the same.
+    let may_be_sealed = matches!(
+        error,
+        ArchiveError::Catalogue(CatalogueError::Unavailable(_))
+    );
+    if !may_be_sealed {
+        // Where this fails too, the catalogue still names it.
+        let _removed = store.remove(object).await;
+    }
+    error
 }
 
 /// Writes an object, reads it back and compares; what the catalogue is to say of it, but for when.

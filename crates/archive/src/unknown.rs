@@ -2,19 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::adopt::EMPTIED;
 use crate::archive::Archive;
 use crate::error::ArchiveError;
 use crate::store::Store;
 
 impl Archive {
-    /// The objects of this record, in the stores that the catalogue names, of which it knows nothing, by store and name. A
-    /// restore of a backup that is older than they are leaves some; nothing reads them, and no erasure reaches them.
+    /// The objects of this record, in the stores that the catalogue names and in the one that this archive was moved to, of
+    /// which the catalogue knows nothing, by store and name. A restore of a backup that is older than they are leaves some;
+    /// nothing reads them, and no erasure reaches them.
     ///
     /// # Errors
     /// [`ArchiveError`].
     pub async fn unknown_objects(&self) -> Result<Vec<(String, String)>, ArchiveError> {
         let mut stores: BTreeMap<String, (Store, BTreeSet<String>)> = BTreeMap::new();
-        for catalogued in self.record.archive_entries(None).await? {
+        let entries = self.record.archive_entries(None).await?;
+        if let (Some(url), true) = (&self.moved_to, entries.is_empty()) {
+            let store = Store::open(url)?;
+            stores.insert(url.to_string(), (store, BTreeSet::new()));
+        }
+        for catalogued in entries {
             let entry = catalogued.entry;
             // A store that is away has its own findings.
             let Ok(store) = self.store_of(&entry) else {
@@ -29,7 +36,8 @@ impl Archive {
         let mut unknown = Vec::new();
         for (url, (store, known)) in stores {
             let found = store.list(&folder).await?.into_iter();
-            let found = found.filter(|object| !known.contains(object));
+            let found =
+                found.filter(|object| !known.contains(object) && !object.ends_with(EMPTIED));
             unknown.extend(found.map(|object| (url.clone(), object)));
         }
         Ok(unknown)

@@ -52,7 +52,7 @@ pub use config::{
 };
 pub use durability::Durability;
 pub use erase::Overwritten;
-pub use erase_again::{EraseAgainError, HOLES_MAX};
+pub use erase_again::{EraseAgainError, ErasedStream, HOLES_MAX};
 pub use error::{CorruptMessage, RecordError, Unavailable};
 pub use follow::FollowedMessage;
 pub use live::{LiveItem, LiveSubscription};

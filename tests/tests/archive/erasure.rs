@@ -1,5 +1,9 @@
 //! What is erased is in no segment either, and no rebuild brings it back.
 
+use std::fs;
+
+use event_log::ArchiveEntry;
+use serde_json::json;
 use tests::eventually::eventually;
 
 use crate::ground::{Ground, TENANT, files};
@@ -21,7 +25,7 @@ async fn reads(ground: &Ground, id: &str) -> String {
 fn in_nats(ground: &Ground) -> usize {
     let folder = ground.stack.servers.nats().folder();
     let holds = |file: &std::path::PathBuf| {
-        std::fs::read(file).is_ok_and(|bytes| {
+        fs::read(file).is_ok_and(|bytes| {
             bytes
                 .windows(SECRET.len())
                 .any(|window| window == SECRET.as_bytes())
@@ -37,6 +41,48 @@ async fn secret(ground: &Ground, id: &str) {
         one.say(&ground.record, 100, SECRET).await;
     }
     one.say(&ground.record, 100, "goodbye").await;
+}
+
+/// What an erasure would do is told as it will be, archived commits too; and that it would refuse where they are away.
+async fn planned(ground: &Ground) {
+    let planned = format!("erase conversation by-operator --tenant {TENANT} --dry-run --json");
+    let told = ground.lines(&planned, 0).await;
+    let counts = (
+        &told[0]["commits"],
+        &told[0]["archived"],
+        &told[0]["refuses"],
+    );
+    assert_eq!(counts, (&1.into(), &4.into(), &json!([])));
+    let told = ground
+        .lines(&format!("{planned} --archive file:///nowhere"), 0)
+        .await;
+    assert!(told[0]["archived"].is_null(), "{told:?}");
+    let refuses = told[0]["refuses"][0].as_str().expect("a refusal");
+    assert!(refuses.contains("cannot be reached"), "{refuses}");
+}
+
+/// What a caller erases is told until it is swept.
+async fn erased_by_a_caller(ground: &Ground) {
+    ground
+        .agent
+        .try_erase(ground.agent.target("by-door"))
+        .await
+        .expect("an erasure");
+    let found = ground.lines("archive sweep --dry-run --json", 0).await;
+    assert_eq!(
+        (&found[0]["erased"], &found[0]["swept"]),
+        (&1.into(), &false.into())
+    );
+    let named = ground.lines("archive verify --json", 5).await;
+    let found = (&named[0]["kind"], &named[0]["of"]);
+    assert_eq!(
+        found,
+        (&"erased".into(), &format!("{TENANT}/by-door").into())
+    );
+    assert_eq!(reads(ground, "by-door").await.matches(SECRET).count(), 3);
+    let swept = ground.lines("archive sweep --json", 0).await;
+    assert_eq!(swept[0]["commits"], 4, "{swept:?}");
+    assert_eq!(reads(ground, "by-door").await, "");
 }
 
 #[tokio::test]
@@ -58,6 +104,7 @@ async fn what_is_erased_is_nowhere() {
     }
     let segments = ground.lines("archive list --json", 0).await.len();
 
+    planned(&ground).await;
     let receipt = ground.folder.path().join("receipt.json");
     let line = format!(
         "erase conversation by-operator --tenant {TENANT} --json --receipt {}",
@@ -70,26 +117,7 @@ async fn what_is_erased_is_nowhere() {
         .run(&format!("erase verify-receipt {}", receipt.display()), 0)
         .await;
 
-    ground
-        .agent
-        .try_erase(ground.agent.target("by-door"))
-        .await
-        .expect("an erasure");
-    let found = ground.lines("archive sweep --dry-run --json", 0).await;
-    assert_eq!(
-        (&found[0]["erased"], &found[0]["swept"]),
-        (&1.into(), &false.into())
-    );
-    let named = ground.lines("archive verify --json", 5).await;
-    let found = (&named[0]["kind"], &named[0]["of"]);
-    assert_eq!(
-        found,
-        (&"erased".into(), &format!("{TENANT}/by-door").into())
-    );
-    assert_eq!(reads(&ground, "by-door").await.matches(SECRET).count(), 3);
-    let swept = ground.lines("archive sweep --json", 0).await;
-    assert_eq!(swept[0]["commits"], 4, "{swept:?}");
-    assert_eq!(reads(&ground, "by-door").await, "");
+    erased_by_a_caller(&ground).await;
 
     assert!(ground.files().len() <= segments);
     assert_eq!(in_nats(&ground), 0);
@@ -143,4 +171,57 @@ async fn a_run_sweeps_first_and_a_detached_fork_keeps_its_archived_past() {
     ground.projected(url).await;
     ground.run("archive verify", 0).await;
     ground.verify().await;
+}
+
+#[tokio::test]
+async fn what_a_killed_writer_or_nobody_knows_of_is_told() {
+    let ground = Ground::start().await;
+    secret(&ground, "c").await;
+    ground.projected(ground.stack.servers.database_url()).await;
+    ground.archive().await;
+    let entries = ground.record.archive_entries(None).await;
+    let sealed = entries.expect("a catalogue").remove(0).entry;
+    let object = sealed.sealed.clone().expect("a segment").object;
+    let file = ground.segments().join(&object);
+    let bytes = fs::read(&file).expect("an object");
+    let receipt = ground.folder.path().join("receipt.json");
+    let receipt = receipt.display();
+    ground
+        .run(
+            &format!("erase conversation c --tenant {TENANT} --receipt {receipt}"),
+            0,
+        )
+        .await;
+    let store = format!("--archive file://{}", ground.segments().display());
+    ground.run(&format!("archive verify {store}"), 0).await;
+
+    // A run that was killed as it wrote, just when the erasure had withdrawn its segment.
+    let left = ArchiveEntry {
+        sealed: None,
+        loose: vec![object.clone()],
+        ..sealed
+    };
+    let put = ground.record.put_archive_entry(&left, None).await;
+    put.expect("an entry");
+    fs::write(&file, &bytes).expect("an object");
+    let verify = format!("erase verify-receipt {receipt}");
+    let told = ground.run(&verify, 5).await.stdout;
+    assert!(told.contains("these stand: c"), "{told}");
+    ground.run("archive sweep", 0).await;
+    ground.run(&verify, 0).await;
+    assert!(!file.exists());
+
+    // What no entry names at all, where there is no entry at all.
+    fs::write(&file, &bytes).expect("an object");
+    let found = ground
+        .lines(&format!("archive verify --json {store}"), 5)
+        .await;
+    assert_eq!(
+        (&found[0]["kind"], &found[0]["of"]),
+        (&"object_unknown".into(), &object.clone().into())
+    );
+    let told = ground
+        .lines(&format!("archive sweep --json {store}"), 0)
+        .await;
+    assert_eq!(told[0]["unknown"], json!([object]));
 }

@@ -1,11 +1,14 @@
 //! Forks that read through what is erased: refused by default, or erased too.
 
-use event_log::Record;
+use domain::{ConversationId, ConversationKey, Position, Sequence, TenantId};
+use event_log::{Record, TailBounds};
 use serde_json::{Value, json};
 use tests::agent::Agent;
 use tests::checker::{self, Recorded};
 use tests::events::{assistant, session, text_of, user};
-use tests::stack::Setup;
+use tests::stack::{Setup, Stack};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
 
 use crate::ground::{check, conversation, erased_ids, fork, in_nats, json};
 
@@ -25,9 +28,16 @@ async fn forks_are_refused_or_go_too() {
 
     let told = json(&stack, &format!("{line} --dry-run --json")).await;
     let expected = json!({
-        "conversations": 1, "commits": 3, "forks": ["one", "two"], "unfinished": [], "erasedBefore": 0, "registry": {},
+        "conversations": 1, "commits": 3, "archived": 0, "forks": ["one", "two"], "unfinished": [], "erasedBefore": 0,
+        "registry": {}, "unknown": [], "refuses": [
+            "2 forks read through what is to be erased: one, two; let them go too with --forks erase, or copy them first with --forks detach",
+        ],
     });
     assert_eq!(told, expected);
+    let told = check(&stack, &format!("{line} --dry-run"), 0).await.stdout;
+    assert!(told.contains("would be refused:         2 forks"), "{told}");
+    let told = json(&stack, &format!("{line} --forks erase --dry-run --json")).await;
+    assert_eq!(told["refuses"], json!([]));
     let refused = check(&stack, line, 1).await;
     assert!(refused.stderr.contains("one, two"), "{refused:?}");
     assert_eq!(agent.version("root").await, 3);
@@ -109,13 +119,74 @@ async fn detached_forks_read_as_they_did() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_detached_from_a_past_that_is_not_whole() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.agent("acme", "support").await;
+    let said = ["one", "two", "three"].map(str::to_owned);
+    conversation(&agent, "root", session("s"), &said).await;
+    fork(&agent, "child", "root", 4).await;
+    agent.append("child", vec![user("aside")]).await;
+    let record = Record::open(tests::settings::record(&stack.servers)).await;
+    let record = record.expect("a record");
+    let key = |id: &str| ConversationKey {
+        tenant: TenantId::parse("acme").expect("an id"),
+        conversation: ConversationId::parse(id).expect("an id"),
+    };
+    let root = key("root");
+    let tail = record.tail(&root, Sequence(0), TailBounds::default());
+    let lost = tail.await.expect("commits").commits[1].position;
+    delete(&stack, lost).await;
+
+    let line = "erase conversation root --tenant acme --forks detach";
+    for _ in 0..2 {
+        let refused = check(&stack, line, 1).await;
+        assert!(
+            refused.stderr.contains("versions 2 to 2 are missing"),
+            "{refused:?}"
+        );
+        for (id, commits) in [("root", 3), ("child", 2), ("child-detached", 0)] {
+            let held = record.commits_of(&key(id)).await;
+            assert_eq!(held, Ok(commits), "{id}");
+        }
+    }
+}
+
+/// Deletes a message of the record, behind the product's back.
+async fn delete(stack: &Stack, position: Position) {
+    let url = stack.servers.nats().url();
+    let connection = TcpStream::connect(url.trim_start_matches("nats://")).await;
+    let mut connection = BufReader::new(connection.expect("a connection"));
+    let (stream, request) = (
+        position.partition,
+        format!("{{\"seq\":{}}}", position.sequence),
+    );
+    let lines = format!(
+        "CONNECT {{\"verbose\":false}}\r\nSUB inbox 1\r\nPUB $JS.API.STREAM.MSG.DELETE.HANSARD_{stream} inbox {}\r\n{request}\r\n",
+        request.len()
+    );
+    connection
+        .write_all(lines.as_bytes())
+        .await
+        .expect("a request");
+    let mut line = String::new();
+    while !line.contains("\"success\":true") {
+        line.clear();
+        let read = connection.read_line(&mut line).await;
+        assert!(
+            read.expect("a reply") > 0 && !line.starts_with("-ERR"),
+            "{line}"
+        );
+    }
+}
+
 /// What is said in a conversation.
 async fn texts(agent: &Agent, id: &str) -> Vec<String> {
     let events = agent.events(agent.list_request(id)).await;
     events.iter().filter_map(text_of).collect()
 }
 
-async fn receipts_are_proved(stack: &tests::stack::Stack, receipt: &str) {
+async fn receipts_are_proved(stack: &Stack, receipt: &str) {
     let told = json(stack, &format!("erase verify-receipt {receipt} --json")).await;
     assert_eq!(
         told,

@@ -9,4 +9,5 @@ mod logs;
 mod real_data;
 mod tenants;
 mod traces;
+mod unknown;
 mod users;

@@ -3,7 +3,6 @@
 //! The servers reach each other through proxies only, one for each way, and the roles reach each server through one more.
 
 use devstack::NatsConfig;
-use domain::Partition;
 use event_log::Record;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -190,9 +189,9 @@ pub(crate) async fn erased_again(ground: &Ground) -> u64 {
     let most = states.iter().map(held).max().unwrap_or_default();
     let least = states.iter().map(held).min().unwrap_or_default();
     let record = ground.record().await;
-    for partition in (0..record.partitions()).map(Partition) {
+    for stream in record.erased_streams() {
         eventually("an erasure on every server", || async {
-            record.erase_again(partition, |_| {}).await.ok()
+            record.erase_again(&stream, |_| {}).await.ok()
         })
         .await;
     }

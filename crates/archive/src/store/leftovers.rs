@@ -19,7 +19,11 @@ pub(super) fn remove_leftovers(file: &Path) -> io::Result<()> {
     for found in files {
         let found = found?;
         if found.file_name().to_string_lossy().starts_with(&begun) {
-            fs::remove_file(found.path())?;
+            match fs::remove_file(found.path()) {
+                // Its writer, or somebody else who removes it, was faster.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed?,
+            }
         }
     }
     File::open(folder)?.sync_all()

@@ -154,16 +154,27 @@ impl Record {
         &self,
         entry: &CataloguedEntry,
     ) -> Result<(), CatalogueError> {
+        if self.archive_entry_stands(entry).await? {
+            self.erase_message(ARCHIVE_STREAM, entry.revision).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether an entry is as it was put or read, and nobody has changed it since.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Unavailable`].
+    pub async fn archive_entry_stands(
+        &self,
+        entry: &CataloguedEntry,
+    ) -> Result<bool, CatalogueError> {
         let subject = subject(&entry.entry);
         let query = Which::LastOf(&subject);
         let connection = self.connection();
         let last = connection.get_from_leader(ARCHIVE_STREAM, &query, self.deadline());
-        match last.await? {
-            Some(last) if last.sequence == entry.revision => {
-                Ok(self.erase_message(ARCHIVE_STREAM, last.sequence).await?)
-            }
-            _ => Ok(()),
-        }
+        Ok(last
+            .await?
+            .is_some_and(|last| last.sequence == entry.revision))
     }
 }
 

@@ -10,6 +10,7 @@ use prost::Message;
 use wire::proto::operate::v1::{Agent, ApiKey, ServiceToken};
 
 use super::bucket::Change;
+use super::entries::tenant_key;
 use super::{CHANGES_MAX, Registry};
 use crate::error::Unavailable;
 use crate::get::RawMessage;
@@ -35,6 +36,16 @@ impl Registry {
             }
         }
         Ok(counts)
+    }
+
+    /// Whether a tenant has an entry, or had a tenant's own until it was removed.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn has_known(&self, tenant: &TenantId) -> Result<bool, Unavailable> {
+        let mark = mark_of(&tenant_key(tenant));
+        let was_removed = self.shared().read_leader(&mark).await?.is_some();
+        Ok(was_removed || !self.entries_of_tenant(tenant).await?.is_empty())
     }
 
     /// Removes all entries of a tenant for good; how many of each kind. From now on nobody gets in for it, here at once
@@ -91,7 +102,7 @@ impl Registry {
 
     async fn remove_entry(&self, key: &str, revision: Sequence) -> Result<(), Unavailable> {
         let shared = self.shared();
-        let mark = format!("gone.{key}");
+        let mark = mark_of(key);
         for _ in 0..CHANGES_MAX {
             let before = shared.read_leader(&mark).await?.map(|mark| mark.sequence);
             if shared.put(&mark, &(), before).await? == Change::Made {
@@ -100,6 +111,11 @@ impl Registry {
         }
         Err(Unavailable::new("an entry's mark keeps changing"))
     }
+}
+
+/// The key of the mark that an entry is gone.
+fn mark_of(key: &str) -> String {
+    format!("gone.{key}")
 }
 
 /// The tenant that an entry names; an entry that cannot be read is nobody's.

@@ -25,6 +25,10 @@ fn of_one(server: &NatsServer) -> RecordConfig {
     }
 }
 
+async fn restoration_on(server: &NatsServer) -> Result<Restoration, RestoreError> {
+    Restoration::of("a backup".to_owned(), of_one(server)).await
+}
+
 #[tokio::test]
 async fn a_record_comes_back_message_by_message() {
     let server = devstack::test::nats().await;
@@ -50,7 +54,7 @@ async fn a_record_comes_back_message_by_message() {
     );
 
     let new = devstack::test::nats().await;
-    let restoration = Restoration::on_empty_server(of_one(&new)).await.unwrap();
+    let restoration = restoration_on(&new).await.unwrap();
     for name in record.stream_names() {
         let (description, pieces) = archive(&record, &name).await;
         if name == "HANSARD_0" {
@@ -86,7 +90,7 @@ async fn a_record_comes_back_message_by_message() {
     let bounds = again.bounds_of(Partition(0)).await.unwrap();
     assert_eq!((bounds.first, bounds.last), (Sequence(1), Sequence(64)));
 
-    let occupied = Restoration::on_empty_server(of_one(&new)).await.map(drop);
+    let occupied = restoration_on(&new).await.map(drop);
     assert!(
         matches!(occupied, Err(RestoreError::Occupied { .. })),
         "{occupied:?}"
@@ -104,7 +108,7 @@ async fn a_damaged_archive_is_refused() {
     let (description, mut pieces) = archive(&record, "HANSARD_0").await;
     pieces.pop();
     let new = devstack::test::nats().await;
-    let restoration = Restoration::on_empty_server(of_one(&new)).await.unwrap();
+    let restoration = restoration_on(&new).await.unwrap();
     let pieces = stream::iter(pieces.into_iter().map(Ok));
     let refused = restoration.stream("HANSARD_0", &description, pieces).await;
     assert!(
@@ -112,4 +116,40 @@ async fn a_damaged_archive_is_refused() {
         "{refused:?}"
     );
     assert!(record.snapshot("HANSARD_9").await.is_err());
+}
+
+#[tokio::test]
+async fn what_was_cut_short_is_gone_on_with_and_nothing_else_is() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    Writer::of("c").append(&record, "on").await;
+    let before = all_messages(&server.url()).await;
+    let new = devstack::test::nats().await;
+    let names = record.stream_names();
+    // One stream more each time, and the same ones again.
+    for tried in 1..=names.len() {
+        let restoration = restoration_on(&new).await.unwrap();
+        assert_eq!(restoration.is_begun(), tried > 1);
+        let (description, _) = archive(&record, "HANSARD_0").await;
+        restoration.begin(&description).await.unwrap();
+        for name in names.iter().rev().take(tried) {
+            let (description, pieces) = archive(&record, name).await;
+            let pieces = stream::iter(pieces.into_iter().map(Ok));
+            let restored = restoration.stream(name, &description, pieces);
+            restored.await.unwrap();
+        }
+        let another = Restoration::of("another".to_owned(), of_one(&new)).await;
+        let refused = another.map(drop);
+        assert!(
+            matches!(&refused, Err(RestoreError::Another { backup }) if backup == "a backup"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(all_messages(&new.url()).await, before);
+    restoration_on(&new).await.unwrap().end().await.unwrap();
+    let occupied = restoration_on(&new).await.map(drop);
+    assert!(
+        matches!(occupied, Err(RestoreError::Occupied { .. })),
+        "{occupied:?}"
+    );
 }

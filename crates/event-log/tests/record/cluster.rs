@@ -1,13 +1,17 @@
 //! Three servers, three replicas.
 
+use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::time::Duration;
 
+use bytes::Bytes;
 use devstack::NatsServer;
-use domain::{Partition, Sequence};
-use event_log::{AppendOutcome, Record, RecordConfig, TailBounds};
+use domain::{LogId, RunId, Sequence, Timestamp};
+use event_log::{AppendOutcome, Record, RecordConfig, Registry, TailBounds};
+use uuid::Uuid;
 
 use crate::erasures::files_with;
-use crate::support::{Writer, config, until};
+use crate::support::{Writer, config, tenant, until};
 
 struct Cluster {
     servers: [NatsServer; 3],
@@ -108,7 +112,7 @@ async fn one_id_in_two_conversations_is_two_commits() {
         servers: _servers,
         record,
     } = Box::pin(cluster()).await;
-    let id = domain::CommitId(uuid::Uuid::now_v7());
+    let id = domain::CommitId(Uuid::now_v7());
     let mut appends = Vec::new();
     for conversation in ["one", "other", "third"] {
         let mut writer = Writer::of(conversation);
@@ -150,8 +154,52 @@ async fn erased_commits_are_in_no_replicas_stream() {
     }
     // What is gone is gone, and nothing else goes. The faults of a cluster show that it mends a replica.
     let mut told = 0;
-    let again = record.erase_again(Partition(0), |done| told = done).await;
+    let streams = record.erased_streams();
+    let again = record.erase_again(&streams[0], |done| told = done).await;
     assert_eq!((again, told), (Ok(20), 20));
     let tail = record.tail(&writer.key, Sequence(0), TailBounds::default());
     assert_eq!(tail.await.unwrap().commits.len(), 1);
+}
+
+#[tokio::test]
+async fn parts_logs_and_secrets_are_erased_again_too() {
+    let Cluster {
+        servers: _servers,
+        record,
+    } = Box::pin(cluster()).await;
+    let erased = Writer::of("c");
+    let kept = Writer::of("kept");
+    for key in [&kept.key, &erased.key, &kept.key] {
+        let part = Bytes::from_static(b"a part");
+        let run = RunId(Uuid::now_v7());
+        let published = record.publish_parts(key, run, Sequence(0), part);
+        published.await.unwrap();
+        let call = (Bytes::from_static(b"a call"), Duration::from_hours(1));
+        let logged = record.publish_log(key, LogId(Uuid::now_v7()), call);
+        logged.await.unwrap();
+    }
+    let registry = Registry::open(&record).await.unwrap();
+    let acme = tenant("acme");
+    let made = registry.create_tenant(&acme, "Acme", Timestamp(1)).await;
+    made.unwrap();
+    registry.remove_tenant(&acme).await.unwrap();
+    record.erase_behind_tombstone(&erased.key).await.unwrap();
+    let mut again = BTreeMap::new();
+    for stream in record.erased_streams() {
+        let removed = record.removed_of(&stream).await.unwrap();
+        let mut told = 0;
+        let erased = record.erase_again(&stream, |done| told = done).await;
+        assert_eq!((erased, told), (Ok(removed), removed), "{stream:?}");
+        again.insert(stream.name, removed);
+    }
+    let expected = [
+        ("HANSARD_0", 0),
+        ("HANSARD_LOGS", 1),
+        ("HANSARD_PARTS_0", 1),
+        ("KV_HANSARD_registry", 1),
+    ];
+    let expected = expected.map(|(name, removed)| (name.to_owned(), removed));
+    assert_eq!(again, expected.into());
+    assert_eq!(record.erase_parts(&kept.key).await, Ok(2));
+    assert_eq!(record.erase_logs(&kept.key).await, Ok(2));
 }

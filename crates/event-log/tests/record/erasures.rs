@@ -65,7 +65,10 @@ async fn erased_commits_and_parts_are_in_no_file() {
     // There is no other server that could have kept anything.
     let standing = record.standing_of(Partition(0)).await.unwrap();
     assert_eq!(standing.removed(), 40);
-    assert_eq!(record.erase_again(Partition(0), |_| {}).await, Ok(0));
+    for stream in record.erased_streams() {
+        assert_eq!(record.removed_of(&stream).await, Ok(0));
+        assert_eq!(record.erase_again(&stream, |_| {}).await, Ok(0));
+    }
     for text in [SECRET, KEPT] {
         let expected = usize::from(text == KEPT);
         assert_eq!(files_with(server.folder(), text), expected, "{text}");
@@ -112,6 +115,8 @@ async fn a_removed_tenant_is_nowhere_and_nobody_gets_in() {
         .into();
     let acme = tenant("acme");
     assert_eq!(first.entries_of_tenant(&acme).await, Ok(expected));
+    assert_eq!(first.has_known(&acme).await, Ok(true));
+    assert_eq!(first.has_known(&tenant("nobody")).await, Ok(false));
     let removed = first.remove_tenant(&acme).await.unwrap();
     assert_eq!(removed.values().sum::<u64>(), 4);
     assert_eq!(files_with(server.folder(), &secret), 0);
@@ -133,6 +138,7 @@ async fn a_removed_tenant_is_nowhere_and_nobody_gets_in() {
         assert!(registry.tenant(&tenant("other")).is_some());
     }
     assert_eq!(first.remove_tenant(&acme).await.unwrap().len(), 0);
+    assert_eq!(first.has_known(&acme).await, Ok(true));
     anew(&first, &server).await;
 }
 

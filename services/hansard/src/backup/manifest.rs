@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use event_log::StreamDescription;
+use event_log::{ArchiveEntry, StreamDescription};
 use serde::{Deserialize, Serialize};
 
 /// The manifest's file.
@@ -29,6 +29,10 @@ pub struct Manifest {
     pub receipt_key: String,
     /// The streams, in the order in which they are restored.
     pub streams: Vec<ArchivedStream>,
+    /// What of the record was archived elsewhere, by its catalogue, so that a restore can look for it before it begins; `None`:
+    /// the backup is older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalogue: Option<Vec<ArchiveEntry>>,
 }
 
 /// A stream of a backup.
@@ -62,6 +66,7 @@ impl Manifest {
             begun_at,
             receipt_key,
             streams: Vec::new(),
+            catalogue: None,
         }
     }
 
@@ -92,6 +97,12 @@ impl Manifest {
             serde_json::from_slice(&text).with_context(|| format!("{name} is no manifest"))?;
         ensure!(manifest.form == FORM, "{name} is of another version");
         Ok(manifest)
+    }
+
+    /// What it is told from other backups by.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("record {} as of {}", self.record, self.begun_at)
     }
 
     /// How many bytes the archives have.

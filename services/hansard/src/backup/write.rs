@@ -56,6 +56,8 @@ pub async fn write(
             progress,
         );
     }
+    let entries = record.archive_entries(None).await?.into_iter();
+    manifest.catalogue = Some(entries.map(|one| one.entry).collect());
     // The first partition makes the record: a restore that was cut short leaves none that a writer could open.
     let first = record.stream_names().into_iter().next();
     manifest

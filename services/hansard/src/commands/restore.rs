@@ -17,9 +17,10 @@ use crate::progress::{Length, Progress, grouped};
 
 /// Make a record again from its backup.
 ///
-/// The backup is verified before anything is touched, and the server must have no streams. Stop every role first, and give
-/// projectors an empty database: rows may be ahead of the backup. What was erased since the backup is in it: give the
-/// receipts of those erasures, and they are carried out again before this ends.
+/// The backup is verified before anything is touched, what it has archived is looked for, and the server must have no streams.
+/// Stop every role first, and give projectors an empty database: rows may be ahead of the backup. What was erased since the
+/// backup is in it: give the receipts of those erasures, and they are carried out again before this ends. Stopped at any
+/// point, the same command goes on; start no role before it has ended with 0.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,8 +45,7 @@ pub struct Args {
 }
 
 /// What is wrong when a segment is not there.
-const ELSEWHERE: &str = "the record is restored, but what it has archived cannot all be read: bring the segments back, or name \
-     where they are with --archive, and run `hansard archive verify`";
+const ELSEWHERE: &str = "what is archived cannot all be read: bring the segments back, or name where they are with --archive";
 
 /// Runs the command.
 ///
@@ -57,24 +57,83 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         Some(folder) => of_receipts(folder, &manifest.record, &manifest.receipt_key)?,
         None => Vec::new(),
     };
-    let config = RecordConfig {
+    let restoration = Restoration::of(manifest.name(), config(&args, &manifest)).await?;
+    // A backup names what is archived, and does not hold it.
+    let catalogue = manifest.catalogue.as_deref().unwrap_or_default();
+    let segments = if restoration.is_begun() {
+        // What it erased so far may have emptied some of them; the catalogue that is restored knows.
+        0
+    } else {
+        let found = args.archive.look_for(catalogue).await;
+        found.context(ELSEWHERE).context("nothing was changed")?
+    };
+    let mut done = Done {
+        resumed: restoration.is_begun(),
+        subjects: again.len(),
+        segments,
+        erased: 0,
+    };
+    if !args.dry_run {
+        let finished = finish(&args, &manifest, &restoration, &again, &mut done).await;
+        finished.with_context(|| unfinished(again.len()))?;
+    }
+    tell(&args, &manifest, &done)
+}
+
+fn config(args: &Args, manifest: &Manifest) -> RecordConfig {
+    RecordConfig {
         partitions: manifest.partitions,
         client_name: "hansard-restore".to_owned(),
         ..RecordConfig::new(args.nats.nats_url.clone())
-    };
-    let restoration = Restoration::on_empty_server(config.clone()).await?;
-    let (mut erased, mut segments) = (0, 0);
-    if !args.dry_run {
-        restore(&args.folder, &manifest, &restoration).await?;
-        let archive = args.archive.of(&Record::open(config).await?);
-        // A backup names what is archived, and does not hold it; what was erased since was taken out of it since.
-        archive.adopt().await.context(ELSEWHERE)?;
-        segments = archive.check_reachable().await.context(ELSEWHERE)?;
-        for one in &again {
-            erased += erase_again(&archive, one).await?;
-        }
     }
-    tell(&args, &manifest, (again.len(), erased, segments))
+}
+
+/// What a restore came to.
+struct Done {
+    /// Whether an earlier one of the backup had been cut short.
+    resumed: bool,
+    /// Erasures to carry out again.
+    subjects: usize,
+    /// Conversations that they erased.
+    erased: usize,
+    /// Archived segments that were found.
+    segments: usize,
+}
+
+/// All that changes something, so that it can be gone on with until all of it is done.
+async fn finish(
+    args: &Args,
+    manifest: &Manifest,
+    restoration: &Restoration,
+    again: &[Again],
+    done: &mut Done,
+) -> anyhow::Result<()> {
+    if let Some(first) = manifest.streams.first() {
+        restoration.begin(&first.description).await?;
+    }
+    restore(&args.folder, manifest, restoration).await?;
+    let record = Record::open(config(args, manifest)).await?;
+    let archive = args.archive.of(&record);
+    // What was erased since the backup was taken out of its segments since.
+    archive.adopt().await.context(ELSEWHERE)?;
+    done.segments = archive.check_reachable().await.context(ELSEWHERE)?;
+    for one in again {
+        done.erased += erase_again(&archive, one).await?;
+    }
+    Ok(restoration.end().await?)
+}
+
+fn unfinished(erasures: usize) -> String {
+    let due = if erasures > 0 {
+        format!(
+            "{erasures} erasures may still be due, and until they are carried out what they erased can be read; "
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "the restore is not finished: {due}start no role, and run the same command again, which goes on"
+    )
 }
 
 async fn restore(
@@ -114,11 +173,13 @@ async fn erase_again(archive: &Archive, again: &Again) -> anyhow::Result<usize> 
     Ok(erased)
 }
 
-fn tell(
-    args: &Args,
-    manifest: &Manifest,
-    (subjects, erased, segments): (usize, usize, usize),
-) -> anyhow::Result<Exit> {
+fn tell(args: &Args, manifest: &Manifest, done: &Done) -> anyhow::Result<Exit> {
+    let Done {
+        resumed,
+        subjects,
+        erased,
+        segments,
+    } = done;
     let messages: u64 = manifest.streams.iter().map(|stream| stream.messages).sum();
     let mut out = console::out();
     if args.json {
@@ -131,14 +192,15 @@ fn tell(
             "conversationsErased": erased,
             "segmentsFound": segments,
             "restored": !args.dry_run,
+            "resumed": resumed,
         });
         writeln!(out, "{told}")?;
         return Ok(Exit::Done);
     }
-    let did = if args.dry_run {
-        "would restore"
-    } else {
-        "restored"
+    let did = match (args.dry_run, resumed) {
+        (true, false) => "would restore",
+        (true, true) => "would go on to restore",
+        (false, _) => "restored",
     };
     let (record, begun_at) = (&manifest.record, &manifest.begun_at);
     writeln!(
@@ -150,7 +212,7 @@ fn tell(
         out,
         "erasures to carry out again: {subjects}, conversations erased: {erased}"
     )?;
-    if segments > 0 {
+    if *segments > 0 {
         writeln!(
             out,
             "archived segments that it names, and that are there: {segments}"

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use archive::{Archive, StoreUrl};
-use event_log::{Record, RecordConfig, RecordError};
+use archive::{Archive, ArchiveError, StoreUrl};
+use event_log::{ArchiveEntry, Record, RecordConfig, RecordError};
 use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX};
 
 /// How to reach NATS.
@@ -125,6 +125,14 @@ impl ArchiveAddress {
     #[must_use]
     pub fn of(&self, record: &Record) -> Archive {
         Archive::of(record).moved_to(self.url.clone())
+    }
+
+    /// Looks for the segments of a catalogue; how many there are.
+    ///
+    /// # Errors
+    /// One is not there.
+    pub async fn look_for(&self, catalogue: &[ArchiveEntry]) -> Result<usize, ArchiveError> {
+        archive::look_for(catalogue, self.url.as_ref()).await
     }
 }
 

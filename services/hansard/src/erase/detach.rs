@@ -2,7 +2,7 @@
 //!
 //! A fork's versions follow on those of its parent, so the parent's events cannot be put before it: the copy is a new
 //! conversation, named after the fork. The fork's tombstone is appended only behind the very version that was copied, so
-//! nothing that is said meanwhile is lost. A copy that was cut short is gone on with.
+//! nothing that is said meanwhile is lost. Nothing is copied of a history that is not whole, and nothing erased. A copy that was cut short is gone on with.
 
 use anyhow::{anyhow, bail, ensure};
 use archive::Archive;
@@ -19,6 +19,7 @@ use wire::commit::{Draft, seal};
 
 use super::past::{Origin, copied};
 use super::tombstone::{ACTOR, TRIES_MAX, stands};
+use super::whole::{check_whole, cut_short};
 
 /// What the id of a copy ends in.
 const SUFFIX: &str = "-detached";
@@ -77,8 +78,13 @@ async fn follow(
         return Ok(head.version);
     };
     let mut copy = Copy::open(archive, copy, owner, mark).await?;
-    for stretch in stretches(record, fork, &head).await? {
-        copy.take(&stretch).await?;
+    let stretches = stretches(record, fork, &head).await?;
+    // All of it before the first append: a copy of less than all would be taken for the whole by the next run.
+    for stretch in stretches.iter().filter(|one| one.last > copy.version()) {
+        check_whole(archive, &stretch.key, stretch.last).await?;
+    }
+    for stretch in &stretches {
+        copy.take(stretch).await?;
     }
     Ok(head.version)
 }
@@ -183,11 +189,7 @@ impl<'a> Copy<'a> {
                 self.take_commit(&message.open()?, stretch).await?;
             }
         }
-        ensure!(
-            self.version() >= stretch.last,
-            "conversation {} cannot be read to its end",
-            stretch.key.conversation
-        );
+        ensure!(self.version() >= stretch.last, cut_short(&stretch.key));
         Ok(())
     }
 
@@ -205,6 +207,9 @@ impl<'a> Copy<'a> {
         let (mut version, mut events) = (commit.first_version, Vec::new());
         for event in &commit.events {
             if version > copied_to && version <= stretch.last {
+                // What was checked can have been archived since, and so have left the record unread.
+                let follows = !events.is_empty() || version == copied_to.next();
+                ensure!(follows, cut_short(&stretch.key));
                 let origin = if version == Version(1) {
                     Origin::First
                 } else {

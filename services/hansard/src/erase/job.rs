@@ -115,11 +115,11 @@ impl Job {
         bail!("conversations keep being begun: shut their callers out, then run again")
     }
 
-    fn targets(&self, plan: &Plan) -> anyhow::Result<Vec<ConversationKey>> {
+    pub(super) fn targets(&self, plan: &Plan) -> anyhow::Result<Vec<ConversationKey>> {
         if self.forks == ForkRule::Refuse && !plan.forks.is_empty() {
             let (some, them) = (plan.forks.len(), names(&plan.forks));
             bail!(
-                "{some} forks read through what is to be erased: {them}; let them go too with --forks erase"
+                "{some} forks read through what is to be erased: {them}; let them go too with --forks erase, or copy them first with --forks detach"
             );
         }
         let all = plan

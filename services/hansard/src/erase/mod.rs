@@ -8,6 +8,7 @@
 mod again;
 mod detach;
 mod entry;
+mod foresight;
 mod job;
 pub mod keys;
 mod past;
@@ -17,8 +18,10 @@ mod rows;
 mod scan;
 mod subject;
 mod tombstone;
+mod whole;
 
 pub use again::{Again, of_receipts};
+pub use foresight::Foresight;
 pub use job::{Erased, Job};
 pub use plan::{ForkRule, Plan};
 pub use rows::{Rows, await_rows};

@@ -32,6 +32,8 @@ pub struct Plan {
     pub done: Vec<Found>,
     /// Those of them that live on as copies.
     pub detached: Vec<Found>,
+    /// Conversations that were asked for by their ids, and of which the record knows nothing, not even an erasure.
+    pub unknown: Vec<ConversationId>,
 }
 
 /// Sorts the conversations of the subject's tenant.
@@ -39,6 +41,12 @@ pub(super) fn plan(found: Vec<Found>, subject: &Subject, mark: Option<RequestDig
     let mut plan = Plan::default();
     let mut standing = Vec::new();
     let mut gone = BTreeSet::new();
+    if let Subject::Conversations { ids, .. } = subject {
+        let known: HashSet<&ConversationId> =
+            found.iter().map(|one| &one.key.conversation).collect();
+        let unknown = ids.iter().filter(|id| !known.contains(id));
+        plan.unknown = unknown.cloned().collect();
+    }
     for one in found {
         if one.status == Status::Erased {
             if one.commits > 1 {

@@ -14,7 +14,9 @@ use crate::progress::grouped;
 ///
 /// `hansard erase` does so for what it erases, before it signs its receipt; `hansard archive run` begins with it. This is for
 /// conversations that callers erased, when the next run is too long to wait for. A segment is written anew without them, read
-/// back and compared, told in the catalogue, and its former object is removed. Killed at any moment, run it again.
+/// back and compared, told in the catalogue, and its former object is removed. What a run or an erasure that was cut short has left goes, too.
+/// Objects that the catalogue does not know are told, also where it is empty and `--archive` names a store. Killed at any
+/// moment, run it again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -46,10 +48,13 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     } else {
         archive::Swept::default()
     };
+    let unknown = archive.unknown_objects().await?;
     let mut out = console::out();
     if args.json {
+        let unknown: Vec<&str> = unknown.iter().map(|(_, object)| object.as_str()).collect();
         let told = json!({
             "erased": erased.len(), "segments": swept.segments, "commits": swept.commits, "swept": lock.is_some(),
+            "unknown": unknown,
         });
         writeln!(out, "{told}")?;
         return Ok(Exit::Done);
@@ -62,5 +67,11 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         grouped(swept.segments),
         grouped(swept.commits)
     )?;
+    for (store, object) in unknown {
+        writeln!(
+            out,
+            "the catalogue does not know {object} in {store}: no erasure reaches it, remove it by hand"
+        )?;
+    }
     Ok(Exit::Done)
 }

@@ -17,7 +17,8 @@ use crate::{console, table};
 /// Check that every segment is there, and is what was sealed.
 ///
 /// Reads all of every segment: checksums, versions, chains and heads; and of each conversation, that its stretches follow each
-/// other and that the record goes on from the last. Objects that the catalogue does not know are told, too. About 200 bytes of memory are needed for each archived conversation.
+/// other and that the record goes on from the last. Objects that the catalogue does not know are told, too; `--archive` names
+/// their store where the catalogue is empty. About 200 bytes of memory are needed for each archived conversation.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use domain::{Partition, Status};
+use domain::Status;
 use event_log::Record;
 use serde_json::json;
 
@@ -32,7 +32,7 @@ struct Found {
     erased: usize,
     /// Commits of theirs, behind their tombstones, that stood at the leaders.
     commits: u64,
-    /// Sequences at which the leaders hold nothing.
+    /// Sequences at which the leaders hold nothing, in every stream that erasures take messages out of.
     removed: u64,
 }
 
@@ -62,11 +62,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 
 async fn removed(record: &Record) -> anyhow::Result<u64> {
     let mut removed = 0;
-    for partition in (0..record.partitions()).map(Partition) {
-        let standing = record.standing_of(partition).await?;
-        if standing.replicas > 1 {
-            removed += standing.removed();
-        }
+    for stream in record.erased_streams() {
+        removed += record.removed_of(&stream).await?;
     }
     Ok(removed)
 }
@@ -75,20 +72,20 @@ async fn erase_again(record: &Record) -> anyhow::Result<u64> {
     let total = removed(record).await?;
     let mut progress = Progress::begin("erase again", Length::Items(total));
     let mut done = 0;
-    for partition in (0..record.partitions()).map(Partition) {
+    for stream in record.erased_streams() {
         let told = |some: u64| {
             let words = || {
                 format!(
-                    "{} of {} removed commits",
+                    "{} of {} removed messages",
                     grouped(done + some),
                     grouped(total)
                 )
             };
             progress.advance(done + some, words);
         };
-        done += record.erase_again(partition, told).await?;
+        done += record.erase_again(&stream, told).await?;
     }
-    progress.finish(&format!("{} removed commits", grouped(done)));
+    progress.finish(&format!("{} removed messages", grouped(done)));
     Ok(done)
 }
 
@@ -109,7 +106,7 @@ fn tell(found: &Found, args: &Args) -> anyhow::Result<()> {
     let verb = if args.dry_run { "would be" } else { "were" };
     writeln!(
         out,
-        "of {} erased conversations, {} commits that still stood {verb} erased, and {} removed ones on every server",
+        "of {} erased conversations, {} commits that still stood {verb} erased, and {} removed messages on every server",
         grouped(u64::try_from(*erased).unwrap_or(u64::MAX)),
         grouped(*commits),
         grouped(*removed)

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use domain::Status;
+use serde_json::json;
 
 use crate::commands::stores::RecordAddress;
 use crate::console;
@@ -17,6 +18,9 @@ use crate::exit::Exit;
 pub(super) struct Args {
     /// The file to write.
     file: PathBuf,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     record: RecordAddress,
 }
@@ -28,10 +32,12 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     found.retain(|found| found.status == Status::Erased);
     let signed = Receipt::ledger(&record, &found).signed(&key)?;
     signed.write(&args.file)?;
-    let (count, file) = (found.len(), args.file.display());
-    writeln!(
-        console::out(),
-        "{count} erased conversations are listed in {file}"
-    )?;
+    let (count, file) = (found.len(), args.file.display().to_string());
+    let mut out = console::out();
+    if args.json {
+        writeln!(out, "{}", json!({"conversations": count, "file": file}))?;
+    } else {
+        writeln!(out, "{count} erased conversations are listed in {file}")?;
+    }
     Ok(Exit::Done)
 }

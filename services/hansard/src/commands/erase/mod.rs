@@ -2,6 +2,7 @@
 
 mod again;
 mod ledger;
+mod plan;
 mod run;
 mod verify_receipt;
 
@@ -17,7 +18,8 @@ use crate::exit::Exit;
 /// or restore brings anything back. What is archived is written anew without it. Rows go as the projector comes to the tombstones. What is left in Postgres's own
 /// files and log, and for how long, is told in docs/operating.md.
 ///
-/// Safe on a live system. Can be stopped and run again: it goes on, and its receipt names all of it.
+/// Safe on a live system. Can be stopped and run again: it goes on, and its receipt names all of it. What the record knows
+/// nothing of, not even as erased, is told and signed by no receipt; then the command ends with 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -81,7 +83,7 @@ struct How {
     /// What becomes of forks that read through what is erased.
     #[arg(long, value_enum, default_value_t = ForkRule::Refuse)]
     forks: ForkRule,
-    /// Say what would be erased, and erase nothing.
+    /// Say what would be erased, and what would refuse it; erase nothing.
     #[arg(long)]
     dry_run: bool,
     /// Write the signed receipt to this file.

@@ -1,16 +1,18 @@
 //! One erasure, as the command line asks for it: what it would do, or what it did.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 
+use anyhow::{bail, ensure};
 use domain::{ConversationId, TenantId, UserId, Violation};
 use read_model::projections::conversations::forget_usage;
 use serde_json::json;
 
-use super::How;
+use super::{How, plan};
 use crate::console;
 use crate::erase::keys::ReceiptKey;
 use crate::erase::receipt::Receipt;
-use crate::erase::{Erased, Found, Job, Plan, Rows, Subject, await_rows};
+use crate::erase::{Erased, Job, Rows, Subject, await_rows};
 use crate::exit::{Exit, UsageError};
 use crate::progress::{Length, Progress, grouped};
 
@@ -54,11 +56,14 @@ pub(super) async fn run(subject: Subject, how: How) -> anyhow::Result<Exit> {
         subject,
         forks: how.forks,
     };
-    let plan = job.plan().await?;
+    let planned = job.plan().await?;
     if how.dry_run {
-        return tell_plan(&job, &plan, &how).await;
+        return plan::tell(&job, &planned, &how).await;
     }
-    let length = plan.claimed.len() + plan.forks.len() + plan.unfinished.len();
+    if !job.is_known(&planned).await? {
+        return refuse(&job.subject, &how);
+    }
+    let length = planned.claimed.len() + planned.forks.len() + planned.unfinished.len();
     let length = Length::Items(u64::try_from(length).unwrap_or(u64::MAX));
     let mut progress = Progress::begin("erase", length);
     let erased = job.carry_out(&mut progress).await?;
@@ -66,6 +71,7 @@ pub(super) async fn run(subject: Subject, how: How) -> anyhow::Result<Exit> {
     progress.finish(&format!("{} conversations", erased.conversations.len()));
     let key = ReceiptKey::of(&job.record).await?;
     let signed = Receipt::of(&job.record, &job.subject, &erased, rows).signed(&key)?;
+    let unknown = still_unknown(planned.unknown, &erased);
     if let Some(file) = &how.receipt {
         signed.write(file)?;
     }
@@ -74,17 +80,77 @@ pub(super) async fn run(subject: Subject, how: How) -> anyhow::Result<Exit> {
             "commits": erased.commits,
             "parts": erased.parts,
             "archived": erased.swept.commits,
+            "unknown": names(&unknown),
             "signed": signed,
         });
         writeln!(console::out(), "{told}")?;
     } else {
         tell(&erased, rows)?;
     }
+    ensure!(
+        unknown.is_empty(),
+        "the tenant {} has no {}, and had none: the others are erased, and the receipt is of them alone",
+        job.subject.tenant(),
+        listed(&unknown)
+    );
     Ok(if rows == Rows::Left {
         Exit::Failed
     } else {
         Exit::Done
     })
+}
+
+/// Those that were not even begun while the others were erased.
+fn still_unknown(mut unknown: Vec<ConversationId>, erased: &Erased) -> Vec<ConversationId> {
+    let erased: HashSet<&ConversationId> = erased
+        .conversations
+        .iter()
+        .map(|found| &found.key.conversation)
+        .collect();
+    unknown.retain(|id| !erased.contains(id));
+    unknown
+}
+
+/// Of what nobody knows there is nothing to erase, and nothing to sign: most likely it is misspelt.
+fn refuse(subject: &Subject, how: &How) -> anyhow::Result<Exit> {
+    let tenant = subject.tenant();
+    let (what, unknown) = match subject {
+        Subject::Conversations { ids, .. } => {
+            let ids: Vec<ConversationId> = ids.iter().cloned().collect();
+            let what = format!("the tenant {tenant} has no {}, and had none", listed(&ids));
+            (what, ids)
+        }
+        Subject::User { user, .. } => (
+            format!(
+                "the user {user} of the tenant {tenant} has no conversation, and this command has erased none (what callers erased \
+                 names nobody any more)"
+            ),
+            Vec::new(),
+        ),
+        Subject::Tenant(_) => (format!("nothing is known of a tenant {tenant}"), Vec::new()),
+    };
+    if how.json {
+        let told = json!({
+            "commits": 0, "parts": 0, "archived": 0, "unknown": names(&unknown), "signed": null,
+        });
+        writeln!(console::out(), "{told}")?;
+    }
+    bail!("{what}: nothing was erased and nothing signed; is it spelt as it should be?")
+}
+
+/// Their ids.
+pub(super) fn names(ids: &[ConversationId]) -> Vec<&str> {
+    ids.iter().map(ConversationId::as_str).collect()
+}
+
+/// Conversations, as a sentence names them.
+pub(super) fn listed(ids: &[ConversationId]) -> String {
+    let noun = if ids.len() == 1 {
+        "conversation"
+    } else {
+        "conversations"
+    };
+    format!("{noun} {}", names(ids).join(", "))
 }
 
 async fn rows(job: &Job, erased: &Erased, how: &How) -> anyhow::Result<Rows> {
@@ -124,56 +190,4 @@ fn tell(erased: &Erased, rows: Rows) -> anyhow::Result<()> {
     };
     writeln!(out, "rows:                     {rows}")?;
     Ok(())
-}
-
-async fn tell_plan(job: &Job, plan: &Plan, how: &How) -> anyhow::Result<Exit> {
-    let registry = job.registry_entries().await?;
-    let mut out = console::out();
-    let commits = |found: &[Found]| found.iter().map(|found| found.commits).sum::<u64>();
-    let ids = |found: &[Found]| -> Vec<String> {
-        let ids = found
-            .iter()
-            .map(|one| one.key.conversation.as_str().to_owned());
-        ids.collect()
-    };
-    if how.json {
-        let told = json!({
-            "conversations": plan.claimed.len(),
-            "commits": commits(&plan.claimed),
-            "forks": ids(&plan.forks),
-            "unfinished": ids(&plan.unfinished),
-            "erasedBefore": plan.done.len(),
-            "registry": registry,
-        });
-        writeln!(out, "{told}")?;
-        return Ok(Exit::Done);
-    }
-    writeln!(out, "conversations to erase:   {}", plan.claimed.len())?;
-    writeln!(
-        out,
-        "commits in them:          {}",
-        grouped(commits(&plan.claimed))
-    )?;
-    writeln!(
-        out,
-        "forks that read through:  {} (--forks {})",
-        plan.forks.len(),
-        rule(how)
-    )?;
-    for fork in &plan.forks {
-        writeln!(out, "  {}", fork.key.conversation)?;
-    }
-    writeln!(out, "left by earlier erasures: {}", plan.unfinished.len())?;
-    writeln!(out, "erased before:            {}", plan.done.len())?;
-    for (kind, count) in &registry {
-        writeln!(out, "registry, {kind:<16}{count}")?;
-    }
-    Ok(Exit::Done)
-}
-
-fn rule(how: &How) -> String {
-    let value = clap::ValueEnum::to_possible_value(&how.forks);
-    value
-        .map(|value| value.get_name().to_owned())
-        .unwrap_or_default()
 }

@@ -92,6 +92,23 @@ fn what_goes_by_what_is_there() {
 }
 
 #[test]
+fn what_is_asked_for_by_name_and_is_not_there_is_unknown() {
+    let check = |all: &str, expected: &[&str]| {
+        let subject = Subject::Conversations {
+            tenant: TenantId::parse("acme").unwrap(),
+            ids: [id("a"), id("b")].into(),
+        };
+        let found = all.split_whitespace().map(found).collect();
+        let expected: Vec<ConversationId> = expected.iter().map(|one| id(one)).collect();
+        assert_eq!(plan(found, &subject, Some(MARK)).unknown, expected, "{all}");
+    };
+    check("a b", &[]);
+    check("a! b?", &[]);
+    check("a c", &["b"]);
+    check("c<a", &["a", "b"]);
+}
+
+#[test]
 fn marks_tell_subjects_apart_and_need_the_secret() {
     let seed = [1; event_log::RECEIPT_SEED_BYTES];
     let tenant = |id: &str| TenantId::parse(id).unwrap();

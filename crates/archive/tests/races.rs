@@ -1,0 +1,270 @@
+//! Erasures that meet a writer of segments: what is erased is in no object, or in one that the catalogue names.
+#![cfg(test)]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use archive::segment::ArchivedMessage;
+use archive::{Archive, ArchiveError, Store, StoreUrl};
+use bytes::Bytes;
+use devstack::NatsServer;
+use domain::event::{ConversationCreated, SystemNoted};
+use domain::{
+    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
+    EventTokens, Fact, Head, Label, Owner, Partition, RequestDigest, Sequence, SessionId, TenantId,
+    Timestamp,
+};
+use event_log::{
+    Append, AppendOutcome, CatalogueError, Record, RecordConfig, TailBounds, TraceHeaders,
+};
+use futures::future::join_all;
+use tempfile::TempDir;
+use uuid::Uuid;
+use wire::commit::{Draft, seal};
+
+const NOW: &str = "2026-11-22T00:00:00Z";
+const PARTITION: Partition = Partition(0);
+
+struct Ground {
+    _server: NatsServer,
+    folder: TempDir,
+    archive: Archive,
+    store: Store,
+}
+
+impl Ground {
+    async fn start() -> Self {
+        let server = devstack::test::nats().await;
+        let config = RecordConfig {
+            partitions: 1,
+            ..RecordConfig::new(server.url())
+        };
+        let record = Record::create(config).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let url = StoreUrl::parse(&format!("file://{}", folder.path().display())).unwrap();
+        Self {
+            archive: Archive::of(&record),
+            store: Store::create(&url).unwrap(),
+            folder,
+            _server: server,
+        }
+    }
+
+    /// What the record holds of a conversation of three commits, which is begun by this.
+    async fn said(&self, id: &str) -> Vec<ArchivedMessage> {
+        let key = key(id);
+        let record = self.archive.record();
+        let mut last = None;
+        for _ in 0..3 {
+            last = Some(append(record, &key, last).await);
+        }
+        let tail = record.timed_tail(&key, Sequence(0), TailBounds::default());
+        let commits = tail.await.unwrap().commits.into_iter();
+        let archived = commits.map(|one| ArchivedMessage {
+            key: key.clone(),
+            message: one.message,
+            stored_at: one.stored_at,
+        });
+        archived.collect()
+    }
+
+    fn files(&self) -> BTreeSet<PathBuf> {
+        files(self.folder.path())
+    }
+
+    /// The objects that the catalogue says are sealed.
+    async fn sealed(&self) -> BTreeSet<PathBuf> {
+        let segments = self.archive.segments(None).await.unwrap();
+        let objects = segments.into_iter().map(|one| one.sealed.object);
+        objects.map(|name| self.folder.path().join(name)).collect()
+    }
+
+    /// The loose object that an entry names.
+    async fn loose(&self) -> Option<String> {
+        let entries = self.archive.record().archive_entries(None).await.unwrap();
+        entries
+            .into_iter()
+            .find_map(|mut one| one.entry.loose.pop())
+    }
+}
+
+fn key(id: &str) -> ConversationKey {
+    ConversationKey {
+        tenant: TenantId::parse("acme").unwrap(),
+        conversation: ConversationId::parse(id).unwrap(),
+    }
+}
+
+fn keys(id: &str) -> BTreeSet<ConversationKey> {
+    [key(id)].into()
+}
+
+async fn append(
+    record: &Record,
+    key: &ConversationKey,
+    last: Option<(Head, Sequence)>,
+) -> (Head, Sequence) {
+    let id = CommitId(Uuid::now_v7());
+    let begin = Fact::ConversationCreated(ConversationCreated {
+        agent: AgentId::parse("support").unwrap(),
+        owner: Owner::Session(SessionId::parse("s").unwrap()),
+        title: None,
+        metadata: None,
+        client_context: ClientContext::default(),
+        provider_conversation_id: None,
+        forked_from: None,
+    });
+    let note = Fact::SystemNoted(SystemNoted {
+        topic: None,
+        text: "a note".to_owned(),
+    });
+    let events = [Event {
+        id: EventId::derived(id, 0),
+        occurred_at: None,
+        metadata: None,
+        tokens: EventTokens::default(),
+        fact: if last.is_none() { begin } else { note },
+    }];
+    let draft = Draft {
+        tenant: &key.tenant,
+        conversation: &key.conversation,
+        id,
+        request_digest: RequestDigest([7; 16]),
+        recorded_at: Timestamp(1),
+        actor: &Actor(Label::parse("test").unwrap()),
+        events: &events,
+    };
+    let sealed = seal(&draft, last.as_ref().map(|(head, at)| (head, *at))).unwrap();
+    let append = Append {
+        commit: id,
+        message: sealed.message,
+        expected: last.map(|(_, at)| at),
+        trace: TraceHeaders::default(),
+    };
+    let outcome = record.append(key, append).await.unwrap();
+    let AppendOutcome::Committed { sequence } = outcome else {
+        panic!("{outcome:?}");
+    };
+    (sealed.head, sequence)
+}
+
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.insert(path);
+        }
+    }
+    found
+}
+
+fn is_superseded<T>(outcome: &Result<T, ArchiveError>) -> bool {
+    let Err(ArchiveError::Catalogue(error)) = outcome else {
+        return false;
+    };
+    matches!(error, CatalogueError::Superseded { .. })
+}
+
+#[tokio::test]
+async fn a_segment_that_an_erasure_meets_is_not_sealed_and_not_left() {
+    let ground = Ground::start().await;
+    let messages = ground.said("c").await;
+    let draft = ground
+        .archive
+        .draft(&ground.store, PARTITION)
+        .await
+        .unwrap();
+    ground.archive.sweep(&keys("c")).await.unwrap();
+    let sealed = draft.seal(&messages, NOW).await;
+    assert!(is_superseded(&sealed), "{sealed:?}");
+    assert_eq!(ground.files(), BTreeSet::new());
+
+    // Its writer was killed as it wrote: what it left is named and told of, another erasure changes nothing about that, and
+    // the next run removes it.
+    let left = ground.loose().await.expect("a named object");
+    let of_another = sealed_elsewhere(&messages).await;
+    for erasure in ["c", "other"] {
+        ground.archive.sweep(&keys(erasure)).await.unwrap();
+        assert_eq!(ground.loose().await.as_ref(), Some(&left));
+    }
+    ground.store.put(&left, of_another).await.unwrap();
+    assert_eq!(ground.archive.held(&keys("c")).await.unwrap(), keys("c"));
+    assert_eq!(ground.archive.unknown_objects().await.unwrap(), []);
+    assert_eq!(ground.archive.tidy(None).await.unwrap(), 1);
+    assert_eq!(ground.files(), BTreeSet::new());
+    assert_eq!(
+        ground.archive.record().archive_entries(None).await.unwrap(),
+        []
+    );
+    assert_eq!(
+        ground.archive.held(&keys("c")).await.unwrap(),
+        BTreeSet::new()
+    );
+}
+
+/// The bytes of a whole object of these messages.
+async fn sealed_elsewhere(messages: &[ArchivedMessage]) -> Bytes {
+    let ground = Ground::start().await;
+    let draft = ground
+        .archive
+        .draft(&ground.store, PARTITION)
+        .await
+        .unwrap();
+    let sealed = draft.seal(messages, NOW).await.unwrap().sealed;
+    ground.store.read_all(&sealed.object).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_segment_is_sealed_or_withdrawn_and_never_both() {
+    let ground = Ground::start().await;
+    for n in 0..8 {
+        let messages = ground.said(&format!("c-{n}")).await;
+        let draft = ground
+            .archive
+            .draft(&ground.store, PARTITION)
+            .await
+            .unwrap();
+        // Of another conversation: what is sealed stays as it is.
+        let other = keys("other");
+        let erasure = ground.archive.sweep(&other);
+        let (sealed, swept) = tokio::join!(draft.seal(&messages, NOW), erasure);
+        swept.unwrap();
+        assert!(sealed.is_ok() || is_superseded(&sealed), "{sealed:?}");
+        if let Ok(segment) = sealed {
+            ground.archive.load(&segment).await.unwrap();
+        }
+    }
+    assert_eq!(ground.files(), ground.sealed().await);
+}
+
+#[tokio::test]
+async fn erasures_that_meet_in_a_segment_leave_no_object_that_nobody_knows() {
+    let ground = Ground::start().await;
+    let ids: Vec<String> = (0..6).map(|n| format!("c-{n}")).collect();
+    let mut messages = Vec::new();
+    for id in ids.iter().chain([&"kept".to_owned()]) {
+        messages.extend(ground.said(id).await);
+    }
+    let draft = ground
+        .archive
+        .draft(&ground.store, PARTITION)
+        .await
+        .unwrap();
+    draft.seal(&messages, NOW).await.unwrap();
+    let erasures: Vec<_> = ids.iter().map(|id| keys(id)).collect();
+    let met = join_all(erasures.iter().map(|keys| ground.archive.sweep(keys))).await;
+    assert!(met.iter().any(is_superseded), "they did not meet: {met:?}");
+    for keys in &erasures {
+        ground.archive.sweep(keys).await.unwrap();
+    }
+    assert_eq!(ground.archive.unknown_objects().await.unwrap(), []);
+    assert_eq!(ground.files(), ground.sealed().await);
+    let segments = ground.archive.segments(None).await.unwrap();
+    assert_eq!((segments.len(), segments[0].sealed.commits), (1, 3));
+    ground.archive.tidy(None).await.unwrap();
+    let entries = ground.archive.record().archive_entries(None).await.unwrap();
+    assert!(entries.iter().all(|one| one.entry.loose.is_empty()));
+}
