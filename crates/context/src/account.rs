@@ -4,6 +4,7 @@ use domain::{CallId, Version};
 
 use crate::stages::clear::Cleared;
 use crate::stages::redact::Redactions;
+use crate::stages::tool_digest::Told;
 
 /// How a context came about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +19,12 @@ pub struct Account {
     pub left_out: Option<LeftOut>,
     /// The version up to which a summary stands for the turns.
     pub summarised: Option<Version>,
+    /// The versions up to there that went in all the same, ascending: their unit has an event behind it.
+    pub carried: Vec<Version>,
     /// Tool results that were cleared.
     pub cleared: Vec<Cleared>,
+    /// What the digest of tool calls tells; none where there is to be none.
+    pub digest: Option<Told>,
     /// What was redacted.
     pub redactions: Redactions,
     /// The versions of messages and calls that repeat earlier ones and were left out.
@@ -42,7 +47,7 @@ pub struct Epoch {
     pub line: u64,
     /// The version of the summary; 0: none.
     pub summary: Version,
-    /// The newest version at which an earlier turn came to read otherwise; 0: none did.
+    /// The newest version at which an earlier turn came to read otherwise, or to be without its thoughts; 0: none did.
     pub revised: Version,
 }
 

@@ -17,10 +17,15 @@ pub use account::{Account, Epoch};
 pub use plan::{Assembled, Plan, PlanError, Settings};
 pub use policy::{DEFAULT_POLICY, KeptPolicy, Policy, PolicyDigest};
 pub use stages::select::{Extent, MessageCount, Reach, Selected, Selection, select};
-pub use transcript::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
+pub use transcript::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn, Written};
 pub use unit::{Call, CallResult, Unit};
 
 use domain::EventKind;
+
+/// The revision of the rules by which contexts are assembled and written in their forms. Raised whenever the bytes of some
+/// context can change for the same conversation, version and policy; receipts tell it, so that a context that another release
+/// makes otherwise is not taken for one that was tampered with. 0: before revisions were counted.
+pub const ASSEMBLY_REVISION: u32 = 1;
 
 /// The kinds of event that a context is made of; models see no others.
 pub const CONTEXT_KINDS: [EventKind; 3] = [

@@ -4,6 +4,7 @@
 //! Everything follows from the policy and the events up to one version, so the same context can be made again at any time.
 
 mod fit;
+mod written;
 
 use std::collections::BTreeSet;
 
@@ -18,9 +19,11 @@ use crate::stages::redact::{Redactions, Rules, redact_client, redact_text};
 use crate::stages::repair::{Repaired, repair, repeated};
 use crate::stages::select::{Beginning, Extent, MessageCount, Selected};
 use crate::stages::summarise::{self, Gap, Summary};
-use crate::stages::tool_digest::tool_digest;
+use crate::stages::tool_digest::{tokens_max, tool_digest};
 use crate::transcript::Transcript;
-use fit::Begins;
+use crate::unit::Unit;
+use fit::{Begins, Weight};
+use written::{Standing, mark, places};
 
 /// Most messages of a context that is bounded by tokens; where it has more, it begins at a block's edge among these.
 pub const BUDGETED_MESSAGES_MAX: usize = 2_000;
@@ -41,6 +44,9 @@ pub struct Settings<'a> {
     /// The last version that a fork shares with what it goes on from: calls up to there that have no result by then never
     /// get one here. [`Version::ZERO`]: it is no fork.
     pub shared: Version,
+    /// The version of the newest rewind: from there on earlier events have other places in the count of tokens than they had.
+    /// [`Version::ZERO`]: there is none.
+    pub rewound: Version,
 }
 
 /// What is known before the first event is read.
@@ -88,7 +94,7 @@ impl<'a> Plan<'a> {
         // Both are reserved whether or not they are needed: the room must not change from turn to turn.
         let opening = summarise::opening(settings.summary.as_ref(), Gap::LeftOut);
         let closing = settings.policy.tool_digest.as_ref();
-        let closing = closing.map_or(0, |digest| u64::from(digest.bytes_max) + SECTION_TOKENS);
+        let closing = closing.map_or(0, |digest| u64::from(tokens_max(digest)) + SECTION_TOKENS);
         let sections = Sections {
             instructions: instructions.iter().map(|text| weigh(text)).sum(),
             opening: opening.as_deref().map_or(0, weigh),
@@ -138,8 +144,10 @@ impl<'a> Plan<'a> {
             return Err(NoRoom::NewestTurn { needed, room });
         }
         let line = selected.measure.line;
-        let mut weights = fit::weights(&selected.units, line, self.settings.policy);
+        let mut weights = fit::weights(&selected, self.settings.policy);
         let repeats = repeated(&selected.units);
+        let mut carried = self.carried(&selected.units);
+        let places = places(&selected.units);
         let clearing = self.settings.policy.clear.as_ref();
         let cleared = clearing.map_or_else(Vec::new, |settings| {
             clear(&mut selected.units, line, settings)
@@ -151,24 +159,66 @@ impl<'a> Plan<'a> {
             &stubs,
             self.settings.shared,
         );
-        let redacted = fit::redact_turns(&mut repaired, self.settings.rules, &mut weights);
+        let redacted = fit::redact_turns(&mut repaired, &self.settings, &mut weights);
         let begins = fit::begins(&weights, self.room)?;
+        carried.retain(|(unit, _)| *unit >= begins.first);
         let redactions = begins.redactions(&redacted);
         repaired.begin_at(begins.first);
+        self.mark_thoughts(&mut repaired, (&selected, &places), (&weights, begins));
         Ok(self.account(
             selected,
             repaired,
             Outcome {
                 begins,
+                carried: carried.into_iter().map(|(_, version)| version).collect(),
                 cleared,
                 redactions,
             },
         ))
     }
 
+    /// Marks the turns whose thoughts were written behind another beginning: they read otherwise from then on.
+    fn mark_thoughts(
+        &self,
+        repaired: &mut Repaired,
+        (selected, places): (&Selected, &[(Version, u64)]),
+        (weights, begins): (&[Weight], Begins),
+    ) {
+        let measure = selected.measure;
+        let summary = self.settings.summary.as_ref();
+        let summarised = summary.map(|summary| summary.version);
+        let standing = Standing {
+            room: self.room,
+            line: measure.line,
+            places,
+            weights,
+            begins,
+            since: summarised.max(repaired.revised).unwrap_or_default(),
+            moved_at: self.settings.rewound,
+            by_bound: measure.beside_line || selected.truncated && measure.refused.is_none(),
+        };
+        let revised = mark(&mut repaired.turns, &standing);
+        repaired.revised = repaired.revised.max(revised);
+    }
+
+    /// The events at or before the summary's end, each with its unit: those that the summary does not stand for alone.
+    fn carried(&self, units: &[Unit]) -> Vec<(Version, Version)> {
+        let summary = self.settings.summary.as_ref();
+        let through = summary.map_or(Version::ZERO, |summary| summary.through);
+        let early = units.iter().take_while(|unit| unit.version <= through);
+        let versions =
+            early.flat_map(|unit| unit.versions().map(|version| (unit.version, version)));
+        let mut carried: Vec<_> = versions
+            .filter(|(_, version)| *version <= through)
+            .collect();
+        carried.sort_unstable_by_key(|(_, version)| *version);
+        carried
+    }
+
     fn account(self, selected: Selected, repaired: Repaired, outcome: Outcome) -> Assembled {
         let Outcome {
             begins,
+            carried,
             mut cleared,
             mut redactions,
         } = outcome;
@@ -182,9 +232,12 @@ impl<'a> Plan<'a> {
         let gap = if is_left_out { Gap::LeftOut } else { Gap::None };
         let opening = summarise::opening(summary, gap);
         let digest = self.settings.policy.tool_digest.as_ref();
-        let (turns, closing) = match digest {
-            Some(settings) => tool_digest(repaired.turns, settings),
-            None => (repaired.turns, None),
+        let (turns, closing, digest) = match digest {
+            Some(settings) => {
+                let (turns, closing, told) = tool_digest(repaired.turns, settings);
+                (turns, closing, Some(told))
+            }
+            None => (repaired.turns, None, None),
         };
         let sections = Sections {
             opening: opening.as_deref().map_or(0, weigh),
@@ -203,7 +256,9 @@ impl<'a> Plan<'a> {
             room: self.room.turns,
             left_out: is_left_out.then(|| left_out(&selected, &begins)),
             summarised: summary.map(|summary| summary.through),
+            carried,
             cleared,
+            digest,
             redactions,
             repeated: repaired.repeated,
             orphans: selected.orphans,
@@ -238,6 +293,7 @@ fn left_out(selected: &Selected, begins: &Begins) -> LeftOut {
 
 struct Outcome {
     begins: Begins,
+    carried: Vec<Version>,
     cleared: Vec<Cleared>,
     redactions: Redactions,
 }

@@ -32,8 +32,20 @@ pub struct Turn {
     pub author: Option<Label>,
     /// Whose model said it, where that is known.
     pub provider: Option<Label>,
+    /// What stood before it when it was written.
+    pub written: Written,
     /// The calls, in order; only an assistant's turn has any.
     pub calls: Vec<AnsweredCall>,
+}
+
+/// What stood before a turn with thoughts when it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Written {
+    /// What stands before it in the context; so it is said of turns without thoughts too.
+    #[default]
+    BehindThis,
+    /// Another beginning: a provider that verifies thoughts by what stands before them refuses the turn's.
+    BehindAnother,
 }
 
 /// A call and its answer: there is always one.

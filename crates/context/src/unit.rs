@@ -74,12 +74,24 @@ impl Unit {
     /// The versions of its events, in no order.
     pub fn versions(&self) -> impl Iterator<Item = Version> + '_ {
         let message = self.message.as_ref().map(|_| self.version);
-        let calls = self.calls.iter().map(|call| call.version);
-        let results = self.calls.iter().filter_map(|call| call.result.as_ref());
         message
             .into_iter()
-            .chain(calls)
-            .chain(results.map(|result| result.version))
+            .chain(self.calls.iter().flat_map(Call::versions))
+    }
+}
+
+impl Call {
+    /// The places of the call and its result: versions, and the tokens of the conversation through each.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (Version, u64)> + use<> {
+        let result = self.result.as_ref();
+        let result = result.map(|result| (result.version, result.tokens.through));
+        std::iter::once((self.version, self.tokens.through)).chain(result)
+    }
+
+    /// The versions of the call and its result.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = Version> + use<> {
+        let result = self.result.as_ref().map(|result| result.version);
+        std::iter::once(self.version).chain(result)
     }
 }
 

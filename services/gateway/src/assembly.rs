@@ -11,7 +11,7 @@ use context::plan::BUDGETED_MESSAGES_MAX;
 use context::stages::budget;
 use context::stages::pass_over::Moved;
 use context::{CONTEXT_KINDS, MessageCount, Plan, PlanError, Selection, Settings, select};
-use domain::{EventTokens, Fact, RecordedEvent};
+use domain::{EventTokens, Fact, RecordedEvent, Version};
 use formats::Names;
 use read_model::queries::EventQuery;
 use sha2::{Digest as _, Sha256};
@@ -80,6 +80,11 @@ pub async fn make_with(
         client: &client,
         summary,
         shared,
+        rewound: recent
+            .passed
+            .spans()
+            .first()
+            .map_or(Version::ZERO, |span| span.at),
     })
     .map_err(|error| refused(&error))?;
     let selected = loop {

@@ -44,6 +44,17 @@ pub enum NoRoom {
         /// What there is.
         available: u64,
     },
+    /// The same, with a digest of tool calls among what is reserved.
+    #[error(
+        "instructions, summary and digest need {fixed} tokens, of {available} that the budget leaves beside its reserve: lower \
+         tool_digest.bytes_max, shorten the others, or raise budget.context_tokens_max"
+    )]
+    Digest {
+        /// What they need.
+        fixed: u64,
+        /// What there is.
+        available: u64,
+    },
     /// The newest turn alone is too long.
     #[error(
         "the newest turn needs {needed} tokens, of {room} that the budget leaves for turns: raise budget.context_tokens_max, or clear tool results"
@@ -60,13 +71,16 @@ impl Room {
     /// The room that a policy leaves beside `fixed` tokens of instructions and the like.
     ///
     /// # Errors
-    /// [`NoRoom::Instructions`].
+    /// [`NoRoom::Instructions`], [`NoRoom::Digest`].
     pub fn of(policy: &Policy, fixed: u64) -> Result<Self, NoRoom> {
         let available = available(policy);
         let turns = available
             .checked_sub(fixed)
             .filter(|turns| *turns > 0)
-            .ok_or(NoRoom::Instructions { fixed, available })?;
+            .ok_or(match policy.tool_digest {
+                Some(_) => NoRoom::Digest { fixed, available },
+                None => NoRoom::Instructions { fixed, available },
+            })?;
         let fresh = policy.clear.as_ref().map_or(turns, |clear| {
             (turns * u64::from(clear.fresh_percent) / 100).max(1)
         });
@@ -128,6 +142,11 @@ pub struct Measure {
     pub spent: u64,
     /// What the first turn weighs that there was no room for.
     pub refused: Option<u64>,
+    /// The place of that turn.
+    pub refused_at: u64,
+    /// Whether the line alone does not say where the turns begin: the newest turn reaches over it, or what is past it does
+    /// not fit.
+    pub beside_line: bool,
 }
 
 /// Whether a turn has room.
@@ -167,12 +186,21 @@ impl<'a> Allowance<'a> {
     pub fn admit(&mut self, unit: &Unit) -> Admission {
         let cost = cost(unit, self.measure.line, self.policy);
         let is_newest = self.measure.spent == 0;
-        if unit.begins_at() < self.measure.line && !is_newest {
-            self.aged += cost;
+        // Without their calls, turns take hardly any of the room that the line is drawn by.
+        let is_by_line = self.policy.tool_digest.is_none();
+        if is_by_line && unit.begins_at() < self.measure.line {
+            if is_newest {
+                self.measure.beside_line = true;
+            } else {
+                self.aged += cost;
+            }
         }
         let spent = self.measure.spent + cost;
-        if spent > self.room.turns || self.aged > self.room.turns - self.room.fresh {
+        let is_aged_full = self.aged > self.room.turns - self.room.fresh;
+        if spent > self.room.turns || is_aged_full {
             self.measure.refused = Some(cost);
+            self.measure.refused_at = unit.begins_at();
+            self.measure.beside_line |= !is_aged_full;
             return Admission::Full;
         }
         self.measure.spent = spent;
@@ -180,9 +208,12 @@ impl<'a> Allowance<'a> {
     }
 }
 
-/// What a turn weighs in a context whose results are cleared before `line`.
+/// What a turn weighs in a context whose results are cleared before `line`; with a digest, what it says alone.
 #[must_use]
 pub fn cost(unit: &Unit, line: u64, policy: &Policy) -> u64 {
+    if policy.tool_digest.is_some() {
+        return u64::from(unit.tokens.own);
+    }
     let calls = unit.calls.iter().map(|call| {
         let result = match &call.result {
             Some(result) if clear::is_due(call, result, line, policy.clear.as_ref()) => STUB_TOKENS,

@@ -18,10 +18,10 @@ mod value;
 use std::collections::BTreeMap;
 
 use domain::event::ToolOutput;
-use domain::{JsonText, Label, MediaSource, Part};
+use domain::{JsonText, Label, MediaSource, Part, Version};
 use tokens::Carried;
 
-use crate::transcript::{AnsweredCall, Turn};
+use crate::transcript::{AnswerOrigin, AnsweredCall, Turn};
 pub use client::redact_client;
 pub use rules::{PATTERN_SIZE_BYTES_MAX, Rule, Rules};
 
@@ -29,7 +29,40 @@ pub use rules::{PATTERN_SIZE_BYTES_MAX, Rule, Rules};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Redactions {
     by_rule: BTreeMap<Rule, u64>,
-    parts_dropped: u64,
+    dropped: Vec<Dropped>,
+    tokens_added: i64,
+}
+
+/// Something that was dropped whole, since its provider takes it back unaltered or not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped {
+    /// The version of the message, the call or the result that it was of.
+    pub version: Version,
+    /// What it was.
+    pub what: DroppedKind,
+}
+
+/// What is dropped whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DroppedKind {
+    /// A signed thought.
+    Thinking,
+    /// A provider's own item.
+    ProviderItem,
+    /// The signature of a call, which was for another input.
+    CallSignature,
+}
+
+impl DroppedKind {
+    /// Its name, as receipts write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Thinking => "thinking",
+            Self::ProviderItem => "provider_item",
+            Self::CallSignature => "call_signature",
+        }
+    }
 }
 
 impl Redactions {
@@ -44,10 +77,16 @@ impl Redactions {
         self.by_rule.values().sum()
     }
 
-    /// How many parts were dropped whole, since their provider takes them back unaltered or not at all.
+    /// What was dropped whole, in the order of the turns.
     #[must_use]
-    pub fn parts_dropped(&self) -> u64 {
-        self.parts_dropped
+    pub fn dropped(&self) -> &[Dropped] {
+        &self.dropped
+    }
+
+    /// By how many tokens what is left weighs more than before, at most; below zero: by how many less, at least.
+    #[must_use]
+    pub fn tokens_added(&self) -> i64 {
+        self.tokens_added
     }
 
     /// Adds what was kept back elsewhere.
@@ -55,11 +94,17 @@ impl Redactions {
         for (rule, count) in other.iter() {
             *self.by_rule.entry(rule).or_default() += count;
         }
-        self.parts_dropped += other.parts_dropped;
+        self.dropped.extend(&other.dropped);
+        self.tokens_added += other.tokens_added;
     }
 
-    fn count(&mut self, rule: Rule) {
+    fn count(&mut self, rule: Rule, tokens_added: i64) {
         *self.by_rule.entry(rule).or_default() += 1;
+        self.tokens_added += tokens_added;
+    }
+
+    fn drop_whole(&mut self, version: Version, what: DroppedKind) {
+        self.dropped.push(Dropped { version, what });
     }
 }
 
@@ -69,7 +114,9 @@ impl Redactions {
 pub fn redact(turns: &mut [Turn], rules: &Rules) -> Redactions {
     let mut found = Redactions::default();
     for turn in turns {
-        turn.parts.retain_mut(|part| keeps(part, rules, &mut found));
+        let version = turn.version;
+        turn.parts
+            .retain_mut(|part| keeps(part, version, rules, &mut found));
         for call in &mut turn.calls {
             redact_call(call, rules, &mut found);
         }
@@ -88,21 +135,28 @@ pub fn redact_text(text: &mut String, rules: &Rules) -> Redactions {
 fn redact_call(call: &mut AnsweredCall, rules: &Rules, found: &mut Redactions) {
     if let Some(input) = mark::json(call.called.input.as_str(), rules, found) {
         call.called.input = JsonText::recorded(input);
-        call.called.signature = None;
+        if call.called.signature.take().is_some() {
+            found.drop_whole(call.version, DroppedKind::CallSignature);
+        }
     }
+    let version = match call.answer.origin {
+        AnswerOrigin::Recorded(version) | AnswerOrigin::Cleared(version) => version,
+        AnswerOrigin::Pending | AnswerOrigin::Interrupted => call.version,
+    };
     match &mut call.answer.output {
         ToolOutput::Json(output) => {
             if let Some(redacted) = mark::json(output.as_str(), rules, found) {
                 *output = JsonText::recorded(redacted);
             }
         }
-        ToolOutput::Parts(parts) => parts.retain_mut(|part| keeps(part, rules, found)),
+        ToolOutput::Parts(parts) => parts.retain_mut(|part| keeps(part, version, rules, found)),
     }
 }
 
-/// Redacts a part; false: it must go.
-fn keeps(part: &mut Part, rules: &Rules, found: &mut Redactions) -> bool {
-    match part {
+/// Redacts a part of an event; false: it must go.
+fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redactions) -> bool {
+    let mut hits = Redactions::default();
+    let dropped = match part {
         Part::Text(text)
         | Part::Refusal(text)
         | Part::Thinking {
@@ -110,20 +164,14 @@ fn keeps(part: &mut Part, rules: &Rules, found: &mut Redactions) -> bool {
             signature: None,
         } => {
             replace(text, rules, found);
-            true
+            return true;
         }
         Part::Thinking {
             text,
             signature: Some(_),
-        } => {
-            let hit = mark::text(text, rules, found).is_some();
-            found.parts_dropped += u64::from(hit);
-            !hit
-        }
+        } => mark::text(text, rules, &mut hits).map(|_| DroppedKind::Thinking),
         Part::ProviderItem { item, .. } => {
-            let hit = mark::json(item.as_str(), rules, found).is_some();
-            found.parts_dropped += u64::from(hit);
-            !hit
+            mark::json(item.as_str(), rules, &mut hits).map(|_| DroppedKind::ProviderItem)
         }
         Part::Image {
             source, media_type, ..
@@ -132,10 +180,17 @@ fn keeps(part: &mut Part, rules: &Rules, found: &mut Redactions) -> bool {
             source, media_type, ..
         } => {
             redact_carried(source, media_type.as_ref(), rules, found);
-            true
+            return true;
         }
-        Part::RedactedThinking(_) => true,
+        Part::RedactedThinking(_) => None,
+    };
+    if let Some(what) = dropped {
+        // No mark takes its place.
+        hits.tokens_added = 0;
+        found.merge(&hits);
+        found.drop_whole(version, what);
     }
+    dropped.is_none()
 }
 
 /// Redacts a text that an address carries along: most providers show it to their models.

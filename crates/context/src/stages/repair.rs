@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use domain::event::{Role, ToolOutcome, ToolOutput};
 use domain::{CallId, Part, Version};
 
-use crate::transcript::{Answer, AnswerOrigin, AnsweredCall, Turn};
+use crate::transcript::{Answer, AnswerOrigin, AnsweredCall, Turn, Written};
 use crate::unit::{Call, Unit};
 use repeated::without;
 
@@ -129,6 +129,7 @@ fn turn(unit: Unit, left_through: Version, cleared: &BTreeSet<Version>) -> Turn 
         parts,
         author,
         provider: provider.or(calls_provider),
+        written: Written::default(),
         calls: unit.calls.into_iter().map(answer).collect(),
     }
 }

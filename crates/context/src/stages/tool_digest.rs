@@ -3,7 +3,8 @@
 //! The text changes with each result, so it stands at the end of a context. Secrets were kept back before.
 
 use domain::event::{ToolOutcome, ToolOutput};
-use domain::{MediaSource, Part};
+use domain::{MediaSource, Part, Version};
+use tokens::count_text;
 
 use crate::policy::ToolDigest;
 use crate::transcript::{AnswerOrigin, AnsweredCall, Turn};
@@ -13,34 +14,83 @@ const INPUT_BYTES_MAX: usize = 160;
 /// What the first line takes at most, bytes: room for it is kept.
 const HEADER_BYTES_MAX: usize = 56;
 
-/// The turns without calls, those with nothing left gone; and the digest of the last calls, oldest first, where there was
-/// one. The digest has at most `bytes_max` bytes; of what does not fit the oldest is left out, and what is cut says so.
+/// What the first line takes at most, tokens: room for it is kept.
+const HEADER_TOKENS_MAX: u32 = 16;
+/// Bytes of a digest to a token, at the least on average: one that has fewer is cut shorter.
+const BYTES_PER_TOKEN: u32 = 3;
+
+/// A digest of calls.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Told {
+    /// The versions of the calls that it tells, and of their results, ascending.
+    pub told: Vec<Version>,
+    /// Those of the calls that it has no room for.
+    pub untold: Vec<Version>,
+}
+
+/// Most tokens of a digest.
 #[must_use]
-pub fn tool_digest(turns: Vec<Turn>, settings: &ToolDigest) -> (Vec<Turn>, Option<String>) {
+pub fn tokens_max(settings: &ToolDigest) -> u32 {
+    settings.bytes_max / BYTES_PER_TOKEN
+}
+
+/// The turns without calls, those with nothing left gone; the digest of the last calls, oldest first, where there was one;
+/// and which calls it tells. The digest has at most `bytes_max` bytes and [`tokens_max`] tokens; of what does not fit the
+/// oldest is left out, and what is cut says so.
+#[must_use]
+pub fn tool_digest(turns: Vec<Turn>, settings: &ToolDigest) -> (Vec<Turn>, Option<String>, Told) {
     let calls: Vec<&AnsweredCall> = turns.iter().flat_map(|turn| &turn.calls).collect();
-    let digest = digest(&calls, settings);
-    let told = turns.into_iter().filter_map(|mut turn| {
+    let entries = entries(&calls, settings);
+    let (untold, told) = calls.split_at(calls.len().saturating_sub(entries.len()));
+    let account = Told {
+        told: versions(told),
+        untold: versions(untold),
+    };
+    let digest = digest(calls.len(), entries);
+    let turns = turns.into_iter().filter_map(|mut turn| {
         turn.calls.clear();
         (!turn.parts.is_empty()).then_some(turn)
     });
-    (told.collect(), digest)
+    (turns.collect(), digest, account)
 }
 
-fn digest(calls: &[&AnsweredCall], settings: &ToolDigest) -> Option<String> {
-    let mut room = size(settings.bytes_max).saturating_sub(HEADER_BYTES_MAX);
+/// The versions of calls and their results, ascending.
+fn versions(calls: &[&AnsweredCall]) -> Vec<Version> {
+    let versions = calls.iter().flat_map(|call| {
+        let result = match call.answer.origin {
+            AnswerOrigin::Recorded(version) | AnswerOrigin::Cleared(version) => Some(version),
+            AnswerOrigin::Pending | AnswerOrigin::Interrupted => None,
+        };
+        std::iter::once(call.version).chain(result)
+    });
+    let mut versions: Vec<Version> = versions.collect();
+    versions.sort_unstable();
+    versions
+}
+
+/// What is told of the last calls, the newest first.
+fn entries(calls: &[&AnsweredCall], settings: &ToolDigest) -> Vec<String> {
+    let mut bytes = size(settings.bytes_max).saturating_sub(HEADER_BYTES_MAX);
+    let mut tokens = tokens_max(settings).saturating_sub(HEADER_TOKENS_MAX);
     let mut entries = Vec::new();
     for call in calls.iter().rev().take(settings.results_max.into()) {
         let entry = entry(call, size(settings.result_bytes_max));
-        if entry.len() > room {
+        let weight = count_text(&entry);
+        if entry.len() > bytes || weight > tokens {
             if entries.is_empty() {
-                entries.push(squeezed(&entry, room));
+                entries.push(squeezed_to(&entry, bytes, tokens));
             }
             break;
         }
-        room -= entry.len();
+        bytes -= entry.len();
+        tokens -= weight;
         entries.push(entry);
     }
-    let header = match (calls.len(), entries.len()) {
+    entries
+}
+
+fn digest(calls: usize, mut entries: Vec<String>) -> Option<String> {
+    let header = match (calls, entries.len()) {
         (0, _) => return None,
         (all, told) if told < all => format!("The last {told} of {all} tool calls, oldest first:"),
         _ => "Tool calls, oldest first:".to_owned(),
@@ -48,6 +98,17 @@ fn digest(calls: &[&AnsweredCall], settings: &ToolDigest) -> Option<String> {
     entries.push(header);
     entries.reverse();
     Some(entries.concat())
+}
+
+/// As [`squeezed`], with so much less that it also has at most so many tokens.
+fn squeezed_to(entry: &str, mut bytes_max: usize, tokens_max: u32) -> String {
+    loop {
+        let squeezed = squeezed(entry, bytes_max.min(entry.len()));
+        if bytes_max == 0 || count_text(&squeezed) <= tokens_max {
+            return squeezed;
+        }
+        bytes_max = bytes_max.min(entry.len()) * 3 / 4;
+    }
 }
 
 fn entry(call: &AnsweredCall, result_bytes_max: usize) -> String {
@@ -130,10 +191,10 @@ fn size(bytes: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use domain::event::{Role, ToolCalled};
-    use domain::{CallId, JsonText, ToolName, Version};
+    use domain::{CallId, JsonText, ToolName};
 
     use super::*;
-    use crate::transcript::Answer;
+    use crate::transcript::{Answer, Written};
 
     #[test]
     fn calls_leave_and_turns_with_nothing_left_go() {
@@ -142,7 +203,7 @@ mod tests {
             turn(2, vec![Part::Text("so".to_owned())], vec![call("a")]),
             turn(4, Vec::new(), vec![call("b")]),
         ];
-        let (told, _) = tool_digest(turns, &ToolDigest::default());
+        let (told, _, _) = tool_digest(turns, &ToolDigest::default());
         let versions: Vec<u64> = told.iter().map(|turn| turn.version.0).collect();
         assert_eq!(versions, [1, 2]);
         assert!(told.iter().all(|turn| turn.calls.is_empty()));
@@ -163,6 +224,42 @@ mod tests {
         );
         let newest = "The last 1 of 2 tool calls, oldest first:\n- t {} succeeded: two";
         check(vec![call("one"), call("two")], (10, 64, 98), newest);
+    }
+
+    #[test]
+    fn the_first_line_fits_its_bounds() {
+        let header = digest(10_000_000, vec![String::new(); 100]).unwrap();
+        assert!(header.len() <= HEADER_BYTES_MAX, "{header}");
+        assert!(count_text(&header) <= HEADER_TOKENS_MAX, "{header}");
+    }
+
+    #[test]
+    fn what_has_many_tokens_is_cut_by_them() {
+        // Each of these has two tokens and two bytes.
+        let dense = told(vec![call(&"\u{7f}q".repeat(400))], (1, 1_000, 600)).unwrap();
+        assert!(count_text(&dense) <= 200, "{dense}");
+        assert!(count_text(&dense) > 100, "{dense}");
+        assert!(dense.contains("… [cut, "), "{dense}");
+    }
+
+    #[test]
+    fn which_calls_are_told_is_told() {
+        let at = |version: u64, result: Option<u64>| {
+            let mut call = call("x");
+            call.version = Version(version);
+            call.answer.origin = result.map_or(AnswerOrigin::Pending, |result| {
+                AnswerOrigin::Recorded(Version(result))
+            });
+            call
+        };
+        let calls = vec![at(2, Some(9)), at(3, Some(5)), at(4, None), at(7, Some(8))];
+        let settings = ToolDigest {
+            results_max: 2,
+            ..ToolDigest::default()
+        };
+        let (_, _, account) = tool_digest(vec![turn(1, Vec::new(), calls)], &settings);
+        assert_eq!(account.told, [4, 7, 8].map(Version));
+        assert_eq!(account.untold, [2, 3, 5, 9].map(Version));
     }
 
     #[test]
@@ -222,6 +319,8 @@ mod tests {
                         "{bytes_max} {bytes}: {}",
                         told.len()
                     );
+                    let most = bytes_max / BYTES_PER_TOKEN;
+                    assert!(count_text(&told) <= most, "{bytes_max} {bytes}: {told}");
                     assert!(told.contains("oldest first:"), "{told}");
                 }
             }
@@ -270,6 +369,7 @@ mod tests {
             parts,
             author: None,
             provider: None,
+            written: Written::default(),
             calls,
         }
     }

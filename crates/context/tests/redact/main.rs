@@ -30,6 +30,7 @@ fn redacted(text: &str, rules: &Rules) -> (String, Redactions) {
 fn check_by(policy: &str, text: &str, expected: &str) {
     let rules = rules(policy);
     let (told, found) = redacted(text, &rules);
+    check_weight(text, &told, &found);
     let expected = expected.replace('«', "[redacted:").replace('»', "]");
     assert_eq!(told, expected, "{text}");
     let again = redacted(&told, &rules);
@@ -42,4 +43,15 @@ fn check_by(policy: &str, text: &str, expected: &str) {
         let marks = u64::try_from(told.matches("[redacted:").count()).unwrap();
         assert_eq!(found.total(), marks, "{text}");
     }
+}
+
+/// Checks that what was redacted weighs no more than is told of it.
+fn check_weight(text: &str, told: &str, found: &Redactions) {
+    let weigh = |text: &str| i64::from(tokens::count_text(text));
+    let added = weigh(told) - weigh(text);
+    assert!(
+        added <= found.tokens_added(),
+        "{added} added, {} told: {text:?} became {told:?}",
+        found.tokens_added()
+    );
 }

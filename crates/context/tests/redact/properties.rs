@@ -6,7 +6,7 @@ use context::stages::redact::{Redactions, Rules};
 use domain::JsonText;
 use proptest::prelude::*;
 
-use super::{redacted, rules};
+use super::{check_weight, redacted, rules};
 
 /// What texts are made of: pieces that rules look at, between anything.
 fn text() -> impl Strategy<Value = String> {
@@ -102,6 +102,24 @@ proptest! {
             let (twice, found) = redacted(&once, rules);
             prop_assert_eq!(twice, once);
             prop_assert_eq!(found, Redactions::default());
+        }
+    }
+
+    #[test]
+    fn no_text_grows_by_more_than_is_told(
+        text in text(), before in "[ -~]{0,12}", secret in "[ -~]{1,24}", after in "[ -~]{0,12}", pin in 0_u32..99_999,
+    ) {
+        for said in [
+            text.clone(),
+            format!("{before}password={secret}{after}"),
+            format!("{before} token: \"{secret}\"{after}{text}"),
+            serde_json::json!({ "pin": pin, "note": after }).to_string(),
+            serde_json::json!({ "cvv": secret, "note": text }).to_string(),
+        ] {
+            for rules in [&*BUILT_IN, &*OWN] {
+                let (told, found) = redacted(&said, rules);
+                check_weight(&said, &told, &found);
+            }
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use context::Turn;
 use context::stages::redact::redact;
+use context::{Turn, Written};
 use domain::bounds::EVENT_BYTES_MAX;
 use domain::event::Role;
 use domain::{Part, Version};
@@ -89,6 +89,7 @@ fn turn(version: u64, text: &str) -> Turn {
         parts: vec![Part::Text(text.to_owned())],
         author: None,
         provider: None,
+        written: Written::default(),
         calls: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! Turns: which parts are looked into, altered, or dropped.
 
-use context::stages::redact::redact;
-use context::{Answer, AnswerOrigin, AnsweredCall, Turn};
+use context::stages::redact::{Dropped, DroppedKind, redact};
+use context::{Answer, AnswerOrigin, AnsweredCall, Turn, Written};
 use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
 use domain::{CallId, JsonText, Label, MediaSource, Part, ToolName, Version};
 
@@ -12,34 +12,46 @@ fn texts_and_refusals_are_altered() {
     check(
         Part::Text("token=abc".to_owned()),
         Some(Part::Text("token=[redacted:token]".to_owned())),
-        0,
+        None,
     );
     check(
         Part::Refusal("token=abc".to_owned()),
         Some(Part::Refusal("token=[redacted:token]".to_owned())),
-        0,
+        None,
     );
     check(
         thinking("token=abc", None),
         Some(thinking("token=[redacted:token]", None)),
-        0,
+        None,
     );
 }
 
 #[test]
 fn what_a_provider_takes_back_unaltered_is_dropped() {
-    check(thinking("token=abc", Some("s")), None, 1);
+    check(
+        thinking("token=abc", Some("s")),
+        None,
+        Some(DroppedKind::Thinking),
+    );
     check(
         thinking("fine", Some("s")),
         Some(thinking("fine", Some("s"))),
-        0,
+        None,
     );
     let item = |item: &str| Part::ProviderItem {
         provider: Label::parse("openai").unwrap(),
         item: JsonText::parse(item).unwrap(),
     };
-    check(item(r#"{"token":"abc"}"#), None, 1);
-    check(item(r#"{"id":"rs_1"}"#), Some(item(r#"{"id":"rs_1"}"#)), 0);
+    check(
+        item(r#"{"token":"abc"}"#),
+        None,
+        Some(DroppedKind::ProviderItem),
+    );
+    check(
+        item(r#"{"id":"rs_1"}"#),
+        Some(item(r#"{"id":"rs_1"}"#)),
+        None,
+    );
 }
 
 #[test]
@@ -49,9 +61,9 @@ fn references_and_what_is_encrypted_are_not_looked_into() {
         media_type: None,
         detail: None,
     };
-    check(image.clone(), Some(image), 0);
+    check(image.clone(), Some(image), None);
     let encrypted = Part::RedactedThinking("token=abc".to_owned());
-    check(encrypted.clone(), Some(encrypted), 0);
+    check(encrypted.clone(), Some(encrypted), None);
 }
 
 #[test]
@@ -83,8 +95,8 @@ fn texts_that_come_along_are_altered() {
             media_type: None,
             filename: None,
         };
-        check(file(url), Some(file(expected)), 0);
-        check(file(expected), Some(file(expected)), 0);
+        check(file(url), Some(file(expected)), None);
+        check(file(expected), Some(file(expected)), None);
     }
 }
 
@@ -103,16 +115,23 @@ fn calls_and_answers_are_redacted_and_a_changed_call_loses_its_signature() {
         .map(|(rule, count)| (rule.as_str(), count))
         .collect();
     assert_eq!(counts, [("token", 2), ("pin", 1)]);
+    let version = Version(1);
+    let what = DroppedKind::CallSignature;
+    assert_eq!(found.dropped(), [Dropped { version, what }]);
     let mut twice = found.clone();
     twice.merge(&found);
     assert_eq!(twice.total(), 6);
 }
 
-fn check(part: Part, expected: Option<Part>, parts_dropped: u64) {
+fn check(part: Part, expected: Option<Part>, dropped: Option<DroppedKind>) {
     let mut turns = [turn(vec![part], Vec::new())];
     let found = redact(&mut turns, &rules("{}"));
     assert_eq!(turns[0].parts, Vec::from_iter(expected));
-    assert_eq!(found.parts_dropped(), parts_dropped);
+    let version = Version(1);
+    let dropped = dropped.map(|what| Dropped { version, what });
+    assert_eq!(found.dropped(), Vec::from_iter(dropped));
+    // Nothing is put into the place of what is dropped.
+    assert!(dropped.is_none() || found.tokens_added() == 0);
 }
 
 fn turn(parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
@@ -122,6 +141,7 @@ fn turn(parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
         parts,
         author: None,
         provider: None,
+        written: Written::default(),
         calls,
     }
 }

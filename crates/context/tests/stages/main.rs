@@ -6,9 +6,11 @@
     reason = "helpers of tests end a test by panicking"
 )]
 
+mod digest;
 mod growth;
 mod notation;
 mod plan;
 mod prefix;
+mod secrets;
 mod select;
 mod select_properties;

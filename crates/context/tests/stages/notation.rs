@@ -44,6 +44,23 @@ pub(crate) fn reaching(
     selection
 }
 
+/// The selection of at most so many messages, with a summary up to a version.
+pub(crate) fn after_summary(
+    events: &[RecordedEvent],
+    (messages_max, after): (usize, Version),
+    reach: Reach,
+) -> Selected {
+    let extent = Extent {
+        after,
+        ..Extent::messages(messages_max)
+    };
+    let newest_first = events.iter().rev().cloned().map(Ok::<_, Infallible>);
+    let Ok(Selection::Selected(selected)) = select(newest_first, extent, reach) else {
+        panic!("what is given is enough");
+    };
+    selected
+}
+
 pub(crate) fn written(selected: &Selected) -> String {
     let mut words = Vec::new();
     if selected.truncated {

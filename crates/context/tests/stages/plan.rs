@@ -179,6 +179,7 @@ fn opening_tokens() -> u64 {
         client: &client,
         summary: None,
         shared: Version::ZERO,
+        rewound: Version::ZERO,
     };
     let room = Plan::new(settings).unwrap().room();
     u64::from(context::policy::Budget::CONTEXT_TOKENS - context::policy::Budget::RESERVED_TOKENS)
@@ -202,6 +203,7 @@ fn assembled(words: &str, policy: &str, summary: Option<u64>) -> Result<Assemble
         client: &client,
         summary,
         shared: shared(words),
+        rewound: Version::ZERO,
     })?;
     let newest_first = events.into_iter().rev().map(Ok::<_, Infallible>);
     let Ok(Selection::Selected(selected)) =
@@ -290,6 +292,7 @@ fn what_the_client_told_is_redacted_before_it_is_told() {
         client: &client,
         summary: None,
         shared: Version::ZERO,
+        rewound: Version::ZERO,
     };
     let plan = Plan::new(settings).unwrap();
     let nothing = std::iter::empty::<Result<RecordedEvent, Infallible>>();

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::notation::{history, reaching, whole, window, written};
-use context::{Reach, Selection, Unit};
-use domain::CallId;
+use crate::notation::{after_summary, history, reaching, whole, window, written};
+use context::{MessageCount, Reach, Selection, Unit};
+use domain::{CallId, Version};
 
 #[test]
 fn the_last_messages_within_the_count() {
@@ -97,6 +97,47 @@ fn a_window_at_its_limit_leaves_out_what_is_not_whole() {
 }
 
 #[test]
+fn a_unit_that_reaches_past_a_summary_comes_whole() {
+    check_after("u u a c1 r1 a", 2, "a3[4>5] a6");
+    check_after("u u a c1 r1 a", 3, "a3[4>5] a6");
+    check_after("u u a c1 r1 a", 4, "a3[4>5] a6");
+    check_after("u u a c1 r1 a", 5, "a6");
+    check_after("u u a c1 r1 a", 6, "");
+    // What stands between is the summary's; results on both sides of its end belong to the turn.
+    check_after("u a c1 c2 r1 u a r2 u", 7, "a2[3>5 4>8] u9");
+    check_after("u c1 c2 u c3 r3 a r1 u", 7, "-2[2>8 3>?] u9");
+    // A call that waits, wholly before the end, is the summary's.
+    check_after("u a c1 u a", 3, "u4 a5");
+    check_after("u c1 r1 a c1 u r1", 6, "a4[5>7]");
+}
+
+#[test]
+fn a_call_further_back_than_events_are_looked_at_is_not_found() {
+    let between = MessageCount(2).events_max() - 2;
+    let words = |between: usize| format!("u a c1 {}r1", "u ".repeat(between));
+    // The result, what is between, the call and its message.
+    let (found, lost) = (words(between - 1), words(between));
+    let shown = |words: &str| {
+        let events = history(words);
+        let after = Version::ZERO.plus(events.len() - 1);
+        let selected = after_summary(&events, (2, after), Reach::Beginning);
+        (written(&selected), selected.orphans.len())
+    };
+    let result = history(&found).len();
+    assert_eq!(shown(&found), (format!("a2[3>{result}]"), 0));
+    assert_eq!(shown(&lost), (String::new(), 1));
+}
+
+#[test]
+fn a_window_past_a_summary_ends_with_what_is_whole() {
+    let events = history("u a c1 u r1 u");
+    let selected = after_summary(&events[2..], (9, Version(4)), Reach::Limit);
+    assert_eq!(written(&selected), "u6");
+    assert_eq!(selected.orphans, [Version(5)]);
+    assert!(!selected.truncated);
+}
+
+#[test]
 fn the_versions_of_a_unit_are_those_of_its_events() {
     let Selection::Selected(selected) = whole(&history("u a c1 c2 u r2"), 9) else {
         panic!("the whole history is enough");
@@ -110,6 +151,13 @@ fn the_versions_of_a_unit_are_those_of_its_events() {
     assert_eq!(versions, BTreeSet::from([1, 2, 3, 4, 5, 6]));
     let pending: Vec<&str> = selected.units[1].pending().map(CallId::as_str).collect();
     assert_eq!(pending, ["1"]);
+}
+
+#[track_caller]
+fn check_after(words: &str, after: u64, expected: &str) {
+    let selected = after_summary(&history(words), (99, Version(after)), Reach::Beginning);
+    assert_eq!(written(&selected), expected, "after {after}: {words}");
+    assert_eq!(selected.orphans, [], "after {after}: {words}");
 }
 
 #[track_caller]

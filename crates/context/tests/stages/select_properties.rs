@@ -4,10 +4,10 @@ use std::convert::Infallible;
 
 use context::{Call, CallResult, Extent, MessageCount, Reach, Selection, Unit, select};
 use domain::event::Role;
-use domain::{EventTokens, Fact, RecordedEvent};
+use domain::{EventTokens, Fact, RecordedEvent, Version};
 use proptest::prelude::*;
 
-use crate::notation::{fact, recorded, whole, window};
+use crate::notation::{after_summary, fact, recorded, whole, window};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
@@ -52,6 +52,32 @@ proptest! {
     }
 
     #[test]
+    fn after_a_summary_units_that_reach_past_it_are_whole(
+        events in histories(120), messages_max in 1_usize..40, after in 0_u64..120,
+    ) {
+        let after = Version(after);
+        let selected = after_summary(&events, (messages_max, after), Reach::Beginning);
+        let units = units_after(&events, after);
+        let left_out = units.len() - selected.units.len();
+        prop_assert_eq!(&selected.units[..], &units[left_out..]);
+        prop_assert_eq!(selected.truncated, left_out > 0);
+        prop_assert_eq!(selected.orphans, vec![]);
+    }
+
+    #[test]
+    fn with_a_summary_no_more_events_are_read_than_the_bound(
+        events in histories(400), messages_max in 1_usize..20, after in 0_u64..400,
+    ) {
+        let mut read = 0;
+        let relevant = events.iter().rev().filter(|event| context::CONTEXT_KINDS.contains(&event.event.fact.kind()));
+        let counted = relevant.inspect(|_| read += 1).cloned().map(Ok::<_, Infallible>);
+        let extent = Extent { after: Version(after), ..Extent::messages(messages_max) };
+        let Ok(_) = select(counted, extent, Reach::Beginning);
+        // And the one that is only asked for its version.
+        prop_assert!(read <= MessageCount(messages_max).events_max() + 1);
+    }
+
+    #[test]
     fn notes_change_nothing(events in histories(60), messages_max in 1_usize..20) {
         let relevant: Vec<RecordedEvent> = events
             .iter()
@@ -82,6 +108,13 @@ pub(crate) fn histories(events_max: usize) -> impl Strategy<Value = Vec<Recorded
         });
         recorded(facts.collect::<Vec<_>>().into_iter())
     })
+}
+
+/// Those of [`units_of`] that have an event after a version.
+pub(crate) fn units_after(events: &[RecordedEvent], after: Version) -> Vec<Unit> {
+    let mut units = units_of(events);
+    units.retain(|unit| unit.versions().any(|version| version > after));
+    units
 }
 
 /// The units of a whole history, read from its beginning: another way to the same thing.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use context::{AnsweredCall, Turn};
+use context::{AnsweredCall, Turn, Written};
 use domain::event::{ToolOutcome, ToolOutput};
 use domain::{JsonText, Version};
 use serde_json::value::{RawValue, to_raw_value};
@@ -60,9 +60,11 @@ pub(super) fn assistant<'a>(
     (said, results)
 }
 
+/// Thoughts go back to whose they are, behind what they were written behind (A7).
 fn thoughts_go_back(turn: &Turn, options: &RenderOptions) -> bool {
     let provider = turn.provider.as_ref();
     options.thoughts == Thoughts::Replay
+        && turn.written == Written::BehindThis
         && provider.is_some_and(|provider| provider.as_str() == PROVIDER)
 }
 

@@ -60,6 +60,7 @@ fn turn(turn: json::Turn<'_>) -> Result<Turn, Violation> {
         parts: parts(turn.parts)?,
         author: label(turn.author, "author")?,
         provider: label(turn.provider, "provider")?,
+        written: context::Written::BehindThis,
         calls: turn.calls.into_iter().map(call).collect::<Result<_, _>>()?,
     })
 }

@@ -50,6 +50,7 @@ pub(crate) fn turn(role: Role, parts: Vec<Part>) -> Turn {
         parts,
         author: None,
         provider: None,
+        written: context::Written::BehindThis,
         calls: Vec::new(),
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn turn(version: u64, role: Role, parts: Vec<Part>) -> Turn {
         parts,
         author: None,
         provider: None,
+        written: context::Written::BehindThis,
         calls: Vec::new(),
     }
 }

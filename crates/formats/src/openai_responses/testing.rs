@@ -86,6 +86,7 @@ pub(super) fn called(role: Role, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> 
         parts,
         author: None,
         provider: None,
+        written: context::Written::BehindThis,
         calls,
     }
 }

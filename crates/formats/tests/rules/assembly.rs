@@ -41,6 +41,7 @@ fn turn(version: Version, role: Role, parts: Vec<Part>) -> Turn {
         parts,
         author: None,
         provider: None,
+        written: context::Written::BehindThis,
         calls: Vec::new(),
     }
 }

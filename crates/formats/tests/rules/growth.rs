@@ -111,7 +111,7 @@ fn is_filler(block: &Value) -> bool {
     text.is_some_and(|text| !text.contains('<'))
 }
 
-fn unmarked(raw: &RawValue) -> Value {
+pub(crate) fn unmarked(raw: &RawValue) -> Value {
     let mut value = reading::value(raw);
     remove_marks(&mut value);
     value

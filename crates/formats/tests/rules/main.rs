@@ -16,5 +16,7 @@ mod losses;
 mod meaning;
 mod properties;
 mod reading;
+mod revision;
 mod telling;
+mod thoughts;
 mod whole;

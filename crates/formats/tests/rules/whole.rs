@@ -10,13 +10,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use context::policy::Redact;
 use context::stages::redact::Rules;
+use context::stages::summarise::Summary;
 use context::{
     AnswerOrigin, Assembled, CONTEXT_KINDS, Plan, Policy, Reach, Selection, Settings, Transcript,
     select,
 };
-use domain::event::{MessageAppended, Role, ToolReturned};
+use domain::event::{MessageAppended, Role, ToolOutput, ToolReturned};
 use domain::{
-    ClientContext, CommitId, Event, EventId, EventTokens, Fact, RecordedEvent, Timestamp, Version,
+    ClientContext, CommitId, Event, EventId, EventTokens, Fact, JsonText, Part, RecordedEvent,
+    Timestamp, Version,
 };
 use formats::{Format, RenderOptions, render};
 use proptest::prelude::*;
@@ -54,6 +56,14 @@ const NOT_READ: [&str; 18] = [
 
 /// Members that carry contents along: a model reads those that are texts.
 const CARRIES: [&str; 2] = ["data", "file_data"];
+/// Some are shorter than their marks, some longer.
+const SECRETS: [&str; 5] = [
+    "pin: 7",
+    "password=hunter2 token=abc cvv: 123",
+    "4111 1111 1111 1111",
+    "sk-abcdefghijklmnopqrstuvwxyz0123456789ABCD",
+    "1",
+];
 
 #[test]
 fn openai_chat() {
@@ -82,20 +92,25 @@ fn ollama() {
 
 fn upholds(format: Format) {
     let delays = prop::collection::vec(0_u8..6, 64);
+    let secrets = prop::collection::vec(prop::option::weighted(0.2, 0_usize..SECRETS.len()), 64);
     let strategy = (
         transcripts(format.provider()),
         delays,
         policies(),
+        (prop_oneof![Just(0), 0_u64..24], secrets),
         options(),
     );
-    holds(&strategy, |(transcript, delays, policy, options)| {
-        let events = events(transcript, delays);
-        let Some(assembled) = assembled(&events, &policy) else {
-            return Ok(());
-        };
-        check(format, &assembled, &policy, &options)?;
-        units_are_whole(&events, &assembled, &policy)
-    });
+    holds(
+        &strategy,
+        |(transcript, delays, policy, (through, secrets), options)| {
+            let events = events(transcript, delays, &secrets);
+            let Some(assembled) = assembled(&events, &policy, ask(through)) else {
+                return Ok(());
+            };
+            check(format, &assembled, &policy, &options)?;
+            units_are_whole(&events, &assembled, &policy)
+        },
+    );
 }
 
 fn check(
@@ -135,16 +150,21 @@ fn units_are_whole(
     if policy.tool_digest.is_some() {
         return Ok(());
     }
-    let first = assembled.account.epoch.first;
-    let repeated = &assembled.account.repeated;
+    let account = &assembled.account;
+    let (first, repeated) = (account.epoch.first, &account.repeated);
     let calls = events.iter().filter(|event| {
         matches!(event.event.fact, Fact::ToolCalled(_)) && !repeated.contains(&event.version)
     });
-    let expected = calls.filter(|call| first.0 > 0 && call.version >= first);
+    let through = account.summarised.unwrap_or_default();
+    let goes_in = |version: Version| {
+        version >= first && (version > through || account.carried.contains(&version))
+    };
+    let expected = calls.filter(|call| first.0 > 0 && goes_in(call.version));
     let expected: Vec<Version> = expected.map(|call| call.version).collect();
     let turns = assembled.transcript.turns.iter();
     let found = turns.flat_map(|turn| turn.calls.iter().map(|call| call.version));
     prop_assert_eq!(found.collect::<Vec<_>>(), expected);
+    prop_assert_eq!(&account.orphans, &[]);
     Ok(())
 }
 
@@ -207,8 +227,13 @@ fn policies() -> impl Strategy<Value = Policy> {
     })
 }
 
-/// What the record would hold: a result comes some turns after its call, or, where it still waits, never.
-fn events(transcript: Transcript, delays: Vec<u8>) -> Vec<RecordedEvent> {
+/// What the record would hold: a result comes some turns after its call, or, where it still waits, never. Some facts have
+/// secrets.
+fn events(
+    transcript: Transcript,
+    delays: Vec<u8>,
+    secrets: &[Option<usize>],
+) -> Vec<RecordedEvent> {
     let mut delays = delays.into_iter().cycle();
     let mut facts = Vec::new();
     let mut coming: VecDeque<(u8, ToolReturned)> = VecDeque::new();
@@ -257,10 +282,30 @@ fn events(transcript: Transcript, delays: Vec<u8>) -> Vec<RecordedEvent> {
             }
         }
     }
+    for (fact, secret) in facts.iter_mut().zip(secrets) {
+        if let Some(secret) = secret.and_then(|secret| SECRETS.get(secret)) {
+            add_secret(fact, secret);
+        }
+    }
     recorded(facts)
 }
 
-fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
+fn add_secret(fact: &mut Fact, secret: &str) {
+    let text = || Part::Text(format!("<{secret}>"));
+    match fact {
+        Fact::MessageAppended(message) => message.parts.push(text()),
+        Fact::ToolReturned(returned) => match &mut returned.output {
+            ToolOutput::Parts(parts) => parts.push(text()),
+            ToolOutput::Json(output) => {
+                let document = serde_json::json!({"pin": secret, "more": secret});
+                *output = JsonText::parse(document.to_string()).unwrap();
+            }
+        },
+        _ => {}
+    }
+}
+
+pub(crate) fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
     let mut through = 0;
     let recorded = (1..).zip(facts).map(|(version, fact)| {
         let own = tokens::of_fact(&fact);
@@ -282,15 +327,37 @@ fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
     recorded.collect()
 }
 
-fn assembled(events: &[RecordedEvent], policy: &Policy) -> Option<Assembled> {
+/// With a summary up to a version, as if it were recorded at once.
+fn ask(through: u64) -> Ask {
+    let through = Version(through);
+    let summary = Version::ZERO.next();
+    Ask { through, summary }
+}
+
+/// A summary up to a version, recorded at another; no summary before that, nor of nothing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ask {
+    pub(crate) through: Version,
+    pub(crate) summary: Version,
+}
+
+pub(crate) fn assembled(events: &[RecordedEvent], policy: &Policy, ask: Ask) -> Option<Assembled> {
     static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::compile(&Redact::default()).unwrap());
     let client = ClientContext::default();
+    let newest = events.last().map_or(Version::ZERO, |event| event.version);
+    let is_there = ask.through > Version::ZERO && ask.summary <= newest.next();
     let settings = Settings {
         policy,
         rules: &RULES,
         client: &client,
-        summary: None,
+        summary: is_there.then(|| Summary {
+            version: ask.summary,
+            through: ask.through,
+            text: "What was said before.".to_owned(),
+            model: None,
+        }),
         shared: Version::ZERO,
+        rewound: Version::ZERO,
     };
     let plan = Plan::new(settings).ok()?;
     let newest_first = events.iter().rev().cloned().map(Ok::<_, Infallible>);

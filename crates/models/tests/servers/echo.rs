@@ -25,6 +25,7 @@ fn request(said: &[(Role, &str)]) -> ModelRequest {
         parts: vec![Part::Text((*text).to_owned())],
         author: None,
         provider: None,
+        written: context::Written::BehindThis,
         calls: Vec::new(),
     });
     let transcript = Transcript {

@@ -38,6 +38,7 @@ pub async fn make(
         client: &client,
         summary: None,
         shared: Version::ZERO,
+        rewound: Version::ZERO,
     })
     .map_err(|error| refused(&error))?;
     let events = recorded(facts).into_iter().rev().map(Ok::<_, Problem>);

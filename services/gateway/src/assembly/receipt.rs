@@ -2,7 +2,9 @@
 
 use context::account::{LeftOut, Reason};
 use context::stages::clear::Cleared;
-use context::{Account, Epoch};
+use context::stages::redact::Dropped;
+use context::stages::tool_digest::Told;
+use context::{ASSEMBLY_REVISION, Account, Epoch};
 use domain::{CallId, Version};
 use formats::{Loss, Rendered};
 use sha2::{Digest as _, Sha256};
@@ -23,8 +25,12 @@ pub(super) fn of(account: &Account, rendered: &Rendered) -> proto::Receipt {
         }),
         left_out: account.left_out.map(left_out),
         summarised_through: account.summarised.map_or(0, |version| version.0),
+        carried_versions: versions(&account.carried),
         cleared: account.cleared.iter().map(cleared).collect(),
         redactions: redactions(account),
+        tool_digest: account.digest.as_ref().map(digest),
+        assembly_revision: ASSEMBLY_REVISION,
+        dropped_parts: account.redactions.dropped().iter().map(dropped).collect(),
         repeated_versions: versions(&account.repeated),
         orphaned_versions: versions(&account.orphans),
         pending_call_ids: call_ids(&account.pending),
@@ -73,6 +79,20 @@ fn redactions(account: &Account) -> Vec<proto::Redaction> {
             count: u32::try_from(count).unwrap_or(u32::MAX),
         })
         .collect()
+}
+
+fn digest(digest: &Told) -> proto::ToolDigestAccount {
+    proto::ToolDigestAccount {
+        told_versions: versions(&digest.told),
+        untold_versions: versions(&digest.untold),
+    }
+}
+
+fn dropped(dropped: &Dropped) -> proto::DroppedPart {
+    proto::DroppedPart {
+        version: dropped.version.0,
+        what: dropped.what.as_str().to_owned(),
+    }
 }
 
 fn loss(loss: &Loss) -> proto::ContextLoss {

@@ -1,7 +1,7 @@
 //! Whether a history is due for a summary, and up to where. Pure.
 
 use domain::event::Role;
-use domain::{Fact, RecordedEvent, Version};
+use domain::{CallId, Fact, RecordedEvent, Version};
 
 /// When a history is summarised, and how much of it stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,21 +13,45 @@ pub(super) struct Due {
 }
 
 /// An event as far as it counts here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Weighed {
     pub(super) version: Version,
     pub(super) tokens: u64,
-    /// Whether a turn of the user's begins with it.
-    pub(super) begins_turn: bool,
+    pub(super) step: Step,
+}
+
+/// What an event does to the turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A turn of the user's begins with it.
+    Asks,
+    /// The assistant says something.
+    Answers,
+    /// A call is made.
+    Calls(CallId),
+    /// A call's result comes.
+    Returns(CallId),
+    /// Something else is said.
+    Other,
 }
 
 impl Weighed {
     /// Counts an event.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "models read no facts but these"
+    )]
     pub(super) fn of(event: &RecordedEvent) -> Self {
-        let begins_turn = matches!(
-            &event.event.fact,
-            Fact::MessageAppended(message) if message.role == Role::User
-        );
+        let step = match &event.event.fact {
+            Fact::MessageAppended(message) => match message.role {
+                Role::User => Step::Asks,
+                Role::Assistant => Step::Answers,
+                Role::System | Role::Developer => Step::Other,
+            },
+            Fact::ToolCalled(called) => Step::Calls(called.call_id.clone()),
+            Fact::ToolReturned(returned) => Step::Returns(returned.call_id.clone()),
+            _ => Step::Other,
+        };
         let tokens = match event.event.tokens.own {
             0 => tokens::of_fact(&event.event.fact),
             counted => counted,
@@ -35,12 +59,13 @@ impl Weighed {
         Self {
             version: event.version,
             tokens: tokens.into(),
-            begins_turn,
+            step,
         }
     }
 }
 
-/// The last version that a new summary stands for: the newest turn boundary that leaves enough. `None`: none is due.
+/// The last version that a new summary stands for: the newest turn boundary that leaves enough, and no call without its
+/// result. `None`: none is due.
 ///
 /// `newest_first` holds the messages, calls and results after the last summary's `through`.
 pub(super) fn through(newest_first: &[Weighed], due: Due) -> Option<Version> {
@@ -48,30 +73,69 @@ pub(super) fn through(newest_first: &[Weighed], due: Due) -> Option<Version> {
     if sum < due.tokens_min {
         return None;
     }
+    let waits_from = waits_from(newest_first);
     let mut kept = 0_u64;
+    // Calls whose results came after the place that is reached.
+    let mut open: Vec<&CallId> = Vec::new();
     let mut events = newest_first.iter();
     for event in events.by_ref() {
         kept = kept.saturating_add(event.tokens);
-        if event.begins_turn && kept >= due.tokens_kept {
-            return events.next().map(|before| before.version);
+        match &event.step {
+            Step::Returns(id) => open.push(id),
+            Step::Calls(id) => open.retain(|open| *open != id),
+            Step::Asks => {
+                let waits = waits_from.is_some_and(|call| call < event.version);
+                if kept >= due.tokens_kept && open.is_empty() && !waits {
+                    return events.next().map(|before| before.version);
+                }
+            }
+            Step::Answers | Step::Other => {}
         }
     }
     None
+}
+
+/// The first call that still waits for its result: one of the assistant's newest turn. Those of older turns were left: no
+/// summary waits for them.
+fn waits_from(newest_first: &[Weighed]) -> Option<Version> {
+    let mut answered: Vec<&CallId> = Vec::new();
+    let (mut waits, mut in_turn) = (None, false);
+    for event in newest_first {
+        match &event.step {
+            Step::Calls(id) => {
+                in_turn = true;
+                if !answered.contains(&id) {
+                    waits = Some(event.version);
+                }
+                answered.retain(|answered| *answered != id);
+            }
+            Step::Answers => break,
+            _ if in_turn => break,
+            Step::Returns(id) => answered.push(id),
+            Step::Asks | Step::Other => {}
+        }
+    }
+    waits
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const USER: bool = true;
-    const OTHER: bool = false;
-
-    /// Events from version 1 on: tokens, and whether each begins a turn.
-    fn check(events: &[(u64, bool)], (tokens_min, tokens_kept): (u64, u64), expected: Option<u64>) {
-        let weighed = (1..).zip(events).map(|(version, event)| Weighed {
+    /// Events from version 1 on, as words: `u`, `a` and `s` are said, `c1` calls, `r1` answers; 10 tokens each.
+    fn check(words: &str, (tokens_min, tokens_kept): (u64, u64), expected: Option<u64>) {
+        let step = |word: &str| match word.split_at(1) {
+            ("u", _) => Step::Asks,
+            ("a", _) => Step::Answers,
+            ("c", id) => Step::Calls(CallId::parse(id).unwrap()),
+            ("r", id) => Step::Returns(CallId::parse(id).unwrap()),
+            _ => Step::Other,
+        };
+        let words = words.split_whitespace();
+        let weighed = (1..).zip(words.clone()).map(|(version, word)| Weighed {
             version: Version(version),
-            tokens: event.0,
-            begins_turn: event.1,
+            tokens: 10,
+            step: step(word),
         });
         let mut weighed: Vec<_> = weighed.collect();
         weighed.reverse();
@@ -79,21 +143,42 @@ mod tests {
             tokens_min,
             tokens_kept,
         };
-        assert_eq!(through(&weighed, due), expected.map(Version), "{events:?}");
+        let words: Vec<&str> = words.collect();
+        assert_eq!(through(&weighed, due), expected.map(Version), "{words:?}");
     }
 
     #[test]
     fn a_summary_ends_before_a_turn_and_leaves_enough() {
-        let turns = [(10, USER), (10, OTHER), (10, USER), (10, OTHER)];
-        check(&[], (1, 1), None);
-        check(&turns, (41, 1), None);
-        check(&turns, (40, 1), Some(2));
-        check(&turns, (40, 20), Some(2));
-        check(&turns, (40, 21), None);
-        check(&turns[..2], (20, 1), None);
-        let long = [turns, turns].concat();
-        check(&long, (80, 21), Some(4));
-        check(&long, (80, 40), Some(4));
-        check(&long, (80, 41), Some(2));
+        check("", (1, 1), None);
+        check("u a u a", (41, 1), None);
+        check("u a u a", (40, 1), Some(2));
+        check("u a u a", (40, 20), Some(2));
+        check("u a u a", (40, 21), None);
+        check("u a", (20, 1), None);
+        check("u a u a u a u a", (80, 21), Some(4));
+        check("u a u a u a u a", (80, 40), Some(4));
+        check("u a u a u a u a", (80, 41), Some(2));
+    }
+
+    #[test]
+    fn a_summary_parts_no_call_from_its_result() {
+        check("u a u c1 r1 a u", (1, 1), Some(6));
+        // The user spoke while the call waited for an approval.
+        check("u a u c1 u r1 a", (1, 1), Some(2));
+        check("u a u c1 u a r1 a u a", (1, 1), Some(8));
+        check("u a u c1 u a r1 a u a", (1, 30), Some(2));
+        check("u a u c1 c2 r2 u a r1", (1, 1), Some(2));
+        // It still waits.
+        check("u a u c1 u", (1, 1), Some(2));
+        check("u a u a c1 c2 r2 u", (1, 1), Some(2));
+        check("u c1 u", (1, 1), None);
+        // It was left: a result that comes all the same keeps its call by itself.
+        check("u a u c1 u a u", (1, 1), Some(6));
+        check("u c1 u c2 r2 u", (1, 1), Some(5));
+        // The call is older than what is weighed.
+        check("u a r1 u a", (1, 1), Some(3));
+        check("u a u r1", (1, 1), None);
+        // An id used again is another call.
+        check("u c1 r1 u c1 u r1", (1, 1), Some(3));
     }
 }

@@ -42,6 +42,7 @@ pub(super) fn due_within(policy: &Policy, due: Due, newest_first: &[Weighed]) ->
 mod tests {
     use domain::Version;
 
+    use super::super::summary_boundary::Step;
     use super::*;
 
     fn policy(json: &str) -> Policy {
@@ -74,7 +75,7 @@ mod tests {
         let weighed = |tokens| Weighed {
             version: Version(1),
             tokens,
-            begins_turn: true,
+            step: Step::Asks,
         };
         let small = policy(r#"{"budget":{"context_tokens_max":1000,"reserved_tokens":200}}"#);
         for (tokens, expected) in [([100, 300], 50), ([200, 250], 50), ([200, 251], 51)] {

@@ -90,6 +90,8 @@ fn left_out(left_out: LeftOut, summarised_through: u64) -> [String; 4] {
         summarised_through + 1,
         left_out.before_version.saturating_sub(1),
     );
+    // A turn from before the summary's end went in: all that is left out is older.
+    let from = if through < from { 1 } else { from };
     let versions = format!("{from}..{through}");
     let tokens = left_out.tokens.to_string();
     if summarised_through == 0 {
@@ -120,6 +122,11 @@ fn fates(receipt: &Receipt, events: &[RecordedEvent]) -> BTreeMap<u64, &'static 
     fates.extend(cleared.map(|version| (version, "cleared: a stub stands for it")));
     fates.extend(repeated.map(|version| (version, "left out: stands already")));
     fates.extend(orphans.map(|version| (version, "left out: its call is not there")));
+    if let Some(digest) = &receipt.tool_digest {
+        let (told, untold) = (digest.told_versions.iter(), digest.untold_versions.iter());
+        fates.extend(told.map(|version| (*version, "told in the digest, last")));
+        fates.extend(untold.map(|version| (*version, "left out: the digest has no room for it")));
+    }
     let passed = passed_over(events).into_iter();
     fates.extend(passed.map(|version| (version, "passed over: the history was rewound")));
     fates
@@ -151,7 +158,9 @@ fn row(
     let what = what(event)?;
     let version = recorded.version;
     let first = receipt.epoch.unwrap_or_default().first_version;
-    if version <= receipt.summarised_through || version < first && !fates.contains_key(&version) {
+    let is_carried = receipt.carried_versions.contains(&version);
+    let is_summarised = version <= receipt.summarised_through && !is_carried;
+    if is_summarised || version < first && !fates.contains_key(&version) {
         return None;
     }
     let waits = |call: &str| receipt.pending_call_ids.iter().any(|id| id == call);
@@ -164,6 +173,7 @@ fn row(
         (Some(Fact::ToolCalled(call)), None) if left(&call.call_id) => {
             "went in; interrupted: a note says so"
         }
+        _ if is_carried => "went in: its turn reaches past the summary",
         _ => "went in",
     };
     Some([
@@ -241,6 +251,13 @@ fn summary(receipt: &Receipt) -> Vec<(&'static str, String)> {
         .map(|redaction| format!("{} {}", redaction.count, redaction.rule))
         .collect();
     lines.push(("redacted", list(&redacted)));
+    if !receipt.dropped_parts.is_empty() {
+        let dropped = receipt.dropped_parts.iter();
+        let dropped: Vec<String> = dropped
+            .map(|part| format!("{} at {}", part.what, part.version))
+            .collect();
+        lines.push(("dropped", format!("{}: they had secrets", list(&dropped))));
+    }
     if is_provider {
         let losses = receipt.losses.iter();
         let losses: Vec<String> = losses

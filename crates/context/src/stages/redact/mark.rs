@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use domain::JsonText;
+use tokens::count_text;
 
 use super::rules::{Rule, Rules};
 use super::{Redactions, json, text};
@@ -14,6 +15,9 @@ use super::{Redactions, json, text};
 const PASSES_MAX: usize = 6;
 /// Most bytes of a rule's name.
 const NAME_BYTES_MAX: usize = 16;
+/// By how many tokens the texts before and after a place weigh more than as parts of one text, at most: a token that reaches
+/// over the edge of a secret comes apart, and so does one that would reach over the edge of a mark.
+const EDGES_TOKENS: i64 = 4;
 const START: &str = "[redacted:";
 
 /// Something to keep back.
@@ -72,7 +76,8 @@ fn marked(
     let mut redacted = document.to_owned();
     for _ in 0..PASSES_MAX {
         for hit in &hits {
-            found.count(hit.rule);
+            let secret = redacted.get(hit.span.clone()).unwrap_or_default();
+            found.count(hit.rule, added(secret, &mark(hit.rule, hit.form)));
         }
         redacted = spliced(&redacted, &hits);
         hits = apart(hits_of(&redacted));
@@ -81,8 +86,14 @@ fn marked(
         }
     }
     let rule = hits.first().map_or(Rule::Pattern, |hit| hit.rule);
-    found.count(rule);
-    Some(mark(rule, whole))
+    let whole = mark(rule, whole);
+    found.count(rule, added("", &whole));
+    Some(whole)
+}
+
+/// By how many tokens a text grows, at most, when a mark takes a secret's place in it; less than nothing where it shrinks.
+fn added(secret: &str, mark: &str) -> i64 {
+    EDGES_TOKENS + i64::from(count_text(mark)) - i64::from(count_text(secret))
 }
 
 /// The hits in order, those that overlap as one by the name of the first.

@@ -30,6 +30,7 @@ pub(super) fn turn(role: Role, parts: impl IntoIterator<Item = Part>) -> Turn {
         parts: parts.into_iter().collect(),
         author: None,
         provider: None,
+        written: context::Written::BehindThis,
         calls: vec![],
     }
 }

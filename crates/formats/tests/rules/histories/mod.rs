@@ -82,6 +82,7 @@ fn turn(role: Role, parts: Vec<Part>) -> Turn {
         parts,
         author: None,
         provider: None,
+        written: context::Written::BehindThis,
         calls: Vec::new(),
     }
 }

@@ -36,6 +36,7 @@ pub(super) fn turn(role: Role, parts: Vec<Part>) -> Turn {
         parts,
         author: None,
         provider: None,
+        written: context::Written::BehindThis,
         calls: Vec::new(),
     }
 }

@@ -1,7 +1,10 @@
 use wire::proto::event::v1::{
     HistoryRewound, HistorySummarised, MessageAppended, ToolCalled, ToolReturned,
 };
-use wire::proto::read::v1::{ClearedResult, ContextLoss, ContextTokens, Epoch, LeftOut, Redaction};
+use wire::proto::read::v1::{
+    ClearedResult, ContextLoss, ContextTokens, DroppedPart, Epoch, LeftOut, Redaction,
+    ToolDigestAccount,
+};
 
 use super::*;
 
@@ -87,6 +90,12 @@ fn telling() -> Receipt {
                 count,
             })
             .to_vec(),
+        dropped_parts: [(1_007, "thinking"), (1_010, "call_signature")]
+            .map(|(version, what)| DroppedPart {
+                version,
+                what: what.to_owned(),
+            })
+            .to_vec(),
         repeated_versions: vec![1_013],
         orphaned_versions: vec![1_003],
         pending_call_ids: vec!["waits".to_owned()],
@@ -145,6 +154,57 @@ fn what_was_rewound_is_told() {
         .map(|(_, fate)| fate.ends_with("passed over: the history was rewound"))
         .collect();
     assert_eq!(fates, [false, true, false], "{shown}");
+}
+
+#[test]
+fn a_turn_that_reaches_past_the_summary_is_told() {
+    let receipt = Receipt {
+        version: 8,
+        epoch: Some(Epoch {
+            first_version: 3,
+            ..Epoch::default()
+        }),
+        summarised_through: 5,
+        carried_versions: vec![3, 4],
+        left_out: Some(LeftOut {
+            before_version: 3,
+            tokens: 20,
+            reason: LeftOutReason::Budget.into(),
+        }),
+        ..Receipt::default()
+    };
+    let events = [
+        message(3, 10, Role::Assistant),
+        call(4, 10, "a", "search"),
+        message(5, 10, Role::User),
+        result(6, 10, "a", "search"),
+        message(8, 10, Role::User),
+    ];
+    insta::assert_snapshot!(shown(&receipt, &events));
+}
+
+#[test]
+fn calls_are_told_by_a_digest_or_not() {
+    let receipt = Receipt {
+        version: 5,
+        epoch: Some(Epoch {
+            first_version: 1,
+            ..Epoch::default()
+        }),
+        tool_digest: Some(ToolDigestAccount {
+            told_versions: vec![4, 5],
+            untold_versions: vec![2, 3],
+        }),
+        ..Receipt::default()
+    };
+    let events = [
+        message(1, 10, Role::User),
+        call(2, 10, "a", "search"),
+        result(3, 10, "a", "search"),
+        call(4, 10, "b", "search"),
+        result(5, 10, "b", "search"),
+    ];
+    insta::assert_snapshot!(shown(&receipt, &events));
 }
 
 #[test]

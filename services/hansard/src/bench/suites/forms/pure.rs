@@ -66,6 +66,7 @@ pub(super) fn turn(
             client: &ClientContext::default(),
             summary: None,
             shared: Version::ZERO,
+            rewound: Version::ZERO,
         };
         let begun = Instant::now();
         let plan = Plan::new(settings)?;

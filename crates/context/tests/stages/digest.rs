@@ -1,0 +1,76 @@
+//! Digests: turns weigh what they say alone, and the room is theirs.
+
+use context::stages::tool_digest::tokens_max;
+use context::{Plan, PlanError, Policy, Settings};
+use domain::{ClientContext, RecordedEvent, Version};
+
+use crate::growth::{RULES, assembled};
+use crate::notation::{history, weighed};
+
+/// Exchanges of 10 tokens said, and 290 for a call and its result.
+fn exchanges(count: usize) -> Vec<RecordedEvent> {
+    let events = history(&"u c1 r1 a ".repeat(count));
+    weighed(events, |index| match index % 4 {
+        1 => 90,
+        2 => 200,
+        _ => 10,
+    })
+}
+
+fn policy(context_tokens_max: u32, digest: &str) -> Policy {
+    let json = format!(
+        r#"{{"budget":{{"context_tokens_max":{context_tokens_max}}},"tool_digest":{digest}}}"#
+    );
+    Policy::parse(&json).unwrap()
+}
+
+#[test]
+fn calls_take_no_room_of_turns() {
+    let policy = policy(8_000, r#"{"results_max":2,"bytes_max":1000}"#);
+    let account = assembled(&exchanges(24), &policy).unwrap().account;
+    assert_eq!(account.sections.turns, 24 * 20);
+    assert_eq!(account.left_out, None);
+    let digest = account.digest.unwrap();
+    assert_eq!(digest.told, [90, 91, 94, 95].map(Version));
+    assert_eq!(digest.untold.len(), 22 * 2);
+    // Ten times what the budget would hold with the calls.
+    let account = assembled(&exchanges(200), &policy).unwrap().account;
+    assert_eq!(account.sections.turns, 200 * 20);
+}
+
+#[test]
+fn the_beginning_moves_by_steps() {
+    let policy = policy(2_000, r#"{"results_max":2,"bytes_max":300}"#);
+    let firsts = (1..=300).map(|count| {
+        let account = assembled(&exchanges(count), &policy).unwrap().account;
+        assert!(account.sections.turns <= account.room);
+        assert!(account.left_out.is_none() || account.sections.turns > account.room / 2);
+        account.epoch.first
+    });
+    let mut firsts: Vec<Version> = firsts.collect();
+    firsts.dedup();
+    assert!((3..=150).contains(&firsts.len()), "{}", firsts.len());
+}
+
+#[test]
+fn the_default_digest_has_room_in_a_small_context() {
+    let client = ClientContext::default();
+    let plan = |policy: &Policy| {
+        let settings = Settings {
+            policy,
+            rules: &RULES,
+            client: &client,
+            summary: None,
+            shared: Version::ZERO,
+            rewound: Version::ZERO,
+        };
+        Plan::new(settings).map(|plan| plan.room())
+    };
+    let small = policy(8_000, "{}");
+    let reserved = u64::from(tokens_max(&small.tool_digest.unwrap()));
+    let room = plan(&small).unwrap().turns;
+    assert!(room + reserved < 6_000 && room > 3_000, "{room}");
+    let error: PlanError = plan(&policy(3_000, "{}")).unwrap_err();
+    let told = error.to_string();
+    assert!(told.contains("lower tool_digest.bytes_max"), "{told}");
+}
