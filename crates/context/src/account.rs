@@ -19,7 +19,9 @@ pub struct Account {
     pub left_out: Option<LeftOut>,
     /// The version up to which a summary stands for the turns.
     pub summarised: Option<Version>,
-    /// The versions up to there that went in all the same, ascending: their unit has an event behind it.
+    /// The last version of the conversation's own instructions that went in with the policy's; 0: none did.
+    pub own_instructions: Version,
+    /// The versions up to the summary's end that went in all the same, ascending: their unit has an event behind it.
     pub carried: Vec<Version>,
     /// Tool results that were cleared.
     pub cleared: Vec<Cleared>,
@@ -35,6 +37,14 @@ pub struct Account {
     pub pending: Vec<CallId>,
     /// The calls that were interrupted, in order.
     pub interrupted: Vec<CallId>,
+}
+
+impl Account {
+    /// Whether what the conversation begins with is not among the turns.
+    #[must_use]
+    pub fn is_without_the_beginning(&self) -> bool {
+        self.left_out.is_some() || self.summarised.is_some()
+    }
 }
 
 /// What the beginning of a context hangs on. Contexts of one conversation and policy with equal epochs begin alike: the
@@ -82,4 +92,12 @@ pub struct Sections {
     pub turns: u64,
     /// What changes from one context to the next.
     pub closing: u64,
+}
+
+impl Sections {
+    /// What does not hang on turns.
+    #[must_use]
+    pub fn fixed(&self) -> u64 {
+        self.instructions + self.opening + self.closing
+    }
 }

@@ -15,6 +15,7 @@ use crate::policy::Policy;
 use crate::stages::budget::{Allowance, NoRoom, Room};
 use crate::stages::clear::{Cleared, clear};
 use crate::stages::inject::{InjectError, inject};
+use crate::stages::own_instructions::{OWN_INSTRUCTIONS_PART, OwnInstructions};
 use crate::stages::redact::{Redactions, Rules, redact_client, redact_text};
 use crate::stages::repair::{Repaired, repair, repeated};
 use crate::stages::select::{Beginning, Extent, MessageCount, Selected};
@@ -41,6 +42,8 @@ pub struct Settings<'a> {
     pub client: &'a ClientContext,
     /// The newest summary at or before the version, if the policy uses one.
     pub summary: Option<Summary>,
+    /// The instructions that the conversation begins with, where its beginning may not go in; `None`: it goes in, or has none.
+    pub own: Option<OwnInstructions>,
     /// The last version that a fork shares with what it goes on from: calls up to there that have no result by then never
     /// get one here. [`Version::ZERO`]: it is no fork.
     pub shared: Version,
@@ -101,24 +104,46 @@ impl<'a> Plan<'a> {
             turns: 0,
             closing,
         };
-        let fixed = sections.instructions + sections.opening + sections.closing;
-        let room = Room::of(settings.policy, fixed)?;
-        Ok(Self {
+        let mut plan = Self {
+            room: Room::of(settings.policy, sections.fixed())?,
             settings,
             instructions,
             redactions,
             sections,
-            room,
-        })
+        };
+        plan.take_own_instructions()?;
+        Ok(plan)
+    }
+
+    /// Moves the conversation's own instructions to the policy's, unless they would leave too little room.
+    fn take_own_instructions(&mut self) -> Result<(), NoRoom> {
+        let Some(mut own) = self.settings.own.take() else {
+            return Ok(());
+        };
+        let mut redactions = Redactions::default();
+        for text in &mut own.texts {
+            redactions.merge(&redact_text(text, self.settings.rules));
+        }
+        let tokens: u64 = own.texts.iter().map(|text| weigh(text)).sum();
+        if tokens > self.room.turns / OWN_INSTRUCTIONS_PART {
+            return Ok(());
+        }
+        self.sections.instructions += tokens;
+        self.room = Room::of(self.settings.policy, self.sections.fixed())?;
+        self.redactions.merge(&redactions);
+        self.instructions.append(&mut own.texts);
+        self.settings.own = Some(own);
+        Ok(())
     }
 
     /// What to select: at most so many messages; none given: as many as there is room for.
     #[must_use]
     pub fn extent(&self, messages_max: Option<MessageCount>) -> Extent<'a> {
         let summary = self.settings.summary.as_ref();
+        let summarised = summary.map_or(Version::ZERO, |summary| summary.through);
         Extent {
             messages_max: messages_max.unwrap_or(MessageCount(BUDGETED_MESSAGES_MAX)),
-            after: summary.map_or(Version::ZERO, |summary| summary.through),
+            after: summarised.max(self.own_through()),
             allowance: Some(Allowance::new(self.settings.policy, self.room)),
             // Who asks for a count gets it; the bound of all others must not move with every message.
             beginning: match messages_max {
@@ -126,6 +151,12 @@ impl<'a> Plan<'a> {
                 None => Beginning::AtAnEdge,
             },
         }
+    }
+
+    /// The last version of the conversation's own instructions that go in with the policy's.
+    fn own_through(&self) -> Version {
+        let own = self.settings.own.as_ref();
+        own.map_or(Version::ZERO, |own| own.through)
     }
 
     /// The room for turns.
@@ -256,6 +287,7 @@ impl<'a> Plan<'a> {
             room: self.room.turns,
             left_out: is_left_out.then(|| left_out(&selected, &begins)),
             summarised: summary.map(|summary| summary.through),
+            own_instructions: self.own_through(),
             carried,
             cleared,
             digest,

@@ -3,6 +3,7 @@
 mod client;
 pub mod listed;
 mod order;
+mod own_instructions;
 mod pending;
 mod receipt;
 mod summary;
@@ -10,7 +11,10 @@ mod summary;
 use context::plan::BUDGETED_MESSAGES_MAX;
 use context::stages::budget;
 use context::stages::pass_over::Moved;
-use context::{CONTEXT_KINDS, MessageCount, Plan, PlanError, Selection, Settings, select};
+use context::{
+    Assembled, CONTEXT_KINDS, MessageCount, Plan, PlanError, Selection, Settings, select,
+};
+use domain::passed_over::Span;
 use domain::{EventTokens, Fact, RecordedEvent, Version};
 use formats::Names;
 use read_model::queries::EventQuery;
@@ -22,6 +26,7 @@ pub use order::Order;
 use pending::Behind;
 
 use crate::Gateway;
+use crate::lineage::TokensBehind;
 use crate::recent::{Recent, Wanted};
 use crate::request::Target;
 use crate::rpc::CONTEXT_BYTES_MAX;
@@ -74,34 +79,38 @@ pub async fn make_with(
     pending::push(&mut recent, &target.key, before, pending)?;
     let client = client::context(gateway, target, (&order.policy.policy, shared.next())).await?;
     let behind = recent.lineage.tokens(gateway).await?;
-    let plan = Plan::new(Settings {
+    let settings = Settings {
         policy: &order.policy.policy,
         rules: &order.policy.rules,
         client: &client,
         summary,
+        own: None,
         shared,
         rewound: recent
             .passed
             .spans()
             .first()
             .map_or(Version::ZERO, |span| span.at),
-    })
-    .map_err(|error| refused(&error))?;
-    let selected = loop {
-        let events = recent.window.newest_first();
-        let mut moved = Moved::past(&recent.passed);
-        let events = events.map(|row| {
-            let event = behind.add(counted(window::recorded(&target.key, row)?));
-            Ok::<_, Problem>(moved.up(event, |span| behind.through(span.at, span.tokens_through)))
-        });
-        match select(events, plan.extent(order.messages_max), recent.reach())? {
-            Selection::Selected(selected) => break selected,
-            Selection::NeedsOlder => recent.read_older(gateway, target).await?,
-        }
     };
-    let assembled = plan
-        .complete(selected)
-        .map_err(|no_room| refused(&PlanError::from(no_room)))?;
+    let reading = Reading {
+        gateway,
+        target,
+        order,
+        behind: &behind,
+    };
+    let mut assembled = reading.assemble(settings.clone(), &mut recent).await?;
+    if assembled.account.is_without_the_beginning() {
+        let own = own_instructions::read(gateway, target, (&recent, at)).await?;
+        if own.is_some() {
+            let with_own = Settings { own, ..settings };
+            match reading.assemble(with_own, &mut recent).await {
+                Ok(with_own) => assembled = with_own,
+                // The newest turn needs the room that they would take.
+                Err(problem) if problem.reason() == Reason::BudgetTooSmall => {}
+                Err(problem) => return Err(problem),
+            }
+        }
+    }
     let options = order.options(&cache_key(target));
     let rendered = formats::render(order.format, &assembled.transcript, &options);
     let turns = assembled.transcript.turns.len();
@@ -114,6 +123,41 @@ pub async fn make_with(
         receipt,
         recent,
     })
+}
+
+/// What a context is made from, but for its settings.
+struct Reading<'a> {
+    gateway: &'a Gateway,
+    target: &'a Target,
+    order: &'a Order,
+    behind: &'a TokensBehind,
+}
+
+impl Reading<'_> {
+    /// Selects, and reads older events as long as it must; then makes the context.
+    async fn assemble(
+        &self,
+        settings: Settings<'_>,
+        recent: &mut Recent,
+    ) -> Result<Assembled, Problem> {
+        let plan = Plan::new(settings).map_err(|error| refused(&error))?;
+        let selected = loop {
+            let events = recent.window.newest_first();
+            let mut moved = Moved::past(&recent.passed);
+            let events = events.map(|row| {
+                let event = window::recorded(&self.target.key, row)?;
+                let event = self.behind.add(counted(event));
+                let through = |span: &Span| self.behind.through(span.at, span.tokens_through);
+                Ok::<_, Problem>(moved.up(event, through))
+            });
+            match select(events, plan.extent(self.order.messages_max), recent.reach())? {
+                Selection::Selected(selected) => break selected,
+                Selection::NeedsOlder => recent.read_older(self.gateway, self.target).await?,
+            }
+        };
+        plan.complete(selected)
+            .map_err(|no_room| refused(&PlanError::from(no_room)))
+    }
 }
 
 /// Events that are older than the count of tokens, or than that of the texts in their files, are counted as they are read;

@@ -3,6 +3,7 @@
 pub mod budget;
 pub mod clear;
 pub mod inject;
+pub mod own_instructions;
 pub mod pass_over;
 pub mod redact;
 pub mod repair;

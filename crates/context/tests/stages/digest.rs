@@ -63,6 +63,7 @@ fn the_default_digest_has_room_in_a_small_context() {
             summary: None,
             shared: Version::ZERO,
             rewound: Version::ZERO,
+            own: None,
         };
         Plan::new(settings).map(|plan| plan.room())
     };

@@ -258,6 +258,7 @@ fn plan<'a>(
         }),
         shared: Version::ZERO,
         rewound: Version::ZERO,
+        own: None,
     };
     Plan::new(settings).ok()
 }

@@ -9,6 +9,7 @@
 mod digest;
 mod growth;
 mod notation;
+mod own_instructions;
 mod plan;
 mod prefix;
 mod secrets;

@@ -180,6 +180,7 @@ fn opening_tokens() -> u64 {
         summary: None,
         shared: Version::ZERO,
         rewound: Version::ZERO,
+        own: None,
     };
     let room = Plan::new(settings).unwrap().room();
     u64::from(context::policy::Budget::CONTEXT_TOKENS - context::policy::Budget::RESERVED_TOKENS)
@@ -204,6 +205,7 @@ fn assembled(words: &str, policy: &str, summary: Option<u64>) -> Result<Assemble
         summary,
         shared: shared(words),
         rewound: Version::ZERO,
+        own: None,
     })?;
     let newest_first = events.into_iter().rev().map(Ok::<_, Infallible>);
     let Ok(Selection::Selected(selected)) =
@@ -293,6 +295,7 @@ fn what_the_client_told_is_redacted_before_it_is_told() {
         summary: None,
         shared: Version::ZERO,
         rewound: Version::ZERO,
+        own: None,
     };
     let plan = Plan::new(settings).unwrap();
     let nothing = std::iter::empty::<Result<RecordedEvent, Infallible>>();

@@ -358,6 +358,7 @@ pub(crate) fn assembled(events: &[RecordedEvent], policy: &Policy, ask: Ask) -> 
         }),
         shared: Version::ZERO,
         rewound: Version::ZERO,
+        own: None,
     };
     let plan = Plan::new(settings).ok()?;
     let newest_first = events.iter().rev().cloned().map(Ok::<_, Infallible>);

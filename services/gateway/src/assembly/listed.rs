@@ -1,13 +1,14 @@
 //! The context of facts that a caller gives, as if they were all that ever was: by the agent's policy.
 
-use context::{Plan, Reach, Selection, Settings, select};
+use context::stages::own_instructions::own_instructions;
+use context::{Assembled, Plan, Reach, Selection, Settings, select};
 use domain::{
     ClientContext, CommitId, Event, EventId, EventTokens, Fact, RecordedEvent, Timestamp, Version,
 };
 use event_log::registry::AgentAccess;
 use formats::{CallOutputs, Format, InstructionsRole, Names, RenderOptions, Thoughts};
 use uuid::Uuid;
-use wire::status::Problem;
+use wire::status::{Problem, Reason};
 
 use super::refused;
 use crate::Gateway;
@@ -32,24 +33,26 @@ pub async fn make(
         .find(&gateway.registry, agent, None)
         .await?;
     let client = ClientContext::default();
-    let plan = Plan::new(Settings {
+    let settings = Settings {
         policy: &policy.policy,
         rules: &policy.rules,
         client: &client,
         summary: None,
+        own: None,
         shared: Version::ZERO,
         rewound: Version::ZERO,
-    })
-    .map_err(|error| refused(&error))?;
-    let events = recorded(facts).into_iter().rev().map(Ok::<_, Problem>);
-    let Selection::Selected(selected) = select(events, plan.extent(None), Reach::Beginning)? else {
-        return Err(crate::problem::of_contradiction(
-            "a list that begins at its beginning needs nothing older".to_owned(),
-        ));
     };
-    let assembled = plan
-        .complete(selected)
-        .map_err(|no_room| refused(&no_room.into()))?;
+    let events = recorded(facts);
+    let mut assembled = assemble(settings.clone(), &events)?;
+    if assembled.account.is_without_the_beginning() {
+        let own = own_instructions(events.iter().cloned());
+        match assemble(Settings { own, ..settings }, &events) {
+            Ok(with_own) => assembled = with_own,
+            // The newest turn needs the room that they would take.
+            Err(problem) if problem.reason() == Reason::BudgetTooSmall => {}
+            Err(problem) => return Err(problem),
+        }
+    }
     let tokens = budget::context_tokens(&policy.policy);
     let options = RenderOptions {
         instructions_role: InstructionsRole::System,
@@ -60,6 +63,19 @@ pub async fn make(
     };
     let rendered = formats::render(format, &assembled.transcript, &options);
     Ok((rendered.body, rendered.names))
+}
+
+fn assemble(settings: Settings<'_>, events: &[RecordedEvent]) -> Result<Assembled, Problem> {
+    let plan = Plan::new(settings).map_err(|error| refused(&error))?;
+    let newest_first = events.iter().rev().cloned().map(Ok::<_, Problem>);
+    let Selection::Selected(selected) = select(newest_first, plan.extent(None), Reach::Beginning)?
+    else {
+        return Err(crate::problem::of_contradiction(
+            "a list that begins at its beginning needs nothing older".to_owned(),
+        ));
+    };
+    plan.complete(selected)
+        .map_err(|no_room| refused(&no_room.into()))
 }
 
 /// The facts as events, oldest first, weighed as the writer would.

@@ -25,6 +25,7 @@ pub(super) fn of(account: &Account, rendered: &Rendered) -> proto::Receipt {
         }),
         left_out: account.left_out.map(left_out),
         summarised_through: account.summarised.map_or(0, |version| version.0),
+        own_instructions_through: account.own_instructions.0,
         carried_versions: versions(&account.carried),
         cleared: account.cleared.iter().map(cleared).collect(),
         redactions: redactions(account),

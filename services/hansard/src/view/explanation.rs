@@ -57,6 +57,14 @@ fn sections_before(receipt: &Receipt) -> Vec<[String; 4]> {
             "went in, first",
         ));
     }
+    if receipt.own_instructions_through > 0 {
+        rows.push([
+            format!("1..{}", receipt.own_instructions_through),
+            "system".to_owned(),
+            String::new(),
+            "went in with the instructions".to_owned(),
+        ]);
+    }
     if receipt.summarised_through > 0 {
         let through = receipt.summarised_through;
         rows.push([

@@ -6,6 +6,7 @@ mod bodies;
 mod budget;
 mod calls;
 mod names;
+mod own_instructions;
 mod policies;
 mod prefix;
 mod secrets;

@@ -67,6 +67,7 @@ pub(super) fn turn(
             summary: None,
             shared: Version::ZERO,
             rewound: Version::ZERO,
+            own: None,
         };
         let begun = Instant::now();
         let plan = Plan::new(settings)?;
