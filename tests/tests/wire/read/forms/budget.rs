@@ -62,21 +62,20 @@ async fn redaction_counts_too() {
     agent.append("c", vec![user("old"), user(secret)]).await;
     let policy = |context| room(context, json!({}));
     let plain = json!({"redact": {"rules": "none"}});
+    let turns = |made: &Made| made.receipt.tokens.expect("tokens").turns;
     let one = with(under(&agent, &plain), |request| {
         request.messages_max = 1;
     });
-    let needed = made(&agent, one)
-        .await
-        .receipt
-        .tokens
-        .expect("tokens")
-        .turns;
+    let needed = turns(&made(&agent, one).await);
+    let unmarked = made(&agent, under(&agent, &plain)).await;
     let ample = made(&agent, under(&agent, &policy(10_000))).await;
     assert_eq!(versions(&ample), [2, 3]);
-    let enough = fixed(&ample, 10_000) + u32::try_from(needed).expect("a few");
-    let outcome = try_made(&agent, under(&agent, &policy(enough))).await;
+    let marks = turns(&ample) - turns(&unmarked);
+    assert!(marks > 0);
+    let enough = u32::try_from(needed + marks).expect("a few") + fixed(&ample, 10_000);
+    let outcome = try_made(&agent, under(&agent, &policy(enough - 1))).await;
     check_failure("no room for the marks", outcome, TOO_SMALL);
-    let context = made(&agent, under(&agent, &policy(enough + 80 * 16))).await;
+    let context = made(&agent, under(&agent, &policy(enough))).await;
     assert_eq!(versions(&context), [3]);
     assert_eq!(context.receipt.redactions[0].count, 80);
 }
