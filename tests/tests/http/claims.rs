@@ -214,8 +214,20 @@ async fn what_is_used_meanwhile_is_claimed_too() {
             ground.agent.append(chat, vec![user("still here")]).await;
         }
     };
-    let (claimed, ()) = futures::join!(claim(&ada, "s"), use_them);
-    assert_eq!(claimed, json!({"claimed": CHATS, "pending": false}));
+    // A busy machine needs more than one call's time: then the answer says so.
+    let claims = async {
+        let mut claimed = 0;
+        for _ in 0..20 {
+            let told = claim(&ada, "s").await;
+            claimed += told["claimed"].as_u64().expect("a number");
+            if told["pending"] == false {
+                return claimed;
+            }
+        }
+        panic!("{claimed} are claimed, and more are said to be there")
+    };
+    let (claimed, ()) = futures::join!(claims, use_them);
+    assert_eq!(usize::try_from(claimed), Ok(CHATS));
     for chat in &chats {
         let path = format!("/api/chats/{chat}");
         assert_eq!(ada.get(&path).await.status, 200, "{chat}");
