@@ -103,12 +103,8 @@ pub async fn make_with(
         let own = own_instructions::read(gateway, target, (&recent, at)).await?;
         if own.is_some() {
             let with_own = Settings { own, ..settings };
-            match reading.assemble(with_own, &mut recent).await {
-                Ok(with_own) => assembled = with_own,
-                // The newest turn needs the room that they would take.
-                Err(problem) if problem.reason() == Reason::BudgetTooSmall => {}
-                Err(problem) => return Err(problem),
-            }
+            let with_own = reading.assemble(with_own, &mut recent).await;
+            assembled = where_it_fits(with_own, assembled)?;
         }
     }
     let options = order.options(&cache_key(target));
@@ -123,6 +119,18 @@ pub async fn make_with(
         receipt,
         recent,
     })
+}
+
+/// The context with the conversation's own instructions; the one without where the newest turn needs the room that they would
+/// take.
+fn where_it_fits(
+    with_own: Result<Assembled, Problem>,
+    without: Assembled,
+) -> Result<Assembled, Problem> {
+    match with_own {
+        Err(problem) if problem.reason() == Reason::BudgetTooSmall => Ok(without),
+        with_own => with_own,
+    }
 }
 
 /// What a context is made from, but for its settings.

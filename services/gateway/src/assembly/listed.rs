@@ -8,9 +8,9 @@ use domain::{
 use event_log::registry::AgentAccess;
 use formats::{CallOutputs, Format, InstructionsRole, Names, RenderOptions, Thoughts};
 use uuid::Uuid;
-use wire::status::{Problem, Reason};
+use wire::status::Problem;
 
-use super::refused;
+use super::{refused, where_it_fits};
 use crate::Gateway;
 use context::stages::budget;
 
@@ -44,14 +44,12 @@ pub async fn make(
     };
     let events = recorded(facts);
     let mut assembled = assemble(settings.clone(), &events)?;
-    if assembled.account.is_without_the_beginning() {
-        let own = own_instructions(events.iter().cloned());
-        match assemble(Settings { own, ..settings }, &events) {
-            Ok(with_own) => assembled = with_own,
-            // The newest turn needs the room that they would take.
-            Err(problem) if problem.reason() == Reason::BudgetTooSmall => {}
-            Err(problem) => return Err(problem),
-        }
+    let is_without = assembled.account.is_without_the_beginning();
+    let own = is_without.then(|| own_instructions(events.iter().cloned()));
+    let own = own.flatten();
+    if own.is_some() {
+        let with_own = assemble(Settings { own, ..settings }, &events);
+        assembled = where_it_fits(with_own, assembled)?;
     }
     let tokens = budget::context_tokens(&policy.policy);
     let options = RenderOptions {
