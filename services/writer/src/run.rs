@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use domain::Timestamp;
 use event_log::{Record, RecordError, Registry, Unavailable};
 use read_model::{ReadModel, ReadModelError};
 use runtime::admin::{Admin, AdminError};
@@ -64,6 +65,8 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     tokens::load();
     let record = Record::create(config.record).await?;
     let registry = Registry::open(&record).await?;
+    let now = Timestamp(Clock::System.now_nanos());
+    registry.make_missing_tenant_secrets(now).await?;
     let health = Health::new(&["nats", "registry"]);
     watch_health(&record, &registry, &health, shutdown);
     let writer = Writer::new(Parts {

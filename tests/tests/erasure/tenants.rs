@@ -25,7 +25,8 @@ async fn a_tenant_goes_with_its_keys() {
     conversation(&other, "a", session("s"), &["kept-by-another".to_owned()]).await;
 
     let told = json(&stack, "erase tenant acme --dry-run --json").await;
-    let entries = json!({ "agent": 1, "apikey": 1, "signing": 1, "tenant": 1, "token": 1 });
+    let entries =
+        json!({ "agent": 1, "apikey": 1, "secret": 1, "signing": 1, "tenant": 1, "token": 1 });
     assert_eq!(
         (&told["conversations"], &told["registry"]),
         (&json!(3), &entries)

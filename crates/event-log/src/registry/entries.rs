@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use domain::{Actor, AgentId, Label, Sequence, SigningKeyId, TenantId};
 use prost::Message;
-use wire::proto::operate::v1::{Agent, ApiKey, ContextPolicy, ServiceToken, SigningKey, Tenant};
+use wire::proto::operate::v1::{
+    Agent, ApiKey, ContextPolicy, ServiceToken, SigningKey, Tenant, TenantSecret,
+};
 
 use super::access::{Principal, Scopes};
 use super::frontend_keys::FrontendKey;
+use super::tenant_secrets::TENANT_KEY_BYTES;
 
 /// SHA-256 of a secret, or of a policy.
 pub type Digest = [u8; 32];
@@ -27,6 +30,7 @@ pub(super) struct Corrupt;
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     pub(super) tenants: BTreeMap<TenantId, Held<Tenant>>,
+    pub(super) tenant_secrets: BTreeMap<TenantId, Held<TenantSecret>>,
     pub(super) agents: BTreeMap<AgentId, Held<(TenantId, Agent)>>,
     pub(super) context_policies: BTreeMap<(TenantId, Digest), Held<ContextPolicy>>,
     /// By their own ids.
@@ -44,6 +48,11 @@ pub(super) struct Entries {
 /// The key of a tenant in the bucket.
 pub(super) fn tenant_key(tenant: &TenantId) -> String {
     format!("tenant.{tenant}")
+}
+
+/// The key of a tenant's root secret in the bucket.
+pub(super) fn tenant_secret_key(tenant: &TenantId) -> String {
+    format!("secret.{tenant}")
 }
 
 /// The key of an agent in the bucket: without its tenant, so that no other can have the id.
@@ -81,6 +90,7 @@ impl Entries {
     ) -> Result<(), Corrupt> {
         match key.split_once('.').ok_or(Corrupt)? {
             ("tenant", _) => self.apply_tenant(revision, decode(value)?),
+            ("secret", _) => self.apply_tenant_secret(revision, decode(value)?),
             ("agent", _) => self.apply_agent(revision, decode(value)?),
             ("policy", _) => self.apply_policy(revision, decode(value)?),
             ("apikey", _) => self.apply_api_key(revision, decode(value)?),
@@ -96,6 +106,19 @@ impl Entries {
     fn apply_tenant(&mut self, revision: Sequence, tenant: Tenant) -> Result<(), Corrupt> {
         let id = TenantId::parse(tenant.tenant_id.as_str()).map_err(|_| Corrupt)?;
         put(&mut self.tenants, id, revision, tenant);
+        Ok(())
+    }
+
+    fn apply_tenant_secret(
+        &mut self,
+        revision: Sequence,
+        secret: TenantSecret,
+    ) -> Result<(), Corrupt> {
+        let tenant = TenantId::parse(secret.tenant_id.as_str()).map_err(|_| Corrupt)?;
+        if secret.root.len() != TENANT_KEY_BYTES {
+            return Err(Corrupt);
+        }
+        put(&mut self.tenant_secrets, tenant, revision, secret);
         Ok(())
     }
 
@@ -235,6 +258,7 @@ mod tests {
         };
         check("tenant.acme", &[]);
         check("tenant.acme", b"\xff\xff");
+        check("secret.acme", &TenantSecret::default().encode_to_vec());
         check("agent.bot", &tenant("an agent without a tenant")[..4]);
         check("apikey.00", &ApiKey::default().encode_to_vec());
         check("signing.acme.a", &SigningKey::default().encode_to_vec());

@@ -14,6 +14,7 @@ impl Entries {
         let second = || id.split_once('.').ok_or(Corrupt);
         match kind {
             "tenant" => drop_older(&mut self.tenants, &tenant_id(id)?, revision),
+            "secret" => drop_older(&mut self.tenant_secrets, &tenant_id(id)?, revision),
             "agent" => {
                 let agent = AgentId::parse(id).map_err(|_| Corrupt)?;
                 drop_older(&mut self.agents, &agent, revision);

@@ -24,6 +24,7 @@ mod secret;
 mod service_tokens;
 mod settings;
 mod signing_keys;
+mod tenant_secrets;
 mod tenants;
 mod urls;
 mod watch;
@@ -44,6 +45,7 @@ pub use settings::{
     TOOL_SCHEMA_BYTES_MAX, TOOL_TIMEOUT_MS_MAX, TOOLS_MAX,
 };
 pub use signing_keys::{NewSigningKey, SIGNING_KEYS_MAX, SigningMaterial};
+pub use tenant_secrets::{KeyPurpose, TENANT_KEY_BYTES, TenantKey};
 pub use urls::{URL_BYTES_MAX, check_jwks_url};
 
 use std::sync::atomic::{AtomicBool, Ordering};

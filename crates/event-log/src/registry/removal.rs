@@ -1,4 +1,5 @@
-//! Taking a tenant out of the registry: what lets its callers in goes first, the tenant itself last.
+//! Taking a tenant out of the registry: what lets its callers in goes first, then the tenant itself. Its root secret is
+//! last: a writer that starts meanwhile makes a secret only for a tenant that is there.
 //!
 //! Every other process must hear that an entry is gone, which the deletion of a message tells nobody. So a mark is put
 //! under `gone.`, and then the entry's bytes are overwritten: a crash in between leaves an entry that the next call finds.
@@ -17,11 +18,13 @@ use crate::get::RawMessage;
 use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};
 
 /// The kinds of entries that a tenant has, in the order in which they go.
-const KINDS: [&str; 6] = ["token", "apikey", "signing", "agent", "policy", "tenant"];
+const KINDS: [&str; 7] = [
+    "token", "apikey", "signing", "agent", "policy", "tenant", "secret",
+];
 
 impl Registry {
     /// How many entries of each kind a tenant has, as the bucket's leader knows them. Kinds: `token`, `apikey`, `signing`,
-    /// `agent`, `policy`, `tenant`.
+    /// `agent`, `policy`, `tenant`, `secret`.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -90,7 +93,7 @@ impl Registry {
         tenant: &TenantId,
     ) -> Result<Option<Sequence>, Unavailable> {
         // These name their tenant, so others need not be read.
-        let named = matches!(kind, "signing" | "policy" | "tenant");
+        let named = matches!(kind, "signing" | "secret" | "policy" | "tenant");
         if named && key.split('.').nth(1) != Some(tenant.as_str()) {
             return Ok(None);
         }

@@ -9,7 +9,7 @@ use super::entries::tenant_key;
 use super::error::RegistryError;
 
 impl Registry {
-    /// Makes a tenant.
+    /// Makes a tenant and its root secret. The secret is first: who sees the tenant sees its secret.
     ///
     /// # Errors
     /// [`RegistryError::AlreadyExists`] or [`RegistryError::Unavailable`].
@@ -19,6 +19,7 @@ impl Registry {
         display_name: &str,
         at: Timestamp,
     ) -> Result<Tenant, RegistryError> {
+        self.make_tenant_secret(tenant, at).await?;
         let made = Tenant {
             tenant_id: tenant.as_str().to_owned(),
             display_name: display_name.to_owned(),

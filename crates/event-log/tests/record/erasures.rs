@@ -6,7 +6,7 @@ use std::path::Path;
 use bytes::Bytes;
 use devstack::NatsServer;
 use domain::{Partition, RunId, Sequence, Timestamp};
-use event_log::registry::{NewSigningKey, Scope};
+use event_log::registry::{KeyPurpose, NewSigningKey, Scope};
 use event_log::{Record, RecordConfig, Registry};
 use uuid::Uuid;
 use wire::proto::operate::v1::SigningKeyUse;
@@ -109,7 +109,13 @@ async fn a_removed_tenant_is_nowhere_and_nobody_gets_in() {
     assert!(second.authenticate(bound.reveal()).await.is_some());
     assert_eq!(files_with(server.folder(), &secret), 1);
 
-    let expected = [("agent", 1), ("signing", 1), ("tenant", 1), ("token", 1)];
+    let expected = [
+        ("agent", 1),
+        ("secret", 1),
+        ("signing", 1),
+        ("tenant", 1),
+        ("token", 1),
+    ];
     let expected = expected
         .map(|(kind, count)| (kind.to_owned(), count))
         .into();
@@ -118,7 +124,7 @@ async fn a_removed_tenant_is_nowhere_and_nobody_gets_in() {
     assert_eq!(first.has_known(&acme).await, Ok(true));
     assert_eq!(first.has_known(&tenant("nobody")).await, Ok(false));
     let removed = first.remove_tenant(&acme).await.unwrap();
-    assert_eq!(removed.values().sum::<u64>(), 4);
+    assert_eq!(removed.values().sum::<u64>(), 5);
     assert_eq!(files_with(server.folder(), &secret), 0);
     for registry in [&first, &second] {
         until("the end of the tenant", || async {
@@ -137,6 +143,9 @@ async fn a_removed_tenant_is_nowhere_and_nobody_gets_in() {
         );
         assert!(registry.tenant(&tenant("other")).is_some());
     }
+    let key = |registry: &Registry| registry.tenant_key(&acme, KeyPurpose::Session);
+    assert_eq!(key(&first), None);
+    until("the end of the secret", || async { key(&second).is_none() }).await;
     assert_eq!(first.remove_tenant(&acme).await.unwrap().len(), 0);
     assert_eq!(first.has_known(&acme).await, Ok(true));
     anew(&first, &server).await;

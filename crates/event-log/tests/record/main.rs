@@ -21,4 +21,5 @@ mod resolution;
 mod standings;
 mod support;
 mod tails;
+mod tenant_secrets;
 mod topology;
