@@ -23,16 +23,19 @@
 
 pub mod admin;
 pub mod agent;
+pub mod authority;
 pub mod checker;
 pub mod chitchat;
 pub mod client;
 pub mod collector;
+pub mod deploy_files;
 pub mod disk;
 pub mod door;
 pub mod errors;
 pub mod events;
 pub mod eventually;
 pub mod folder;
+pub mod guarded;
 pub mod import;
 pub mod jwt;
 pub mod node;
@@ -42,6 +45,7 @@ pub mod port;
 pub mod process;
 pub mod program;
 pub mod proxy;
+pub mod raw_nats;
 pub mod servers;
 pub mod settings;
 pub mod stack;

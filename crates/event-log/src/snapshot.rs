@@ -61,14 +61,20 @@ impl StreamDescription {
 }
 
 impl Record {
-    /// The streams of the record: its partitions, the parts of their runs, the archive's catalogue, and last the registry.
+    /// The streams of the record: its partitions, the parts of their runs, the restricted bucket, the archive's
+    /// catalogue, and last the registry.
     /// Logged calls are not among them: an archive would keep them for longer than their agents' settings do.
     #[must_use]
     pub fn stream_names(&self) -> Vec<String> {
         let partitions = || (0..self.partitions()).map(Partition);
         let commits = partitions().map(topology::stream_name);
         let parts = partitions().map(topology::parts_stream_name);
-        let others = [topology::ARCHIVE_STREAM, topology::REGISTRY_STREAM].map(str::to_owned);
+        let others = [
+            topology::RESTRICTED_STREAM,
+            topology::ARCHIVE_STREAM,
+            topology::REGISTRY_STREAM,
+        ]
+        .map(str::to_owned);
         commits.chain(parts).chain(others).collect()
     }
 

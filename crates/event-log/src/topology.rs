@@ -29,6 +29,9 @@ pub(crate) use stream_info::StreamInfo;
 /// The stream of the registry's bucket, and the subject before its keys.
 pub(crate) const REGISTRY_STREAM: &str = "KV_HANSARD_registry";
 pub(crate) const REGISTRY_PREFIX: &str = "$KV.HANSARD_registry.";
+/// The stream of the bucket that only writers and operators may read, and the subject before its keys.
+pub(crate) const RESTRICTED_STREAM: &str = "KV_HANSARD_restricted";
+pub(crate) const RESTRICTED_PREFIX: &str = "$KV.HANSARD_restricted.";
 /// The stream of the archive's catalogue, and the subject before its entries.
 pub(crate) const ARCHIVE_STREAM: &str = "HANSARD_ARCHIVE";
 pub(crate) const ARCHIVE_PREFIX: &str = "hansard-archive.";
@@ -151,6 +154,7 @@ pub(crate) async fn create(
         make(connection, stream, deadline).await?;
     }
     make(connection, shape::registry(identity, config), deadline).await?;
+    create_restricted(connection, identity, config, deadline).await?;
     for partition in 0..config.partitions {
         let stream = shape::parts(Partition(partition), identity, config);
         let info = make(connection, stream, deadline).await?;
@@ -158,6 +162,35 @@ pub(crate) async fn create(
     }
     create_archive(connection, identity, config, deadline).await?;
     logs::create(connection, shape::logs(identity, config), deadline).await
+}
+
+/// Makes the restricted bucket, unless it is there.
+pub(crate) async fn create_restricted(
+    connection: &Connection,
+    identity: Identity,
+    config: &RecordConfig,
+    deadline: Instant,
+) -> Result<(), RecordError> {
+    let stream = shape::restricted(identity, config);
+    let info = make(connection, stream, deadline).await?;
+    check_identity(&info.config, identity)
+}
+
+/// Makes the restricted bucket of a record that has none, on as many servers as the registry.
+pub(crate) async fn ensure_restricted(
+    connection: &Connection,
+    identity: Identity,
+    config: &RecordConfig,
+    deadline: Instant,
+) -> Result<(), Unavailable> {
+    let registry = info(connection, REGISTRY_STREAM, deadline).await?;
+    let registry = registry.ok_or(Unavailable::new("the registry is missing"))?;
+    let config = RecordConfig {
+        replicas: registry.config.num_replicas,
+        ..config.clone()
+    };
+    let made = create_restricted(connection, identity, &config, deadline).await;
+    made.map_err(|_| Unavailable::new("the restricted bucket cannot be made"))
 }
 
 /// Makes the stream of the archive's catalogue, unless it is there.

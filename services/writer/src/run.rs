@@ -67,6 +67,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     let registry = Registry::open(&record).await?;
     let now = Timestamp(Clock::System.now_nanos());
     registry.make_missing_tenant_secrets(now).await?;
+    record.restrict_receipt_seed(now).await?;
     let health = Health::new(&["nats", "registry"]);
     watch_health(&record, &registry, &health, shutdown);
     let writer = Writer::new(Parts {

@@ -1,14 +1,15 @@
 //! The archive's catalogue under the roles' own credentials: operators change it, projectors read it, gateways know of it.
 
 use event_log::{ArchiveEntry, Record};
+use tests::program;
 use tests::settings;
 use uuid::Uuid;
 
-use super::guarded;
+use tests::guarded;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn operators_change_the_catalogue_and_the_others_see_it() {
-    let mut stack = guarded::prepare().await;
+    let mut stack = guarded::prepare(program!()).await;
     stack.writer.start().await;
     let entry = ArchiveEntry {
         segment: Uuid::now_v7(),

@@ -4,11 +4,13 @@ use devstack::NatsServer;
 use event_log::{Record, RecordConfig};
 use tests::eventually::eventually;
 use tests::port;
+use tests::program;
 use tests::stack::Stack;
 use tonic::Code;
 
 use super::permissions::appends_and_reads;
-use super::{files, guarded};
+use tests::deploy_files as files;
+use tests::guarded;
 
 /// Fewer than deployed, since each is made on all three.
 const PARTITIONS: u16 = 2;
@@ -68,7 +70,7 @@ async fn every_role_works_on_three_servers() {
         Record::create(record_of(&servers, "operator")).await.ok()
     })
     .await;
-    let mut stack = guarded::prepare().await;
+    let mut stack = guarded::prepare(program!()).await;
     move_to(&mut stack, &servers);
     Box::pin(stack.start()).await;
     let agent = stack.agent("acme", "support").await;

@@ -13,7 +13,8 @@ use tonic::Code;
 use wire::proto::operate::v1::ListServiceTokensRequest;
 
 use super::documents::{at, items, text_at, yaml};
-use super::{files, guarded};
+use tests::deploy_files as files;
+use tests::guarded;
 
 fn services(file: &str) -> Vec<(String, Value)> {
     let document = yaml(file).pop().expect("a document");
@@ -98,7 +99,7 @@ fn the_cluster_is_the_one_of_its_configuration() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_tokens_are_made_once() {
-    let mut stack = guarded::prepare().await;
+    let mut stack = guarded::prepare(program!()).await;
     stack.writer.start().await;
     let folder = tempfile::tempdir().expect("a folder");
     symlink(program!().path(), folder.path().join("hansard")).expect("a link");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::files;
+use tests::deploy_files as files;
 
 /// All documents of a YAML file, merge keys applied.
 pub(crate) fn yaml(name: &str) -> Vec<Value> {

@@ -1,6 +1,6 @@
 //! Images are of the versions that the tests run with.
 
-use super::files;
+use tests::deploy_files as files;
 
 /// The version of a wheel that the tests install.
 fn pinned(requirements: &str, package: &str) -> String {

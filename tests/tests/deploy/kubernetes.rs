@@ -9,7 +9,8 @@ use tests::eventually::eventually;
 use tests::program;
 
 use super::documents::{at, items, text_at, yaml};
-use super::{files, guarded};
+use tests::deploy_files as files;
+use tests::guarded;
 
 const ROLES: [&str; 3] = ["writer", "projector", "gateway"];
 const OPERATOR: &str = "operator";
@@ -87,7 +88,7 @@ fn each_role_and_nats_run() {
 async fn operators_commands_reach_what_they_need() {
     let [by_hand, by_clock] = operators();
     assert_eq!(at(&by_hand, "/spec/replicas"), 0);
-    let mut stack = guarded::prepare().await;
+    let mut stack = guarded::prepare(program!()).await;
     Box::pin(stack.start()).await;
     stack.any_agent().await.create("c").await;
     let secrets = yaml("kubernetes/secrets.example.yaml");

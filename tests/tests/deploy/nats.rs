@@ -5,7 +5,7 @@ use std::process::Output;
 use devstack::test::nats_program;
 use tokio::process::Command;
 
-use super::files;
+use tests::deploy_files as files;
 
 const VARIABLES: [(&str, &str); 5] = [
     ("NATS_SERVER_NAME", "nats-0"),

@@ -10,13 +10,14 @@ use tests::door::Door;
 use tests::events::user;
 use tests::eventually::{eventually, within};
 use tests::operator::Operator;
+use tests::program;
 use tests::settings::{self, Role};
 use tests::stack::Stack;
 use wire::proto::operate::v1 as proto;
 use wire::proto::read::v1::ReadTarget;
 
-use super::guarded;
-use super::raw_nats::RawNats;
+use tests::guarded;
+use tests::raw_nats::RawNats;
 
 /// Reads on another gateway than the one that wrote.
 async fn other_gateway(stack: &Stack) -> (tests::node::Node, Door) {
@@ -110,7 +111,7 @@ async fn talks_and_erases(stack: &Stack, operator: &Operator, agent: &Agent) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_role_can_do_its_work() {
-    let mut stack = guarded::prepare().await;
+    let mut stack = guarded::prepare(program!()).await;
     Box::pin(stack.start()).await;
     let operator = stack.operator().await;
     let agent = operator.agent("acme", "support").await;
@@ -188,7 +189,7 @@ async fn reply_into_the_record(stack: &Stack, record: &Record, user: &str, reque
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_but_a_writer_can_change_the_record() {
-    let mut stack = guarded::prepare().await;
+    let mut stack = guarded::prepare(program!()).await;
     stack.writer.start().await;
     let record = guarded::record(&stack).await;
     check_refused(&stack, "gateway", &[&EVIL[..], &NO_GATEWAY].concat()).await;
@@ -220,7 +221,7 @@ async fn nobody_but_a_writer_can_change_the_record() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_comes_in_without_a_password() {
-    let mut stack = guarded::prepare().await;
+    let mut stack = guarded::prepare(program!()).await;
     stack.writer.start().await;
     let plain = settings::record(&stack.servers);
     let address = plain.nats_url.replace("nats://", "");

@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use devstack::PostgresServer;
 
-use super::files;
+use tests::deploy_files as files;
 
 fn run(command: &mut Command) -> Output {
     command.output().expect("a program of Postgres")

@@ -2,7 +2,7 @@
 
 use tests::program;
 
-use super::files;
+use tests::deploy_files as files;
 
 #[tokio::test]
 async fn every_role_takes_its_file() {

@@ -9,7 +9,7 @@ use devstack::test::nats_program;
 use hansard::commands::role::END_DEADLINE;
 use tests::program;
 
-use super::files;
+use tests::deploy_files as files;
 
 /// The value of a unit's setting, the last one given.
 fn setting(unit: &str, name: &str) -> String {

@@ -12,8 +12,8 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use wire::proto::operate::v1::ListTenantsRequest;
 
-use super::authority::{Authority, showing, trusting};
 use super::system::System;
+use tests::authority::{Authority, showing, trusting};
 
 const INSECURE: &str = "the service cannot be called securely: ";
 

@@ -2,7 +2,6 @@
 
 #![cfg(test)]
 
-mod authority;
 mod commands;
 mod doors;
 mod nats;

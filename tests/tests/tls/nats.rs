@@ -3,7 +3,7 @@
 use devstack::NatsServer;
 use event_log::{Record, RecordConfig, RecordError};
 
-use super::authority::{Authority, showing, trusting};
+use tests::authority::{Authority, showing, trusting};
 
 const INSECURE: &str = "no server can be connected to securely";
 

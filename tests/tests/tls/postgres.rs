@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use devstack::PostgresServer;
 use read_model::{ReadModel, ReadModelConfig};
 
-use super::authority::Authority;
 use super::terminator;
+use tests::authority::Authority;
 
 const DATABASE: &str = "hansard";
 

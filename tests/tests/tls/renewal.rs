@@ -5,8 +5,8 @@ use std::time::Instant;
 use runtime::tls::{RELOAD_INTERVAL, endpoint};
 use tests::eventually::eventually;
 
-use super::authority::{Authority, trusting};
 use super::system::System;
+use tests::authority::{Authority, trusting};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_renewed_certificate_is_shown_without_a_restart() {

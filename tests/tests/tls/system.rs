@@ -5,7 +5,7 @@ use tests::client::Caller;
 use tests::operator::Operator;
 use tests::stack::{Setup, Stack};
 
-use super::authority::{Authority, Identity, showing};
+use tests::authority::{Authority, Identity, showing};
 
 pub(crate) struct System {
     pub(crate) authority: Authority,

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-use super::authority::Identity;
+use tests::authority::Identity;
 
 /// Source: <https://www.postgresql.org/docs/18/protocol-message-formats.html>, `SSLRequest`.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];

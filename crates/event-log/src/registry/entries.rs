@@ -97,7 +97,7 @@ impl Entries {
             ("signing", _) => self.apply_signing_key(revision, decode(value)?),
             ("token", _) => self.apply_service_token(revision, decode(value)?),
             ("gone", key) => self.remove(key, revision),
-            // The secret of receipts is nobody's entry: who signs reads it.
+            // Of earlier versions: the keys of receipts are in the restricted bucket.
             ("receipt", _) => Ok(()),
             _ => Err(Corrupt),
         }

@@ -11,7 +11,8 @@ use domain::bounds::LOG_DAYS_MAX;
 
 use super::{
     ARCHIVE_PREFIX, ARCHIVE_STREAM, FORM, Identity, KEY_FORM, KEY_PARTITIONS, KEY_RECORD,
-    REGISTRY_PREFIX, REGISTRY_STREAM, live_subject, logs, parts_stream_name, stream_name,
+    REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM, live_subject, logs,
+    parts_stream_name, stream_name,
 };
 use crate::config::{DUPLICATE_WINDOW, RecordConfig};
 
@@ -53,6 +54,19 @@ pub(super) fn registry(identity: Identity, config: &RecordConfig) -> Config {
         max_messages_per_subject: 1,
         allow_rollup: true,
         duplicate_window: REGISTRY_DUPLICATE_WINDOW,
+        ..stream_config(identity, config)
+    }
+}
+
+/// A bucket of what only writers and operators may read. Its messages are read from the leader alone.
+pub(super) fn restricted(identity: Identity, config: &RecordConfig) -> Config {
+    Config {
+        name: RESTRICTED_STREAM.to_owned(),
+        description: Some("Secrets of writers and operators: the keys of receipts".to_owned()),
+        subjects: vec![format!("{RESTRICTED_PREFIX}>")],
+        max_messages_per_subject: 1,
+        duplicate_window: REGISTRY_DUPLICATE_WINDOW,
+        allow_direct: false,
         ..stream_config(identity, config)
     }
 }

@@ -196,7 +196,8 @@ async fn parts_logs_and_secrets_are_erased_again_too() {
         ("HANSARD_0", 0),
         ("HANSARD_LOGS", 1),
         ("HANSARD_PARTS_0", 1),
-        ("KV_HANSARD_registry", 1),
+        // The tenant and its root secret.
+        ("KV_HANSARD_registry", 2),
     ];
     let expected = expected.map(|(name, removed)| (name.to_owned(), removed));
     assert_eq!(again, expected.into());

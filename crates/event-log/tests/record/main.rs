@@ -15,6 +15,7 @@ mod partitions;
 mod parts;
 mod proxy;
 mod rates;
+mod receipt_keys;
 mod registry;
 mod replays;
 mod resolution;

@@ -25,8 +25,12 @@ pub struct Manifest {
     pub partitions: u16,
     /// When it was begun, as RFC 3339 writes it: what is erased later must be erased again after a restore.
     pub begun_at: String,
-    /// By what receipts of erasures of this record are checked: an Ed25519 key in hexadecimal digits.
-    pub receipt_key: String,
+    /// The Ed25519 keys of the record's receipts, in hexadecimal digits, the oldest first.
+    #[serde(default)]
+    pub receipt_keys: Vec<String>,
+    /// The one key of a backup that is older than `receipt_keys`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt_key: Option<String>,
     /// The streams, in the order in which they are restored.
     pub streams: Vec<ArchivedStream>,
     /// What of the record was archived elsewhere, by its catalogue, so that a restore can look for it before it begins; `None`:
@@ -58,13 +62,19 @@ pub struct ArchivedStream {
 impl Manifest {
     /// The manifest of a backup of these streams.
     #[must_use]
-    pub fn new(record: String, partitions: u16, begun_at: String, receipt_key: String) -> Self {
+    pub fn new(
+        record: String,
+        partitions: u16,
+        begun_at: String,
+        receipt_keys: Vec<String>,
+    ) -> Self {
         Self {
             form: FORM.to_owned(),
             record,
             partitions,
             begun_at,
-            receipt_key,
+            receipt_keys,
+            receipt_key: None,
             streams: Vec::new(),
             catalogue: None,
         }
@@ -97,6 +107,13 @@ impl Manifest {
             serde_json::from_slice(&text).with_context(|| format!("{name} is no manifest"))?;
         ensure!(manifest.form == FORM, "{name} is of another version");
         Ok(manifest)
+    }
+
+    /// Every key of the record's receipts.
+    #[must_use]
+    pub fn all_receipt_keys(&self) -> Vec<String> {
+        let keys = self.receipt_keys.iter().chain(&self.receipt_key);
+        keys.cloned().collect()
     }
 
     /// What it is told from other backups by.

@@ -84,7 +84,7 @@ mod tests {
     const CONTENT: &[u8] = b"an archive";
 
     fn manifest() -> Manifest {
-        let mut manifest = Manifest::new("00".to_owned(), 1, String::new(), String::new());
+        let mut manifest = Manifest::new("00".to_owned(), 1, String::new(), Vec::new());
         manifest.streams.push(ArchivedStream {
             name: "S".to_owned(),
             file: "S.archive".to_owned(),

@@ -12,7 +12,7 @@ use ring::digest;
 use runtime::clock::Clock;
 
 use super::manifest::{ArchivedStream, Manifest};
-use crate::erase::keys::ReceiptKey;
+use crate::erase::keys::{public_keys, receipt_keys};
 use crate::erase::receipt::rfc3339;
 use crate::progress::{Progress, grouped};
 
@@ -35,9 +35,9 @@ pub async fn write(
     ensure!(is_empty, "{name} is not empty: give a new folder");
     let begun_at = rfc3339(Timestamp(Clock::System.now_nanos()));
     // Made now if never before, so that the backup has the key of every receipt to come.
-    let receipt_key = ReceiptKey::of(record).await?.public_key();
+    let receipt_keys = public_keys(&receipt_keys(record).await?);
     let id = hex::encode(record.id().0);
-    let mut manifest = Manifest::new(id, record.partitions(), begun_at, receipt_key);
+    let mut manifest = Manifest::new(id, record.partitions(), begun_at, receipt_keys);
     let mut names = record.stream_names();
     // The registry is last, so that it has every tenant and agent that the conversations name; before it the archive's
     // catalogue, so that it knows of everything that was taken out of the others meanwhile.

@@ -54,7 +54,7 @@ const ELSEWHERE: &str = "what is archived cannot all be read: bring the segments
 pub async fn run(args: Args) -> anyhow::Result<Exit> {
     let manifest = verified(&args.folder)?;
     let again = match &args.receipts {
-        Some(folder) => of_receipts(folder, &manifest.record, &manifest.receipt_key)?,
+        Some(folder) => of_receipts(folder, &manifest.record, &manifest.all_receipt_keys())?,
         None => Vec::new(),
     };
     let restoration = Restoration::of(manifest.name(), config(&args, &manifest)).await?;

@@ -28,14 +28,18 @@ struct Listed {
 /// The erasures that the receipts in a folder tell of, each `.json` in it; tenants first.
 ///
 /// # Errors
-/// A file cannot be read, is no receipt, was changed, or is of another record: by its id and its receipts' key, both in
+/// A file cannot be read, is no receipt, was changed, or is of another record: by its id and its receipt keys, all in
 /// hexadecimal digits.
-pub fn of_receipts(folder: &Path, record: &str, receipt_key: &str) -> anyhow::Result<Vec<Again>> {
+pub fn of_receipts(
+    folder: &Path,
+    record: &str,
+    receipt_keys: &[String],
+) -> anyhow::Result<Vec<Again>> {
     let mut tenants = BTreeSet::new();
     let mut listed: BTreeMap<TenantId, Listed> = BTreeMap::new();
     for file in receipt_files(folder)? {
         let signed = Signed::read(&file)?;
-        let is_ours = signed.receipt.record == record && signed.is_by(receipt_key);
+        let is_ours = signed.receipt.record == record && signed.is_by_any(receipt_keys);
         let name = file.display();
         ensure!(
             is_ours,

@@ -9,6 +9,7 @@ use event_log::{Overwritten, Record, Registry};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::detach::detach;
+use super::keys::receipt_keys;
 use super::plan::{ForkRule, Plan, plan};
 use super::scan::{Found, scan};
 use super::subject::Subject;
@@ -64,8 +65,8 @@ impl Job {
     /// As [`scan`].
     pub async fn plan(&self) -> anyhow::Result<Plan> {
         let found = scan(&self.record, Some(self.subject.tenant())).await?;
-        let seed = self.record.receipt_seed_made().await?;
-        let mark = seed.map(|seed| self.subject.mark(&seed));
+        let keys = self.record.receipt_keys_made().await?;
+        let mark = keys.map(|keys| self.subject.mark(keys.mark_secret()));
         Ok(plan(found, &self.subject, mark))
     }
 
@@ -87,7 +88,9 @@ impl Job {
     /// The record does not answer: run again, it goes on; or forks were begun meanwhile that the rule spares.
     pub async fn carry_out(&self, progress: &mut Progress) -> anyhow::Result<Erased> {
         let mut erased = Erased::default();
-        let mark = self.subject.mark(&self.record.receipt_seed().await?);
+        let mark = self
+            .subject
+            .mark(receipt_keys(&self.record).await?.mark_secret());
         // Before anybody is shut out, and before anything is gone: what cannot be reached cannot be erased.
         self.archive.check_reachable().await?;
         self.targets(&self.plan().await?)?;

@@ -1,52 +1,73 @@
-//! Signatures of receipts: Ed25519 (RFC 8032), by a key whose seed lives in the record's registry.
+//! Signatures of receipts: Ed25519 (RFC 8032), by keys that live in the record's restricted bucket.
 
 use anyhow::anyhow;
-use event_log::{RECEIPT_SEED_BYTES, Record};
+use domain::Timestamp;
+use event_log::{RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, Record};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use runtime::clock::Clock;
 
-/// The key of a record's receipts. Its `Debug` hides it.
-pub struct ReceiptKey(Ed25519KeyPair);
+/// The key that signs a record's receipts. Its `Debug` hides it.
+pub struct SigningKey {
+    id: String,
+    pair: Ed25519KeyPair,
+}
 
-impl std::fmt::Debug for ReceiptKey {
+impl std::fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ReceiptKey(..)")
+        f.write_str("SigningKey(..)")
     }
 }
 
-impl ReceiptKey {
-    /// The record's key, made when it is first asked for.
+impl SigningKey {
+    /// The record's key, made when it is first needed.
     ///
     /// # Errors
     /// The record does not answer.
     pub async fn of(record: &Record) -> anyhow::Result<Self> {
-        let seed = record.receipt_seed().await?;
-        Self::of_seed(seed)
+        let keys = receipt_keys(record).await?;
+        let (key, seed) = keys
+            .signing()
+            .ok_or_else(|| anyhow!("no key signs receipts"))?;
+        Self::of_seed(key.id.clone(), seed)
     }
 
-    /// The record's key, where it has been made.
-    ///
-    /// # Errors
-    /// The record does not answer.
-    pub async fn made(record: &Record) -> anyhow::Result<Option<Self>> {
-        let seed = record.receipt_seed_made().await?;
-        seed.map(Self::of_seed).transpose()
+    pub(super) fn of_seed(id: String, seed: &[u8; RECEIPT_SEED_BYTES]) -> anyhow::Result<Self> {
+        let pair = Ed25519KeyPair::from_seed_unchecked(seed)
+            .map_err(|_| anyhow!("the seed of the receipt key is none"))?;
+        Ok(Self { id, pair })
     }
 
-    pub(super) fn of_seed(seed: [u8; RECEIPT_SEED_BYTES]) -> anyhow::Result<Self> {
-        let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
-            .map_err(|_| anyhow!("the receipts' key is none"))?;
-        Ok(Self(pair))
+    /// The key's id, which receipts name.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// By what signatures are checked, in hexadecimal digits.
     #[must_use]
     pub fn public_key(&self) -> String {
-        hex::encode(self.0.public_key())
+        hex::encode(self.pair.public_key())
     }
 
     pub(super) fn sign(&self, bytes: &[u8]) -> String {
-        hex::encode(self.0.sign(bytes))
+        hex::encode(self.pair.sign(bytes))
     }
+}
+
+/// The keys of a record's receipts, made when they are first needed.
+///
+/// # Errors
+/// The record does not answer.
+pub async fn receipt_keys(record: &Record) -> anyhow::Result<ReceiptKeys> {
+    let now = Timestamp(Clock::System.now_nanos());
+    Ok(record.receipt_keys(now).await?)
+}
+
+/// The public halves of a record's keys, rotated ones among them, in hexadecimal digits.
+#[must_use]
+pub fn public_keys(keys: &ReceiptKeys) -> Vec<String> {
+    let public = |key: &ReceiptKey| key.public_key.clone();
+    keys.list().iter().map(public).collect()
 }
 
 /// Whether a signature is of these bytes by this key; both in hexadecimal digits.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use super::entry::Entry;
 pub(crate) use super::entry::rfc3339;
 use super::job::Erased;
-use super::keys::{ReceiptKey, is_signed};
+use super::keys::{SigningKey, is_signed};
 use super::rows::Rows;
 use super::scan::Found;
 use super::subject::Subject;
@@ -73,6 +73,9 @@ pub enum SubjectName {
 pub struct Signed {
     /// The receipt.
     pub receipt: Receipt,
+    /// The id of the key that signed it; `None`: an earlier version made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_id: Option<String>,
     /// The Ed25519 key by which it is checked, in hexadecimal digits.
     pub public_key: String,
     /// The signature over the receipt as compact JSON, its members in the order of this program; in hexadecimal digits.
@@ -118,10 +121,11 @@ impl Receipt {
     ///
     /// # Errors
     /// It cannot be written as JSON.
-    pub fn signed(self, key: &ReceiptKey) -> anyhow::Result<Signed> {
+    pub fn signed(self, key: &SigningKey) -> anyhow::Result<Signed> {
         let signature = key.sign(&serde_json::to_vec(&self)?);
         Ok(Signed {
             receipt: self,
+            key_id: Some(key.id().to_owned()),
             public_key: key.public_key(),
             signature,
         })
@@ -152,7 +156,13 @@ impl Signed {
             .with_context(|| format!("cannot write {}", file.display()))
     }
 
-    /// Whether it is as it was signed, by this key, in hexadecimal digits.
+    /// Whether it is as it was signed, by one of these keys, in hexadecimal digits.
+    #[must_use]
+    pub fn is_by_any(&self, public_keys: &[String]) -> bool {
+        public_keys.iter().any(|key| self.is_by(key))
+    }
+
+    /// Whether it is as it was signed, by this key, in hexadecimal digits. The key says who signed, not the id beside it.
     #[must_use]
     pub fn is_by(&self, public_key: &str) -> bool {
         self.public_key == public_key
@@ -192,7 +202,7 @@ mod tests {
             rows: Rows::Gone,
         };
         receipt
-            .signed(&ReceiptKey::of_seed([1; 32]).unwrap())
+            .signed(&SigningKey::of_seed("one".to_owned(), &[1; 32]).unwrap())
             .unwrap()
     }
 
@@ -211,7 +221,7 @@ mod tests {
         check(|signed| signed.receipt.subject = SubjectName::Ledger, false);
         check(|signed| signed.signature.clear(), false);
         check(|signed| signed.signature = "00".repeat(64), false);
-        let other = ReceiptKey::of_seed([2; 32]).unwrap();
+        let other = SigningKey::of_seed("two".to_owned(), &[2; 32]).unwrap();
         let resigned = signed().receipt.signed(&other).unwrap();
         assert!(resigned.is_by(&other.public_key()) && !resigned.is_by(&key));
     }
@@ -222,6 +232,14 @@ mod tests {
         let file = folder.path().join("receipt.json");
         signed().write(&file).unwrap();
         assert_eq!(Signed::read(&file).unwrap(), signed());
+        // As earlier versions wrote it.
+        let text = std::fs::read_to_string(&file).unwrap();
+        let old = text.replace("  \"keyId\": \"one\",\n", "");
+        assert_ne!(old, text);
+        std::fs::write(&file, old).unwrap();
+        let old = Signed::read(&file).unwrap();
+        assert_eq!(old.key_id, None);
+        assert!(old.is_by_any(&["00".to_owned(), signed().public_key]));
         std::fs::write(&file, "{}").unwrap();
         assert!(Signed::read(&file).is_err());
     }

@@ -57,8 +57,8 @@ impl Subject {
     /// The mark that the tombstones of this subject carry: a job that was cut short finds its own by it, though they
     /// name no owner. Keyed, so that it tells nobody else who that was.
     #[must_use]
-    pub fn mark(&self, seed: &[u8; RECEIPT_SEED_BYTES]) -> RequestDigest {
-        let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, seed));
+    pub fn mark(&self, secret: &[u8; RECEIPT_SEED_BYTES]) -> RequestDigest {
+        let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, secret));
         let mut part = |text: &str| {
             context.update(text.as_bytes());
             context.update(&[0]);

@@ -8,11 +8,12 @@ use tests::agent::Agent;
 use tests::events::user;
 use tests::eventually::eventually;
 use tests::operator::Operator;
+use tests::program;
 use tests::stack::Stack;
 
 use self::promql::{Match, Selector, selectors};
 use super::documents::{at, items, json, text_at, yaml};
-use super::guarded;
+use tests::guarded;
 
 /// What Prometheus and Grafana are given, with the place of each.
 fn expressions() -> Vec<(String, String)> {
@@ -87,7 +88,7 @@ async fn talks(stack: &Stack, operator: &Operator, agent: &Agent) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_asked_for_is_there() {
-    let mut stack = guarded::prepare().await;
+    let mut stack = guarded::prepare(program!()).await;
     stack.gateway.settings.gateway.retention.every_seconds = 1;
     Box::pin(stack.start()).await;
     let operator = stack.operator().await;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::commands::stores::RecordAddress;
 use crate::console;
-use crate::erase::keys::ReceiptKey;
+use crate::erase::keys::SigningKey;
 use crate::erase::receipt::Receipt;
 use crate::erase::scan;
 use crate::exit::Exit;
@@ -27,7 +27,7 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-erase").await?;
-    let key = ReceiptKey::of(&record).await?;
+    let key = SigningKey::of(&record).await?;
     let mut found = scan(&record, None).await?;
     found.retain(|found| found.status == Status::Erased);
     let signed = Receipt::ledger(&record, &found).signed(&key)?;

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{How, plan};
 use crate::console;
-use crate::erase::keys::ReceiptKey;
+use crate::erase::keys::SigningKey;
 use crate::erase::receipt::Receipt;
 use crate::erase::{Erased, Job, Rows, Subject, await_rows};
 use crate::exit::{Exit, UsageError};
@@ -69,7 +69,7 @@ pub(super) async fn run(subject: Subject, how: How) -> anyhow::Result<Exit> {
     let erased = job.carry_out(&mut progress).await?;
     let rows = rows(&job, &erased, &how).await?;
     progress.finish(&format!("{} conversations", erased.conversations.len()));
-    let key = ReceiptKey::of(&job.record).await?;
+    let key = SigningKey::of(&job.record).await?;
     let signed = Receipt::of(&job.record, &job.subject, &erased, rows).signed(&key)?;
     let unknown = still_unknown(planned.unknown, &erased);
     if let Some(file) = &how.receipt {

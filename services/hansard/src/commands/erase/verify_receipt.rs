@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::commands::stores::{ArchiveAddress, RecordAddress};
 use crate::console;
-use crate::erase::keys::ReceiptKey;
+use crate::erase::keys::public_keys;
 use crate::erase::receipt::{Entry, Signed};
 use crate::exit::Exit;
 
@@ -43,8 +43,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         (signed.is_by(public_key), Vec::new())
     } else {
         let record = args.record.open("hansard-erase").await?;
-        let key = ReceiptKey::made(&record).await?;
-        let is_genuine = key.is_some_and(|key| signed.is_by(&key.public_key()));
+        let keys = record.receipt_keys_made().await?;
+        let is_genuine = keys.is_some_and(|keys| signed.is_by_any(&public_keys(&keys)));
         (
             is_genuine,
             standing(&args.archive.of(&record), &signed).await?,

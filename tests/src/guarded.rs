@@ -2,14 +2,13 @@
 
 use std::fs;
 
+use crate::deploy_files as files;
+use crate::node::Node;
+use crate::program::Program;
+use crate::settings::{self, Settings};
+use crate::stack::{Setup, Stack};
 use devstack::NatsServer;
 use event_log::{Record, RecordConfig};
-use tests::node::Node;
-use tests::program;
-use tests::settings::{self, Settings};
-use tests::stack::{Setup, Stack};
-
-use super::files;
 
 /// As `deploy/gateway.toml` and `deploy/projector.toml` have it.
 const READERS_PREFIX: &str = "RECORD.API";
@@ -17,12 +16,14 @@ const READERS: [&str; 2] = ["projector", "gateway"];
 const USERS: [&str; 4] = ["operator", "writer", "projector", "gateway"];
 
 /// The password of a user: with what has a meaning in URLs.
-pub(crate) fn password(user: &str) -> String {
+#[must_use]
+pub fn password(user: &str) -> String {
     format!("p:{user}/@%")
 }
 
 /// The accounts and their passwords, for a nats-server's configuration.
-pub(crate) fn nats_lines() -> String {
+#[must_use]
+pub fn nats_lines() -> String {
     let passwords = USERS.map(|user| {
         let (variable, password) = (user.to_uppercase(), password(user));
         format!("NATS_{variable}_PASSWORD: \"{password}\"\n")
@@ -31,8 +32,8 @@ pub(crate) fn nats_lines() -> String {
 }
 
 /// Servers, and roles that do not run yet, each with its own credentials.
-pub(crate) async fn prepare() -> Stack {
-    let setup = Setup::processes(program!()).with_nats_lines(&nats_lines());
+pub async fn prepare(program: Program) -> Stack {
+    let setup = Setup::processes(program).with_nats_lines(&nats_lines());
     let mut stack = setup.prepare().await;
     let plain = settings::record(&stack.servers);
     for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
@@ -42,7 +43,7 @@ pub(crate) async fn prepare() -> Stack {
 }
 
 /// Gives a role its credentials; `plain` has none.
-pub(crate) fn guard(node: &mut Node, plain: &RecordConfig) {
+pub fn guard(node: &mut Node, plain: &RecordConfig) {
     let Settings {
         writer,
         projector,
@@ -65,7 +66,8 @@ pub(crate) fn guard(node: &mut Node, plain: &RecordConfig) {
 }
 
 /// How a user reaches the record.
-pub(crate) fn record_config(urls: &str, user: &str) -> RecordConfig {
+#[must_use]
+pub fn record_config(urls: &str, user: &str) -> RecordConfig {
     let mut config = RecordConfig::new(url(urls, user));
     if READERS.contains(&user) {
         READERS_PREFIX.clone_into(&mut config.api_prefix);
@@ -74,7 +76,11 @@ pub(crate) fn record_config(urls: &str, user: &str) -> RecordConfig {
 }
 
 /// The URLs with a user, who is named in the first.
-pub(crate) fn url(urls: &str, user: &str) -> String {
+///
+/// # Panics
+/// When they are no URLs of NATS.
+#[must_use]
+pub fn url(urls: &str, user: &str) -> String {
     let address = urls.strip_prefix("nats://").expect("a URL of NATS");
     let password = password(user)
         .replace('%', "%25")
@@ -85,14 +91,21 @@ pub(crate) fn url(urls: &str, user: &str) -> String {
 }
 
 /// The record, as operators' commands see it.
-pub(crate) async fn record(stack: &Stack) -> Record {
+///
+/// # Panics
+/// When it cannot be opened.
+pub async fn record(stack: &Stack) -> Record {
     let plain = settings::record(&stack.servers);
     let config = record_config(&plain.nats_url, "operator");
     Record::open(config).await.expect("a record")
 }
 
 /// What a server has refused so far, by its own log.
-pub(crate) fn violations(server: &NatsServer) -> Vec<String> {
+///
+/// # Panics
+/// When the log cannot be read.
+#[must_use]
+pub fn violations(server: &NatsServer) -> Vec<String> {
     let log = server.folder().join("server.log");
     let log = fs::read_to_string(log).expect("the log of the server");
     let refused = log.lines().filter(|line| line.contains("Violation"));

@@ -1,15 +1,21 @@
 //! The protocol of NATS itself, as somebody with stolen credentials would speak it.
 
 use serde_json::json;
-use tests::eventually::within;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
+use crate::eventually::within;
+
 /// A connection of a user.
-pub(crate) struct RawNats(BufReader<TcpStream>);
+#[derive(Debug)]
+pub struct RawNats(BufReader<TcpStream>);
 
 impl RawNats {
-    pub(crate) async fn connect(url: &str, user: &str, password: &str) -> Self {
+    /// Connects as a user.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub async fn connect(url: &str, user: &str, password: &str) -> Self {
         let address = url.strip_prefix("nats://").expect("a URL of NATS");
         let stream = TcpStream::connect(address).await.expect("a connection");
         let mut connection = Self(BufReader::new(stream));
@@ -23,12 +29,7 @@ impl RawNats {
     }
 
     /// Publishes; what the server says against it.
-    pub(crate) async fn publish(
-        &mut self,
-        subject: &str,
-        reply: &str,
-        payload: &str,
-    ) -> Vec<String> {
+    pub async fn publish(&mut self, subject: &str, reply: &str, payload: &str) -> Vec<String> {
         let bytes = payload.len();
         self.send(&format!("PUB {subject} {reply} {bytes}\r\n{payload}\r\n"))
             .await;
@@ -36,7 +37,7 @@ impl RawNats {
     }
 
     /// Subscribes; what the server says against it.
-    pub(crate) async fn subscribe(&mut self, subject: &str) -> Vec<String> {
+    pub async fn subscribe(&mut self, subject: &str) -> Vec<String> {
         self.send(&format!("SUB {subject} 1\r\n")).await;
         self.refusals().await
     }

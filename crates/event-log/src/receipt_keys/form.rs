@@ -1,0 +1,194 @@
+//! What the entry of the receipt keys holds.
+
+use std::fmt;
+
+use bytes::Bytes;
+use domain::Timestamp;
+use prost::Message as _;
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
+use sha2::{Digest as _, Sha256};
+use wire::proto::operate::v1 as proto;
+use wire::time;
+
+use super::RECEIPT_SEED_BYTES;
+use crate::error::Unavailable;
+
+/// Bytes of the SHA-256 of a public key that its id shows.
+const ID_BYTES: usize = 8;
+const UNREADABLE: Unavailable = Unavailable::new("the receipt keys cannot be read");
+
+type Seed = [u8; RECEIPT_SEED_BYTES];
+
+/// A key of receipts. Its `Debug` hides the seed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ReceiptKey {
+    /// Its id: 16 hexadecimal digits of the SHA-256 of its public half.
+    pub id: String,
+    /// The public half, in hexadecimal digits.
+    pub public_key: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When another took its place; `None`: it signs.
+    pub rotated_at: Option<Timestamp>,
+    seed: Option<Seed>,
+}
+
+/// The keys of a record's receipts, the one that signs last. Its `Debug` hides secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ReceiptKeys {
+    mark_secret: Seed,
+    keys: Vec<ReceiptKey>,
+}
+
+impl ReceiptKey {
+    fn of_seed(seed: Seed, created_at: Timestamp) -> Result<Self, Unavailable> {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| UNREADABLE)?;
+        let public_key = pair.public_key().as_ref();
+        let digest = Sha256::digest(public_key);
+        Ok(Self {
+            id: hex::encode(digest.get(..ID_BYTES).unwrap_or_default()),
+            public_key: hex::encode(public_key),
+            created_at,
+            rotated_at: None,
+            seed: Some(seed),
+        })
+    }
+
+    fn of_proto(key: proto::ReceiptKey) -> Result<Self, Unavailable> {
+        let at = |at| time::from_proto(at).map_err(|_| UNREADABLE);
+        let seed = (!key.seed.is_empty()).then(|| seed_of(&key.seed));
+        Ok(Self {
+            id: key.receipt_key_id,
+            public_key: hex::encode(key.public_key),
+            created_at: at(key.created_at.ok_or(UNREADABLE)?)?,
+            rotated_at: key.rotated_at.map(at).transpose()?,
+            seed: seed.transpose()?,
+        })
+    }
+
+    fn to_proto(&self) -> proto::ReceiptKey {
+        let seed = self.seed.as_ref().map(|seed| Bytes::copy_from_slice(seed));
+        proto::ReceiptKey {
+            receipt_key_id: self.id.clone(),
+            public_key: hex::decode(&self.public_key).unwrap_or_default().into(),
+            seed: seed.unwrap_or_default(),
+            created_at: Some(time::to_proto(self.created_at)),
+            rotated_at: self.rotated_at.map(time::to_proto),
+        }
+    }
+}
+
+impl ReceiptKeys {
+    pub(super) fn generate(at: Timestamp) -> Result<Self, Unavailable> {
+        Ok(Self {
+            mark_secret: rand::random(),
+            keys: vec![ReceiptKey::of_seed(rand::random(), at)?],
+        })
+    }
+
+    /// Earlier versions had one seed for everything.
+    pub(super) fn of_legacy(seed: Seed, at: Timestamp) -> Result<Self, Unavailable> {
+        Ok(Self {
+            mark_secret: seed,
+            keys: vec![ReceiptKey::of_seed(seed, at)?],
+        })
+    }
+
+    pub(super) fn rotated(&self, at: Timestamp) -> Result<Self, Unavailable> {
+        let rotated = self.keys.iter().map(|key| ReceiptKey {
+            seed: None,
+            rotated_at: key.rotated_at.or(Some(at)),
+            ..key.clone()
+        });
+        let new = ReceiptKey::of_seed(rand::random(), at)?;
+        Ok(Self {
+            mark_secret: self.mark_secret,
+            keys: rotated.chain([new]).collect(),
+        })
+    }
+
+    pub(super) fn of_bytes(bytes: &[u8]) -> Result<Self, Unavailable> {
+        let read = proto::ReceiptKeys::decode(bytes).map_err(|_| UNREADABLE)?;
+        let keys = read.keys.into_iter().map(ReceiptKey::of_proto);
+        Ok(Self {
+            mark_secret: seed_of(&read.mark_secret)?,
+            keys: keys.collect::<Result<_, _>>()?,
+        })
+    }
+
+    pub(super) fn to_bytes(&self) -> Bytes {
+        let keys = self.keys.iter().map(ReceiptKey::to_proto);
+        let entry = proto::ReceiptKeys {
+            mark_secret: Bytes::copy_from_slice(&self.mark_secret),
+            keys: keys.collect(),
+        };
+        entry.encode_to_vec().into()
+    }
+
+    /// Every key, the oldest first.
+    #[must_use]
+    pub fn list(&self) -> &[ReceiptKey] {
+        &self.keys
+    }
+
+    /// The key that signs, and its seed.
+    #[must_use]
+    pub fn signing(&self) -> Option<(&ReceiptKey, &[u8; RECEIPT_SEED_BYTES])> {
+        let key = self.keys.last()?;
+        Some((key, key.seed.as_ref()?))
+    }
+
+    /// The secret of the marks of tombstones. It never changes.
+    #[must_use]
+    pub fn mark_secret(&self) -> &[u8; RECEIPT_SEED_BYTES] {
+        &self.mark_secret
+    }
+}
+
+impl fmt::Debug for ReceiptKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ReceiptKey");
+        shown.field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ReceiptKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.keys).finish()
+    }
+}
+
+fn seed_of(bytes: &[u8]) -> Result<Seed, Unavailable> {
+    bytes.try_into().map_err(|_| UNREADABLE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_read_as_they_were_written() {
+        let first = ReceiptKeys::generate(Timestamp(1)).unwrap();
+        let second = first.rotated(Timestamp(2)).unwrap();
+        for keys in [first, second] {
+            assert_eq!(ReceiptKeys::of_bytes(&keys.to_bytes()), Ok(keys));
+        }
+        assert!(ReceiptKeys::of_bytes(b"").is_err());
+        assert!(ReceiptKeys::of_bytes(b"\xff").is_err());
+    }
+
+    #[test]
+    fn a_rotated_key_signs_nothing_and_stays_known() {
+        let first = ReceiptKeys::of_legacy([7; RECEIPT_SEED_BYTES], Timestamp(1)).unwrap();
+        let second = first.rotated(Timestamp(2)).unwrap();
+        let third = second.rotated(Timestamp(3)).unwrap();
+        assert_eq!(third.mark_secret(), first.mark_secret());
+        let ends: Vec<_> = third.list().iter().map(|key| key.rotated_at).collect();
+        assert_eq!(ends, [Some(Timestamp(2)), Some(Timestamp(3)), None]);
+        let seeds = third.list().iter().filter(|key| key.seed.is_some());
+        assert_eq!(seeds.count(), 1);
+        assert_eq!(third.list()[0].public_key, first.list()[0].public_key);
+        assert_ne!(third.signing(), second.signing());
+        assert!(!format!("{third:?}").contains("seed"));
+    }
+}

@@ -1,0 +1,142 @@
+//! A system in the deployed configuration: the settings of `deploy/*.toml`, a NATS user for each role with the permissions
+//! of `deploy/nats/accounts.conf`, and TLS on every listener that callers reach. Roles are real processes.
+//!
+//! An attack may change settings between [`Ground::prepare`] and [`Ground::start`]; it must say why.
+
+use std::fs;
+use std::path::PathBuf;
+
+use gateway::GatewayConfig;
+use projector::ProjectorConfig;
+use runtime::config::{Sources, Validate, load};
+use runtime::tls::TlsConfig;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tempfile::TempDir;
+use tests::authority::{Authority, Identity, showing};
+use tests::client::Caller;
+use tests::door::Door;
+use tests::operator::Operator;
+use tests::program;
+use tests::settings::Settings;
+use tests::stack::Stack;
+use tests::{deploy_files, guarded};
+use writer::WriterConfig;
+
+/// A system and the CA of its certificates.
+pub(crate) struct Ground {
+    /// Servers and roles.
+    pub(crate) stack: Stack,
+    authority: Authority,
+    /// What internal callers show.
+    own: Identity,
+}
+
+impl Ground {
+    /// Servers that run, and roles that do not run yet.
+    pub(crate) async fn prepare() -> Self {
+        let mut stack = guarded::prepare(program!()).await;
+        let authority = Authority::new("ours");
+        let own = authority.sign("caller");
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut settings = Settings::clone(&stack.writer.settings);
+        deploy(&mut settings, &folder);
+        secure(&mut settings, &authority, &own);
+        for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
+            *node.settings = settings.clone();
+        }
+        Self {
+            stack,
+            authority,
+            own,
+        }
+    }
+
+    /// The same, with every role ready.
+    pub(crate) async fn start() -> Self {
+        let mut ground = Self::prepare().await;
+        Box::pin(ground.stack.start()).await;
+        ground
+    }
+
+    /// The HTTP listener, as a stranger reaches it: over TLS, without headers.
+    pub(crate) fn stranger(&self) -> Door {
+        let addr = self.stack.gateway.settings.gateway.http.server.addr;
+        Door::over_tls(addr, &self.authority.ca())
+    }
+
+    /// The operator: no attacker is.
+    pub(crate) async fn operator(&self) -> Operator {
+        let token = self.stack.token().await;
+        let files = showing(&self.authority.ca(), &self.own);
+        let settings = &self.stack.writer.settings;
+        let url = |addr| format!("https://{addr}{files}");
+        let (writer, gateway) = (
+            url(settings.writer.grpc.addr),
+            url(settings.gateway.grpc.addr),
+        );
+        Operator::new(Caller::new(&writer, &gateway, token))
+    }
+}
+
+/// The settings that `deploy/*.toml` give, at the addresses of this stack.
+fn deploy(settings: &mut Settings, folder: &TempDir) {
+    let here = settings.clone();
+    settings.writer = WriterConfig {
+        admin_addr: here.writer.admin_addr,
+        record: here.writer.record,
+        read_model: here.writer.read_model,
+        ..deployed("writer", folder)
+    };
+    settings.writer.grpc.addr = here.writer.grpc.addr;
+    settings.projector = ProjectorConfig {
+        admin_addr: here.projector.admin_addr,
+        record: here.projector.record,
+        read_model: here.projector.read_model,
+        ..deployed("projector", folder)
+    };
+    settings.gateway = GatewayConfig {
+        admin_addr: here.gateway.admin_addr,
+        record: here.gateway.record,
+        read_model: here.gateway.read_model,
+        writer_token: here.gateway.writer_token,
+        ..deployed("gateway", folder)
+    };
+    settings.gateway.grpc.addr = here.gateway.grpc.addr;
+    settings.gateway.http.server.addr = here.gateway.http.server.addr;
+}
+
+/// A role's settings by its file, but for the section that every process has.
+fn deployed<T>(role: &str, folder: &TempDir) -> T
+where
+    T: Serialize + DeserializeOwned + Default + Validate,
+{
+    let text = deploy_files::text(&format!("{role}.toml"));
+    let telemetry = "[telemetry]\nlog_format = \"json\"\n";
+    assert!(text.contains(telemetry), "{role}");
+    let file: PathBuf = folder.path().join(role);
+    fs::write(&file, text.replace(telemetry, "")).expect("a file");
+    load(&Sources::new().file(Some(file))).expect("the settings of a role")
+}
+
+/// TLS on every listener that callers reach; gRPC asks for certificates, HTTP does not.
+fn secure(settings: &mut Settings, authority: &Authority, own: &Identity) {
+    let listener = |name: &str| {
+        let Identity { cert, key } = authority.sign(name);
+        TlsConfig {
+            cert: Some(cert),
+            key: Some(key),
+            client_ca: None,
+        }
+    };
+    let asking = |name: &str| TlsConfig {
+        client_ca: Some(authority.ca()),
+        ..listener(name)
+    };
+    settings.writer.grpc.tls = asking("writer");
+    settings.gateway.grpc.tls = asking("gateway");
+    settings.gateway.http.server.tls = listener("http");
+    let writer = settings.writer.grpc.addr;
+    let files = showing(&authority.ca(), own);
+    settings.gateway.writer_url = format!("https://{writer}{files}");
+}

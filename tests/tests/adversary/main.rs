@@ -1,0 +1,6 @@
+//! Attacks: each with only what an outsider, or a thief of one credential, has, against the deployed configuration.
+
+#![cfg(test)]
+
+mod ground;
+mod secrets;
