@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use devstack::NatsServer;
+use egress::EgressConfig;
 use event_log::RecordConfig;
 use gateway::GatewayConfig;
 use gateway::http::config::RateLimit;
@@ -80,6 +81,9 @@ impl Settings {
         settings.writer.read_model = read_model.clone();
         settings.projector.read_model = read_model.clone();
         settings.gateway.read_model = read_model;
+        // Webhooks and JWK sets of tests are served on loopback.
+        settings.writer.egress = EgressConfig::loopback();
+        settings.gateway.egress = EgressConfig::loopback();
         settings.gateway.http.limits.address = EVERY_TEST;
         settings.gateway.http.limits.key = EVERY_TEST;
         settings.gateway.http.limits.session = EVERY_TEST;

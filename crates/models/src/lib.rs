@@ -8,6 +8,7 @@ mod breaker;
 mod config;
 mod declared;
 mod echo;
+mod egress_client;
 mod error;
 mod exchange;
 mod framing;
@@ -30,6 +31,7 @@ pub use config::{
     SERVER_NAME_CHARS_MAX, SERVERS_MAX, ServerKind,
 };
 pub use echo::{ECHO, ECHO_PREFIX, ECHO_TEXT_BYTES_MAX};
+pub use egress_client::{EgressClient, refusal_of};
 pub use error::{ErrorText, ModelError, ModelsError, Step};
 pub use exchange::{EXCHANGE_BODY_BYTES_MAX, Exchange, Listener, Wanted};
 pub use framing::EVENT_BYTES_MAX;
@@ -40,4 +42,3 @@ pub use reading::{REPLY_BYTES_MAX, STREAM_BYTES_MAX};
 pub use request::{BODY_BYTES_MAX, ModelRequest, TOOLS_MAX, Tool};
 pub use retry::{RETRY_AFTER_MS_DEFAULT, RETRY_AFTER_MS_MAX, RETRY_WAIT_MS_MAX};
 pub use servers::ModelServers;
-pub use tls::http_client;

@@ -1,9 +1,7 @@
 //! TLS over ring, with the certificates that the system trusts.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use reqwest::Client;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -19,21 +17,6 @@ pub(crate) enum Trust {
     System,
     /// None: no server is spoken to over TLS, so that reading them would be in vain.
     Nobody,
-}
-
-/// A client for servers that settings name, such as webhooks: it trusts the system's certificates, and what it carries goes
-/// where the settings say, and nowhere else: it follows no redirect and knows no proxy.
-///
-/// # Errors
-/// [`ModelsError::Tls`].
-pub fn http_client(connect_timeout: Duration) -> Result<Client, ModelsError> {
-    Client::builder()
-        .tls_backend_preconfigured(config(Trust::System)?)
-        .connect_timeout(connect_timeout)
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        .build()
-        .map_err(|_| ModelsError::Tls)
 }
 
 pub(crate) fn config(trust: Trust) -> Result<ClientConfig, ModelsError> {

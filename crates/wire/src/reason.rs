@@ -82,6 +82,10 @@ pub enum Reason {
     BudgetTooSmall,
     /// A template of the context policy cannot be rendered.
     TemplateFailed,
+    /// A URL of a server that the deployment does not allow to be called.
+    DestinationNotAllowed,
+    /// A model server that the deployment keeps for other tenants.
+    ModelServerNotAllowed,
     /// What is kept cannot be read.
     DataCorrupt,
 }
@@ -129,6 +133,8 @@ impl Reason {
             Self::Overloaded => "OVERLOADED",
             Self::BudgetTooSmall => "BUDGET_TOO_SMALL",
             Self::TemplateFailed => "TEMPLATE_FAILED",
+            Self::DestinationNotAllowed => "DESTINATION_NOT_ALLOWED",
+            Self::ModelServerNotAllowed => "MODEL_SERVER_NOT_ALLOWED",
             Self::DataCorrupt => "DATA_CORRUPT",
         }
     }
@@ -141,9 +147,10 @@ impl Reason {
             | Self::PageTokenInvalid
             | Self::PageTokenOfOtherQuery
             | Self::PositionTokenMalformed
-            | Self::PositionTokenOfOtherRecord => Code::InvalidArgument,
+            | Self::PositionTokenOfOtherRecord
+            | Self::DestinationNotAllowed => Code::InvalidArgument,
             Self::Unauthenticated => Code::Unauthenticated,
-            Self::MissingScope => Code::PermissionDenied,
+            Self::MissingScope | Self::ModelServerNotAllowed => Code::PermissionDenied,
             Self::AgentNotFound
             | Self::ConversationNotFound
             | Self::RegistryEntryNotFound

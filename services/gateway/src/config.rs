@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use egress::EgressConfig;
 use event_log::RecordConfig;
 use models::ModelServersConfig;
 use read_model::ReadModelConfig;
@@ -51,6 +52,8 @@ pub struct GatewayConfig {
     pub writer_token: Secret,
     /// The model servers, by name; `echo` is there without being named.
     pub models: ModelServersConfig,
+    /// Which servers tenants' webhooks, JWK sets and agents may use; the same as the writer's.
+    pub egress: EgressConfig,
     /// What runs keep to.
     pub generation: GenerationConfig,
     /// The longest wait for a position that a caller names, in ms; a call's own deadline may end it earlier.
@@ -75,6 +78,7 @@ impl Default for GatewayConfig {
             writer_url: "http://127.0.0.1:7301".to_owned(),
             writer_token: Secret::default(),
             models: ModelServersConfig::default(),
+            egress: EgressConfig::default(),
             generation: GenerationConfig::default(),
             fence_wait_ms: 2_000,
             watchers_max: 4_000,
@@ -113,6 +117,9 @@ impl Validate for GatewayConfig {
         }
         for (key, mistake) in self.models.mistakes() {
             checks.invalid(&format!("models.{key}"), mistake);
+        }
+        for (key, mistake) in self.egress.mistakes() {
+            checks.invalid(&format!("egress.{key}"), mistake);
         }
         checks.section("generation", &self.generation);
         checks.bounds("fence_wait_ms", self.fence_wait_ms, &FENCE_WAIT);

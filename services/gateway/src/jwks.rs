@@ -1,7 +1,7 @@
 //! JWK sets by URL: fetched when a token needs one, and kept for a while.
 //!
 //! A set is fetched by one caller at a time. One that is old is used on for [`STALE`] while its server does not answer.
-//! Where sets may be fetched from is [`check_jwks_url`]'s business; no redirect is followed.
+//! Where sets may be fetched from is decided by the deployment's [`egress::Policy`]; no redirect is followed.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use ::identity::{JWKS_BYTES_MAX, Key, jwk_set};
 use domain::{SigningKeyId, Timestamp};
-use event_log::registry::check_jwks_url;
-use models::ModelsError;
+use egress::Policy;
+use models::{EgressClient, ModelsError};
 use quick_cache::sync::Cache;
 use reqwest::header::{ACCEPT, HeaderValue};
-use reqwest::{Client, StatusCode};
+use reqwest::{Method, StatusCode};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
@@ -31,7 +31,7 @@ pub const SETS_MAX: usize = 1_000;
 /// The sets that were used lately, by the signing key that names them.
 #[derive(Debug)]
 pub struct Jwks {
-    client: Client,
+    client: EgressClient,
     sets: Cache<(SigningKeyId, String), Arc<Mutex<Kept>>>,
 }
 
@@ -54,13 +54,13 @@ impl Kept {
 }
 
 impl Jwks {
-    /// No sets yet.
+    /// No sets yet. They may be fetched from where `policy` allows.
     ///
     /// # Errors
     /// [`ModelsError::Tls`].
-    pub fn new() -> Result<Self, ModelsError> {
+    pub fn new(policy: Policy) -> Result<Self, ModelsError> {
         Ok(Self {
-            client: models::http_client(FETCH_TIMEOUT)?,
+            client: EgressClient::new(policy, FETCH_TIMEOUT)?,
             sets: Cache::new(SETS_MAX),
         })
     }
@@ -98,8 +98,7 @@ impl Jwks {
     }
 
     async fn fetch(&self, url: &str) -> Option<String> {
-        check_jwks_url(url).ok()?;
-        let request = self.client.get(url);
+        let request = self.client.request(Method::GET, url).ok()?;
         let request = request.header(ACCEPT, HeaderValue::from_static("application/json"));
         let mut response = request.send().await.ok()?;
         if response.status() != StatusCode::OK {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use egress::Policy;
 use event_log::{Record, RecordError, Registry, Unavailable};
 use models::{ModelServers, ModelsError};
 use read_model::{ReadModel, ReadModelError};
@@ -143,7 +144,7 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
     let registry = Registry::open(&record).await?;
     let read_model = ReadModel::connect_lazy(&config.read_model)?;
     Ok(Gateway::new(Parts {
-        token_keys: TokenKeys::new(&registry)?,
+        token_keys: TokenKeys::new(&registry, Policy::new(&config.egress))?,
         policies: Policies::default(),
         record,
         registry,
@@ -172,6 +173,7 @@ pub fn generations(
         client: RunClient::at(&config.writer_url, token.clone())?,
         token,
         models: ModelServers::new(&config.models)?,
+        egress: config.egress.clone(),
         shutdown: shutdown.clone(),
     };
     let generations = Generations::new(gateway.clone(), means, &config.generation)?;

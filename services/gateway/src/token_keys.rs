@@ -9,6 +9,7 @@ use ::identity::{
     verify_user,
 };
 use domain::{SigningKeyId, TenantAccess, TenantId, Timestamp};
+use egress::Policy;
 use event_log::Registry;
 use event_log::registry::AgentAccess;
 use models::ModelsError;
@@ -51,14 +52,14 @@ struct Found {
 }
 
 impl TokenKeys {
-    /// The keys of a registry.
+    /// The keys of a registry; JWK sets are fetched from where `egress` allows.
     ///
     /// # Errors
     /// [`ModelsError::Tls`].
-    pub fn new(registry: &Registry) -> Result<Self, ModelsError> {
+    pub fn new(registry: &Registry, egress: Policy) -> Result<Self, ModelsError> {
         Ok(Self {
             registry: registry.clone(),
-            jwks: Jwks::new()?,
+            jwks: Jwks::new(egress)?,
             ready: Cache::new(KEYS_READY_MAX),
         })
     }

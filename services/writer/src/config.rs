@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use egress::EgressConfig;
 use event_log::RecordConfig;
 use read_model::ReadModelConfig;
 use runtime::config::{Bounds, Checks, Validate};
@@ -33,6 +34,8 @@ pub struct WriterConfig {
     pub record: RecordConfig,
     /// The read model, asked about old idempotency keys alone.
     pub read_model: ReadModelConfig,
+    /// Which servers tenants' webhooks, JWK sets and agents may use; the same as the gateway's.
+    pub egress: EgressConfig,
     /// Most heads kept in memory, about 1 KiB each: an append to a conversation beyond them costs a read of 70 µs more.
     pub heads_cached_max: usize,
     /// Most commands of one stream that are carried out at once; more wait at the caller.
@@ -50,6 +53,7 @@ impl Default for WriterConfig {
             admin_addr: local(7311),
             record: RecordConfig::default(),
             read_model: ReadModelConfig::default(),
+            egress: EgressConfig::default(),
             heads_cached_max: 50_000,
             stream_commands_max: 256,
         }
@@ -64,6 +68,9 @@ impl Validate for WriterConfig {
         }
         for (key, mistake) in self.read_model.mistakes() {
             checks.invalid(&format!("read_model.{key}"), mistake);
+        }
+        for (key, mistake) in self.egress.mistakes() {
+            checks.invalid(&format!("egress.{key}"), mistake);
         }
         checks.bounds("heads_cached_max", self.heads_cached_max, &HEADS_CACHED);
         checks.bounds(

@@ -7,6 +7,7 @@ pub mod archived;
 pub mod base;
 pub mod commit;
 pub mod config;
+pub mod egress_rules;
 pub mod fork;
 pub mod metrics;
 pub mod problem;
@@ -21,6 +22,7 @@ pub mod weigh;
 use std::sync::Arc;
 
 use domain::{CommitId, Timestamp};
+use egress_rules::EgressRules;
 use event_log::{Record, Registry};
 use read_model::ReadModel;
 use runtime::clock::Clock;
@@ -44,6 +46,8 @@ pub struct Parts {
     pub record: Record,
     /// Tenants, agents, keys and tokens.
     pub registry: Registry,
+    /// Which servers tenants may name.
+    pub egress: EgressRules,
     /// Old idempotency keys.
     pub read_model: ReadModel,
     /// The heads of conversations written to of late.

@@ -17,6 +17,7 @@ use wire::proto::run::v1::run_service_server::RunServiceServer;
 use wire::proto::write::v1::write_service_server::WriteServiceServer;
 
 use crate::base::Bases;
+use crate::egress_rules::EgressRules;
 use crate::queue::Queues;
 use crate::rpc::{RegistryRpc, RunRpc, Streams, WriteRpc};
 use crate::tips::Tips;
@@ -74,6 +75,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         bases: Bases::new(record.clone(), config.heads_cached_max),
         record,
         registry,
+        egress: EgressRules::new(config.egress),
         read_model: ReadModel::connect_lazy(&config.read_model)?,
         tips: Tips::default(),
         queues: Queues::default(),

@@ -7,6 +7,7 @@ mod admin;
 mod bounds;
 mod chats;
 mod claims;
+mod egress;
 mod erased_forks;
 mod export;
 mod forks;

@@ -46,7 +46,7 @@ pub use settings::{
 };
 pub use signing_keys::{NewSigningKey, SIGNING_KEYS_MAX, SigningMaterial};
 pub use tenant_secrets::{KeyPurpose, TENANT_KEY_BYTES, TenantKey};
-pub use urls::{URL_BYTES_MAX, check_jwks_url};
+pub use urls::{URL_BYTES_MAX, check_url};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};

@@ -11,7 +11,7 @@ use wire::proto::operate::v1::{
     RetentionSettings, SummarySettings, ToolSettings,
 };
 
-use super::urls::check_webhook_url;
+use super::urls::check_url;
 
 /// Most bytes of all settings of an agent, encoded: they are one entry of the bucket.
 pub const SETTINGS_BYTES_MAX: usize = 512 * 1024;
@@ -114,8 +114,7 @@ fn check_tool(tool: &ToolSettings) -> Result<(), Violation> {
     JsonText::parse_metadata(tool.input_schema_json.as_str(), TOOL_SCHEMA_BYTES_MAX)
         .map_err(|violation| violation.within("input_schema_json"))?;
     if !tool.webhook_url.is_empty() {
-        check_webhook_url(&tool.webhook_url)
-            .map_err(|violation| violation.within("webhook_url"))?;
+        check_url(&tool.webhook_url).map_err(|violation| violation.within("webhook_url"))?;
     }
     check_max(
         "timeout_ms",

@@ -15,7 +15,7 @@ use super::bucket::Change;
 use super::entries::{Held, signing_key_key};
 use super::error::RegistryError;
 use super::secret::{SIGNING_SECRET_PREFIX, Secret};
-use super::urls::check_jwks_url;
+use super::urls::check_url;
 use super::{CHANGES_MAX, Registry};
 use crate::error::Unavailable;
 
@@ -55,9 +55,9 @@ impl SigningMaterial {
     /// The JWK set at a URL, which is not looked at yet.
     ///
     /// # Errors
-    /// As [`check_jwks_url`].
+    /// As [`check_url`].
     pub fn jwks_url(url: String) -> Result<Self, domain::Violation> {
-        check_jwks_url(&url)?;
+        check_url(&url)?;
         Ok(Self(Kind::JwksUrl(url)))
     }
 }

@@ -30,6 +30,7 @@ impl Generations {
         let agent = self.gateway.registry.agent(&access.agent);
         let settings = agent.as_ref().and_then(|agent| agent.settings.as_ref());
         let model = RunSettings::of(settings).map_err(Problem::from)?.model;
+        self.check_model_server(access.tenant.tenant(), &model)?;
         let format = self.models.format(&model.server);
         let format = format.unwrap_or(formats::Format::Canonical);
         let facts = messages.into_iter().map(Fact::MessageAppended).collect();

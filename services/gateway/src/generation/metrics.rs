@@ -11,7 +11,7 @@
 //! | `hansard_gateway_run_publish_retries_total` | batches | that were sent again |
 //! | `hansard_gateway_run_first_part_seconds` | s | from a run's start to its first part, published |
 //! | `hansard_gateway_run_followers` | 1 | readers who follow a run |
-//! | `hansard_gateway_run_webhooks_total{outcome}` | calls | of tools that were posted; outcome `ok`, `refused` or `unreachable` |
+//! | `hansard_gateway_run_webhooks_total{outcome}` | calls | of tools that were posted; outcome `ok`, `refused`, `unreachable` or `forbidden` |
 //! | `hansard_gateway_run_sweeps_total{outcome}` | sweeps | over the active runs; outcome `ok` or `failed` |
 //! | `hansard_gateway_run_swept_total{found}` | runs | that a sweep ended (`abandoned`) or finished (`unfinished`) |
 //! | `hansard_gateway_summaries_total{outcome}` | summaries | that were to be made; outcome `made`, `outrun`, or the failure's code |

@@ -29,7 +29,8 @@ mod tools;
 
 use std::sync::Arc;
 
-use domain::{ActiveRun, AgentId, ConversationKey, Head, RunId};
+use domain::{ActiveRun, AgentId, ConversationKey, Head, RunId, TenantId};
+use egress::{EgressConfig, Policy};
 use event_log::registry::Scope;
 use futures::Stream;
 use models::{ModelServers, ModelsError};
@@ -39,7 +40,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 use wire::proto::run::v1 as proto;
 use wire::proto::write::v1::CommitResult;
-use wire::status::Problem;
+use wire::status::{Problem, Reason};
 
 pub use config::GenerationConfig;
 pub use follow::Followed;
@@ -52,6 +53,7 @@ pub use tools::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};
 use config::Rules;
 use driver::Making;
 use follow::Followers;
+use settings::ModelChoice;
 use tools::Webhooks;
 
 use crate::call_log::CallLog;
@@ -72,6 +74,8 @@ pub struct Means {
     pub token: Secret,
     /// The model servers.
     pub models: ModelServers,
+    /// Which servers tenants' webhooks and agents may use.
+    pub egress: EgressConfig,
     /// What ends the gateway; runs are among its tasks.
     pub shutdown: Shutdown,
 }
@@ -88,6 +92,7 @@ pub struct Shared {
     client: RunClient,
     token: Secret,
     models: ModelServers,
+    egress: EgressConfig,
     call_log: CallLog,
     webhooks: Webhooks,
     followers: Followers,
@@ -124,7 +129,8 @@ impl Generations {
             client: means.client,
             token: means.token,
             models: means.models,
-            webhooks: Webhooks::new()?,
+            webhooks: Webhooks::new(Policy::new(&means.egress))?,
+            egress: means.egress,
             followers: Followers::new(config.followers_max),
             places: Arc::new(Semaphore::new(config.runs_max)),
             summaries: Arc::new(Semaphore::new(config.summaries_max)),
@@ -196,6 +202,15 @@ impl Generations {
     /// answer. Whether the caller may is checked already.
     pub async fn finish_closed(&self, run: &RunKey) -> bool {
         start::is_finished(self, run).await
+    }
+
+    /// Refuses a model server that the deployment keeps for other tenants.
+    fn check_model_server(&self, tenant: &TenantId, model: &ModelChoice) -> Result<(), Problem> {
+        if self.egress.may_use_model_server(tenant, &model.server) {
+            return Ok(());
+        }
+        let message = "the agent's model server is kept for other tenants: set another model";
+        Err(Problem::new(Reason::ModelServerNotAllowed, message))
     }
 
     /// A place among the answers that are made here.

@@ -68,6 +68,7 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
     let agent = generations.gateway.registry.agent(&start.access.agent);
     let settings = agent.as_ref().and_then(|agent| agent.settings.as_ref());
     let settings = RunSettings::of(settings).map_err(Problem::from)?;
+    generations.check_model_server(&start.key.tenant, &settings.model)?;
     let command = start
         .idempotency_key
         .unwrap_or_else(|| CommitId(Uuid::now_v7()));

@@ -126,6 +126,9 @@ impl Task {
         let models = &self.generations.models;
         let format = models.format(&self.model.server);
         let format = format.ok_or(Failure("model_server_unknown"))?;
+        let tenant = &self.run.key.tenant;
+        let allowed = self.generations.check_model_server(tenant, &self.model);
+        allowed.map_err(|_| Failure("model_server_not_allowed"))?;
         let gateway = &self.generations.gateway;
         let order = Order::of_agent(gateway, &self.target, format).await?;
         let mut order = order.with_outputs(models.call_outputs(&self.model.server));

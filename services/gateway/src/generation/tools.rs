@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
 use domain::{ConversationKey, EventId, JsonText, Part};
+use egress::{Policy, Refusal};
 use futures::StreamExt as _;
 use futures::stream;
-use models::ModelsError;
+use models::{EgressClient, ModelsError};
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
@@ -43,6 +44,9 @@ struct Posted<'a> {
 enum NoAnswer {
     #[error("the tool cannot be reached")]
     Unreachable,
+    /// Which rule of the deployment forbids it is for the log, not for the model.
+    #[error("the tool is at an address that may not be called")]
+    Forbidden(Refusal),
     #[error("the tool did not answer in time")]
     TooLate,
     #[error("the tool answered with status {0}")]
@@ -53,17 +57,23 @@ enum NoAnswer {
     NoText,
 }
 
+impl NoAnswer {
+    fn of(error: &reqwest::Error) -> Self {
+        models::refusal_of(error).map_or(Self::Unreachable, Self::Forbidden)
+    }
+}
+
 /// Posts calls. Clones share connections.
 #[derive(Debug, Clone)]
-pub(super) struct Webhooks(Client);
+pub(super) struct Webhooks(EgressClient);
 
 impl Webhooks {
-    /// A client that follows no redirects.
+    /// A client for the URLs that `policy` allows. It follows no redirects.
     ///
     /// # Errors
     /// [`ModelsError::Tls`].
-    pub(super) fn new() -> Result<Self, ModelsError> {
-        models::http_client(CONNECT_TIMEOUT).map(Self)
+    pub(super) fn new(policy: Policy) -> Result<Self, ModelsError> {
+        EgressClient::new(policy, CONNECT_TIMEOUT).map(Self)
     }
 
     /// The results of calls, in their order; at most [`CALLS_AT_ONCE`] are on their way at once.
@@ -90,8 +100,13 @@ impl Webhooks {
         metrics::webhook_called(match &answered {
             Ok(_) => "ok",
             Err(NoAnswer::Unreachable | NoAnswer::TooLate) => "unreachable",
+            Err(NoAnswer::Forbidden(_)) => "forbidden",
             Err(NoAnswer::Refused(_) | NoAnswer::TooLong | NoAnswer::NoText) => "refused",
         });
+        if let Err(NoAnswer::Forbidden(refusal)) = &answered {
+            let tool = call.tool_name.as_str();
+            tracing::warn!(tool.name = tool, agent.id = %run.agent, reason = %refusal, "a webhook is not allowed");
+        }
         let (output, outcome) = match answered {
             Ok(output) => (output, ToolOutcome::Succeeded),
             Err(error) => (text(error.to_string()), ToolOutcome::Failed),
@@ -110,12 +125,14 @@ impl Webhooks {
         called: &Called,
         webhook: &Webhook,
     ) -> Result<ToolOutput, NoAnswer> {
-        let response = match self.send(run, called, webhook).await {
+        let request = self.request(run, called, webhook)?;
+        let again = request.try_clone();
+        let response = match (request.send().await, again) {
             // Nothing was sent: the tool did not see the call.
-            Err(error) if error.is_connect() => self.send(run, called, webhook).await,
-            sent => sent,
+            (Err(error), Some(again)) if error.is_connect() => again.send().await,
+            (sent, _) => sent,
         };
-        let response = response.map_err(|_| NoAnswer::Unreachable)?;
+        let response = response.map_err(|error| NoAnswer::of(&error))?;
         if !response.status().is_success() {
             return Err(NoAnswer::Refused(response.status().as_u16()));
         }
@@ -129,12 +146,12 @@ impl Webhooks {
         })
     }
 
-    async fn send(
+    fn request(
         &self,
         run: &RunKey,
         Called { event, call }: &Called,
         webhook: &Webhook,
-    ) -> Result<Response, reqwest::Error> {
+    ) -> Result<RequestBuilder, NoAnswer> {
         let input: &RawValue = serde_json::from_str(call.input.as_str()).unwrap_or(RawValue::NULL);
         let posted = Posted {
             agent_id: run.agent.as_str(),
@@ -144,13 +161,12 @@ impl Webhooks {
             tool_name: call.tool_name.as_str(),
             input,
         };
-        self.0
-            .post(&webhook.url)
+        let request = self.0.request(Method::POST, &webhook.url);
+        Ok(request
+            .map_err(NoAnswer::Forbidden)?
             .header(CONTENT_TYPE, "application/json")
             .header(IDEMPOTENCY_KEY, webhook_key(&run.key, *event).to_string())
-            .body(serde_json::to_vec(&posted).unwrap_or_default())
-            .send()
-            .await
+            .body(serde_json::to_vec(&posted).unwrap_or_default()))
     }
 }
 

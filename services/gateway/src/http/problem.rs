@@ -106,6 +106,8 @@ mod tests {
             (Reason::PageTokenInvalid, 400),
             (Reason::Unauthenticated, 401),
             (Reason::MissingScope, 403),
+            (Reason::DestinationNotAllowed, 400),
+            (Reason::ModelServerNotAllowed, 403),
             (Reason::ConversationNotFound, 404),
             (Reason::ConversationExists, 409),
             (Reason::VersionConflict, 409),

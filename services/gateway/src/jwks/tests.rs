@@ -8,6 +8,10 @@ use super::*;
 const SET: &str =
     r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
 
+fn loopback() -> Policy {
+    Policy::new(&egress::EgressConfig::loopback())
+}
+
 /// A tenant's server, which answers as it is told to.
 struct Publisher {
     url: String,
@@ -68,7 +72,7 @@ const BEGIN: Duration = Duration::from_hours(10);
 async fn a_set_is_kept_then_fetched_again_then_used_on() {
     let publisher = Publisher::start().await;
     publisher.says("200 OK", SET).await;
-    let jwks = Jwks::new().unwrap();
+    let jwks = Jwks::new(loopback()).unwrap();
     // After how long, whether there are keys, how often the server was asked in all.
     let check = async |after: Duration, has_keys: bool, asked: usize| {
         let keys = jwks
@@ -102,7 +106,7 @@ async fn a_set_is_kept_then_fetched_again_then_used_on() {
 async fn many_callers_ask_once() {
     let publisher = Publisher::start().await;
     publisher.says("200 OK", SET).await;
-    let jwks = Arc::new(Jwks::new().unwrap());
+    let jwks = Arc::new(Jwks::new(loopback()).unwrap());
     let callers = (0..50).map(|_| {
         let (jwks, url) = (Arc::clone(&jwks), publisher.url.clone());
         tokio::spawn(async move { jwks.keys(&id(), &url, FRESH, at(BEGIN)).await.is_some() })
@@ -126,7 +130,7 @@ async fn what_is_no_set_gives_no_keys() {
     ] {
         let publisher = Publisher::start().await;
         publisher.says(status, &body).await;
-        let jwks = Jwks::new().unwrap();
+        let jwks = Jwks::new(loopback()).unwrap();
         let keys = jwks.keys(&id(), &publisher.url, FRESH, at(BEGIN)).await;
         assert_eq!(keys.is_some(), expected, "{status} {}", body.len());
         assert_eq!(publisher.asked(), 1);
@@ -137,7 +141,7 @@ async fn what_is_no_set_gives_no_keys() {
 async fn places_that_must_not_be_asked_are_not() {
     let publisher = Publisher::start().await;
     publisher.says("200 OK", SET).await;
-    let jwks = Jwks::new().unwrap();
+    let jwks = Jwks::new(loopback()).unwrap();
     let with_name = publisher.url.replace("127.0.0.1", "ada@127.0.0.1");
     for url in [
         with_name.as_str(),
@@ -150,5 +154,8 @@ async fn places_that_must_not_be_asked_are_not() {
             "{url}"
         );
     }
+    let strict = Jwks::new(Policy::default()).unwrap();
+    let keys = strict.keys(&id(), &publisher.url, FRESH, at(BEGIN)).await;
+    assert!(keys.is_none(), "loopback");
     assert_eq!(publisher.asked(), 0);
 }

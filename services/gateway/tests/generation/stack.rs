@@ -106,6 +106,7 @@ impl Stack {
                     .map(|(name, delay)| (name.to_owned(), echo(delay)))
                     .into(),
             ),
+            egress: egress::EgressConfig::loopback(),
             ..GatewayConfig::default()
         };
         config.generation.keep_alive_ms = 250;

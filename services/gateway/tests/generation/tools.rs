@@ -156,6 +156,28 @@ fn a_webhook_that_fails_gives_a_failed_result() {
 }
 
 #[test]
+fn a_webhook_that_the_deployment_does_not_allow_is_not_called() {
+    run(async {
+        let stack = shared().await;
+        let (hooks, posted) = webhooks().await;
+        let replies = vec![Reply::Calls(vec![("c", "text", "{}")]), Reply::Text("pity")];
+        let server = fake_server::start(replies).await;
+        let strict = |config: &mut gateway::GatewayConfig| {
+            server.join(config);
+            config.egress = egress::EgressConfig::default();
+        };
+        let node = Node::start_with(stack, strict).await;
+        let chat = agent(stack, vec![tool("text", Some(hooks))], 0).await;
+        let handle = chat.say(&node, "x").await;
+        let (_, events) = chat.finished(&node, handle.run).await;
+        let told = "the tool is at an address that may not be called".to_owned();
+        let result = returned(&events)[0];
+        assert_eq!(result.output, ToolOutput::Parts(vec![Part::Text(told)]));
+        assert_eq!(posted.lock().unwrap().len(), 0);
+    });
+}
+
+#[test]
 fn a_run_has_a_most_of_steps() {
     run(async {
         let stack = shared().await;

@@ -82,7 +82,7 @@ struct Given {
     /// A file with a JWK set of public keys for RS256, ES256 or `EdDSA`.
     #[arg(long, value_name = "FILE")]
     jwks_file: Option<PathBuf>,
-    /// Where such a set is published: an `https://` URL, or an `http://` one of loopback.
+    /// Where such a set is published: a public `https://` URL, or one that the deployment's `egress` settings allow.
     #[arg(long, value_name = "URL")]
     jwks_url: Option<String>,
 }

@@ -116,8 +116,13 @@ async fn what_is_refused() {
             malformed("jwks_json"),
         ),
         (
-            "no https",
-            Kind::JwksUrl("http://id.example/".to_owned()),
+            "a private address",
+            Kind::JwksUrl("https://10.0.0.1/".to_owned()),
+            (InvalidArgument, "DESTINATION_NOT_ALLOWED", "jwks_url"),
+        ),
+        (
+            "no URL",
+            Kind::JwksUrl("id.example".to_owned()),
             malformed("jwks_url"),
         ),
     ] {

@@ -6,8 +6,10 @@ mod model_server;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use egress::{EgressConfig, Policy, Refusal};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use reqwest::{Client, RequestBuilder};
+use models::EgressClient;
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -45,7 +47,7 @@ const MIB: f64 = 1_048_576.0;
 struct Door {
     url: String,
     key: String,
-    client: Client,
+    client: EgressClient,
 }
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
@@ -58,7 +60,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     let door = Door {
         url: gateway.http_url().to_owned(),
         key,
-        client: models::http_client(CONNECT_TIMEOUT)?,
+        client: EgressClient::new(Policy::new(&EgressConfig::loopback()), CONNECT_TIMEOUT)?,
     };
     let whole = model_server::text(pieces);
     let outcome = turns(plan, (&door, &model, &whole), &mut gateway).await;
@@ -116,9 +118,9 @@ async fn turns(
     let before = gateway.resident();
     let url = format!("{}{PATH}", model.url());
     let direct = async || {
-        let ask = || door.client.post(&url).body("{}");
-        let requests = std::iter::repeat_with(ask).take(STREAMS).collect();
-        streamed(requests, Dialect::ChatCompletions, whole).await
+        let ask = || Ok(door.client.request(Method::POST, &url)?.body("{}"));
+        let requests: Result<_, Refusal> = std::iter::repeat_with(ask).take(STREAMS).collect();
+        streamed(requests?, Dialect::ChatCompletions, whole).await
     };
     let through = async || {
         let requests = door.asked(STREAMS).await?;
@@ -153,20 +155,24 @@ impl Door {
     async fn asked(&self, chats: usize) -> anyhow::Result<Vec<RequestBuilder>> {
         let begin = |_| async {
             let session = uuid::Uuid::now_v7().to_string();
-            let begun = self.post("/api/chats", &session, &json!({})).send().await?;
+            let begun = self
+                .post("/api/chats", &session, &json!({}))?
+                .send()
+                .await?;
             let begun: Value = begun.error_for_status()?.json().await?;
             let id = begun.get("id").and_then(Value::as_str);
             let path = format!("/api/chats/{}/messages", id.context("a chat without id")?);
-            anyhow::Ok(self.post(&path, &session, &json!({"content": "What was said?"})))
+            anyhow::Ok(self.post(&path, &session, &json!({"content": "What was said?"}))?)
         };
         let asked = stream::iter(0..chats).map(begin).buffered(BEGUN_AT_ONCE);
         asked.try_collect().await
     }
 
-    fn post(&self, path: &str, session: &str, body: &Value) -> RequestBuilder {
-        let request = self.client.post(format!("{}{path}", self.url));
+    fn post(&self, path: &str, session: &str, body: &Value) -> Result<RequestBuilder, Refusal> {
+        let url = format!("{}{path}", self.url);
+        let request = self.client.request(Method::POST, &url)?;
         let request = request.header("x-api-key", &self.key);
-        request.header("x-session-id", session).json(body)
+        Ok(request.header("x-session-id", session).json(body))
     }
 
     /// Waits until the gateway knows the key.
@@ -174,7 +180,8 @@ impl Door {
         let what = "the gateway does not serve";
         until(what, (LOOK_INTERVAL, START_PATIENCE), async || {
             gateway.check_runs()?;
-            let asked = self.client.get(format!("{}/api/chats/none", self.url));
+            let url = format!("{}/api/chats/none", self.url);
+            let asked = self.client.request(Method::GET, &url)?;
             let asked = asked.header("x-api-key", &self.key);
             let answer = asked.header("x-session-id", "none").send().await;
             Ok(answer.is_ok_and(|answer| answer.status() == reqwest::StatusCode::NOT_FOUND))

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use devstack::Stack;
+use egress::EgressConfig;
 use event_log::{Record, RecordConfig};
 use gateway::GatewayConfig;
 use gateway::http::HttpSection;
@@ -81,6 +82,7 @@ pub(super) async fn start(
         admin_addr: local(ports.writer_admin()),
         record: named(&record, "hansard-writer"),
         read_model: read_model.clone(),
+        egress: EgressConfig::loopback(),
         ..defaults
     };
     let writer = writer::start(writer, &ends.behind).await?;
@@ -98,6 +100,7 @@ pub(super) async fn start(
         writer_token: gateway_token::prepare(named(&record, "hansard-dev"), &args.data_dir()?)
             .await?,
         models,
+        egress: EgressConfig::loopback(),
         ..gateway_at(ports)
     };
     let gateway = gateway::start(gateway, &ends.gateway).await?;

@@ -1,6 +1,6 @@
 //! Settings of agents.
 
-use domain::{Violation, ViolationReason};
+use domain::{TenantId, Violation, ViolationReason};
 use event_log::registry::{CheckedSettings, SettingsError};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
@@ -22,6 +22,11 @@ pub(super) async fn set(
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     let given = request.settings.unwrap_or_default();
     let paths = request.update_mask.unwrap_or_default().paths;
+    let named = changed(AgentSettings::default(), &given, &paths)?;
+    let tenant = writer.registry.agent(&agent).map(|agent| agent.tenant_id);
+    let tenant = TenantId::parse(tenant.unwrap_or_default())?;
+    // What is not named stays, also where it is no longer allowed: the gateway refuses to call it.
+    writer.egress.check_settings(&tenant, &named)?;
     let changed = |current| {
         let settings = changed(current, &given, &paths)?;
         CheckedSettings::parse(settings).map_err(|violation| violation.within("settings"))

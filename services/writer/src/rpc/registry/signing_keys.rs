@@ -20,6 +20,9 @@ pub(super) async fn add(
     let request = request.into_inner();
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let id = signing_key_id(&request.signing_key_id)?;
+    if let Some(Kind::JwksUrl(url)) = &request.kind {
+        writer.egress.check_url("jwks_url", url)?;
+    }
     let new = NewSigningKey {
         key_use: key_use(&request)?,
         material: request.kind.map(|kind| material(&id, kind)).transpose()?,

@@ -1,0 +1,148 @@
+//! Public addresses, as the special-purpose registries of IANA list them.
+//!
+//! Sources: <https://www.iana.org/assignments/iana-ipv4-special-registry>,
+//! <https://www.iana.org/assignments/iana-ipv6-special-registry>.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Networks of IPv4 that are not public: address and prefix length.
+const SPECIAL_V4: [([u8; 4], u32); 15] = [
+    ([0, 0, 0, 0], 8),       // this network, unspecified
+    ([10, 0, 0, 0], 8),      // private
+    ([100, 64, 0, 0], 10),   // shared address space of carriers
+    ([127, 0, 0, 0], 8),     // loopback
+    ([169, 254, 0, 0], 16),  // link-local, metadata of clouds
+    ([172, 16, 0, 0], 12),   // private
+    ([192, 0, 0, 0], 24),    // IETF protocol assignments
+    ([192, 0, 2, 0], 24),    // documentation
+    ([192, 88, 99, 0], 24),  // relays of 6to4
+    ([192, 168, 0, 0], 16),  // private
+    ([198, 18, 0, 0], 15),   // benchmarks
+    ([198, 51, 100, 0], 24), // documentation
+    ([203, 0, 113, 0], 24),  // documentation
+    ([224, 0, 0, 0], 4),     // multicast
+    ([240, 0, 0, 0], 4),     // reserved, broadcast
+];
+
+/// The only networks of IPv6 that are public: global unicast.
+const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+
+/// Networks within [`GLOBAL_V6`] that are not public.
+const SPECIAL_V6: [(Ipv6Addr, u32); 4] = [
+    // IETF protocol assignments: Teredo, ORCHID, benchmarks
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
+    // documentation
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
+    // 6to4, which embeds an IPv4 address
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
+    // documentation
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
+];
+
+/// The well-known prefix of NAT64, before an IPv4 address (RFC 6052).
+const NAT64: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
+
+/// The address that is reached: of an IPv4-mapped or NAT64 address the IPv4 address in it, of any other itself.
+#[must_use]
+pub fn canonical(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = address else {
+        return address;
+    };
+    if in_v6(v6, NAT64) {
+        let [.., a, b, c, d] = v6.octets();
+        return Ipv4Addr::new(a, b, c, d).into();
+    }
+    address.to_canonical()
+}
+
+/// Whether an address is globally reachable unicast. IPv4-compatible IPv6 addresses are not: nothing uses them.
+#[must_use]
+pub fn is_public(address: IpAddr) -> bool {
+    match canonical(address) {
+        IpAddr::V4(v4) => !SPECIAL_V4.iter().any(|network| in_v4(v4, *network)),
+        IpAddr::V6(v6) => {
+            in_v6(v6, GLOBAL_V6) && !SPECIAL_V6.iter().any(|network| in_v6(v6, *network))
+        }
+    }
+}
+
+fn in_v4(address: Ipv4Addr, (network, length): ([u8; 4], u32)) -> bool {
+    let differs = address.to_bits() ^ Ipv4Addr::from(network).to_bits();
+    differs.leading_zeros() >= length
+}
+
+fn in_v6(address: Ipv6Addr, (network, length): (Ipv6Addr, u32)) -> bool {
+    let differs = address.to_bits() ^ network.to_bits();
+    differs.leading_zeros() >= length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(expected: bool, addresses: &[&str]) {
+        for address in addresses {
+            let parsed: IpAddr = address.parse().unwrap();
+            assert_eq!(is_public(parsed), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn special_networks_of_ipv4_at_their_edges() {
+        check(false, &["0.0.0.0", "0.255.255.255"]);
+        check(true, &["1.0.0.0", "9.255.255.255"]);
+        check(false, &["10.0.0.0", "10.255.255.255"]);
+        check(true, &["11.0.0.0", "100.63.255.255"]);
+        check(false, &["100.64.0.0", "100.127.255.255"]);
+        check(true, &["100.128.0.0", "126.255.255.255"]);
+        check(false, &["127.0.0.0", "127.0.0.1", "127.255.255.255"]);
+        check(true, &["128.0.0.0", "169.253.255.255"]);
+        check(
+            false,
+            &["169.254.0.0", "169.254.169.254", "169.254.255.255"],
+        );
+        check(true, &["169.255.0.0", "172.15.255.255"]);
+        check(false, &["172.16.0.0", "172.31.255.255"]);
+        check(true, &["172.32.0.0", "191.255.255.255"]);
+        check(
+            false,
+            &["192.0.0.0", "192.0.0.255", "192.0.2.0", "192.0.2.255"],
+        );
+        check(true, &["192.0.1.0", "192.0.3.0", "192.88.98.255"]);
+        check(false, &["192.88.99.0", "192.168.0.0", "192.168.255.255"]);
+        check(true, &["192.167.255.255", "192.169.0.0", "198.17.255.255"]);
+        check(false, &["198.18.0.0", "198.19.255.255", "198.51.100.7"]);
+        check(true, &["198.20.0.0", "198.51.101.0", "203.0.112.255"]);
+        check(false, &["203.0.113.1", "224.0.0.0", "239.255.255.255"]);
+        check(true, &["203.0.114.0", "223.255.255.255", "8.8.8.8"]);
+        check(false, &["240.0.0.0", "255.255.255.255"]);
+    }
+
+    #[test]
+    fn special_networks_of_ipv6() {
+        check(false, &["::", "::1", "100::1", "1fff::1"]);
+        check(true, &["2606:4700:4700::1111", "2001:200::1", "2a00::1"]);
+        check(false, &["2001::1", "2001:1ff:ffff::1", "2001:db8::1"]);
+        check(false, &["2002:a00:1::", "2002:808:808::", "3fff::1"]);
+        check(true, &["3fff:1000::1", "3ffe::1"]);
+        check(false, &["4000::1", "5f00::1", "fc00::1", "fdff::1"]);
+        check(false, &["fe80::1", "fec0::1", "ff02::1", "ff0e::1"]);
+    }
+
+    #[test]
+    fn embedded_ipv4_addresses() {
+        check(
+            false,
+            &[
+                "::ffff:10.0.0.1",
+                "::ffff:127.0.0.1",
+                "::ffff:169.254.169.254",
+            ],
+        );
+        check(true, &["::ffff:8.8.8.8"]);
+        check(false, &["::10.0.0.1", "::8.8.8.8"]);
+        check(false, &["64:ff9b::10.0.0.1", "64:ff9b::127.0.0.1"]);
+        check(true, &["64:ff9b::8.8.8.8"]);
+        check(false, &["64:ff9b:1::8.8.8.8", "64:ff9b::1:808:808"]);
+    }
+}
