@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::{Actor, AgentId, Label, Sequence, SigningKeyId, TenantId};
 use prost::Message;
 use wire::proto::operate::v1::{
-    Agent, ApiKey, ContextPolicy, ServiceToken, SigningKey, Tenant, TenantSecret,
+    Agent, ApiKey, ContextPolicy, ServiceToken, SigningKey, Tenant, TenantSecret, WebhookSecrets,
 };
 
 use super::access::{Principal, Scopes};
@@ -32,6 +32,7 @@ pub(super) struct Entries {
     pub(super) tenants: BTreeMap<TenantId, Held<Tenant>>,
     pub(super) tenant_secrets: BTreeMap<TenantId, Held<TenantSecret>>,
     pub(super) agents: BTreeMap<AgentId, Held<(TenantId, Agent)>>,
+    pub(super) webhook_secrets: BTreeMap<AgentId, Held<WebhookSecrets>>,
     pub(super) context_policies: BTreeMap<(TenantId, Digest), Held<ContextPolicy>>,
     /// By their own ids.
     pub(super) api_keys: BTreeMap<String, Held<ApiKey>>,
@@ -75,6 +76,11 @@ pub(super) fn signing_key_key(tenant: &TenantId, id: &SigningKeyId) -> String {
     format!("signing.{tenant}.{id}")
 }
 
+/// The key of the secrets of an agent's webhooks in the bucket: neither id has a dot in it.
+pub(super) fn webhook_secrets_key(tenant: &TenantId, agent: &AgentId) -> String {
+    format!("webhook.{tenant}.{agent}")
+}
+
 /// The key of a service token in the bucket.
 pub(super) fn service_token_key(digest: &[u8]) -> String {
     format!("token.{}", hex::encode(digest))
@@ -92,6 +98,7 @@ impl Entries {
             ("tenant", _) => self.apply_tenant(revision, decode(value)?),
             ("secret", _) => self.apply_tenant_secret(revision, decode(value)?),
             ("agent", _) => self.apply_agent(revision, decode(value)?),
+            ("webhook", _) => self.apply_webhook_secrets(revision, decode(value)?),
             ("policy", _) => self.apply_policy(revision, decode(value)?),
             ("apikey", _) => self.apply_api_key(revision, decode(value)?),
             ("signing", _) => self.apply_signing_key(revision, decode(value)?),
@@ -126,6 +133,16 @@ impl Entries {
         let id = AgentId::parse(agent.agent_id.as_str()).map_err(|_| Corrupt)?;
         let tenant = TenantId::parse(agent.tenant_id.as_str()).map_err(|_| Corrupt)?;
         put(&mut self.agents, id, revision, (tenant, agent));
+        Ok(())
+    }
+
+    fn apply_webhook_secrets(
+        &mut self,
+        revision: Sequence,
+        secrets: WebhookSecrets,
+    ) -> Result<(), Corrupt> {
+        let id = AgentId::parse(secrets.agent_id.as_str()).map_err(|_| Corrupt)?;
+        put(&mut self.webhook_secrets, id, revision, secrets);
         Ok(())
     }
 
@@ -259,6 +276,10 @@ mod tests {
         check("tenant.acme", &[]);
         check("tenant.acme", b"\xff\xff");
         check("secret.acme", &TenantSecret::default().encode_to_vec());
+        check(
+            "webhook.acme.bot",
+            &WebhookSecrets::default().encode_to_vec(),
+        );
         check("agent.bot", &tenant("an agent without a tenant")[..4]);
         check("apikey.00", &ApiKey::default().encode_to_vec());
         check("signing.acme.a", &SigningKey::default().encode_to_vec());

@@ -19,6 +19,11 @@ impl Entries {
                 let agent = AgentId::parse(id).map_err(|_| Corrupt)?;
                 drop_older(&mut self.agents, &agent, revision);
             }
+            "webhook" => {
+                let (_, agent) = second()?;
+                let agent = AgentId::parse(agent).map_err(|_| Corrupt)?;
+                drop_older(&mut self.webhook_secrets, &agent, revision);
+            }
             "policy" => {
                 let (tenant, digest) = second()?;
                 let key = (tenant_id(tenant)?, digest_of(digest)?);

@@ -28,6 +28,7 @@ mod tenant_secrets;
 mod tenants;
 mod urls;
 mod watch;
+mod webhook_secrets;
 
 pub use access::{AgentAccess, Principal, Scope, Scopes};
 pub use api_keys::OVERLAP_MAX;
@@ -47,6 +48,7 @@ pub use settings::{
 pub use signing_keys::{NewSigningKey, SIGNING_KEYS_MAX, SigningMaterial};
 pub use tenant_secrets::{KeyPurpose, TENANT_KEY_BYTES, TenantKey};
 pub use urls::{URL_BYTES_MAX, check_url};
+pub use webhook_secrets::{WEBHOOK_SECRETS_MAX, WebhookKey};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};

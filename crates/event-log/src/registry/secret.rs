@@ -29,6 +29,11 @@ impl Secret {
         Self(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
     }
 
+    /// A secret that is written in another way.
+    pub(super) fn of_text(text: String) -> Self {
+        Self(text)
+    }
+
     /// The text, to be shown to whoever asked for it, once.
     #[must_use]
     pub fn reveal(&self) -> &str {

@@ -7,7 +7,7 @@ use domain::violation::{check_length, check_text};
 use domain::{JsonText, ModelServerId, ToolName, Violation, ViolationReason};
 use prost::Message;
 use wire::proto::operate::v1::{
-    AgentSettings, IdentityMode, ModelSettings, ProviderLogDetail, ProviderLogSettings,
+    AgentSettings, Approvers, IdentityMode, ModelSettings, ProviderLogDetail, ProviderLogSettings,
     RetentionSettings, SummarySettings, ToolSettings,
 };
 
@@ -52,6 +52,9 @@ impl CheckedSettings {
         check_length(settings.encoded_len(), SETTINGS_BYTES_MAX)?;
         if IdentityMode::try_from(settings.identity_mode).is_err() {
             return Err(malformed("is no identity mode").within("identity_mode"));
+        }
+        if Approvers::try_from(settings.approvers).is_err() {
+            return Err(malformed("is no kind of approvers").within("approvers"));
         }
         within("model", settings.model.as_ref(), check_model)?;
         check_tools(&settings.tools).map_err(|violation| violation.within("tools"))?;

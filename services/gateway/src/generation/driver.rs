@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use domain::event::{MessageAppended, RunStarted};
-use domain::{CallId, RunEnd, RunOutcome, RunPartKind};
+use domain::{CallId, RunEnd, RunOutcome, RunPartKind, UserId};
 use event_log::registry::AgentAccess;
 use runtime::backoff::Backoff;
 use tokio::sync::OwnedSemaphorePermit;
@@ -41,6 +41,8 @@ pub(super) struct Making {
     pub(super) given: Option<Vec<MessageAppended>>,
     /// Calls from before that a person has approved.
     pub(super) approved: Vec<CallId>,
+    /// The conversation's owner, where a token has named them.
+    pub(super) verified_user: Option<UserId>,
     /// Its place among the runs that are made here.
     pub(super) _place: OwnedSemaphorePermit,
 }

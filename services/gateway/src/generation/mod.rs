@@ -18,6 +18,7 @@ mod publisher;
 pub mod refusal;
 mod run_key;
 pub mod settings;
+mod signature;
 mod start;
 mod steps;
 mod stop;

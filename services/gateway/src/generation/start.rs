@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::event::{MessageAppended, RunStarted};
-use domain::{CallId, CommitId, ConversationKey, Label, NewEvent, RunId, Version};
+use domain::{CallId, CommitId, ConversationKey, Label, NewEvent, RunId, UserId, Version};
 use event_log::registry::AgentAccess;
 use runtime::backoff::Backoff;
 use tonic::{Code, Status};
@@ -45,6 +45,8 @@ pub struct Start {
     pub given: Option<Vec<MessageAppended>>,
     /// Open calls that a person has approved meanwhile: those with a webhook run before the model is asked.
     pub approved: Vec<CallId>,
+    /// The conversation's owner, where a token has named them: webhooks are told.
+    pub verified_user: Option<UserId>,
     /// Names this start for all of its retries.
     pub idempotency_key: Option<CommitId>,
     /// How long the caller waits.
@@ -96,6 +98,7 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
             settings,
             given: start.given,
             approved: start.approved,
+            verified_user: start.verified_user,
             _place: place,
         };
         generations

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use domain::bounds::RUN_ERROR_BYTES_MAX;
 use domain::event::ErrorOccurred;
-use domain::{CallPurpose, Fact, Label, RunEnd, RunOutcome, RunPart, RunPartKind};
+use domain::{CallPurpose, Fact, Label, RunEnd, RunOutcome, RunPart, RunPartKind, Timestamp};
 use formats::Names;
 use models::{ModelError, ModelRequest, Piece, ReplyPieces};
 use runs::{FoldError, RunFold};
 use runtime::backoff::Backoff;
+use runtime::clock::Clock;
 use tonic::Code;
 use wire::status::Problem;
 
@@ -16,6 +17,7 @@ use super::calls::Called;
 use super::pieces::{self, Weight};
 use super::publisher::{Closed, Outlet};
 use super::settings::Webhook;
+use super::tools::Poster;
 use super::{Generations, Making, calls};
 use crate::assembly::{self, Order, listed};
 use crate::patience::Patience;
@@ -197,7 +199,15 @@ impl<'a> Steps<'a> {
     }
 
     async fn post(&mut self, calls: Vec<(Called, Webhook)>) -> Result<(), Halt> {
-        let results = self.generations.webhooks.answers(&self.making.run, &calls);
+        let now = Timestamp(Clock::System.now_nanos());
+        let (run, registry) = (&self.making.run, &self.generations.gateway.registry);
+        let poster = Poster {
+            run,
+            user: self.making.verified_user.as_ref(),
+            keys: registry.webhook_keys(&run.agent, now),
+            now,
+        };
+        let results = self.generations.webhooks.answers(&poster, &calls);
         for result in results.await {
             self.publish(RunPartKind::ToolReturned(result)).await?;
         }

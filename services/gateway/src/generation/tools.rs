@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
-use domain::{ConversationKey, EventId, JsonText, Part};
+use domain::{ConversationKey, EventId, JsonText, Part, Timestamp, UserId};
 use egress::{Policy, Refusal};
+use event_log::registry::WebhookKey;
 use futures::StreamExt as _;
 use futures::stream;
 use models::{EgressClient, ModelsError};
@@ -18,6 +19,7 @@ use super::calls::Called;
 use super::metrics;
 use super::run_key::RunKey;
 use super::settings::Webhook;
+use super::signature::{WEBHOOK_ID, WEBHOOK_SIGNATURE, WEBHOOK_TIMESTAMP, seconds, signatures};
 
 /// Most bytes of a webhook's answer.
 pub const ANSWER_BYTES_MAX: usize = 256 * 1_024;
@@ -31,12 +33,26 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// What is posted.
 #[derive(Serialize)]
 struct Posted<'a> {
+    tenant_id: &'a str,
     agent_id: &'a str,
     conversation_id: &'a str,
     run_id: String,
+    user_id: Option<&'a str>,
     call_id: &'a str,
     tool_name: &'a str,
     input: &'a RawValue,
+}
+
+/// For whom calls are posted.
+#[derive(Debug, Clone)]
+pub(super) struct Poster<'a> {
+    pub(super) run: &'a RunKey,
+    /// The conversation's owner, where a token has named them.
+    pub(super) user: Option<&'a UserId>,
+    /// By which calls are signed.
+    pub(super) keys: Vec<WebhookKey>,
+    /// When.
+    pub(super) now: Timestamp,
 }
 
 /// Why a call has no answer; said to the model.
@@ -79,12 +95,12 @@ impl Webhooks {
     /// The results of calls, in their order; at most [`CALLS_AT_ONCE`] are on their way at once.
     pub(super) async fn answers(
         &self,
-        run: &RunKey,
+        poster: &Poster<'_>,
         calls: &[(Called, Webhook)],
     ) -> Vec<ToolReturned> {
         let answers = calls
             .iter()
-            .map(|(called, webhook)| self.answer(run, called, webhook));
+            .map(|(called, webhook)| self.answer(poster, called, webhook));
         // Collected first: the compiler cannot tell that the lazy map is `Send`.
         stream::iter(answers.collect::<Vec<_>>())
             .buffered(CALLS_AT_ONCE)
@@ -92,9 +108,14 @@ impl Webhooks {
             .await
     }
 
-    async fn answer(&self, run: &RunKey, called: &Called, webhook: &Webhook) -> ToolReturned {
+    async fn answer(
+        &self,
+        poster: &Poster<'_>,
+        called: &Called,
+        webhook: &Webhook,
+    ) -> ToolReturned {
         let call = &called.call;
-        let posting = self.post(run, called, webhook);
+        let posting = self.post(poster, called, webhook);
         let answered = tokio::time::timeout(webhook.timeout, posting).await;
         let answered = answered.unwrap_or(Err(NoAnswer::TooLate));
         metrics::webhook_called(match &answered {
@@ -105,7 +126,7 @@ impl Webhooks {
         });
         if let Err(NoAnswer::Forbidden(refusal)) = &answered {
             let tool = call.tool_name.as_str();
-            tracing::warn!(tool.name = tool, agent.id = %run.agent, reason = %refusal, "a webhook is not allowed");
+            tracing::warn!(tool.name = tool, agent.id = %poster.run.agent, reason = %refusal, "a webhook is not allowed");
         }
         let (output, outcome) = match answered {
             Ok(output) => (output, ToolOutcome::Succeeded),
@@ -121,11 +142,11 @@ impl Webhooks {
 
     async fn post(
         &self,
-        run: &RunKey,
+        poster: &Poster<'_>,
         called: &Called,
         webhook: &Webhook,
     ) -> Result<ToolOutput, NoAnswer> {
-        let request = self.request(run, called, webhook)?;
+        let request = self.request(poster, called, webhook)?;
         let again = request.try_clone();
         let response = match (request.send().await, again) {
             // Nothing was sent: the tool did not see the call.
@@ -148,25 +169,38 @@ impl Webhooks {
 
     fn request(
         &self,
-        run: &RunKey,
+        poster: &Poster<'_>,
         Called { event, call }: &Called,
         webhook: &Webhook,
     ) -> Result<RequestBuilder, NoAnswer> {
         let input: &RawValue = serde_json::from_str(call.input.as_str()).unwrap_or(RawValue::NULL);
+        let run = poster.run;
         let posted = Posted {
+            tenant_id: run.key.tenant.as_str(),
             agent_id: run.agent.as_str(),
             conversation_id: run.key.conversation.as_str(),
             run_id: run.run.to_string(),
+            user_id: poster.user.map(UserId::as_str),
             call_id: call.call_id.as_str(),
             tool_name: call.tool_name.as_str(),
             input,
         };
+        let body = serde_json::to_vec(&posted).unwrap_or_default();
+        let id = webhook_key(&run.key, *event).to_string();
+        let seconds = seconds(poster.now);
+        let signed = signatures(&poster.keys, (&id, seconds), &body);
         let request = self.0.request(Method::POST, &webhook.url);
+        let request = request.map_err(NoAnswer::Forbidden)?;
+        let request = match signed {
+            Some(signed) => request.header(WEBHOOK_SIGNATURE, signed),
+            None => request,
+        };
         Ok(request
-            .map_err(NoAnswer::Forbidden)?
             .header(CONTENT_TYPE, "application/json")
-            .header(IDEMPOTENCY_KEY, webhook_key(&run.key, *event).to_string())
-            .body(serde_json::to_vec(&posted).unwrap_or_default()))
+            .header(WEBHOOK_ID, &id)
+            .header(WEBHOOK_TIMESTAMP, seconds)
+            .header(IDEMPOTENCY_KEY, id)
+            .body(body))
     }
 }
 

@@ -18,7 +18,7 @@ use super::state::HttpState;
 use super::talk::ai_sdk::send_ui_messages::UI_REQUEST_BYTES_MAX;
 use super::talk::ai_sdk::{follow_ui_chat, send_ui_messages, stop_ui_chat};
 use super::talk::session::{chat, create_session, list_messages, list_sessions};
-use super::talk::{follow_chat, send_message, stop_chat};
+use super::talk::{approve_calls, follow_chat, send_message, stop_chat};
 use super::{admin, cors, get_health, get_limits, limits, openapi};
 
 /// The description of every endpoint, in its own format.
@@ -53,6 +53,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(admin::list_conversations::list_conversations))
         .routes(routes!(admin::get_conversation::get_conversation))
         .routes(routes!(admin::list_events::list_events))
+        .routes(routes!(approve_calls::approve_calls))
         .routes(routes!(admin::get_usage::get_usage))
         .routes(routes!(admin::list_provider_logs::list_provider_logs))
         .routes(routes!(admin::get_provider_log::get_provider_log))

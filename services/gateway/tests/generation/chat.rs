@@ -116,6 +116,7 @@ impl<'s> Chat<'s> {
         change: impl FnOnce(&mut Start),
     ) -> Result<RunHandle, Status> {
         let mut start = Start {
+            verified_user: None,
             access: self.target(node).await.access,
             key: self.key.clone(),
             events: facts.into_iter().map(new_event).collect(),

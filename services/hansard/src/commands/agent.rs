@@ -6,12 +6,12 @@ use clap::{Subcommand, ValueEnum};
 use models::ECHO;
 use prost_types::FieldMask;
 use wire::proto::operate::v1::{
-    Agent, AgentSettings, CreateAgentRequest, IdentityMode, ListAgentsRequest, ModelSettings,
-    ProviderLogDetail, SetAgentSettingsRequest,
+    Agent, AgentSettings, Approvers, CreateAgentRequest, IdentityMode, ListAgentsRequest,
+    ModelSettings, ProviderLogDetail, RotateWebhookSecretRequest, SetAgentSettingsRequest,
 };
 
 use super::input_file;
-use super::registry::{Call, print_json};
+use super::registry::{AsJson, Call, print_json, print_secret};
 use crate::client::{Failure, Registrar};
 use crate::exit::{Exit, UsageError};
 use crate::view::{json, when};
@@ -32,6 +32,8 @@ Examples:
   hansard agent list --tenant acme
   hansard agent set support --model ollama/qwen3:4b --identity-mode signed
   hansard agent set support --model echo --provider-logs bodies
+  hansard agent set support --approvers administrator
+  hansard agent rotate-webhook-secret support --overlap-seconds 86400
   hansard agent set support --settings-file settings.json --json
   hansard agent set support --reset")]
 pub struct Args {
@@ -56,6 +58,14 @@ enum Action {
     },
     /// Set how an agent works: what is not named stays as it is.
     Set(Set),
+    /// Make a new secret by which the calls of an agent's webhooks are signed.
+    RotateWebhookSecret {
+        /// The agent.
+        agent: String,
+        /// For how long calls are signed with the secret before, too; at most 30 days.
+        #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+        overlap_seconds: u32,
+    },
     /// List every agent of a tenant.
     List {
         /// Whose agents.
@@ -74,6 +84,9 @@ struct Set {
     /// Which users' names its frontends are believed.
     #[arg(long, value_name = "MODE")]
     identity_mode: Option<Mode>,
+    /// Who may approve calls of tools that need it; administrators always may.
+    #[arg(long, value_name = "WHO")]
+    approvers: Option<Who>,
     /// What is kept of what its model servers are asked and answer.
     #[arg(long, value_name = "DETAIL")]
     provider_logs: Option<LogDetail>,
@@ -106,6 +119,27 @@ impl From<Mode> for IdentityMode {
             Mode::Anonymous => Self::Anonymous,
             Mode::Trust => Self::Trust,
             Mode::Signed => Self::Signed,
+        }
+    }
+}
+
+/// Who may approve calls of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Who {
+    /// The owner of the conversation, a session too.
+    Owner,
+    /// The owner, where it is a user whom a token names.
+    User,
+    /// Administrators of the tenant alone.
+    Administrator,
+}
+
+impl From<Who> for Approvers {
+    fn from(who: Who) -> Self {
+        match who {
+            Who::Owner => Self::Owner,
+            Who::User => Self::User,
+            Who::Administrator => Self::Administrator,
         }
     }
 }
@@ -151,6 +185,14 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
             create(&mut registrar, request).await?
         }
         Action::Set(given) => set(&mut registrar, requested(given)?).await?,
+        Action::RotateWebhookSecret {
+            agent,
+            overlap_seconds,
+        } => {
+            let secret = rotate(&mut registrar, &agent, overlap_seconds).await?;
+            print_secret(AsJson(args.call.json), ("agentId", &agent), &secret)?;
+            return Ok(Exit::Done);
+        }
         Action::List { tenant } => list(&mut registrar, tenant).await?,
     };
     if args.call.json {
@@ -202,6 +244,10 @@ fn requested(given: Set) -> anyhow::Result<SetAgentSettingsRequest> {
     if let Some(mode) = given.identity_mode {
         settings.set_identity_mode(mode.into());
         named.push("identity_mode");
+    }
+    if let Some(who) = given.approvers {
+        settings.set_approvers(who.into());
+        named.push("approvers");
     }
     if let Some(detail) = given.provider_logs {
         let logs = settings.provider_logs.get_or_insert_default();
@@ -260,6 +306,19 @@ async fn create(
 ) -> Result<Vec<Agent>, Failure> {
     let made = registrar.create_agent(request).await?.into_inner();
     Ok(made.agent.into_iter().collect())
+}
+
+async fn rotate(
+    registrar: &mut Registrar,
+    agent: &str,
+    overlap_seconds: u32,
+) -> Result<String, Failure> {
+    let request = RotateWebhookSecretRequest {
+        agent_id: agent.to_owned(),
+        overlap_seconds,
+    };
+    let rotated = registrar.rotate_webhook_secret(request).await?;
+    Ok(rotated.into_inner().secret)
 }
 
 async fn list(registrar: &mut Registrar, tenant_id: String) -> Result<Vec<Agent>, Failure> {

@@ -81,6 +81,7 @@ fn matrix() -> Vec<Operation> {
     let listing = [401, 200, 200, 401, 401, 401, 200, 200, 401, 401, 401, 401];
     // An id is a name in its tenant: another tenant's key begins a chat of its own.
     let named_chat = [401, 200, 404, 404, 401, 401, 404, 200, 401, 401, 401, 401];
+    let nothing_waits = [401, 401, 401, 401, 401, 401, 401, 401, 401, 409, 404, 401];
     let no_log = [401, 401, 401, 401, 401, 401, 401, 401, 401, 404, 404, 401];
     vec![
         operation("GET /healthz", PUBLIC),
@@ -113,6 +114,10 @@ fn matrix() -> Vec<Operation> {
         operation("GET /v1/admin/conversations", of_admin(200)),
         operation("GET /v1/admin/conversations/{id}", of_admin(404)),
         operation("GET /v1/admin/conversations/{id}/events", of_admin(404)),
+        // Nothing waits for an approval: for whom something does, `talk/approvals.rs` shows.
+        operation("POST /v1/admin/conversations/{id}/approvals", nothing_waits).body(json!({
+            "approvals": [{"toolCallId": "c", "approved": true}],
+        })),
         operation("GET /v1/admin/usage", of_admin(200))
             .path("/v1/admin/usage?from=2026-11-01&to=2026-11-30"),
         operation("GET /v1/admin/provider-logs", of_admin(200)),

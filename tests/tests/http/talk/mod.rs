@@ -1,6 +1,7 @@
 //! Models that answer: turns, streams that are lost and found, sessions, and the AI SDK's own requests.
 
 mod ai_sdk;
+mod approvals;
 mod changed;
 mod clients;
 mod given;

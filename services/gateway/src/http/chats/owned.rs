@@ -1,7 +1,7 @@
 //! A conversation of the caller's own.
 
 use axum::http::StatusCode;
-use domain::{Conversation, ConversationId, ConversationKey};
+use domain::{Conversation, ConversationId, ConversationKey, Owner, UserId};
 use event_log::registry::AgentAccess;
 use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
@@ -24,6 +24,38 @@ pub struct Owned {
     pub target: Target,
     /// What it is.
     pub conversation: Conversation,
+    /// Who acts.
+    pub acting: Acting,
+}
+
+/// Who acts for a conversation: as much as their request has shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acting {
+    /// Its owner, by session or by a name without proof.
+    Owner,
+    /// Its owner, a user whom a token names.
+    User(UserId),
+    /// An administrator of the tenant; with the owner, where it can only be a user whom a token has named.
+    Administrator(Option<UserId>),
+}
+
+impl Acting {
+    fn of(caller: &Caller) -> Self {
+        match &caller.owner {
+            Owner::User(user) if caller.verified => Self::User(user.clone()),
+            _ => Self::Owner,
+        }
+    }
+
+    /// The owner, where a token has named them.
+    #[must_use]
+    pub fn verified_user(&self) -> Option<&UserId> {
+        match self {
+            Self::Owner => None,
+            Self::User(user) => Some(user),
+            Self::Administrator(user) => user.as_ref(),
+        }
+    }
 }
 
 impl Owned {
@@ -131,6 +163,7 @@ pub async fn owned(state: &HttpState, caller: &Caller, id: &str) -> Result<Owned
     Ok(Owned {
         target,
         conversation,
+        acting: Acting::of(caller),
     })
 }
 

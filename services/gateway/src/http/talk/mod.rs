@@ -9,6 +9,8 @@
 )]
 
 pub mod ai_sdk;
+pub mod approve_calls;
+mod approvers;
 mod behind;
 mod client_results;
 mod first_try;

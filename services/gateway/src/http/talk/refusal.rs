@@ -51,6 +51,16 @@ pub(super) fn call_not_open() -> HttpProblem {
     }
 }
 
+/// A person's word on a call from somebody whose word it is not to give.
+pub(super) fn approval_not_allowed() -> HttpProblem {
+    let detail =
+        "approvals are not this caller's to give: the agent's settings say who may approve calls";
+    HttpProblem {
+        field: Some("approvals".to_owned()),
+        ..HttpProblem::new(StatusCode::FORBIDDEN, "APPROVAL_NOT_ALLOWED", detail)
+    }
+}
+
 /// A result of a call that has one, or was never made.
 pub(super) fn result_not_awaited(field: &str) -> HttpProblem {
     let detail = format!("{field} is the result of a call that waits for none: load the messages");

@@ -13,7 +13,7 @@ use super::listener::{Listener, StreamedEvent};
 use super::said::{self, ApprovalBody, ToolResultBody};
 use super::settled::settled;
 use super::turn::{self, Begun, Turn};
-use super::{client_results, refusal};
+use super::{approvers, client_results, refusal};
 use crate::http::chats::owned::{Owned, owned};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
@@ -115,9 +115,7 @@ pub(super) async fn answer(
     chat: &Owned,
     turn: Turn,
 ) -> Result<Response, HttpProblem> {
-    check_open(chat, &turn)?;
-    client_results::check(state, chat, &turn).await?;
-    let Begun { run, ui } = turn::begin(state, chat, turn).await?;
+    let Begun { run, ui } = begun(state, chat, turn).await?;
     let parts = state.generations.follow(&chat.target.key, run, 1).await;
     let listener = Listener {
         run: Some(run),
@@ -127,6 +125,21 @@ pub(super) async fn answer(
         after: 0,
     };
     Ok(listener.respond(open))
+}
+
+/// Has the turn answered, once it is clear that what it says of calls is its caller's to say.
+///
+/// # Errors
+/// As [`approvers::check`], [`client_results::check`] and [`turn::begin`]; 409 `TOOL_CALL_NOT_OPEN`.
+pub(super) async fn begun(
+    state: &HttpState,
+    chat: &Owned,
+    turn: Turn,
+) -> Result<Begun, HttpProblem> {
+    approvers::check(state, chat, &turn)?;
+    check_open(chat, &turn)?;
+    client_results::check(state, chat, &turn).await?;
+    turn::begin(state, chat, turn).await
 }
 
 /// Consent is to a call that waits; who retries may come after it was answered.

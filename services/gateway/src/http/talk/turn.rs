@@ -3,6 +3,7 @@
 use domain::event::{HistoryRewound, MessageAppended, Role, ToolReturned};
 use domain::{CallId, CommitId, Fact, JsonText, NewEvent, Part, RecordedEvent, RunId, Version};
 use runs::UiStream;
+use runs::denial::denial_of;
 use runs::ui_message::UiRole;
 use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,12 @@ impl Turn {
         self.results().next().is_some() || !self.approved.is_empty()
     }
 
+    /// Whether it has a person's word on calls.
+    pub(super) fn decides_on_calls(&self) -> bool {
+        let is_denial = |(_, result): (&str, &ToolReturned)| denial_of(result).is_some();
+        !self.approved.is_empty() || self.results().any(is_denial)
+    }
+
     /// The results of calls that it gives, with the caller's names for them.
     pub(super) fn results(&self) -> impl Iterator<Item = (&str, &ToolReturned)> {
         let fields = self.fields.iter().map(String::as_str);
@@ -152,6 +159,7 @@ pub(super) async fn begin(
         behind: turn.behind,
         given: turn.given,
         approved: turn.approved,
+        verified_user: chat.acting.verified_user().cloned(),
         idempotency_key: turn.key,
         patience: Patience::until(None).at_most(crate::http::commands::COMMAND_MAX),
     };

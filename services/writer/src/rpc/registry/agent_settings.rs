@@ -68,6 +68,7 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
         "tools" => current.tools.clone_from(&given.tools),
         "retention" => current.retention = given.retention,
         "summaries" => current.summaries.clone_from(&given.summaries),
+        "approvers" => current.approvers = given.approvers,
         "provider_logs" => current.provider_logs = given.provider_logs,
         _ => {
             return match path.split_once('.')? {

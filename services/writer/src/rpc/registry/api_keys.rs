@@ -38,17 +38,7 @@ pub(super) async fn rotate(
     let operator = operator(writer, request.metadata()).await?;
     let request = request.into_inner();
     let id = visible(writer, &operator, request.api_key_id)?;
-    let overlap = Duration::from_secs(request.overlap_seconds.into());
-    if overlap > OVERLAP_MAX {
-        let rule = format!(
-            "is {}, at most {} is taken",
-            overlap.as_secs(),
-            OVERLAP_MAX.as_secs()
-        );
-        return Err(Violation::new(ViolationReason::OutOfRange, rule)
-            .within("overlap_seconds")
-            .into());
-    }
+    let overlap = overlap(request.overlap_seconds)?;
     let rotated = writer
         .registry
         .rotate_api_key(&id, overlap, writer.now())
@@ -109,6 +99,16 @@ fn visible(writer: &Writer, operator: &Principal, id: String) -> Result<String, 
         return Ok(id);
     }
     Err(not_found("API key", "api_key_id"))
+}
+
+/// For how long a secret that is replaced stays valid.
+pub(super) fn overlap(seconds: u32) -> Result<Duration, Violation> {
+    let overlap = Duration::from_secs(seconds.into());
+    if overlap > OVERLAP_MAX {
+        let rule = format!("is {seconds}, at most {} is taken", OVERLAP_MAX.as_secs());
+        return Err(Violation::new(ViolationReason::OutOfRange, rule).within("overlap_seconds"));
+    }
+    Ok(overlap)
 }
 
 fn origins(texts: Vec<String>) -> Result<AllowedOrigins, Violation> {

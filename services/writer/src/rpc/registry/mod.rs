@@ -7,6 +7,7 @@ mod context_policies;
 mod service_tokens;
 mod signing_keys;
 mod tenants;
+mod webhook_secrets;
 
 use domain::bounds::LABEL_BYTES_MAX;
 use domain::violation::check_text;
@@ -207,6 +208,15 @@ impl RegistryService for RegistryRpc {
     ) -> Result<Response<proto::ListSigningKeysResponse>, Status> {
         Ok(Response::new(
             signing_keys::list(&self.writer, request).await?,
+        ))
+    }
+
+    async fn rotate_webhook_secret(
+        &self,
+        request: Request<proto::RotateWebhookSecretRequest>,
+    ) -> Result<Response<proto::RotateWebhookSecretResponse>, Status> {
+        Ok(Response::new(
+            webhook_secrets::rotate(&self.writer, request).await?,
         ))
     }
 

@@ -1,0 +1,253 @@
+//! Who may approve a call, what its webhook is told, and how that is signed.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::routing::post;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::hmac;
+use serde_json::{Value, json};
+use tests::door::Door;
+use tests::events::{call, user};
+use tests::eventually::eventually;
+use wire::proto::operate::v1 as proto;
+use wire::proto::operate::v1::{Approvers, IdentityMode};
+
+use crate::ground::{AGENT, Ground, begin, list};
+
+type Posted = Arc<Mutex<Vec<(HeaderMap, String)>>>;
+
+/// A webhook, and what was posted to it.
+async fn hook() -> (String, Posted) {
+    let posted = Posted::default();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let take = async |State(posted): State<Posted>, headers: HeaderMap, body: String| {
+        posted.lock().unwrap().push((headers, body));
+        axum::Json(json!({"done": true}))
+    };
+    let routes = Router::new()
+        .route("/hook", post(take))
+        .with_state(Arc::clone(&posted));
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    (url, posted)
+}
+
+async fn set(ground: &Ground, url: &str, approvers: Approvers) {
+    let tool = proto::ToolSettings {
+        tool_name: "search".to_owned(),
+        input_schema_json: "{}".to_owned(),
+        webhook_url: url.to_owned(),
+        needs_approval: true,
+        ..proto::ToolSettings::default()
+    };
+    let settings = proto::AgentSettings {
+        identity_mode: IdentityMode::Signed.into(),
+        model: Some(proto::ModelSettings {
+            server: "echo".to_owned(),
+            ..proto::ModelSettings::default()
+        }),
+        tools: vec![tool],
+        approvers: approvers.into(),
+        ..proto::AgentSettings::default()
+    };
+    ground.operator.settings(AGENT, settings).await;
+}
+
+/// A chat of the caller's in which a call waits.
+async fn waiting(ground: &Ground, door: &Door) -> String {
+    let chat = begin(door, &json!({})).await;
+    ground
+        .agent
+        .append(&chat, vec![user("q"), call("c1", r#"{"q": 1}"#)])
+        .await;
+    chat
+}
+
+fn word(approved: bool) -> Value {
+    json!({"approvals": [{"toolCallId": "c1", "approved": approved}]})
+}
+
+/// The state of the call.
+async fn state(door: &Door, chat: &str) -> String {
+    let shown = door.get(&format!("/api/chats/{chat}")).await.ok(200);
+    let messages = list(&shown, "messages").iter();
+    let mut parts = messages.flat_map(|message| list(message, "parts"));
+    let call = parts.find(|part| part["toolCallId"] == "c1").unwrap();
+    call["state"].as_str().unwrap().to_owned()
+}
+
+async fn decided(door: &Door, chat: &str, expected: &str) {
+    eventually("a decided call", || async {
+        (state(door, chat).await == expected).then_some(())
+    })
+    .await;
+}
+
+/// Waits until the gateway has heard of the settings: by calls of their own.
+async fn heard(ground: &Ground, posted: &Posted, session_may: bool) {
+    let door = ground.session("probe");
+    eventually("the agent's settings", || async {
+        let chat = waiting(ground, &door).await;
+        let path = format!("/api/chats/{chat}/messages");
+        // The stream ends after the call was posted.
+        let status = door.post(&path, &word(true)).await.status;
+        let is_posted = !posted.lock().unwrap().is_empty();
+        let is_heard = if session_may {
+            is_posted
+        } else {
+            status == 403
+        };
+        is_heard.then_some(())
+    })
+    .await;
+    posted.lock().unwrap().clear();
+}
+
+/// Has somebody decide on a call; refused, an administrator does.
+async fn decide(ground: &Ground, door: &Door, (may, approved): (bool, bool)) {
+    let chat = waiting(ground, door).await;
+    let path = format!("/api/chats/{chat}/messages");
+    let answer = door.post(&path, &word(approved)).await;
+    if may {
+        assert_eq!(answer.status, 200);
+    } else {
+        assert_eq!(answer.told(), (403, "APPROVAL_NOT_ALLOWED".to_owned()));
+        assert_eq!(state(door, &chat).await, "approval-requested");
+        let path = format!("/v1/admin/conversations/{chat}/approvals");
+        let begun = ground.admin().post(&path, &word(approved)).await.ok(202);
+        assert!(begun["runId"].is_string());
+    }
+    let expected = if approved {
+        "output-available"
+    } else {
+        "output-denied"
+    };
+    decided(door, &chat, expected).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_approve_is_the_agents_setting() {
+    let ground = Ground::new().await;
+    let (url, posted) = hook().await;
+    for (approvers, session_may, user_may) in [
+        (Approvers::Owner, true, true),
+        (Approvers::User, false, true),
+        (Approvers::Administrator, false, false),
+    ] {
+        set(&ground, &url, approvers).await;
+        heard(&ground, &posted, session_may).await;
+        for (door, may) in [
+            (ground.session("s"), session_may),
+            (ground.user("ada"), user_may),
+        ] {
+            for approved in [true, false] {
+                decide(&ground, &door, (may, approved)).await;
+            }
+        }
+        // Whoever approved, only a user whom a token has named is told of.
+        let posted = std::mem::take(&mut *posted.lock().unwrap());
+        let bodies = posted
+            .iter()
+            .map(|(_, body)| body.parse::<Value>().unwrap());
+        let bodies: Vec<Value> = bodies.collect();
+        let users: Vec<&Value> = bodies.iter().map(|body| &body["user_id"]).collect();
+        assert_eq!(users, [&json!(null), &json!("ada")]);
+        for body in &bodies {
+            assert_eq!(
+                (&body["tenant_id"], &body["agent_id"]),
+                (&json!("acme"), &json!(AGENT))
+            );
+            assert!(body["conversation_id"].is_string() && body["run_id"].is_string());
+        }
+    }
+}
+
+/// Whether a call was signed with a secret, as a receiver checks it.
+fn is_signed(secret: &str, (headers, body): &(HeaderMap, String)) -> bool {
+    let key = STANDARD
+        .decode(secret.strip_prefix("whsec_").unwrap())
+        .unwrap();
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
+    let text = |name: &str| {
+        headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
+    };
+    let signed = format!(
+        "{}.{}.{body}",
+        text("webhook-id"),
+        text("webhook-timestamp")
+    );
+    let expected = format!(
+        "v1,{}",
+        STANDARD.encode(hmac::sign(&key, signed.as_bytes()))
+    );
+    text("webhook-signature")
+        .split(' ')
+        .any(|signature| signature == expected)
+}
+
+async fn rotate(ground: &Ground, overlap_seconds: u32) -> String {
+    let request = proto::RotateWebhookSecretRequest {
+        agent_id: AGENT.to_owned(),
+        overlap_seconds,
+    };
+    let rotated = ground
+        .operator
+        .registry()
+        .rotate_webhook_secret(request)
+        .await;
+    rotated.unwrap().into_inner().secret
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_signed_with_a_secret_that_is_rotated() {
+    let ground = Ground::new().await;
+    let (url, posted) = hook().await;
+    set(&ground, &url, Approvers::Owner).await;
+    heard(&ground, &posted, true).await;
+    let door = ground.session("s");
+    // Until a call is signed by exactly these.
+    let check = async |secrets: &[&String], retired: &[&String]| {
+        eventually("a signed call", || async {
+            let chat = waiting(&ground, &door).await;
+            let path = format!("/api/chats/{chat}/messages");
+            if door.post(&path, &word(true)).await.status != 200 {
+                return None;
+            }
+            let last = posted.lock().unwrap().last().cloned()?;
+            let is_by = |secret: &&String| is_signed(secret, &last);
+            (secrets.iter().all(is_by) && !retired.iter().any(is_by)).then_some(())
+        })
+        .await;
+    };
+    let first = rotate(&ground, 0).await;
+    check(&[&first], &[]).await;
+    let second = rotate(&ground, 600).await;
+    check(&[&first, &second], &[]).await;
+    let third = rotate(&ground, 0).await;
+    check(&[&third], &[&first, &second]).await;
+    let (headers, _) = posted.lock().unwrap().last().cloned().unwrap();
+    assert_eq!(headers["webhook-id"], headers["idempotency-key"]);
+    let at: i64 = headers["webhook-timestamp"]
+        .to_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!((tests::jwt::seconds_from_now(0) - at).abs() < 60, "{at}");
+    let past = proto::RotateWebhookSecretRequest {
+        agent_id: AGENT.to_owned(),
+        overlap_seconds: 2_592_001,
+    };
+    let refused = ground.operator.registry().rotate_webhook_secret(past).await;
+    let expected = (
+        tonic::Code::InvalidArgument,
+        "FIELD_OUT_OF_RANGE",
+        "overlap_seconds",
+    );
+    tests::errors::check_failure("past the bound", refused, expected);
+}
