@@ -1,8 +1,8 @@
-//! Folders for data that an unprivileged Postgres must reach.
+//! Folders for data that an unprivileged Postgres must reach, and the search in them.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
@@ -23,4 +23,22 @@ pub fn enterable() -> TempDir {
     let folder = folder.expect("a folder");
     fs::set_permissions(folder.path(), Permissions::from_mode(MODE)).expect("a mode");
     folder
+}
+
+/// The files below a folder that hold these bytes.
+#[must_use]
+pub fn files_with(folder: &Path, bytes: &[u8]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    // Files come and go while servers work.
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files_with(&path, bytes));
+        } else if let Ok(content) = fs::read(&path)
+            && content.windows(bytes.len()).any(|window| window == bytes)
+        {
+            found.push(path);
+        }
+    }
+    found
 }

@@ -4,6 +4,8 @@
 pub const SCOPE_ID_CHARS_MAX: usize = 64;
 /// Most characters of a conversation's id.
 pub const CONVERSATION_ID_CHARS_MAX: usize = 128;
+/// Characters of a channel's id.
+pub const CHANNEL_ID_CHARS: usize = 64;
 /// Most bytes of a user's, session's, call's or provider's id, a tool's or model's name, or any other label.
 pub const LABEL_BYTES_MAX: usize = 256;
 /// Most bytes of a title.

@@ -4,7 +4,9 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::bounds::{CONVERSATION_ID_CHARS_MAX, LABEL_BYTES_MAX, SCOPE_ID_CHARS_MAX};
+use crate::bounds::{
+    CHANNEL_ID_CHARS, CONVERSATION_ID_CHARS_MAX, LABEL_BYTES_MAX, SCOPE_ID_CHARS_MAX,
+};
 use crate::violation::{Violation, ViolationReason, check_length};
 
 /// Defines a text newtype with a checking constructor.
@@ -103,6 +105,12 @@ text_newtype!(
     check_label
 );
 text_newtype!(
+    /// A chat of a messaging channel, such as a Telegram chat: a keyed hash of the key that the caller has for it, so that
+    /// the id does not reveal the key. [`CHANNEL_ID_CHARS`] of `0-9 a-f`.
+    ChannelId,
+    check_channel
+);
+text_newtype!(
     /// A tool call, as the model's provider names it. 1 to 256 bytes without control characters.
     CallId,
     check_label
@@ -144,6 +152,17 @@ uuid_newtype!(
     LogId
 );
 
+impl ConversationId {
+    /// The prefix of the ids of histories under a caller's key. It is reserved: only a channel owns such a conversation.
+    pub const HISTORY_PREFIX: &'static str = "history:";
+
+    /// Whether the id is one of a history under a caller's key.
+    #[must_use]
+    pub fn is_history(&self) -> bool {
+        self.0.starts_with(Self::HISTORY_PREFIX)
+    }
+}
+
 impl EventId {
     /// The id of the event at `index` of a commit whose caller named none: the same at every retry.
     #[must_use]
@@ -178,6 +197,21 @@ fn check_token(text: &str, chars_max: usize, extra: &str) -> Result<(), Violatio
     Err(Violation::new(
         ViolationReason::Malformed,
         format!("has other characters than A-Z a-z 0-9 {}", extra.join(" ")),
+    ))
+}
+
+/// A raw key, such as a phone number, is rejected here: it must not be stored.
+fn check_channel(text: &str) -> Result<(), Violation> {
+    if text.is_empty() {
+        return Err(missing());
+    }
+    let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+    if text.len() == CHANNEL_ID_CHARS && text.chars().all(is_digit) {
+        return Ok(());
+    }
+    Err(Violation::new(
+        ViolationReason::Malformed,
+        format!("is not a channel id: give {CHANNEL_ID_CHARS} characters of 0-9 a-f"),
     ))
 }
 
@@ -247,6 +281,33 @@ mod tests {
             SessionId::parse("a\0").map(drop),
             Some(ViolationReason::Malformed),
         );
+    }
+
+    #[test]
+    fn channels_are_hashes_and_never_raw_keys() {
+        let channel = |text: &str| ChannelId::parse(text).map(drop);
+        let digits = "0123456789abcdef".repeat(4);
+        check(channel(&digits), None);
+        check(channel(""), Some(ViolationReason::Missing));
+        for text in [
+            "telegram:42",
+            &digits[1..],
+            &format!("{digits}0"),
+            &digits.to_uppercase(),
+            &format!("é{}", &digits[2..]),
+        ] {
+            check(channel(text), Some(ViolationReason::Malformed));
+        }
+    }
+
+    #[test]
+    fn histories_have_a_reserved_prefix() {
+        let is_history = |id: &str| ConversationId::parse(id).unwrap().is_history();
+        assert!(is_history("history:"));
+        assert!(is_history("history:x"));
+        for id in ["history", "History:x", "a:history:x", "historyx"] {
+            assert!(!is_history(id), "{id}");
+        }
     }
 
     #[test]

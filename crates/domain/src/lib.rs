@@ -39,7 +39,7 @@ pub use conversation::{ClientContext, Conversation, ForkPoint, Owner, Status};
 pub use event::{Event, EventKind, EventTokens, Fact, RecordedEvent};
 pub use head::{CommitFacts, Head, OpenCall, RecentCommit, RewindPlace, SummaryPlace};
 pub use id::{
-    AgentId, CallId, CommitId, ConversationId, ConversationKey, EventId, Label, LogId,
+    AgentId, CallId, ChannelId, CommitId, ConversationId, ConversationKey, EventId, Label, LogId,
     ModelServerId, RunId, SessionId, SigningKeyId, TenantId, ToolName, UserId,
 };
 pub use json::JsonText;

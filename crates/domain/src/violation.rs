@@ -50,6 +50,8 @@ pub enum ViolationReason {
     Missing,
     /// An id or label has characters that it must not have.
     Malformed,
+    /// An id of a form that is reserved for other owners.
+    Reserved,
     /// Text or a document over its bound.
     TooLong,
     /// Not JSON, or not JSON of the kind that belongs here.
@@ -75,6 +77,7 @@ impl ViolationReason {
         match self {
             Self::Missing => "FIELD_MISSING",
             Self::Malformed => "FIELD_MALFORMED",
+            Self::Reserved => "FIELD_RESERVED",
             Self::TooLong => "FIELD_TOO_LONG",
             Self::InvalidJson => "INVALID_JSON",
             Self::NulCharacter => "NUL_CHARACTER",

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use domain::violation::check_length;
-use domain::{SessionId, Violation, ViolationReason};
+use domain::{Violation, ViolationReason};
 
 use crate::refused::{Refused, RefusedReason};
 use crate::template;
@@ -50,12 +50,6 @@ impl HistoryKey {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-
-    /// The session of that name; `None` for a key of more bytes than a session's id has.
-    #[must_use]
-    pub fn session(&self) -> Option<SessionId> {
-        SessionId::parse(self.0.as_str()).ok()
     }
 }
 
@@ -179,14 +173,6 @@ mod tests {
                 Err(RefusedReason::TooLong),
             );
         }
-    }
-
-    #[test]
-    fn a_key_is_a_session_where_it_is_short_enough() {
-        let session = |text: &str| HistoryKey::parse(text).expect(text).session();
-        assert_eq!(session("room").expect("a session").as_str(), "room");
-        assert!(session(&"é".repeat(128)).is_some());
-        assert!(session(&"é".repeat(129)).is_none());
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::error::ReadModelError;
 use crate::reader_role;
 
 /// Every migration: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 9] = [
+const MIGRATIONS: [(i64, &str, &str); 10] = [
     (
         1,
         "conversations",
@@ -54,6 +54,11 @@ const MIGRATIONS: [(i64, &str, &str); 9] = [
         9,
         "statistics",
         include_str!("../migrations/0009_statistics.sql"),
+    ),
+    (
+        10,
+        "channels",
+        include_str!("../migrations/0010_channels.sql"),
     ),
 ];
 

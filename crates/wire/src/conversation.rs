@@ -1,8 +1,8 @@
 //! Owners, client contexts and statuses.
 
 use domain::{
-    ClientContext, ConversationId, ForkPoint, Owner, SessionId, Status, UserId, Version, Violation,
-    ViolationReason,
+    ChannelId, ClientContext, ConversationId, ForkPoint, Owner, SessionId, Status, UserId, Version,
+    Violation, ViolationReason,
 };
 
 use crate::optional::{client_text, json_text, metadata};
@@ -15,6 +15,7 @@ pub fn owner_to_proto(owner: &Owner) -> proto::Owner {
     let kind = match owner {
         Owner::User(id) => Kind::UserId(id.as_str().to_owned()),
         Owner::Session(id) => Kind::SessionId(id.as_str().to_owned()),
+        Owner::Channel(id) => Kind::ChannelId(id.as_str().to_owned()),
     };
     proto::Owner { kind: Some(kind) }
 }
@@ -32,9 +33,12 @@ pub fn owner_from_proto(owner: Option<proto::Owner>) -> Result<Owner, Violation>
         Some(Kind::SessionId(id)) => SessionId::parse(id)
             .map(Owner::Session)
             .map_err(|violation| violation.within("session_id")),
+        Some(Kind::ChannelId(id)) => ChannelId::parse(id)
+            .map(Owner::Channel)
+            .map_err(|violation| violation.within("channel_id")),
         None => Err(Violation::new(
             ViolationReason::Missing,
-            "is required: set user_id or session_id",
+            "is required: set user_id, session_id or channel_id",
         )),
     }
 }

@@ -54,6 +54,8 @@ pub enum Reason {
     PartsSuperseded,
     /// The conversation belongs to somebody else than the caller believed.
     OwnerMismatch,
+    /// A channel's conversation stays the channel's, and no other becomes one.
+    OwnerFixed,
     /// There is no conversation to fork from, or it does not reach that version.
     ForkPointNotFound,
     /// Too many conversations would stand behind the fork.
@@ -119,6 +121,7 @@ impl Reason {
             Self::RunStopping => "RUN_STOPPING",
             Self::PartsSuperseded => "PARTS_SUPERSEDED",
             Self::OwnerMismatch => "OWNER_MISMATCH",
+            Self::OwnerFixed => "OWNER_FIXED",
             Self::ForkPointNotFound => "FORK_POINT_NOT_FOUND",
             Self::ForkTooDeep => "FORK_TOO_DEEP",
             Self::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
@@ -163,6 +166,7 @@ impl Reason {
             | Self::RunNotActive
             | Self::RunStopping
             | Self::OwnerMismatch
+            | Self::OwnerFixed
             | Self::ForkTooDeep
             | Self::ToolCallNotOpen
             | Self::ToolCallAlreadyOpen

@@ -10,10 +10,10 @@ use domain::event::{
     ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{
-    Actor, AgentId, CallId, ChainHash, ClientContext, CommitId, ConversationId, Event, EventId,
-    EventTokens, Fact, FieldChange, ForkPoint, JsonText, Label, MediaSource, NewEvent, Owner, Part,
-    RequestDigest, RunId, RunOutcome, Sequence, SessionId, TenantId, Timestamp, ToolName, UserId,
-    Version, ViolationReason,
+    Actor, AgentId, CallId, ChainHash, ChannelId, ClientContext, CommitId, ConversationId, Event,
+    EventId, EventTokens, Fact, FieldChange, ForkPoint, JsonText, Label, MediaSource, NewEvent,
+    Owner, Part, RequestDigest, RunId, RunOutcome, Sequence, SessionId, TenantId, Timestamp,
+    ToolName, UserId, Version, ViolationReason,
 };
 use proptest::prelude::*;
 use prost::Message as _;
@@ -146,6 +146,20 @@ fn owner_changed() -> Fact {
     })
 }
 
+fn channel() -> Owner {
+    Owner::Channel(ChannelId::parse("0123456789abcdef".repeat(4)).unwrap())
+}
+
+fn created_by_channel() -> Fact {
+    let Fact::ConversationCreated(created) = created() else {
+        panic!("another fact")
+    };
+    Fact::ConversationCreated(ConversationCreated {
+        owner: channel(),
+        ..created
+    })
+}
+
 fn run_started() -> Fact {
     Fact::RunStarted(RunStarted {
         run: run(),
@@ -240,6 +254,7 @@ fn history_rewound() -> (&'static str, Fact) {
 fn facts_of_runs() -> Vec<(&'static str, Fact)> {
     vec![
         ("owner_changed", owner_changed()),
+        ("conversation_created_by_channel", created_by_channel()),
         ("run_started", run_started()),
         ("run_stop_requested", Fact::RunStopRequested(run())),
         ("run_finished", run_finished(RunOutcome::Completed)),
@@ -377,10 +392,12 @@ fn golden_heads() {
     let running = running.unwrap();
     let stop = event(Fact::RunStopRequested(run()));
     let stopping = writer.seal(3, &[stop], Some((&running, 42))).unwrap();
+    let of_channel = writer.seal(1, &[event(created_by_channel())], None);
     let lines: Vec<String> = [
         ("forked", first),
         ("running", running),
         ("stopping", stopping),
+        ("of_channel", of_channel.unwrap()),
     ]
     .into_iter()
     .map(|(name, sealed)| {
@@ -527,8 +544,22 @@ proptest! {
 }
 
 #[test]
-fn user_owners_round_trip() {
-    let owner = Owner::User(UserId::parse("jo@example.org").unwrap());
-    let proto = wire::conversation::owner_to_proto(&owner);
-    assert_eq!(wire::conversation::owner_from_proto(Some(proto)), Ok(owner));
+fn owners_round_trip() {
+    let user = Owner::User(UserId::parse("jo@example.org").unwrap());
+    for owner in [user, channel()] {
+        let proto = wire::conversation::owner_to_proto(&owner);
+        assert_eq!(wire::conversation::owner_from_proto(Some(proto)), Ok(owner));
+    }
+}
+
+/// A caller's own key is no channel's id: it must not get into the record.
+#[test]
+fn raw_keys_are_no_owners() {
+    let kind = wire::proto::event::v1::owner::Kind::ChannelId("telegram:42".to_owned());
+    let owner = wire::proto::event::v1::Owner { kind: Some(kind) };
+    let refused = wire::conversation::owner_from_proto(Some(owner)).unwrap_err();
+    assert_eq!(
+        (refused.field.as_str(), refused.reason),
+        ("channel_id", ViolationReason::Malformed)
+    );
 }

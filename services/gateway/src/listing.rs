@@ -93,6 +93,7 @@ impl Listing {
         let (name, agent, whose) = match &self.filter {
             ListFilter::Session { agent, session } => ("session", agent.as_str(), session.as_str()),
             ListFilter::User { agent, user } => ("user", agent.as_str(), user.as_str()),
+            ListFilter::Channel { agent, channel } => ("channel", agent.as_str(), channel.as_str()),
             ListFilter::Agent(agent) => ("agent", agent.as_str(), ""),
             ListFilter::Tenant => ("tenant", "", ""),
         };

@@ -3,7 +3,7 @@
 
 use context::Reach;
 use domain::head::SummaryPlace;
-use domain::{EventKind, PassedOver, Status, Version};
+use domain::{EventKind, Owner, PassedOver, Status, Version};
 use read_model::EventRow;
 use read_model::queries::{Direction, EventQuery};
 use wire::status::Problem;
@@ -38,6 +38,8 @@ pub struct Recent {
     pub place: Place,
     /// Where its rows stood: what is later came from the tail.
     pub row_place: Place,
+    /// The conversation's owner; none once erased.
+    pub owner: Option<Owner>,
     /// Where the conversation's own latest summary stands.
     pub latest_summary: Option<SummaryPlace>,
     /// What stands behind the conversation, where it is a fork.
@@ -73,6 +75,7 @@ impl Recent {
             window: Window::new(wanted.bounds),
             place: base.place,
             row_place: base.row_place(),
+            owner: base.head().and_then(|head| head.owner.clone()),
             latest_summary: base.head().and_then(|head| head.latest_summary),
             lineage: std::mem::take(&mut base.lineage),
             passed: PassedOver::default(),

@@ -35,6 +35,7 @@ pub fn of_rejection(rejection: &Rejection) -> Problem {
         Rejection::RunNotActive => Problem::new(Reason::RunNotActive, message),
         Rejection::RunStopping => Problem::new(Reason::RunStopping, message),
         Rejection::OwnerMismatch => Problem::new(Reason::OwnerMismatch, message),
+        Rejection::OwnerFixed => Problem::new(Reason::OwnerFixed, message),
         Rejection::ForkPointMissing => {
             Problem::of_field(Reason::ForkPointNotFound, "forked_from", message)
         }

@@ -32,12 +32,14 @@ pub(super) fn conversation(key: &ConversationKey, commits: &[RecordedCommit]) ->
     .recorded_at;
     let context = model::client_context(commits);
     let told = context != domain::ClientContext::default();
+    let owner = owner_of(&head);
     let row = json!({
         "tenant_id": key.tenant.as_str(),
         "conversation_id": key.conversation.as_str(),
         "agent_id": head.agent.as_str(),
-        "user_id": owner_of(&head).0,
-        "session_id": owner_of(&head).1,
+        "user_id": owner.0,
+        "session_id": owner.1,
+        "channel_id": owner.2,
         "active_run_id": head.active_run.map(|run| run.id.to_string()),
         "forked_from": head.forked_from.as_ref().map(|from| from.conversation.as_str()),
         "version": head.version.0,
@@ -155,11 +157,13 @@ fn details(event: &Event) -> Option<Row> {
     fields(row)
 }
 
-fn owner_of(head: &Head) -> (Option<&str>, Option<&str>) {
+/// The user, the session or the channel.
+fn owner_of(head: &Head) -> (Option<&str>, Option<&str>, Option<&str>) {
     match &head.owner {
-        Some(Owner::User(user)) => (Some(user.as_str()), None),
-        Some(Owner::Session(session)) => (None, Some(session.as_str())),
-        None => (None, None),
+        Some(Owner::User(user)) => (Some(user.as_str()), None, None),
+        Some(Owner::Session(session)) => (None, Some(session.as_str()), None),
+        Some(Owner::Channel(channel)) => (None, None, Some(channel.as_str())),
+        None => (None, None, None),
     }
 }
 

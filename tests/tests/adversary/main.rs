@@ -2,5 +2,6 @@
 
 #![cfg(test)]
 
+mod channels;
 mod ground;
 mod secrets;

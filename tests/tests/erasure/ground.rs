@@ -1,11 +1,9 @@
 //! Operators' commands against a stack, and the search for what must not be found.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 use tests::agent::Agent;
 use tests::events::user;
+use tests::folder::files_with;
 use tests::program::Ended;
 use tests::stack::Stack;
 use wire::proto::event::v1 as event;
@@ -77,23 +75,6 @@ pub(crate) async fn fork(agent: &Agent, id: &str, parent: &str, version: u64) {
         ..agent.create_request(id)
     };
     agent.try_create(request).await.expect("a fork");
-}
-
-/// The files below a folder that hold these bytes.
-pub(crate) fn files_with(folder: &Path, bytes: &[u8]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    // Files come and go while servers work.
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(files_with(&path, bytes));
-        } else if let Ok(content) = fs::read(&path)
-            && content.windows(bytes.len()).any(|window| window == bytes)
-        {
-            found.push(path);
-        }
-    }
-    found
 }
 
 /// The texts that are in some file of the nats-server's.

@@ -6,11 +6,12 @@ use domain::{ConversationId, ConversationKey, Sequence, TenantId};
 use event_log::{Record, TailBounds};
 use tests::checker;
 use tests::events::{session, user};
+use tests::folder::files_with;
 use tests::parts::text;
 use tests::stack::{Setup, Stack};
 use uuid::Uuid;
 
-use crate::ground::{conversation, files_with, json};
+use crate::ground::{conversation, json};
 
 const SECRET: &str = "the-blue-parcel-is-behind-the-oak";
 /// Bytes of a stored message that nothing else has.

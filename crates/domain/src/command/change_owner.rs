@@ -1,4 +1,4 @@
-//! Make a conversation someone else's. Archived conversations change hands too.
+//! Make a conversation someone else's. Archived conversations change hands too; those of channels never do.
 
 use super::{Decision, Rejection, lifecycle_event};
 use crate::conversation::Owner;
@@ -20,6 +20,9 @@ pub(super) fn decide(
     }
     if expected.is_some_and(|expected| expected != previous) {
         return Err(Rejection::OwnerMismatch);
+    }
+    if previous.is_channel() || owner.is_channel() {
+        return Err(Rejection::OwnerFixed);
     }
     let changed = OwnerChanged {
         owner: owner.clone(),

@@ -161,6 +161,11 @@ pub enum Rejection {
     /// It belongs to somebody else than the caller believed.
     #[error("the conversation belongs to somebody else than `expected_owner`")]
     OwnerMismatch,
+    /// A channel's conversation stays the channel's, and no other becomes one.
+    #[error(
+        "the owner of a channel's conversation does not change, and no other conversation becomes a channel's"
+    )]
+    OwnerFixed,
     /// There is nothing to fork from.
     #[error("no such conversation for this agent, or it does not reach that version")]
     ForkPointMissing,

@@ -1,7 +1,9 @@
 //! What a rule of retention no longer keeps. Found in pages, by the listings' indexes: the cost of a page grows neither
 //! with the agent's conversations nor with the pages before it.
 
-use domain::{AgentId, ConversationId, Head, SessionId, Status, TenantAccess, Timestamp, UserId};
+use domain::{
+    AgentId, ChannelId, ConversationId, Head, SessionId, Status, TenantAccess, Timestamp, UserId,
+};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
@@ -43,6 +45,13 @@ pub enum ExpiryRule {
         keep: u32,
         /// The last user of the page before.
         after: Option<UserId>,
+    },
+    /// Of each channel's, active and archived, those beyond the newest ones, by last event.
+    PerChannel {
+        /// How many to keep; [`KEPT_PER_OWNER_MAX`] at most.
+        keep: u32,
+        /// The last channel of the page before.
+        after: Option<ChannelId>,
     },
     /// Those that are active and hold too many messages. Each page looks at [`CONVERSATIONS_PER_READ_MAX`] of the active
     /// ones: no row tells it apart.
@@ -103,6 +112,7 @@ fn statement(rule: &ExpiryRule) -> &'static str {
         ExpiryRule::Idle { .. } => include_str!("expired_idle.sql"),
         ExpiryRule::PerSession { .. } => include_str!("expired_by_session.sql"),
         ExpiryRule::PerUser { .. } => include_str!("expired_by_user.sql"),
+        ExpiryRule::PerChannel { .. } => include_str!("expired_by_channel.sql"),
         ExpiryRule::Long { .. } => include_str!("expired_long.sql"),
     }
 }
@@ -111,18 +121,20 @@ fn statement(rule: &ExpiryRule) -> &'static str {
 fn is_expired(rule: &ExpiryRule, head: &Head) -> bool {
     match rule {
         ExpiryRule::Long { messages_max, .. } => head.totals.messages > *messages_max,
-        ExpiryRule::Idle { .. } | ExpiryRule::PerSession { .. } | ExpiryRule::PerUser { .. } => {
-            true
-        }
+        ExpiryRule::Idle { .. }
+        | ExpiryRule::PerSession { .. }
+        | ExpiryRule::PerUser { .. }
+        | ExpiryRule::PerChannel { .. } => true,
     }
 }
 
 fn arguments(access: &TenantAccess, agent: &AgentId, rule: &ExpiryRule) -> PgArguments {
     let status = match rule {
         ExpiryRule::Long { .. } => Some(Status::Active),
-        ExpiryRule::Idle { .. } | ExpiryRule::PerSession { .. } | ExpiryRule::PerUser { .. } => {
-            None
-        }
+        ExpiryRule::Idle { .. }
+        | ExpiryRule::PerSession { .. }
+        | ExpiryRule::PerUser { .. }
+        | ExpiryRule::PerChannel { .. } => None,
     };
     let arguments = bind(PgArguments::default(), access.tenant().as_str());
     let arguments = bind(bind(arguments, agent.as_str()), statuses(status));
@@ -142,6 +154,10 @@ fn arguments(access: &TenantAccess, agent: &AgentId, rule: &ExpiryRule) -> PgArg
         }
         ExpiryRule::PerUser { keep, after } => {
             let after = after.as_ref().map_or("", UserId::as_str);
+            bind_owners(bind(arguments, after), *keep)
+        }
+        ExpiryRule::PerChannel { keep, after } => {
+            let after = after.as_ref().map_or("", ChannelId::as_str);
             bind_owners(bind(arguments, after), *keep)
         }
     }
@@ -187,6 +203,13 @@ fn behind(
             ExpiryRule::PerUser {
                 keep: *keep,
                 after: Some(user.map_err(|_| corrupt(access, "user_id"))?),
+            }
+        }
+        ExpiryRule::PerChannel { keep, .. } => {
+            let channel = ChannelId::parse(last.try_get::<&str, _>(1)?);
+            ExpiryRule::PerChannel {
+                keep: *keep,
+                after: Some(channel.map_err(|_| corrupt(access, "channel_id"))?),
             }
         }
     })

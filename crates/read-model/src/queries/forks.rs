@@ -1,7 +1,7 @@
 //! What goes on from a conversation, near and far.
 
 use domain::bounds::FORK_DEPTH_MAX;
-use domain::{ConversationId, Owner, SessionId, TenantAccess, UserId};
+use domain::{ChannelId, ConversationId, Owner, SessionId, TenantAccess, UserId};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
@@ -56,16 +56,23 @@ fn fork(access: &TenantAccess, row: &PgRow) -> Result<ForkRow, ReadModelError> {
         row: format!("{}/{id}", access.tenant()),
         field: field.to_owned(),
     };
-    let (user, session): (Option<&str>, Option<&str>) = (row.try_get(1)?, row.try_get(2)?);
-    let owner = match (user, session) {
-        (Some(user), _) => UserId::parse(user).map(Owner::User),
-        (None, Some(session)) => SessionId::parse(session).map(Owner::Session),
-        (None, None) => return Err(corrupt("user_id")),
-    };
-    let depth: i32 = row.try_get(3)?;
+    let depth: i32 = row.try_get(4)?;
     Ok(ForkRow {
         id: ConversationId::parse(id).map_err(|_| corrupt("conversation_id"))?,
-        owner: owner.map_err(|_| corrupt("user_id"))?,
+        owner: owner(row)?.ok_or_else(|| corrupt("user_id"))?,
         depth: u32::try_from(depth).map_err(|_| corrupt("forked_from"))?,
     })
+}
+
+/// The owner; `None`: the columns hold none, or one that is not an owner.
+fn owner(row: &PgRow) -> Result<Option<Owner>, ReadModelError> {
+    let (user, session): (Option<&str>, Option<&str>) = (row.try_get(1)?, row.try_get(2)?);
+    let channel: Option<&str> = row.try_get(3)?;
+    let owner = match (user, session, channel) {
+        (Some(user), None, None) => UserId::parse(user).map(Owner::User),
+        (None, Some(session), None) => SessionId::parse(session).map(Owner::Session),
+        (None, None, Some(channel)) => ChannelId::parse(channel).map(Owner::Channel),
+        _ => return Ok(None),
+    };
+    Ok(owner.ok())
 }

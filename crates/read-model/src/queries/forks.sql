@@ -1,17 +1,17 @@
 WITH RECURSIVE fork AS (
-    SELECT conversation_id, user_id, session_id, 1 AS depth
+    SELECT conversation_id, user_id, session_id, channel_id, 1 AS depth
     FROM conversation
     WHERE tenant_id = $1 AND forked_from = $2
     UNION ALL
-    SELECT child.conversation_id, child.user_id, child.session_id, fork.depth + 1
+    SELECT child.conversation_id, child.user_id, child.session_id, child.channel_id, fork.depth + 1
     FROM fork
     CROSS JOIN LATERAL (
-        SELECT conversation_id, user_id, session_id
+        SELECT conversation_id, user_id, session_id, channel_id
         FROM conversation
         WHERE tenant_id = $1 AND forked_from = fork.conversation_id
     ) AS child
     WHERE fork.depth < $3
 )
-SELECT conversation_id, user_id, session_id, depth
+SELECT conversation_id, user_id, session_id, channel_id, depth
 FROM fork
 LIMIT $4

@@ -4,7 +4,8 @@
 //! grows neither with the pages before it nor with the tenant.
 
 use domain::{
-    AgentId, Conversation, ConversationId, SessionId, Status, TenantAccess, Timestamp, UserId,
+    AgentId, ChannelId, Conversation, ConversationId, Owner, SessionId, Status, TenantAccess,
+    Timestamp, UserId,
 };
 use sqlx::postgres::PgArguments;
 
@@ -53,10 +54,29 @@ pub enum ListFilter {
         /// The user.
         user: UserId,
     },
+    /// An agent's with one channel.
+    Channel {
+        /// The agent.
+        agent: AgentId,
+        /// The channel.
+        channel: ChannelId,
+    },
     /// All of an agent's.
     Agent(AgentId),
     /// All of the tenant's.
     Tenant,
+}
+
+impl ListFilter {
+    /// An agent's with one owner.
+    #[must_use]
+    pub fn of(agent: AgentId, owner: Owner) -> Self {
+        match owner {
+            Owner::User(user) => Self::User { agent, user },
+            Owner::Session(session) => Self::Session { agent, session },
+            Owner::Channel(channel) => Self::Channel { agent, channel },
+        }
+    }
 }
 
 /// Where a page ended: the `head.last_event_at` and the id of its last conversation.
@@ -106,6 +126,7 @@ fn statement(filter: &ListFilter) -> &'static str {
     match filter {
         ListFilter::Session { .. } => include_str!("list_by_session.sql"),
         ListFilter::User { .. } => include_str!("list_by_user.sql"),
+        ListFilter::Channel { .. } => include_str!("list_by_channel.sql"),
         ListFilter::Agent(_) => include_str!("list_by_agent.sql"),
         ListFilter::Tenant => include_str!("list_by_tenant.sql"),
     }
@@ -118,6 +139,9 @@ fn arguments(access: &TenantAccess, query: &ListQuery) -> PgArguments {
             bind(bind(arguments, agent.as_str()), session.as_str())
         }
         ListFilter::User { agent, user } => bind(bind(arguments, agent.as_str()), user.as_str()),
+        ListFilter::Channel { agent, channel } => {
+            bind(bind(arguments, agent.as_str()), channel.as_str())
+        }
         ListFilter::Agent(agent) => bind(arguments, agent.as_str()),
         ListFilter::Tenant => arguments,
     };

@@ -17,6 +17,7 @@ CREATE TABLE conversation_change (
     agent_id text COLLATE "C" NOT NULL,
     user_id text COLLATE "C",
     session_id text COLLATE "C",
+    channel_id text COLLATE "C",
     forked_from text COLLATE "C",
     head bytea NOT NULL,
     client_context bytea,
@@ -27,6 +28,7 @@ CREATE TABLE conversation_change (
 ALTER TABLE conversation_change
     ALTER COLUMN user_id SET STATISTICS 0,
     ALTER COLUMN session_id SET STATISTICS 0,
+    ALTER COLUMN channel_id SET STATISTICS 0,
     ALTER COLUMN head SET STATISTICS 0,
     ALTER COLUMN client_context SET STATISTICS 0,
     ALTER COLUMN title SET STATISTICS 0,

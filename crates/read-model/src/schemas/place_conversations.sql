@@ -2,7 +2,7 @@
 -- not touch. Of an erased one its tombstone alone is left.
 INSERT INTO conversation (
     version, sequence, created_at, last_event_at, partition, created_nanos, status,
-    tenant_id, conversation_id, agent_id, head, user_id, session_id, active_run_id,
+    tenant_id, conversation_id, agent_id, head, user_id, session_id, channel_id, active_run_id,
     title, metadata_json, client_context, forked_from
 )
 SELECT DISTINCT ON (tenant_id, conversation_id)
@@ -13,6 +13,7 @@ SELECT DISTINCT ON (tenant_id, conversation_id)
        status, tenant_id, conversation_id, agent_id, head,
        CASE WHEN status <> 3 THEN user_id END,
        CASE WHEN status <> 3 THEN session_id END,
+       CASE WHEN status <> 3 THEN channel_id END,
        CASE WHEN status <> 3 THEN active_run_id END,
        CASE WHEN status <> 3 THEN first_value(title) OVER titled END,
        CASE WHEN status <> 3 THEN first_value(metadata_json) OVER described END,

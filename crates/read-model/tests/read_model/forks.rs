@@ -1,6 +1,6 @@
 //! What goes on from a conversation, near and far.
 
-use domain::{ConversationId, Fact, ForkPoint, Owner, UserId, Version};
+use domain::{ChannelId, ConversationId, Fact, ForkPoint, Owner, UserId, Version};
 use read_model::{ForkRow, forks};
 
 use crate::fixture::{Author, Projection, access};
@@ -41,7 +41,9 @@ async fn forks_are_found_however_far_behind_they_are() {
         author("far", Some("near")),
         author("also-near", Some("root")),
     ];
+    let channel = Owner::Channel(ChannelId::parse("0".repeat(64)).unwrap());
     authors[3].created.owner = ada.clone();
+    authors[4].created.owner = channel.clone();
     let begun = authors.iter_mut().zip(1..);
     let begun = begun.map(|(author, sequence)| author.begin(sequence));
     projection.apply(begun.collect()).await;
@@ -54,6 +56,8 @@ async fn forks_are_found_however_far_behind_they_are() {
     check(&projection, ("other", "root", 3), &[]).await;
     let found = forks(&projection.model, &access("acme"), &id("near"), 1).await;
     assert_eq!(found.unwrap()[0].owner, ada);
+    let found = forks(&projection.model, &access("acme"), &id("root"), 3).await;
+    assert_eq!(found.unwrap()[0].owner, channel);
     let erased = authors[1].commit(6, vec![Fact::ConversationErased]);
     projection.apply(vec![erased]).await;
     // What it stood between is as good as gone: nobody can read it.

@@ -1,6 +1,6 @@
 //! Listings: filters, order, and pages that neither repeat nor leave out.
 
-use domain::{AgentId, Fact, Owner, SessionId, Status, Timestamp, UserId};
+use domain::{AgentId, ChannelId, Fact, Owner, SessionId, Status, Timestamp, UserId};
 use read_model::projections::conversations::Item;
 use read_model::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
@@ -94,6 +94,41 @@ async fn six() -> Projection {
         projection.apply(vec![item]).await;
     }
     projection
+}
+
+/// A channel's conversations are listed by channel alone, also where a session or a user has the same name.
+#[tokio::test]
+async fn channels_are_apart_from_sessions_and_users() {
+    let mut projection = Projection::new().await;
+    let name = "0123456789abcdef".repeat(4);
+    let channel = ChannelId::parse(name.as_str()).unwrap();
+    let owners = [
+        ("h1", "support", Owner::Channel(channel.clone())),
+        ("s1", "support", Owner::Session(session(&name))),
+        ("u1", "support", Owner::User(user(&name))),
+        ("h2", "sales", Owner::Channel(channel.clone())),
+        ("h3", "support", Owner::Channel(channel.clone())),
+        ("h4", "support", Owner::Channel(channel.clone())),
+    ];
+    let mut authors = Vec::new();
+    for ((id, agent, owner), sequence) in owners.into_iter().zip(1_u64..) {
+        let nanos = i64::try_from(sequence).unwrap() * MICRO;
+        let (author, item) = begun(id, agent, owner, sequence, nanos);
+        projection.apply(vec![item]).await;
+        authors.push(author);
+    }
+    let erased = authors[5].commit(7, vec![Fact::ConversationErased]);
+    projection.apply(vec![erased]).await;
+    let check = async |owner: Owner, expected: &[&str]| {
+        let query = query(ListFilter::of(agent("support"), owner));
+        assert_eq!(listed(&projection, "acme", &query).await, expected);
+        assert!(listed(&projection, "other", &query).await.is_empty());
+    };
+    check(Owner::Channel(channel), &["h3", "h1"]).await;
+    check(Owner::Session(session(&name)), &["s1"]).await;
+    check(Owner::User(user(&name)), &["u1"]).await;
+    let other = ChannelId::parse("0".repeat(64)).unwrap();
+    check(Owner::Channel(other), &[]).await;
 }
 
 #[tokio::test]

@@ -22,10 +22,11 @@ macro_rules! case {
 }
 
 #[rustfmt::skip]
-const CASES: [Case; 28] = [
+const CASES: [Case; 30] = [
     case!("list_by_session" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
     case!("list_by_session" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
     case!("list_by_user" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
+    case!("list_by_channel" ("'t1', 'a1', 'h25', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_channel"),
     case!("list_by_agent" ("'t1', 'a1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_agent"),
     case!("list_by_agent" ("'t1', 'a1', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_agent"),
     case!("list_by_tenant" ("'t1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_tenant"),
@@ -46,6 +47,7 @@ const CASES: [Case; 28] = [
     case!("expired_long" ("'t1', 'a1', '{1}', 'infinity', '', 50") by "conversation_by_agent"),
     case!("expired_by_session" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_session"),
     case!("expired_by_user" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_user"),
+    case!("expired_by_channel" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_channel"),
     case!("provider_log" ("'t1', '00000000-0000-0000-0000-000000000000'") by "provider_log_pkey"),
     case!("provider_logs_by_tenant" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50") by "provider_log_by_tenant"),
     case!("provider_logs_by_tenant" ("'t1', 'now', '00000000-0000-0000-0000-000000000000', 'yesterday', 'o1', 50") by "provider_log_by_tenant"),

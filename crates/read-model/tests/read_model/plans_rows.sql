@@ -1,11 +1,12 @@
--- 40,000 conversations of four tenants, each of two agents, with hundreds of sessions and users; four events each; and a
+-- 40,000 conversations of four tenants, each of two agents, with hundreds of sessions, users and channels; four events each; and a
 -- year's usage of 300 agents; and as many logged calls as conversations.
 INSERT INTO conversations_v1.conversation (
     version, sequence, created_at, last_event_at, partition, created_nanos, status,
-    tenant_id, conversation_id, agent_id, user_id, session_id, head, forked_from
+    tenant_id, conversation_id, agent_id, user_id, session_id, channel_id, head, forked_from
 )
 SELECT 4, n, now(), now() - n * interval '1 minute', 0, 0, 1 + n / 32 % 2, 't' || n % 4, 'c' || n, 'a' || n % 8,
-       CASE WHEN n % 16 < 8 THEN 'u' || n % 800 END, CASE WHEN n % 16 >= 8 THEN 's' || n % 800 END, 'head',
+       CASE WHEN n % 16 < 8 THEN 'u' || n % 800 END, CASE WHEN n % 16 >= 8 AND n % 5 > 0 THEN 's' || n % 800 END,
+       CASE WHEN n % 16 >= 8 AND n % 5 = 0 THEN 'h' || n % 800 END, 'head',
        CASE WHEN n % 10 = 0 THEN 'c' || n - 4 END
 FROM generate_series(1, 40000) AS n;
 

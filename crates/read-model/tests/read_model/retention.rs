@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use domain::{
-    AgentId, ConversationId, Fact, ForkPoint, Owner, SessionId, Timestamp, UserId, Version,
+    AgentId, ChannelId, ConversationId, Fact, ForkPoint, Owner, SessionId, Timestamp, UserId,
+    Version,
 };
 use read_model::{
     CONVERSATIONS_PER_READ_MAX, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,
@@ -177,9 +178,11 @@ async fn pages_of_the_idle_are_bounded_and_complete() {
 #[tokio::test]
 async fn each_owner_keeps_the_newest() {
     let user = |n| Owner::User(UserId::parse(format!("s{n:04}")).unwrap());
-    // Session 0 has 0, 2, 4, 6; session 1 has 1, 3; user 0 has 5, 7.
+    let channel = |n| Owner::Channel(ChannelId::parse(format!("{n:064}")).unwrap());
+    // Session 0 has 0, 2, 4, 6; session 1 has 1, 3; user 0 has 5, 7; channel 0 has 8, 10; channel 1 has 9.
     let owners = [0, 1, 0, 1, 0].map(session).into_iter();
     let owners = owners.chain([user(0), session(0), user(0)]);
+    let owners = owners.chain([channel(0), channel(1), channel(0)]);
     let (mut projection, mut authors) = with_owners(owners).await;
     let archived = authors[4].commit_at(100, n_th(4), vec![Fact::ConversationArchived]);
     projection.apply(vec![archived]).await;
@@ -202,6 +205,10 @@ async fn each_owner_keeps_the_newest() {
         after: None,
     };
     assert_eq!(all(&projection, "acme", rule).await.0, [5]);
+    let channels = |keep| ExpiryRule::PerChannel { keep, after: None };
+    assert_eq!(all(&projection, "acme", channels(0)).await.0, [8, 10, 9]);
+    assert_eq!(all(&projection, "acme", channels(1)).await.0, [8]);
+    assert_eq!(all(&projection, "other", channels(0)).await.0, [0; 0]);
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! A schema that is made anew: it is as the live one is, and holds the same, whatever chunks the record comes in.
 
 use domain::event::{ConversationUpdated, Usage};
-use domain::{ConversationId, Fact, FieldChange, ForkPoint, JsonText, Owner, UserId, Version};
+use domain::{
+    ChannelId, ConversationId, Fact, FieldChange, ForkPoint, JsonText, Owner, UserId, Version,
+};
 use read_model::projections::conversations::{Item, copy, parking};
 use read_model::schemas::{Building, Phase, SchemaState, SchemasLock, compare, list};
 use read_model::{ReadModel, SchemaName};
@@ -15,6 +17,7 @@ pub(crate) fn history() -> Vec<Item> {
     authors[1].created.title = Some("first".to_owned());
     authors[1].created.metadata = Some(JsonText::parse("{\"a\":1}").unwrap());
     authors[2].created.owner = Owner::User(UserId::parse("user").unwrap());
+    authors[5].created.owner = Owner::Channel(ChannelId::parse("0".repeat(64)).unwrap());
     authors[3].created.forked_from = Some(ForkPoint {
         conversation: ConversationId::parse("c0").unwrap(),
         version: Version(2),

@@ -15,8 +15,9 @@ use wire::proto::write::v1 as write;
 
 use super::HistoryRpc;
 use super::asked::Keyed;
+use super::kept;
 use super::setback::Setback;
-use super::stored::{self, End, History};
+use super::stored::{End, History};
 use super::warning::Warning;
 use crate::metrics;
 use crate::request::Call;
@@ -89,7 +90,7 @@ async fn attempt(
         messages: recording.current.len(),
         seen: progress.seen,
     };
-    let history = stored::read(&rpc.gateway, &recording.keyed.target, end).await?;
+    let history = kept::read(&rpc.gateway, recording.keyed, end).await?;
     let is_begun = history.is_some();
     let history = history.unwrap_or_default();
     progress.version = history.version;
@@ -140,11 +141,7 @@ fn commits(messages: Vec<New>, bytes_max: usize) -> Vec<Vec<New>> {
 async fn begin(rpc: &HistoryRpc, recording: Recording<'_>) -> Result<Version, Setback> {
     let target = &recording.keyed.target;
     let conversation = target.key.conversation.as_str();
-    let session = recording.keyed.key.session();
-    let session = session
-        .as_ref()
-        .map_or(conversation, |session| session.as_str());
-    let owner = event::owner::Kind::SessionId(session.to_owned());
+    let owner = event::owner::Kind::ChannelId(recording.keyed.channel.as_str().to_owned());
     let request = write::CreateConversationRequest {
         agent_id: target.access.agent.as_str().to_owned(),
         conversation_id: conversation.to_owned(),

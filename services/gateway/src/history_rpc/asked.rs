@@ -1,8 +1,8 @@
 //! Whose history a call asks for.
 
-use domain::{AgentId, ConversationKey, Violation};
-use keyed_history::conversation::conversation;
-use keyed_history::{HistoryKey, KeyRules, Namespace, Refused, Variables, resolve};
+use domain::{AgentId, ChannelId, ConversationKey, Violation};
+use event_log::registry::{AgentAccess, KeyPurpose};
+use keyed_history::{HistoryIds, HistoryKey, KeyRules, Namespace, Refused, Variables, resolve};
 use wire::proto::history::v1 as proto;
 use wire::status::Problem;
 
@@ -14,16 +14,20 @@ use crate::request::{Call, Freshness, Target, agent_id, missing};
 /// What a call asks for, once the caller may.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// The history; `None`: no candidate is a key.
-    pub(super) keyed: Option<Keyed>,
+    /// The key; `None`: no candidate is one.
+    key: Option<HistoryKey>,
+    /// Where its history is kept, or why that cannot be told.
+    pub(super) keyed: Result<Keyed, Warning>,
     /// The candidates that are no keys.
     pub(super) refused: Vec<Refused>,
 }
 
-/// A history and where it is kept.
+/// Where a history is kept.
 #[derive(Debug)]
 pub(super) struct Keyed {
-    pub(super) key: HistoryKey,
+    /// The owner that its conversation must have.
+    pub(super) channel: ChannelId,
+    /// Its conversation.
     pub(super) target: Target,
 }
 
@@ -54,20 +58,13 @@ impl Asked {
         for refused in &resolution.refused {
             metrics::history_key_refused(refused.reason.as_str());
         }
-        let keyed = resolution.key.map(|key| Keyed {
-            target: Target {
-                key: ConversationKey {
-                    tenant: access.tenant.tenant().clone(),
-                    conversation: conversation(&scope.agent, &scope.namespace, &key),
-                },
-                access,
-                freshness: Freshness::Fresh,
-                fence: None,
-                patience: call.patience,
-            },
-            key,
-        });
+        let ids = match &resolution.key {
+            None => Err(Warning::NoValidKey),
+            Some(key) => scope.ids(gateway, &access, key),
+        };
+        let keyed = ids.map(|ids| Keyed::of(ids, access, call));
         Ok(Self {
+            key: resolution.key,
             keyed,
             refused: resolution.refused,
         })
@@ -75,15 +72,21 @@ impl Asked {
 
     /// The key as answers name it.
     pub(super) fn history_key(&self) -> String {
-        let key = self.keyed.as_ref().map(|keyed| keyed.key.as_str());
+        let key = self.key.as_ref().map(HistoryKey::as_str);
         key.unwrap_or_default().to_owned()
     }
 
     /// The conversation as answers name it.
     pub(super) fn conversation_id(&self) -> String {
-        let keyed = self.keyed.as_ref();
+        let keyed = self.keyed.as_ref().ok();
         let conversation = keyed.map(|keyed| keyed.target.key.conversation.as_str());
         conversation.unwrap_or_default().to_owned()
+    }
+
+    /// The channel as answers name it.
+    pub(super) fn channel_id(&self) -> String {
+        let channel = self.keyed.as_ref().map(|keyed| keyed.channel.as_str());
+        channel.unwrap_or_default().to_owned()
     }
 
     /// The refused candidates as answers name them.
@@ -106,6 +109,24 @@ impl Asked {
     }
 }
 
+impl Keyed {
+    fn of(ids: HistoryIds, access: AgentAccess, call: &Call) -> Self {
+        Self {
+            channel: ids.channel,
+            target: Target {
+                key: ConversationKey {
+                    tenant: access.tenant.tenant().clone(),
+                    conversation: ids.conversation,
+                },
+                access,
+                freshness: Freshness::Fresh,
+                fence: None,
+                patience: call.patience,
+            },
+        }
+    }
+}
+
 /// What a key's rules are applied to, checked like them.
 struct Scope {
     agent: AgentId,
@@ -123,5 +144,24 @@ impl Scope {
             variables: Variables::parse(&key.variables_json)
                 .map_err(|violation| violation.within("variables_json"))?,
         })
+    }
+
+    /// The ids of a key's history. A tenant of an earlier version has no channel key until a writer has made its secret.
+    fn ids(
+        &self,
+        gateway: &Gateway,
+        access: &AgentAccess,
+        key: &HistoryKey,
+    ) -> Result<HistoryIds, Warning> {
+        let tenant = access.tenant.tenant();
+        let channel_key = gateway.registry.tenant_key(tenant, KeyPurpose::Channel);
+        let channel_key = channel_key.ok_or(Warning::Unavailable)?;
+        let (agent, namespace) = (&self.agent, &self.namespace);
+        Ok(HistoryIds::derive(
+            channel_key.as_bytes(),
+            agent,
+            namespace,
+            key,
+        ))
     }
 }

@@ -9,8 +9,9 @@ use wire::proto::history::v1 as proto;
 use wire::status::Problem;
 
 use super::asked::{Asked, Keyed};
+use super::kept;
 use super::messages;
-use super::stored::{self, End, History};
+use super::stored::{End, History};
 use super::warning::Warning;
 use crate::Gateway;
 use crate::metrics::{self, HistoryCall};
@@ -39,7 +40,7 @@ pub(super) async fn handle(
         messages: messages_max.get().max(current.len()) + 1,
         seen: None,
     };
-    let (history, warning) = load(gateway, asked.keyed.as_ref(), end).await;
+    let (history, warning) = load(gateway, &asked.keyed, end).await;
     let merged = merge(history.seen_at(None), &current, messages_max);
     if let Some(warning) = warning {
         asked.log(warning);
@@ -55,6 +56,7 @@ pub(super) async fn handle(
         truncated: merged.trimmed > 0,
         history_key: asked.history_key(),
         conversation_id: asked.conversation_id(),
+        channel_id: asked.channel_id(),
         version: history.version.0,
         refused_keys: asked.refused_keys(),
         warnings: warning.map(Warning::to_proto).into_iter().collect(),
@@ -62,20 +64,22 @@ pub(super) async fn handle(
 }
 
 /// What is stored, or nothing and why.
-async fn load(gateway: &Gateway, keyed: Option<&Keyed>, end: End) -> (History, Option<Warning>) {
-    let Some(keyed) = keyed else {
-        return (History::default(), Some(Warning::NoValidKey));
+async fn load(
+    gateway: &Gateway,
+    keyed: &Result<Keyed, Warning>,
+    end: End,
+) -> (History, Option<Warning>) {
+    let keyed = match keyed {
+        Ok(keyed) => keyed,
+        Err(warning) => return (History::default(), Some(*warning)),
     };
     let span = tracing::info_span!(
         "gateway.history.load",
         tenant.id = keyed.target.key.tenant.as_str(),
         conversation.id = keyed.target.key.conversation.as_str(),
     );
-    match stored::read(gateway, &keyed.target, end)
-        .instrument(span)
-        .await
-    {
+    match kept::read(gateway, keyed, end).instrument(span).await {
         Ok(history) => (history.unwrap_or_default(), None),
-        Err(_) => (History::default(), Some(Warning::Unavailable)),
+        Err(warning) => (History::default(), Some(warning)),
     }
 }

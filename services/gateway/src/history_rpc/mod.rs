@@ -5,6 +5,7 @@
 
 mod append;
 mod asked;
+mod kept;
 mod load_history;
 mod messages;
 mod record_history;

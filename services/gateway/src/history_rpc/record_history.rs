@@ -30,8 +30,8 @@ pub(super) async fn handle(
         ..Progress::default()
     };
     let warning = match &asked.keyed {
-        None => Some(Warning::NoValidKey),
-        Some(keyed) => {
+        Err(warning) => Some(*warning),
+        Ok(keyed) => {
             let span = tracing::info_span!(
                 "gateway.history.record",
                 tenant.id = keyed.target.key.tenant.as_str(),
@@ -60,6 +60,7 @@ pub(super) async fn handle(
         appended_count: u32::try_from(progress.appended).unwrap_or(u32::MAX),
         history_key: asked.history_key(),
         conversation_id: asked.conversation_id(),
+        channel_id: asked.channel_id(),
         version: progress.version.0,
         refused_keys: asked.refused_keys(),
         warnings: warning.map(Warning::to_proto).into_iter().collect(),

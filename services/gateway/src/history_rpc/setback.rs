@@ -2,7 +2,7 @@
 
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
-use wire::status::{Problem, Reason};
+use wire::status::Reason;
 
 use super::warning::Warning;
 
@@ -17,10 +17,17 @@ pub(super) enum Setback {
     Refused(Status),
 }
 
-/// A history that cannot be read, whatever the reason, is one that does not answer.
-impl From<Problem> for Setback {
-    fn from(_: Problem) -> Self {
-        Self::Passing(Warning::Unavailable)
+/// A history that cannot be read: a store that does not answer may do so later.
+impl From<Warning> for Setback {
+    fn from(warning: Warning) -> Self {
+        match warning {
+            Warning::Unavailable | Warning::Conflict => Self::Passing(warning),
+            Warning::NoValidKey
+            | Warning::OwnerMismatch
+            | Warning::KeyReused
+            | Warning::Archived
+            | Warning::Erased => Self::Lasting(warning),
+        }
     }
 }
 
@@ -69,6 +76,8 @@ fn passed_on(status: &Status) -> Status {
 
 #[cfg(test)]
 mod tests {
+    use wire::status::Problem;
+
     use super::*;
 
     fn check(status: Status, expected: &str) {

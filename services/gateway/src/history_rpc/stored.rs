@@ -2,7 +2,7 @@
 
 use context::Reach;
 use domain::event::MessageAppended;
-use domain::{EventKind, Fact, Version};
+use domain::{EventKind, Fact, Owner, Version};
 use keyed_history::Stored;
 use read_model::queries::EventQuery;
 use wire::status::{Problem, Reason};
@@ -24,6 +24,8 @@ pub struct History {
     versions: Vec<Version>,
     /// The conversation's.
     pub version: Version,
+    /// The conversation's owner.
+    pub owner: Option<Owner>,
 }
 
 /// Which end of it.
@@ -58,6 +60,7 @@ impl History {
     fn of(target: &Target, recent: &Recent) -> Result<Self, Problem> {
         let mut history = Self {
             version: recent.place.version,
+            owner: recent.owner.clone(),
             ..Self::default()
         };
         let events: Vec<_> = recent.window.newest_first().collect();

@@ -9,6 +9,8 @@ pub(super) enum Warning {
     NoValidKey,
     /// Rows, record or writer did not answer, or not sensibly.
     Unavailable,
+    /// The conversation under the key's id belongs to another owner than the key's channel.
+    OwnerMismatch,
     /// Others were faster at every try.
     Conflict,
     /// An earlier call recorded something under the same idempotency key.
@@ -25,6 +27,7 @@ impl Warning {
         match self {
             Self::NoValidKey => "NO_VALID_KEY",
             Self::Unavailable => "HISTORY_UNAVAILABLE",
+            Self::OwnerMismatch => "OWNER_MISMATCH",
             Self::Conflict => "CONFLICT",
             Self::KeyReused => "IDEMPOTENCY_KEY_REUSED",
             Self::Archived => "CONVERSATION_ARCHIVED",
@@ -39,6 +42,9 @@ impl Warning {
             }
             Self::Unavailable => {
                 "the history store did not answer: go on with your own messages, and record them again later"
+            }
+            Self::OwnerMismatch => {
+                "the conversation under this key's id is not the key's channel's, so nothing was read or recorded: erase it, or use another key or namespace"
             }
             Self::Conflict => "others recorded at the same time, again and again: record again",
             Self::KeyReused => {

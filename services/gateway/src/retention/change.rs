@@ -37,7 +37,8 @@ impl Change {
         match rule {
             ExpiryRule::Idle { .. }
             | ExpiryRule::PerSession { .. }
-            | ExpiryRule::PerUser { .. } => Self::Erase,
+            | ExpiryRule::PerUser { .. }
+            | ExpiryRule::PerChannel { .. } => Self::Erase,
             ExpiryRule::Long { messages_max, .. } => Self::Archive {
                 messages_max: *messages_max,
             },

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `hansard_gateway_retention_rounds_total{outcome}` | rounds | `ok`; `cut`: not all agents were seen to the end; or put off: `registry_stale`, `rows_behind`, `refused`, `unavailable` |
 //! | `hansard_gateway_retention_round_seconds` | s | one round |
-//! | `hansard_gateway_retention_changes_total{rule,outcome}` | conversations | rule `idle`, `per_session`, `per_user` (erased), `messages` (archived); outcome `changed`, `settled` (by somebody else, or there is news of it), `failed`, `refused` |
+//! | `hansard_gateway_retention_changes_total{rule,outcome}` | conversations | rule `idle`, `per_session`, `per_user`, `per_channel` (erased), `messages` (archived); outcome `changed`, `settled` (by somebody else, or there is news of it), `failed`, `refused` |
 //! | `hansard_gateway_retention_left_over` | agents | of which the last round did not see all |
 
 use std::time::Duration;

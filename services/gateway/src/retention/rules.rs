@@ -15,6 +15,8 @@ pub(super) enum Kind {
     PerSession,
     /// Conversations of a user.
     PerUser,
+    /// Conversations of a channel.
+    PerChannel,
     /// Messages of a conversation.
     Messages,
 }
@@ -25,6 +27,7 @@ impl Kind {
             ExpiryRule::Idle { .. } => Self::Idle,
             ExpiryRule::PerSession { .. } => Self::PerSession,
             ExpiryRule::PerUser { .. } => Self::PerUser,
+            ExpiryRule::PerChannel { .. } => Self::PerChannel,
             ExpiryRule::Long { .. } => Self::Messages,
         }
     }
@@ -35,6 +38,7 @@ impl Kind {
             Self::Idle => "idle",
             Self::PerSession => "per_session",
             Self::PerUser => "per_user",
+            Self::PerChannel => "per_channel",
             Self::Messages => "messages",
         }
     }
@@ -58,6 +62,7 @@ pub(super) fn rules_of(settings: &RetentionSettings, now: Timestamp) -> Vec<Expi
     if (1..=KEPT_PER_OWNER_MAX).contains(&keep) {
         rules.push(ExpiryRule::PerSession { keep, after: None });
         rules.push(ExpiryRule::PerUser { keep, after: None });
+        rules.push(ExpiryRule::PerChannel { keep, after: None });
     }
     if settings.messages_max > 0 {
         rules.push(ExpiryRule::Long {
@@ -76,6 +81,9 @@ pub(super) fn resumed(rule: &ExpiryRule, place: ExpiryRule) -> ExpiryRule {
         }
         (ExpiryRule::PerUser { keep, .. }, ExpiryRule::PerUser { after, .. }) => {
             ExpiryRule::PerUser { keep: *keep, after }
+        }
+        (ExpiryRule::PerChannel { keep, .. }, ExpiryRule::PerChannel { after, .. }) => {
+            ExpiryRule::PerChannel { keep: *keep, after }
         }
         (ExpiryRule::Long { messages_max, .. }, ExpiryRule::Long { after, .. }) => {
             ExpiryRule::Long {
@@ -118,6 +126,7 @@ mod tests {
             [
                 ExpiryRule::PerSession { keep, after: None },
                 ExpiryRule::PerUser { keep, after: None },
+                ExpiryRule::PerChannel { keep, after: None },
             ]
         };
         check(settings(0, 0, 0), &[]);
@@ -141,7 +150,13 @@ mod tests {
         assert_eq!(CONVERSATIONS_PER_OWNER_MAX, KEPT_PER_OWNER_MAX);
         assert_eq!(
             kinds(&settings(1, 1, 1)),
-            [Kind::Idle, Kind::PerSession, Kind::PerUser, Kind::Messages]
+            [
+                Kind::Idle,
+                Kind::PerSession,
+                Kind::PerUser,
+                Kind::PerChannel,
+                Kind::Messages
+            ]
         );
     }
 

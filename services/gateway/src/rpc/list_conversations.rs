@@ -1,6 +1,6 @@
 //! Conversations of a session, a user, an agent or a tenant: a page.
 
-use domain::{AgentId, SessionId, Status as Stands, UserId, Violation};
+use domain::{AgentId, ChannelId, SessionId, Status as Stands, UserId, Violation};
 use prost::Message as _;
 use read_model::queries::ListFilter;
 use tonic::{Request, Response, Status};
@@ -55,6 +55,11 @@ fn filter(filter: Option<Filter>, agent: AgentId) -> Result<ListFilter, Violatio
         Some(Filter::UserId(user)) => {
             let user = UserId::parse(user).map_err(|violation| violation.within("user_id"))?;
             Ok(ListFilter::User { agent, user })
+        }
+        Some(Filter::ChannelId(channel)) => {
+            let channel =
+                ChannelId::parse(channel).map_err(|violation| violation.within("channel_id"))?;
+            Ok(ListFilter::Channel { agent, channel })
         }
         Some(Filter::WholeAgent(_)) => Ok(ListFilter::Agent(agent)),
         Some(Filter::WholeTenant(_)) => Ok(ListFilter::Tenant),

@@ -120,6 +120,8 @@ fn what_erases_and_restores_is_understood() {
     check("hansard erase conversation c d --tenant a --dry-run", true);
     check("hansard erase user u --tenant a --forks erase --json", true);
     check("hansard erase user u --tenant a --forks keep", false);
+    check("hansard erase channel c --tenant a --forks erase", true);
+    check("hansard erase channel c", false);
     check("hansard erase tenant a --receipt r.json --no-rows", true);
     check("hansard erase ledger", false);
     check("hansard erase ledger r.json", true);

@@ -58,6 +58,13 @@ pub enum SubjectName {
         /// The user.
         user: String,
     },
+    /// A channel.
+    Channel {
+        /// The tenant.
+        tenant: String,
+        /// The channel.
+        channel: String,
+    },
     /// A tenant.
     Tenant {
         /// The tenant.
@@ -178,6 +185,10 @@ fn name(subject: &Subject) -> SubjectName {
         Subject::User { user, .. } => SubjectName::User {
             tenant,
             user: user.as_str().to_owned(),
+        },
+        Subject::Channel { channel, .. } => SubjectName::Channel {
+            tenant,
+            channel: channel.as_str().to_owned(),
         },
         Subject::Tenant(_) => SubjectName::Tenant { tenant },
     }

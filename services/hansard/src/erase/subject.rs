@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{ConversationId, Owner, RequestDigest, TenantId, UserId};
+use domain::{ChannelId, ConversationId, Owner, RequestDigest, TenantId, UserId};
 use event_log::RECEIPT_SEED_BYTES;
 use ring::hmac;
 
@@ -28,6 +28,13 @@ pub enum Subject {
         /// The user.
         user: UserId,
     },
+    /// All that belong to a channel of a tenant: its histories under a caller's key, with whichever agent.
+    Channel {
+        /// The tenant.
+        tenant: TenantId,
+        /// The channel.
+        channel: ChannelId,
+    },
     /// All of a tenant, and its entries of the registry.
     Tenant(TenantId),
 }
@@ -39,6 +46,7 @@ impl Subject {
         match self {
             Self::Conversations { tenant, .. }
             | Self::User { tenant, .. }
+            | Self::Channel { tenant, .. }
             | Self::Tenant(tenant) => tenant,
         }
     }
@@ -49,6 +57,9 @@ impl Subject {
             Self::Conversations { ids, .. } => ids.contains(&found.key.conversation),
             Self::User { user, .. } => {
                 matches!(&found.owner, Some(Owner::User(owner)) if owner == user)
+            }
+            Self::Channel { channel, .. } => {
+                matches!(&found.owner, Some(Owner::Channel(owner)) if owner == channel)
             }
             Self::Tenant(_) => true,
         }
@@ -75,6 +86,10 @@ impl Subject {
             Self::User { user, .. } => {
                 part("user");
                 part(user.as_str());
+            }
+            Self::Channel { channel, .. } => {
+                part("channel");
+                part(channel.as_str());
             }
             Self::Tenant(_) => part("tenant"),
         }

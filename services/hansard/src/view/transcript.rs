@@ -109,6 +109,7 @@ fn owner(owner: Option<&Owner>) -> String {
     match owner.and_then(|owner| owner.kind.as_ref()) {
         Some(OwnerKind::UserId(user)) => format!("user {user}"),
         Some(OwnerKind::SessionId(session)) => format!("session {session}"),
+        Some(OwnerKind::ChannelId(channel)) => format!("channel {channel}"),
         None => "nobody".to_owned(),
     }
 }

@@ -48,6 +48,8 @@ pub(super) async fn intent_of(
     let forks = forks.transpose();
     let forks = forks.map_err(|violation| violation.within("forked_from"))?;
     let created = created(request, agent.clone())?;
+    let fits = created.owner.check_id(&conversation);
+    fits.map_err(|violation| violation.within("conversation_id"))?;
     let access = caller.authorize(writer, &agent, "agent_id").await?;
     Ok(Intent {
         key: ConversationKey {

@@ -8,6 +8,7 @@ mod keys;
 mod lifecycle;
 mod metrics;
 mod outage;
+mod owners;
 mod racing;
 mod retries;
 mod round_trip;

@@ -1,10 +1,11 @@
 //! What is recorded is loaded, by callers of every habit.
 
 use tests::agent::Agent;
-use tests::events::session;
 use tests::stack::Setup;
+use wire::proto::event::v1 as event;
 use wire::proto::event::v1::owner::Kind;
 use wire::proto::history::v1 as proto;
+use wire::proto::read::v1::WholeAgent;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
 use super::calls::{key, load, load_request, record, short, try_load};
@@ -114,31 +115,36 @@ async fn a_load_holds_what_was_recorded_before_it() {
     );
 }
 
-/// A key is a conversation like any other, with the key as its session.
+/// The ids of the conversations in a listing.
+async fn listed(agent: &Agent, filter: Filter) -> Vec<(String, Option<event::Owner>)> {
+    let request = agent.conversations_request(filter);
+    let page = agent.try_conversations(request).await.expect("a page");
+    let page = page.conversations.into_iter();
+    page.map(|one| (one.conversation_id, one.owner)).collect()
+}
+
+/// A key is a conversation of its channel. No session has it, whatever it is called.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_other_services_have_it_too() {
     let stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
-    let recorded = record(&agent, &key(&agent, "telegram:42"), &["u 1", "a 2"]).await;
-    assert_eq!(recorded.version, 3);
-    agent.projected(&recorded.conversation_id, 3).await;
-    let filter = Filter::SessionId("telegram:42".to_owned());
-    let listed = agent
-        .try_conversations(agent.conversations_request(filter))
-        .await;
-    let listed = listed.expect("a page").conversations;
-    assert_eq!(listed.len(), 1);
-    assert_eq!(listed[0].conversation_id, recorded.conversation_id);
-    assert_eq!(listed[0].owner, Some(session("telegram:42")));
-    let long = "用".repeat(200);
-    let recorded = record(&agent, &key(&agent, &long), &["u 1"]).await;
-    assert_eq!(recorded.history_key, long);
-    agent.projected(&recorded.conversation_id, 2).await;
-    let filter = Filter::SessionId(recorded.conversation_id.clone());
-    let listed = agent
-        .try_conversations(agent.conversations_request(filter))
-        .await;
-    let owner = listed.expect("a page").conversations.remove(0).owner;
-    let session = Kind::SessionId(recorded.conversation_id);
-    assert_eq!(owner.expect("an owner").kind, Some(session));
+    for name in ["telegram:42".to_owned(), "用".repeat(200)] {
+        let recorded = record(&agent, &key(&agent, &name), &["u 1", "a 2"]).await;
+        assert_eq!((recorded.version, &recorded.history_key), (3, &name));
+        agent.projected(&recorded.conversation_id, 3).await;
+        let kind = Kind::ChannelId(recorded.channel_id.clone());
+        let owner = event::Owner { kind: Some(kind) };
+        let expected = [(recorded.conversation_id, Some(owner))];
+        let of_channel = Filter::ChannelId(recorded.channel_id.clone());
+        assert_eq!(listed(&agent, of_channel).await, expected);
+        assert!(
+            listed(&agent, Filter::WholeAgent(WholeAgent {}))
+                .await
+                .contains(&expected[0])
+        );
+        let name = recorded.channel_id;
+        for filter in [Filter::SessionId(name.clone()), Filter::UserId(name)] {
+            assert_eq!(listed(&agent, filter).await, []);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Changes of hands.
 
 use super::*;
+use crate::id::ChannelId;
 
 fn session(id: &str) -> Owner {
     Owner::Session(SessionId::parse(id).unwrap())
@@ -33,6 +34,43 @@ fn who_may_become_an_owner() {
         to("s2", None),
         Err(Rejection::Erased),
     );
+}
+
+/// A conversation of a channel; the others of these tests belong to `s1`.
+fn of_channel() -> Action {
+    let Action::Create { mut created, .. } = created() else {
+        panic!("another action")
+    };
+    created.owner = channel();
+    Action::Create {
+        created,
+        occurred_at: None,
+    }
+}
+
+fn channel() -> Owner {
+    Owner::Channel(ChannelId::parse("0".repeat(64)).unwrap())
+}
+
+#[test]
+fn channels_neither_lose_nor_gain_conversations() {
+    let fixed = || Err(Rejection::OwnerFixed);
+    let mismatch = || Err(Rejection::OwnerMismatch);
+    let from = |owner: Owner, expected: Option<Owner>| Action::ChangeOwner { owner, expected };
+    check(vec![of_channel()], to("s2", None), fixed());
+    check(vec![of_channel()], to("s2", Some("s1")), mismatch());
+    check(
+        vec![of_channel()],
+        from(session("s2"), Some(channel())),
+        fixed(),
+    );
+    check(vec![created()], from(channel(), None), fixed());
+    check(
+        vec![created()],
+        from(channel(), Some(session("s1"))),
+        fixed(),
+    );
+    check(vec![of_channel()], from(channel(), None), Ok(0));
 }
 
 #[test]

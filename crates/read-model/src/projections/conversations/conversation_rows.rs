@@ -51,6 +51,7 @@ struct Fresh {
 struct Living {
     user: Vec<Option<String>>,
     session: Vec<Option<String>>,
+    channel: Vec<Option<String>>,
     active_run: Vec<Option<Uuid>>,
 }
 
@@ -144,15 +145,17 @@ impl Fresh {
 
 impl Living {
     fn add(&mut self, head: &Head) {
-        let (user, session) = owner_of(head);
-        self.user.push(user);
-        self.session.push(session);
+        let owner = OwnerColumns::of(head);
+        self.user.push(owner.user);
+        self.session.push(owner.session);
+        self.channel.push(owner.channel);
         self.active_run.push(head.active_run.map(|run| run.id.0));
     }
 
     fn bind(self, arguments: PgArguments) -> PgArguments {
         let arguments = bind(arguments, self.user);
         let arguments = bind(arguments, self.session);
+        let arguments = bind(arguments, self.channel);
         bind(arguments, self.active_run)
     }
 }
@@ -261,12 +264,24 @@ impl<'b> Erased<'b> {
     }
 }
 
-/// The user and the session that a conversation may be of.
-pub(super) fn owner_of(head: &Head) -> (Option<String>, Option<String>) {
-    match &head.owner {
-        Some(Owner::User(user)) => (Some(user.as_str().to_owned()), None),
-        Some(Owner::Session(session)) => (None, Some(session.as_str().to_owned())),
-        None => (None, None),
+/// The columns of a conversation's owner: one of them is set, none once it is erased.
+#[derive(Debug, Default)]
+pub(super) struct OwnerColumns {
+    pub(super) user: Option<String>,
+    pub(super) session: Option<String>,
+    pub(super) channel: Option<String>,
+}
+
+impl OwnerColumns {
+    pub(super) fn of(head: &Head) -> Self {
+        let mut columns = Self::default();
+        match &head.owner {
+            Some(Owner::User(user)) => columns.user = Some(user.as_str().to_owned()),
+            Some(Owner::Session(session)) => columns.session = Some(session.as_str().to_owned()),
+            Some(Owner::Channel(channel)) => columns.channel = Some(channel.as_str().to_owned()),
+            None => {}
+        }
+        columns
     }
 }
 

@@ -1,7 +1,7 @@
 //! `GET /v1/admin/conversations`: the tenant's conversations.
 
 use axum::extract::State;
-use domain::{AgentId, SessionId, Timestamp, UserId, Violation, ViolationReason};
+use domain::{AgentId, ChannelId, Owner, SessionId, Timestamp, UserId, Violation, ViolationReason};
 use read_model::queries::ListFilter;
 use runtime::http::{HttpProblem, Json, Query};
 use serde::Deserialize;
@@ -27,6 +27,8 @@ pub struct ListConversationsQuery {
     user_id: Option<String>,
     /// Only this session's; needs `agentId`.
     session_id: Option<String>,
+    /// Only this channel's: its histories under a caller's key; needs `agentId`.
+    channel_id: Option<String>,
     /// Only those of this status; absent: active and archived ones.
     status: Option<StatusName>,
     /// Only those whose last event is of this time or later; RFC 3339.
@@ -66,39 +68,50 @@ pub(in crate::http) async fn list_conversations(
 }
 
 fn listing(query: ListConversationsQuery) -> Result<Listing, Violation> {
+    let owner = owner(query.user_id, query.session_id, query.channel_id)?;
     Ok(Listing {
-        filter: filter(query.agent_id, query.user_id, query.session_id)?,
+        filter: filter(query.agent_id, owner)?,
         status: query.status.map(Into::into),
         active_after: time(query.active_after, "activeAfter")?,
         active_before: time(query.active_before, "activeBefore")?,
     })
 }
 
-fn filter(
-    agent: Option<String>,
-    user: Option<String>,
-    session: Option<String>,
-) -> Result<ListFilter, Violation> {
+fn filter(agent: Option<String>, owner: Option<Owner>) -> Result<ListFilter, Violation> {
     let agent = agent.map(AgentId::parse).transpose();
     let agent = agent.map_err(|violation| violation.within("agentId"))?;
-    match (agent, user, session) {
-        (None, None, None) => Ok(ListFilter::Tenant),
-        (None, _, _) => Err(missing().within("agentId")),
-        (Some(agent), None, None) => Ok(ListFilter::Agent(agent)),
-        (Some(agent), Some(user), None) => {
-            let user = UserId::parse(user).map_err(|violation| violation.within("userId"))?;
-            Ok(ListFilter::User { agent, user })
-        }
-        (Some(agent), None, Some(session)) => {
-            let session = SessionId::parse(session);
-            let session = session.map_err(|violation| violation.within("sessionId"))?;
-            Ok(ListFilter::Session { agent, session })
-        }
-        (Some(_), Some(_), Some(_)) => {
-            let rule = "is given beside userId: give one of them";
-            Err(Violation::new(ViolationReason::Malformed, rule).within("sessionId"))
-        }
+    match (agent, owner) {
+        (None, None) => Ok(ListFilter::Tenant),
+        (None, Some(_)) => Err(missing().within("agentId")),
+        (Some(agent), None) => Ok(ListFilter::Agent(agent)),
+        (Some(agent), Some(owner)) => Ok(ListFilter::of(agent, owner)),
     }
+}
+
+/// The owner that one of the parameters names.
+fn owner(
+    user: Option<String>,
+    session: Option<String>,
+    channel: Option<String>,
+) -> Result<Option<Owner>, Violation> {
+    let user = user.map(|id| UserId::parse(id).map(Owner::User));
+    let session = session.map(|id| SessionId::parse(id).map(Owner::Session));
+    let channel = channel.map(|id| ChannelId::parse(id).map(Owner::Channel));
+    let named = [
+        ("userId", user),
+        ("sessionId", session),
+        ("channelId", channel),
+    ];
+    let mut named = named
+        .into_iter()
+        .filter_map(|(field, owner)| Some((field, owner?)));
+    let first = named.next();
+    if let (Some((first, _)), Some((second, _))) = (&first, named.next()) {
+        let rule = format!("is given beside {first}: give one of them");
+        return Err(Violation::new(ViolationReason::Malformed, rule).within(second));
+    }
+    let owner = first.map(|(field, owner)| owner.map_err(|violation| violation.within(field)));
+    owner.transpose()
 }
 
 /// A time among the parameters.

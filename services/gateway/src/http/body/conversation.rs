@@ -62,6 +62,8 @@ pub enum OwnerBody {
     UserId(String),
     /// An anonymous session.
     SessionId(String),
+    /// A chat of a messaging channel: a keyed hash of the caller's key. Its histories are shown to administrators alone.
+    ChannelId(String),
 }
 
 /// What may be done with a conversation.
@@ -153,6 +155,7 @@ impl From<&Owner> for OwnerBody {
         match owner {
             Owner::User(id) => Self::UserId(id.as_str().to_owned()),
             Owner::Session(id) => Self::SessionId(id.as_str().to_owned()),
+            Owner::Channel(id) => Self::ChannelId(id.as_str().to_owned()),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `GET /api/chats`: the caller's conversations.
 
 use axum::extract::State;
-use domain::Owner;
 use read_model::queries::ListFilter;
 use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
@@ -79,10 +78,7 @@ pub(in crate::http) async fn list_chats(
         frontend.lister(&state).await?
     };
     let agent = caller.access.agent.clone();
-    let filter = match caller.owner {
-        Owner::Session(session) => ListFilter::Session { agent, session },
-        Owner::User(user) => ListFilter::User { agent, user },
-    };
+    let filter = ListFilter::of(agent, caller.owner);
     let listing = Listing {
         status: query.status.map(Into::into),
         ..Listing::of(filter)

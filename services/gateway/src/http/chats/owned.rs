@@ -84,9 +84,12 @@ pub fn command_target(
 /// How a caller reads the conversation with this id.
 ///
 /// # Errors
-/// [`not_found`] where the id is none.
+/// [`not_found`] where the id is none, or one of a history under a caller's key, which no frontend can own.
 pub fn target(caller: &Caller, id: &str) -> Result<Target, HttpProblem> {
     let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
+    if conversation.is_history() {
+        return Err(not_found());
+    }
     Ok(Target {
         key: ConversationKey {
             tenant: caller.access.tenant.tenant().clone(),

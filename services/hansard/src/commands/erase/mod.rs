@@ -12,7 +12,7 @@ use crate::commands::stores::Stores;
 use crate::erase::ForkRule;
 use crate::exit::Exit;
 
-/// Erase conversations for good: of an id, of a user, or of a whole tenant.
+/// Erase conversations for good: of an id, of a user, of a channel, or of a whole tenant.
 ///
 /// What was said is overwritten in the record; a tombstone without a name stays in its place, so that no rebuild, replay
 /// or restore brings anything back. What is archived is written anew without it. Rows go as the projector comes to the tombstones. What is left in Postgres's own
@@ -26,6 +26,7 @@ Examples:
   hansard erase conversation c-1 --tenant acme --dry-run
   hansard erase conversation c-1 --tenant acme --forks erase --receipt c-1.json
   hansard erase user ada --tenant acme --receipt receipts/ada.json
+  hansard erase channel CHANNEL_ID --tenant acme --receipt receipts/chat.json
   hansard erase tenant acme --receipt receipts/acme.json
   hansard erase ledger receipts/all.json
   hansard erase verify-receipt receipts/ada.json
@@ -53,6 +54,16 @@ enum Action {
         /// The user.
         id: String,
         /// The user's tenant.
+        #[arg(long)]
+        tenant: String,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Erase every history under a caller's key that belongs to a channel, with whichever agent.
+    Channel {
+        /// The channel, as `hansard history load --json` prints it: `channelId`.
+        id: String,
+        /// The channel's tenant.
         #[arg(long)]
         tenant: String,
         #[command(flatten)]
@@ -109,6 +120,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
             run::run(run::conversations(&tenant, &ids)?, how).await
         }
         Action::User { id, tenant, how } => run::run(run::user(&tenant, &id)?, how).await,
+        Action::Channel { id, tenant, how } => run::run(run::channel(&tenant, &id)?, how).await,
         Action::Tenant { id, how } => run::run(run::tenant(&id)?, how).await,
         Action::Ledger(args) => ledger::run(args).await,
         Action::VerifyReceipt(args) => verify_receipt::run(args).await,

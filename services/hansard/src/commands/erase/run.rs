@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Write as _;
 
 use anyhow::{bail, ensure};
-use domain::{ConversationId, TenantId, UserId, Violation};
+use domain::{ChannelId, ConversationId, TenantId, UserId, Violation};
 use read_model::projections::conversations::forget_usage;
 use serde_json::json;
 
@@ -32,6 +32,14 @@ pub(super) fn user(tenant: &str, user: &str) -> Result<Subject, UsageError> {
     Ok(Subject::User {
         tenant: tenant_id(tenant)?,
         user: UserId::parse(user).map_err(|violation| wrong("user", &violation))?,
+    })
+}
+
+/// A channel of a tenant.
+pub(super) fn channel(tenant: &str, channel: &str) -> Result<Subject, UsageError> {
+    Ok(Subject::Channel {
+        tenant: tenant_id(tenant)?,
+        channel: ChannelId::parse(channel).map_err(|violation| wrong("channel", &violation))?,
     })
 }
 
@@ -124,6 +132,12 @@ fn refuse(subject: &Subject, how: &How) -> anyhow::Result<Exit> {
             format!(
                 "the user {user} of the tenant {tenant} has no conversation, and this command has erased none (what callers erased \
                  names nobody any more)"
+            ),
+            Vec::new(),
+        ),
+        Subject::Channel { channel, .. } => (
+            format!(
+                "the channel {channel} of the tenant {tenant} has no history, and this command has erased none"
             ),
             Vec::new(),
         ),

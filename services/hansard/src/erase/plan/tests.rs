@@ -1,4 +1,4 @@
-use domain::{ConversationKey, Owner, TenantId, UserId, Version};
+use domain::{ChannelId, ConversationKey, Owner, TenantId, UserId, Version};
 
 use super::super::entry::Entry;
 use super::*;
@@ -9,10 +9,10 @@ fn id(text: &str) -> ConversationId {
     ConversationId::parse(text).unwrap()
 }
 
-/// A conversation written as `id`, `id<parent` for a fork, `id:user` for an owner, `id!` erased by this job, `id?` erased
+/// A conversation written as `id`, `id<parent` for a fork, `id:user` for a user, `id@` for the channel of these tests, `id!` erased by this job, `id?` erased
 /// by another, `id?2` the same with two commits left.
 fn found(text: &str) -> Found {
-    let name = text.split(['<', ':', '!', '?']).next().unwrap();
+    let name = text.split(['<', ':', '@', '!', '?']).next().unwrap();
     let after = |mark: char| text.split_once(mark).map(|(_, rest)| rest.to_owned());
     let is_erased = text.contains(['!', '?']);
     let commits = after('?').and_then(|left| left.parse().ok()).unwrap_or(1);
@@ -28,7 +28,7 @@ fn found(text: &str) -> Found {
         } else {
             Status::Active
         },
-        owner: after(':').map(|user| Owner::User(UserId::parse(user).unwrap())),
+        owner: owner_of(text),
         forked_from: after('<').map(|parent| id(&parent)),
         mark: text.contains('!').then_some(MARK),
         entry: Entry {
@@ -42,6 +42,18 @@ fn found(text: &str) -> Found {
             sequence: 1,
         },
     }
+}
+
+fn owner_of(text: &str) -> Option<Owner> {
+    if text.contains('@') {
+        return Some(Owner::Channel(channel()));
+    }
+    let (_, user) = text.split_once(':')?;
+    Some(Owner::User(UserId::parse(user).unwrap()))
+}
+
+fn channel() -> ChannelId {
+    ChannelId::parse("0".repeat(64)).unwrap()
 }
 
 fn names(found: &[Found]) -> String {
@@ -87,6 +99,12 @@ fn what_goes_by_what_is_there() {
     };
     check(&user, "a:ada b:bob c:ada d<a e", ["a c", "d", "", ""]);
     check(&user, "a! b:bob c<a d?", ["", "c", "", "a"]);
+    let of_channel = Subject::Channel {
+        tenant: tenant(),
+        channel: channel(),
+    };
+    let user_named_alike = format!("a@ b:{} c@ d<a", channel());
+    check(&of_channel, &user_named_alike, ["a c", "d", "", ""]);
     let all = Subject::Tenant(tenant());
     check(&all, "a b<a c! d? e?3", ["a b", "", "e", "c d e"]);
 }
@@ -125,6 +143,14 @@ fn marks_tell_subjects_apart_and_need_the_secret() {
     ] {
         assert_ne!(other.mark(&seed), mark);
     }
+    let of_channel = Subject::Channel {
+        tenant: tenant("acme"),
+        channel: channel(),
+    };
+    assert_ne!(
+        of_channel.mark(&seed),
+        user("acme", channel().as_str()).mark(&seed)
+    );
     assert_ne!(
         user("acme", "ada").mark(&[2; event_log::RECEIPT_SEED_BYTES]),
         mark

@@ -7,7 +7,7 @@ use crate::projections::conversations::cell::Cell;
 use crate::projections::conversations::group::Group;
 
 /// The columns, in the order of every statement that has all of them.
-pub(in super::super) const CONVERSATION_COLUMNS: [&str; 18] = [
+pub(in super::super) const CONVERSATION_COLUMNS: [&str; 19] = [
     "version",
     "sequence",
     "created_at",
@@ -21,6 +21,7 @@ pub(in super::super) const CONVERSATION_COLUMNS: [&str; 18] = [
     "head",
     "user_id",
     "session_id",
+    "channel_id",
     "active_run_id",
     "title",
     "metadata_json",
@@ -43,7 +44,7 @@ impl<'b> ConversationRows<'b> {
     }
 
     /// The only row, in the order of [`CONVERSATION_COLUMNS`]; `None`: there is none.
-    pub(in super::super) fn only(&self) -> Option<[Cell<'_>; 18]> {
+    pub(in super::super) fn only(&self) -> Option<[Cell<'_>; 19]> {
         let erased = || {
             let rows = &self.erased;
             let living = Default::default();
@@ -54,12 +55,13 @@ impl<'b> ConversationRows<'b> {
 }
 
 impl Begun<'_> {
-    fn only(&self) -> Option<[Cell<'_>; 18]> {
+    fn only(&self) -> Option<[Cell<'_>; 19]> {
         let run = self.living.active_run.first()?.as_ref();
         let context = self.client_context.first()?.as_deref();
         let living = [
             text(&self.living.user)?,
             text(&self.living.session)?,
+            text(&self.living.channel)?,
             Cell::maybe(run, |run| Cell::Bytes(run.as_bytes())),
             text(&self.title)?,
             text(&self.metadata_json)?,
@@ -76,15 +78,24 @@ fn text(column: &[Option<String>]) -> Option<Cell<'_>> {
 }
 
 /// The columns from `user_id` on.
-type LivingCells<'r> = [Cell<'r>; 7];
+type LivingCells<'r> = [Cell<'r>; 8];
 
 /// The first row of these columns.
 fn cells<'r>(
     common: &'r Common<'_>,
     fresh: &'r Fresh,
     living: LivingCells<'r>,
-) -> Option<[Cell<'r>; 18]> {
-    let [user, session, run, title, metadata, context, forked_from] = living;
+) -> Option<[Cell<'r>; 19]> {
+    let [
+        user,
+        session,
+        channel,
+        run,
+        title,
+        metadata,
+        context,
+        forked_from,
+    ] = living;
     Some([
         Cell::number(*common.version.first()?),
         Cell::number(*common.sequence.first()?),
@@ -99,6 +110,7 @@ fn cells<'r>(
         Cell::Bytes(common.head.first()?),
         user,
         session,
+        channel,
         run,
         title,
         metadata,

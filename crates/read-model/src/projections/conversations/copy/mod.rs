@@ -10,7 +10,9 @@ use domain::FieldChange;
 use prost::Message as _;
 use sqlx::postgres::PgConnection;
 
-use super::conversation_rows::{ConversationRows, change_of, context_bytes, json_text, owner_of};
+use super::conversation_rows::{
+    ConversationRows, OwnerColumns, change_of, context_bytes, json_text,
+};
 use super::event_rows::{EventColumns, columns_of};
 use super::group::Group;
 use super::write::{WriteFailure, run};
@@ -20,7 +22,7 @@ use crate::status_code::status_code;
 use buffer::CopyRows;
 
 const EVENT_COLUMNS: i16 = 20;
-const CHANGE_COLUMNS: i16 = 21;
+const CHANGE_COLUMNS: i16 = 22;
 
 /// Writes what the groups' commits come to.
 pub(super) async fn copy_groups(
@@ -88,7 +90,7 @@ fn put_change(changes: &mut CopyRows<'_>, group: &Group<'_>) {
     let erased_at = group.is_erased().then_some(head.recorded_at);
     let beginning = change.beginning.as_ref();
     let created_at = erased_at.or(beginning.map(|beginning| beginning.created_at));
-    let (user, session) = owner_of(head);
+    let owner = OwnerColumns::of(head);
     let parent = head.forked_from.as_ref();
     changes.begin_row();
     changes.put(signed(change.first_version.0));
@@ -105,8 +107,9 @@ fn put_change(changes: &mut CopyRows<'_>, group: &Group<'_>) {
     changes.put(group.tenant.as_str());
     changes.put(group.conversation.as_str());
     changes.put(head.agent.as_str());
-    changes.put(user);
-    changes.put(session);
+    changes.put(owner.user);
+    changes.put(owner.session);
+    changes.put(owner.channel);
     changes.put(parent.map(|point| point.conversation.as_str()));
     changes.put(wire::head::to_proto(head).encode_to_vec());
     changes.put(beginning.and_then(context_bytes));

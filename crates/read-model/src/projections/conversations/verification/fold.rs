@@ -11,7 +11,7 @@ use super::super::conversation_rows::ConversationRows;
 use super::super::event_rows::EventRows;
 
 /// The columns that may be large, and stand in a digest as digests: `title`, `metadata_json`, `client_context`.
-pub(super) const LARGE_COLUMNS: std::ops::Range<usize> = 14..17;
+pub(super) const LARGE_COLUMNS: std::ops::Range<usize> = 15..18;
 
 /// The digest of a value.
 pub(super) type ValueDigest = [u8; 32];

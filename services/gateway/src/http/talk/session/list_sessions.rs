@@ -1,7 +1,6 @@
 //! `GET /v1/chat/sessions`: the caller's sessions.
 
 use axum::extract::State;
-use domain::Owner;
 use read_model::queries::ListFilter;
 use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
@@ -56,10 +55,7 @@ pub(in crate::http) async fn list_sessions(
     let size = size.map_err(|violation| problem::of(Problem::from(violation)))?;
     let caller = frontend.lister(&state).await?;
     let agent = caller.access.agent.clone();
-    let listing = Listing::of(match caller.owner {
-        Owner::Session(session) => ListFilter::Session { agent, session },
-        Owner::User(user) => ListFilter::User { agent, user },
-    });
+    let listing = Listing::of(ListFilter::of(agent, caller.owner));
     let cursor = query.cursor.unwrap_or_default();
     let Json(page) = page(&state, &caller.access.tenant, &listing, (&cursor, size)).await?;
     Ok(Json(SessionsPage {
