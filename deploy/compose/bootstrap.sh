@@ -14,7 +14,7 @@ patiently() {
 }
 
 operator() { hansard bootstrap --name operator --again >"$TOKENS/operator.new"; }
-gateway() { hansard token create --name gateway --scope append --scope read >"$TOKENS/gateway.new"; }
+gateway() { hansard token create --name gateway --scope append --scope read --scope erase >"$TOKENS/gateway.new"; }
 
 if [ ! -s "$TOKENS/operator" ]; then
   patiently operator

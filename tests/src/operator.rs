@@ -22,7 +22,7 @@ pub(crate) async fn bootstrap(record: RecordConfig) -> String {
     let registry = Registry::open(&record).await.expect("a registry");
     let token = NewServiceToken {
         display_name: Label::parse("operator").expect("a label"),
-        scopes: Scopes::from_iter([Scope::Append, Scope::Read, Scope::Operate]),
+        scopes: Scopes::from_iter(Scope::ALL),
         tenant: None,
     };
     let now = Timestamp(Clock::System.now_nanos());
@@ -67,8 +67,8 @@ impl Operator {
         }
     }
 
-    /// Makes an agent of a tenant, which is made too unless it is there, with a token for appending and reading that is
-    /// bound to the tenant.
+    /// Makes an agent of a tenant, which is made too unless it is there, with a token for appending, reading and erasing that
+    /// is bound to the tenant.
     ///
     /// # Panics
     /// When the registry refuses.
@@ -84,7 +84,14 @@ impl Operator {
             .await
             .expect("a new agent");
         let token = self
-            .token(&[proto::Scope::Append, proto::Scope::Read], tenant)
+            .token(
+                &[
+                    proto::Scope::Append,
+                    proto::Scope::Read,
+                    proto::Scope::Erase,
+                ],
+                tenant,
+            )
             .await;
         Agent::new(self.caller.with_token(&token.secret), agent)
     }

@@ -25,21 +25,33 @@ impl Caller {
         Self(wire::bearer::of(metadata).map(str::to_owned))
     }
 
-    /// What the caller may do for an agent, which the request names in `field`.
+    /// Leave to append for an agent, which the request names in `field`.
     ///
     /// # Errors
-    /// No valid token, a missing scope, or an agent that is not the caller's to use.
+    /// As [`Caller::authorize_for`].
     pub async fn authorize(
         &self,
         writer: &Writer,
         agent: &AgentId,
         field: &str,
     ) -> Result<AgentAccess, Problem> {
+        self.authorize_for(writer, Scope::Append, agent, field)
+            .await
+    }
+
+    /// Leave to do for an agent what a scope allows; `field`: where the request names the agent.
+    ///
+    /// # Errors
+    /// No valid token, a missing scope, or an agent that is not the caller's to use.
+    pub async fn authorize_for(
+        &self,
+        writer: &Writer,
+        scope: Scope,
+        agent: &AgentId,
+        field: &str,
+    ) -> Result<AgentAccess, Problem> {
         let principal = self.principal(writer).await?;
-        let access = writer
-            .registry
-            .authorize(&principal, Scope::Append, agent)
-            .await;
+        let access = writer.registry.authorize(&principal, scope, agent).await;
         access.map_err(|error| problem::of_access(&error, field))
     }
 
@@ -73,7 +85,10 @@ pub async fn intent(
     let agent = agent_id(&target.agent_id).map_err(within)?;
     let conversation = conversation_id(&target.conversation_id).map_err(within)?;
     let key = idempotency_key(&target.idempotency_key).map_err(within)?;
-    let access = caller.authorize(writer, &agent, "target.agent_id").await?;
+    let scope = scope_of(&asked.action);
+    let access = caller
+        .authorize_for(writer, scope, &agent, "target.agent_id")
+        .await?;
     let command = Command {
         commit: key.unwrap_or_else(Writer::new_commit_id),
         agent,
@@ -94,6 +109,22 @@ pub async fn intent(
         command,
         forks: None,
     })
+}
+
+/// The scope that an action needs.
+fn scope_of(action: &Action) -> Scope {
+    match action {
+        Action::Erase { .. } => Scope::Erase,
+        Action::Create { .. }
+        | Action::Append(_)
+        | Action::Update(_)
+        | Action::Archive
+        | Action::Restore
+        | Action::ChangeOwner { .. }
+        | Action::StartRun(_)
+        | Action::StopRun(_)
+        | Action::FinishRun(_) => Scope::Append,
+    }
 }
 
 /// What was asked for: the action, and the digest of the whole request.

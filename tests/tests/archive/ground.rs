@@ -56,7 +56,7 @@ impl Ground {
     /// A token of the agent's caller.
     pub(crate) async fn token(&self) -> String {
         let operator = self.stack.operator().await;
-        let scopes = [Scope::Append, Scope::Read];
+        let scopes = [Scope::Append, Scope::Read, Scope::Erase];
         operator.token(&scopes, TENANT).await.secret
     }
 

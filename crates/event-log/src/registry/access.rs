@@ -19,17 +19,20 @@ pub enum Scope {
     Read,
     /// Changing the registry.
     Operate,
+    /// Erasing conversations.
+    Erase,
 }
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Self; 3] = [Self::Append, Self::Read, Self::Operate];
+    pub const ALL: [Self; 4] = [Self::Append, Self::Read, Self::Operate, Self::Erase];
 
     fn bit(self) -> u8 {
         match self {
             Self::Append => 1,
             Self::Read => 2,
             Self::Operate => 4,
+            Self::Erase => 8,
         }
     }
 
@@ -38,6 +41,7 @@ impl Scope {
             Self::Append => proto::Scope::Append,
             Self::Read => proto::Scope::Read,
             Self::Operate => proto::Scope::Operate,
+            Self::Erase => proto::Scope::Erase,
         }
     }
 }
@@ -48,6 +52,7 @@ impl fmt::Display for Scope {
             Self::Append => "append",
             Self::Read => "read",
             Self::Operate => "operate",
+            Self::Erase => "erase",
         })
     }
 }

@@ -163,7 +163,9 @@ async fn populate(registry: &Registry) -> Secret {
         .unwrap();
     let new = NewServiceToken {
         display_name: Label::parse("gateway").unwrap(),
-        scopes: [Scope::Append, Scope::Read].into_iter().collect(),
+        scopes: [Scope::Append, Scope::Read, Scope::Erase]
+            .into_iter()
+            .collect(),
         tenant: None,
     };
     let (_, secret) = registry

@@ -58,7 +58,12 @@ async fn without_a_writer_it_ends_soon_and_without_a_right_at_once() {
     stack.clock.set(i64::MAX);
     let registry = stack.means.registry.clone();
     let valid = stack.means.token.clone();
-    for scopes in [&[Scope::Append][..], &[Scope::Read], &[]] {
+    for scopes in [
+        &[Scope::Append, Scope::Read][..],
+        &[Scope::Erase, Scope::Append],
+        &[Scope::Erase],
+        &[],
+    ] {
         stack.means.token = token(&registry, scopes, Some(TENANT)).await;
         let refused = stack.round_from(&mut Walks::default()).await;
         assert!(matches!(refused, Err(RoundError::Refused)), "{scopes:?}");

@@ -62,7 +62,7 @@ impl Stack {
         let means = Means {
             read_model: ReadModel::connect_lazy(&ReadModelConfig::new(&database_url)).unwrap(),
             writer: Writer::at(&writer_url).unwrap(),
-            token: token(&registry, &[Scope::Append, Scope::Read], None).await,
+            token: token(&registry, &[Scope::Append, Scope::Read, Scope::Erase], None).await,
             clock: Clock::Manual(clock.clone()),
             record,
             registry,

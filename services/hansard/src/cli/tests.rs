@@ -51,7 +51,7 @@ fn what_is_and_is_not_understood() {
     check("hansard key create --agent a --token t", true);
     check("hansard token create --name x --token t", false);
     check(
-        "hansard token create --name x --scope append --scope read --token t",
+        "hansard token create --name x --scope append --scope read --scope erase --token t",
         true,
     );
     check("hansard token create --name x --scope all --token t", false);

@@ -65,6 +65,8 @@ enum TokenScope {
     Read,
     /// Changing the registry.
     Operate,
+    /// Erasing conversations.
+    Erase,
 }
 
 impl From<TokenScope> for Scope {
@@ -73,6 +75,7 @@ impl From<TokenScope> for Scope {
             TokenScope::Append => Self::Append,
             TokenScope::Read => Self::Read,
             TokenScope::Operate => Self::Operate,
+            TokenScope::Erase => Self::Erase,
         }
     }
 }
@@ -136,6 +139,7 @@ fn name_of(scope: Scope) -> &'static str {
         Scope::Append => "append",
         Scope::Read => "read",
         Scope::Operate => "operate",
+        Scope::Erase => "erase",
     }
 }
 

@@ -65,11 +65,17 @@ async fn operating(agent: &Agent) -> Outcomes {
     ]
 }
 
-async fn outcomes(agent: &Agent) -> [(Scope, Outcomes); 3] {
+/// What comes of an erasure, whose retries are answered alike.
+async fn erasing(agent: &Agent) -> Outcomes {
+    vec![agent.try_erase(agent.target("erased")).await.map(drop)]
+}
+
+async fn outcomes(agent: &Agent) -> [(Scope, Outcomes); 4] {
     [
         (Scope::Append, appending(agent).await),
         (Scope::Read, reading(agent).await),
         (Scope::Operate, operating(agent).await),
+        (Scope::Erase, erasing(agent).await),
     ]
 }
 
@@ -79,7 +85,8 @@ async fn each_scope_opens_its_own_service_and_no_other() {
     let operator = stack.operator().await;
     let owner = operator.agent("acme", "support").await;
     owner.create("c").await;
-    let subsets: [&[Scope]; 7] = [
+    owner.create("erased").await;
+    let subsets: [&[Scope]; 10] = [
         &[Scope::Append],
         &[Scope::Read],
         &[Scope::Operate],
@@ -87,6 +94,9 @@ async fn each_scope_opens_its_own_service_and_no_other() {
         &[Scope::Append, Scope::Operate],
         &[Scope::Read, Scope::Operate],
         &[Scope::Append, Scope::Read, Scope::Operate],
+        &[Scope::Erase],
+        &[Scope::Erase, Scope::Append],
+        &[Scope::Append, Scope::Read, Scope::Operate, Scope::Erase],
     ];
     for tenant in ["", "acme"] {
         for scopes in subsets {

@@ -87,9 +87,7 @@ async fn make(registry: &Registry) -> anyhow::Result<(String, String)> {
     let (_, api_key) = made.await?;
     let new = NewServiceToken {
         display_name: Label::parse("dev")?,
-        scopes: [Scope::Append, Scope::Read, Scope::Operate]
-            .into_iter()
-            .collect(),
+        scopes: Scope::ALL.into_iter().collect(),
         tenant: None,
     };
     let (_, token) = registry.create_service_token(new, now()).await?;

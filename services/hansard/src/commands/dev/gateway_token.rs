@@ -17,6 +17,9 @@ use super::secret_file;
 
 const FILE: &str = "gateway.token";
 
+/// What a gateway does with its own token: it appends, reads, and erases for `DELETE` and for retention.
+const SCOPES: [Scope; 3] = [Scope::Append, Scope::Read, Scope::Erase];
+
 /// Finds the token, or makes it. The record must be there.
 pub(super) async fn prepare(record: RecordConfig, data_dir: &Path) -> anyhow::Result<Secret> {
     let path = data_dir.join(FILE);
@@ -24,12 +27,14 @@ pub(super) async fn prepare(record: RecordConfig, data_dir: &Path) -> anyhow::Re
     let registry = Registry::open(&record).await?;
     let kept = fs::read_to_string(&path).unwrap_or_default();
     let kept = kept.trim();
-    if registry.authenticate(kept).await.is_some() {
+    let known = registry.authenticate(kept).await;
+    // One of an earlier version has fewer scopes.
+    if known.is_some_and(|known| SCOPES.iter().all(|scope| known.scopes.contains(*scope))) {
         return Ok(Secret::new(kept));
     }
     let new = NewServiceToken {
         display_name: Label::parse("gateway")?,
-        scopes: [Scope::Append, Scope::Read].into_iter().collect(),
+        scopes: SCOPES.into_iter().collect(),
         tenant: None,
     };
     let now = Timestamp(Clock::System.now_nanos());

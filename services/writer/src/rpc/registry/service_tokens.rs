@@ -100,6 +100,7 @@ fn scopes(request: &proto::CreateServiceTokenRequest) -> Result<Scopes, Violatio
             proto::Scope::Append => Ok(Scope::Append),
             proto::Scope::Read => Ok(Scope::Read),
             proto::Scope::Operate => Ok(Scope::Operate),
+            proto::Scope::Erase => Ok(Scope::Erase),
             proto::Scope::Unspecified => Err(broken(
                 ViolationReason::Malformed,
                 "holds a scope that is not known",
