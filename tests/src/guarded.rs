@@ -33,8 +33,12 @@ pub fn nats_lines() -> String {
 
 /// Servers, and roles that do not run yet, each with its own credentials.
 pub async fn prepare(program: Program) -> Stack {
-    let setup = Setup::processes(program).with_nats_lines(&nats_lines());
-    let mut stack = setup.prepare().await;
+    prepare_on(Setup::processes(program)).await
+}
+
+/// The same on other servers than the usual ones.
+pub async fn prepare_on(setup: Setup) -> Stack {
+    let mut stack = setup.with_nats_lines(&nats_lines()).prepare().await;
     let plain = settings::record(&stack.servers);
     for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
         guard(node, &plain);

@@ -38,6 +38,7 @@ pub mod folder;
 pub mod guarded;
 pub mod import;
 pub mod jwt;
+pub mod logins;
 pub mod node;
 pub mod operator;
 pub mod parts;

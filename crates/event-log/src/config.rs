@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::Address;
 use crate::error::RecordError;
+use crate::seal::MasterKeys;
 
 /// Partitions of a record that nobody has asked for otherwise: the fewest that reach the server's full rate.
 pub const PARTITIONS_DEFAULT: u16 = 8;
@@ -55,6 +56,9 @@ pub struct RecordConfig {
     pub monitor_url: Option<String>,
     /// The connection's name in the server's lists.
     pub client_name: String,
+    /// The deployment's keys, by which secrets are sealed at rest. They are read apart from the settings.
+    #[serde(skip)]
+    pub master_keys: MasterKeys,
 }
 
 impl RecordConfig {
@@ -71,6 +75,7 @@ impl RecordConfig {
             accept_data_loss: false,
             monitor_url: None,
             client_name: "hansard".to_owned(),
+            master_keys: MasterKeys::default(),
         }
     }
 

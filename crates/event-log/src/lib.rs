@@ -34,6 +34,7 @@ pub mod registry;
 mod replay;
 mod resolve;
 mod restore;
+pub mod seal;
 mod snapshot;
 mod standings;
 mod subjects;

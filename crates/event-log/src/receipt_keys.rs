@@ -79,6 +79,25 @@ impl Record {
         Err(CONTENDED)
     }
 
+    /// Seals the secrets of the keys by the current master key; done twice, it is done. Where there are no keys, nothing is.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn reseal_receipt_keys(&self) -> Result<(), Unavailable> {
+        for _ in 0..CHANGES_MAX {
+            let Some(stored) = self.stored_receipt_keys().await? else {
+                return Ok(());
+            };
+            self.put_receipt_keys(&stored.keys, Some(stored.revision))
+                .await?;
+            let now = self.stored_receipt_keys().await?;
+            if now.is_some_and(|now| now.revision > stored.revision && now.keys == stored.keys) {
+                return Ok(());
+            }
+        }
+        Err(CONTENDED)
+    }
+
     /// Moves the seed of an earlier version out of the registry's bucket, where gateways could read it. For writers, when they
     /// start; done twice, it is done.
     ///
@@ -98,11 +117,14 @@ impl Record {
         expected: Option<Sequence>,
     ) -> Result<(), Unavailable> {
         // What is stored then decides, not the answer: another process may have been faster.
-        self.put_restricted(ENTRY, keys.to_bytes(), expected).await
+        let bytes = keys.to_bytes(&self.config().master_keys)?;
+        self.put_restricted(ENTRY, bytes, expected).await
     }
 
     async fn stored_receipt_keys(&self) -> Result<Option<Stored>, Unavailable> {
         let message = self.restricted(ENTRY).await?;
-        message.as_ref().map(Stored::of).transpose()
+        let master = &self.config().master_keys;
+        let stored = message.map(|message| Stored::of(&message, master));
+        stored.transpose()
     }
 }

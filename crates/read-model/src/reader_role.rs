@@ -58,7 +58,7 @@ pub(crate) fn connect_error(error: sqlx::Error, login: &PgConnectOptions) -> Rea
             grant(&quoted(login.get_username()))
         )),
         Some(NO_SUCH_ROLE) => ReadModelError::unavailable(format!(
-            "the role {READER_ROLE} is not there: a projector makes it"
+            "the role {READER_ROLE} is not there: run hansard migrate, or start a projector that migrates"
         )),
         _ => error.into(),
     }

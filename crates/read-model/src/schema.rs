@@ -29,7 +29,7 @@ use crate::error::ReadModelError;
 use crate::reader_role;
 
 /// Every migration: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 10] = [
+const MIGRATIONS: [(i64, &str, &str); 11] = [
     (
         1,
         "conversations",
@@ -59,6 +59,11 @@ const MIGRATIONS: [(i64, &str, &str); 10] = [
         10,
         "channels",
         include_str!("../migrations/0010_channels.sql"),
+    ),
+    (
+        11,
+        "active runs",
+        include_str!("../migrations/0011_active_runs.sql"),
     ),
 ];
 
@@ -96,7 +101,7 @@ pub(crate) fn check(rows: &[PgRow]) -> Result<(), ReadModelError> {
     }
     if found < known() {
         return Err(ReadModelError::unavailable(format!(
-            "the schema has migration {found}, {} is needed: a projector makes it",
+            "the schema has migration {found}, {} is needed: run hansard migrate, or start a projector that migrates",
             known()
         )));
     }

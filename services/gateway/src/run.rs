@@ -142,6 +142,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
 pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gateway, GatewayError> {
     let record = Record::open(config.record.clone()).await?;
     let registry = Registry::open(&record).await?;
+    registry.check_secrets().map_err(Unavailable::from)?;
     let read_model = ReadModel::connect_lazy(&config.read_model)?;
     Ok(Gateway::new(Parts {
         token_keys: TokenKeys::new(&registry, Policy::new(&config.egress))?,

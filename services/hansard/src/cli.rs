@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, archive, backup, bench, bootstrap, context, dev, erase, history, import, key, parked,
-    policy, rebuild, replay, restore, role, signing_key, status, tail, tenant, token, verify,
-    verify_receipt, watch,
+    agent, archive, backup, bench, bootstrap, context, dev, erase, history, import, key,
+    master_key, migrate, parked, policy, rebuild, receipt_key, replay, restore, role, signing_key,
+    status, tail, tenant, token, verify, verify_receipt, watch,
 };
 use crate::exit::{self, Exit};
 
@@ -30,6 +30,9 @@ pub(crate) enum Command {
     Policy(policy::Args),
     Key(key::Args),
     SigningKey(signing_key::Args),
+    MasterKey(master_key::Args),
+    Migrate(migrate::Args),
+    ReceiptKey(receipt_key::Args),
     Token(token::Args),
     Import(import::Args),
     Context(context::Args),
@@ -62,6 +65,9 @@ impl Command {
             Self::Policy(args) => policy::run(args).await,
             Self::Key(args) => key::run(args).await,
             Self::SigningKey(args) => signing_key::run(args).await,
+            Self::MasterKey(args) => master_key::run(args).await,
+            Self::Migrate(args) => migrate::run(args).await,
+            Self::ReceiptKey(args) => receipt_key::run(args).await,
             Self::Token(args) => token::run(args).await,
             Self::Import(args) => import::run(args).await,
             Self::Context(args) => context::run(args).await,

@@ -45,6 +45,8 @@ pub struct ProjectorConfig {
     pub record: RecordConfig,
     /// The read model.
     pub read_model: ReadModelConfig,
+    /// Whether it migrates the read model when it starts. If not, it waits until `hansard migrate` has, under a login of its own.
+    pub migrates: bool,
     /// How many transactions are on their way at once, each with partitions of its own: while Postgres works on one, the
     /// next is made ready. Each takes a connection of the read model's.
     pub lanes: u16,
@@ -69,6 +71,7 @@ impl Default for ProjectorConfig {
             admin_addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 7313)),
             record: RecordConfig::default(),
             read_model: ReadModelConfig::default(),
+            migrates: true,
             lanes: 2,
             batch_rows: 8_000,
             batch_wait_ms: 20,

@@ -59,7 +59,9 @@ pub async fn start(
     metrics.plays("projector");
     let record = Record::open(config.record.clone()).await?;
     let model = ReadModel::connect_lazy(&config.read_model)?;
-    migrate_once(&model).await?;
+    if config.migrates {
+        migrate_once(&model).await?;
+    }
     let health = Health::new(&["nats", "postgres"]);
     watch_health(&record, &model, &health, shutdown);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
@@ -95,7 +97,7 @@ struct Work {
 
 impl Work {
     async fn run(self) {
-        if !self.migrate_when_there().await {
+        if !self.schema_when_there().await {
             return;
         }
         let logs = provider_logs::keep(self.record.clone(), self.model.clone());
@@ -130,17 +132,18 @@ impl Work {
         None
     }
 
-    /// Migrates once the database is there; `false` when the shutdown came first, or no retry can help.
-    async fn migrate_when_there(&self) -> bool {
+    /// Migrates once the database is there, or waits until somebody has; `false` when the shutdown came first, or no retry can
+    /// help.
+    async fn schema_when_there(&self) -> bool {
         let mut backoff = Backoff::new(DATABASE_WAITS.0, DATABASE_WAITS.1);
         loop {
-            match self.model.migrate().await {
+            match self.schema().await {
                 Ok(()) => return true,
                 Err(error) if error.is_unavailable() => {
                     tracing::warn!(%error, "waiting for the database");
                 }
                 Err(error) => {
-                    tracing::error!(%error, "the database cannot be migrated");
+                    tracing::error!(%error, "the database cannot be used");
                     self.shutdown.begin();
                     return false;
                 }
@@ -150,6 +153,13 @@ impl Work {
                 () = self.shutdown.begun() => return false,
             }
         }
+    }
+
+    async fn schema(&self) -> Result<(), ReadModelError> {
+        if self.config.migrates {
+            return self.model.migrate().await;
+        }
+        self.model.check().await
     }
 }
 

@@ -66,6 +66,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     tokens::load();
     let record = Record::create(config.record).await?;
     let registry = Registry::open(&record).await?;
+    check_secrets(&registry)?;
     let now = Timestamp(Clock::System.now_nanos());
     registry.make_missing_tenant_secrets(now).await?;
     record.restrict_receipt_seed(now).await?;
@@ -107,6 +108,19 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     runtime::serve::spawn("writer", server, admin, shutdown);
     tracing::info!(grpc.addr = %running.grpc_addr, admin.addr = %running.admin_addr, "writer serves");
     Ok(running)
+}
+
+/// A writer that could not open a secret would make another, and one that may not seal says so.
+fn check_secrets(registry: &Registry) -> Result<(), Unavailable> {
+    registry.check_secrets()?;
+    let secrets = registry.secrets_in_clear();
+    if secrets > 0 {
+        tracing::warn!(
+            secrets,
+            "secrets are kept in clear: give HANSARD_MASTER_KEY_FILE, then run hansard master-key rotate"
+        );
+    }
+    Ok(())
 }
 
 fn watch_health(record: &Record, registry: &Registry, health: &Health, shutdown: &Shutdown) {

@@ -1,5 +1,5 @@
 //! A system in the deployed configuration: the settings of `deploy/*.toml`, a NATS user for each role with the permissions
-//! of `deploy/nats/accounts.conf`, and TLS on every listener that callers reach. Roles are real processes.
+//! of `deploy/nats/accounts.conf`, a login of Postgres for each of `deploy/postgres/roles.sql`, and TLS on every listener that callers reach. Roles are real processes.
 //!
 //! An attack may change settings between [`Ground::prepare`] and [`Ground::start`]; it must say why.
 
@@ -19,8 +19,8 @@ use tests::door::Door;
 use tests::operator::Operator;
 use tests::program;
 use tests::settings::Settings;
-use tests::stack::Stack;
-use tests::{deploy_files, guarded};
+use tests::stack::{Setup, Stack};
+use tests::{deploy_files, guarded, logins};
 use writer::WriterConfig;
 
 /// A system and the CA of its certificates.
@@ -35,7 +35,9 @@ pub(crate) struct Ground {
 impl Ground {
     /// Servers that run, and roles that do not run yet.
     pub(crate) async fn prepare() -> Self {
-        let mut stack = guarded::prepare(program!()).await;
+        let setup = Setup::processes(program!()).with_own_postgres();
+        let mut stack = guarded::prepare_on(setup).await;
+        logins::prepare(&mut stack, &program!()).await;
         let authority = Authority::new("ours");
         let own = authority.sign("caller");
         let folder = tempfile::tempdir().expect("a folder");

@@ -65,6 +65,61 @@ fn roles_have_time_to_end() {
 }
 
 #[test]
+fn services_have_no_rights_and_no_way_out() {
+    let document = yaml("compose.yaml").pop().expect("a document");
+    for network in ["record", "rows"] {
+        assert_eq!(
+            at(&document, &format!("/networks/{network}/internal")),
+            true
+        );
+    }
+    let listeners = at(&document, "/networks/listeners/driver_opts");
+    assert_eq!(
+        listeners["com.docker.network.bridge.enable_ip_masquerade"],
+        "false"
+    );
+    for (name, service) in services("compose.yaml") {
+        assert_eq!(at(&service, "/read_only"), true, "{name}");
+        assert_eq!(at(&service, "/cap_drop/0"), "ALL", "{name}");
+        let options = items(&service, "/security_opt");
+        assert_eq!(options, [Value::from("no-new-privileges:true")], "{name}");
+        let networks = items(&service, "/networks");
+        let goes_out = networks.contains(&Value::from("outside"));
+        assert_eq!(goes_out, name == "gateway", "{name}");
+        assert!(networks.iter().all(|one| {
+            at(&document, "/networks")
+                .get(one.as_str().unwrap_or_default())
+                .is_some()
+        }));
+    }
+    for (name, service) in services("compose.cluster.yaml") {
+        if service.get("image").is_some() {
+            assert_eq!(at(&service, "/read_only"), true, "{name}");
+            assert_eq!(at(&service, "/cap_drop/0"), "ALL", "{name}");
+        }
+    }
+}
+
+#[test]
+fn each_role_has_a_login_of_its_own() {
+    let roles = files::text("postgres/roles.sql");
+    for (name, login) in [
+        ("migrate", "hansard_migrator"),
+        ("projector", "hansard_projector"),
+        ("writer", "hansard_writer"),
+        ("gateway", "hansard_gateway"),
+        ("operator", "hansard_operator"),
+    ] {
+        let composed = services("compose.yaml");
+        let service = composed.iter().find(|(one, _)| one == name);
+        let (_, service) = service.expect("a service");
+        let url = text_at(service, "/environment/HANSARD_READ_MODEL__DATABASE_URL");
+        assert!(url.starts_with(&format!("postgres://{login}:")), "{name}");
+        assert!(roles.contains(&format!("'{login}'")), "{login}");
+    }
+}
+
+#[test]
 fn every_secret_has_its_line_in_the_example() {
     let example = files::text("compose/env.example");
     let example: BTreeSet<&str> = example
@@ -92,7 +147,7 @@ fn the_cluster_is_the_one_of_its_configuration() {
             routes.contains(&format!("//{own}.nats-peers:6222")),
             "{own}"
         );
-        let aliases = items(&service, "/networks/default/aliases");
+        let aliases = items(&service, "/networks/record/aliases");
         assert!(aliases.contains(&Value::from(format!("{own}.nats-peers"))));
     }
 }

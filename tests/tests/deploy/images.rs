@@ -43,6 +43,30 @@ fn servers_are_the_ones_that_are_tested() {
 }
 
 #[test]
+fn images_have_versions() {
+    let own = format!(
+        "image: hansard:${{HANSARD_VERSION:-{}}}",
+        env!("CARGO_PKG_VERSION")
+    );
+    assert!(files::text("compose.yaml").contains(&own), "{own}");
+    let tag = format!("newTag: {}", env!("CARGO_PKG_VERSION"));
+    assert!(files::text("kustomization.yaml").contains(&tag), "{tag}");
+    for file in [
+        "compose.yaml",
+        "compose.cluster.yaml",
+        "kubernetes/nats.yaml",
+    ] {
+        for line in files::text(file).lines().map(str::trim) {
+            let image = line.strip_prefix("image: ").unwrap_or("none:1");
+            assert!(
+                image.contains(':') && !image.contains("latest"),
+                "{file}: {line}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_image_is_built_of_what_there_is() {
     let text = files::text("Dockerfile");
     let rust = concat!("FROM rust:", env!("CARGO_PKG_RUST_VERSION"), "-");

@@ -97,6 +97,7 @@ async fn operators_commands_reach_what_they_need() {
     let value = |name: &str| match name {
         "HANSARD_RECORD__NATS_URL" => guarded::url(&stack.servers.nats().url(), OPERATOR),
         "HANSARD_READ_MODEL__DATABASE_URL" => stack.servers.database_url().to_owned(),
+        "HANSARD_MASTER_KEY" => "00".repeat(32),
         "HANSARD_RECORD__MONITOR_URL" => stack.servers.nats().monitor_url(),
         "HANSARD_WRITER_URL" => stack.writer.grpc_url(),
         "HANSARD_GATEWAY_URL" => stack.gateway.grpc_url(),
@@ -259,6 +260,22 @@ fn what_is_mounted_and_read_is_made() {
             assert!(secrets.contains(text_at(source, "/secretRef/name")));
         }
     }
+}
+
+/// Projectors find a schema that another login has made.
+#[test]
+fn projectors_are_preceded_by_migrations() {
+    let projector = workloads().into_iter().find(|one| name(one) == "projector");
+    let projector = projector.expect("a projector");
+    let migrate = at(&projector, "/spec/template/spec/initContainers/0");
+    assert_eq!(text_at(migrate, "/args/0"), "migrate");
+    let secret = text_at(migrate, "/envFrom/0/secretRef/name");
+    let own = text_at(container(&projector), "/envFrom/0/secretRef/name");
+    assert_eq!((secret, own), ("migrator", "projector"));
+    assert_eq!(
+        at(migrate, "/securityContext"),
+        at(container(&projector), "/securityContext")
+    );
 }
 
 /// As the namespace demands.

@@ -8,6 +8,8 @@ mod compose;
 mod documents;
 mod images;
 mod kubernetes;
+mod logins;
+mod matrix;
 mod metrics;
 mod nats;
 mod permissions;

@@ -70,6 +70,12 @@ async fn systemd_takes_the_units() {
             program!().path().to_owned(),
         ),
         (
+            "systemd/hansard-migrate.service",
+            "hansard-migrate.service",
+            "/usr/local/bin/hansard",
+            program!().path().to_owned(),
+        ),
+        (
             "systemd/nats-server.service",
             "nats-server.service",
             "/usr/local/bin/nats-server",

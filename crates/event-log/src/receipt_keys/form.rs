@@ -11,7 +11,9 @@ use wire::proto::operate::v1 as proto;
 use wire::time;
 
 use super::RECEIPT_SEED_BYTES;
+use super::restricted::ENTRY;
 use crate::error::Unavailable;
+use crate::seal::MasterKeys;
 
 /// Bytes of the SHA-256 of a public key that its id shows.
 const ID_BYTES: usize = 8;
@@ -54,9 +56,18 @@ impl ReceiptKey {
         })
     }
 
-    fn of_proto(key: proto::ReceiptKey) -> Result<Self, Unavailable> {
+    fn of_proto(key: proto::ReceiptKey, master: &MasterKeys) -> Result<Self, Unavailable> {
         let at = |at| time::from_proto(at).map_err(|_| UNREADABLE);
-        let seed = (!key.seed.is_empty()).then(|| seed_of(&key.seed));
+        let is_kept = !(key.seed.is_empty() && key.sealed_seed.is_empty());
+        let seed = || {
+            opened(
+                master,
+                &of_key(&key.receipt_key_id),
+                &key.seed,
+                &key.sealed_seed,
+            )
+        };
+        let seed = is_kept.then(seed);
         Ok(Self {
             id: key.receipt_key_id,
             public_key: hex::encode(key.public_key),
@@ -66,15 +77,18 @@ impl ReceiptKey {
         })
     }
 
-    fn to_proto(&self) -> proto::ReceiptKey {
-        let seed = self.seed.as_ref().map(|seed| Bytes::copy_from_slice(seed));
-        proto::ReceiptKey {
+    fn to_proto(&self, master: &MasterKeys) -> Result<proto::ReceiptKey, Unavailable> {
+        let kept = self.seed.as_ref();
+        let kept = kept.map(|seed| sealed(master, &of_key(&self.id), seed));
+        let (seed, sealed_seed) = kept.transpose()?.unwrap_or_default();
+        Ok(proto::ReceiptKey {
             receipt_key_id: self.id.clone(),
             public_key: hex::decode(&self.public_key).unwrap_or_default().into(),
-            seed: seed.unwrap_or_default(),
+            seed,
             created_at: Some(time::to_proto(self.created_at)),
             rotated_at: self.rotated_at.map(time::to_proto),
-        }
+            sealed_seed,
+        })
     }
 }
 
@@ -107,22 +121,25 @@ impl ReceiptKeys {
         })
     }
 
-    pub(super) fn of_bytes(bytes: &[u8]) -> Result<Self, Unavailable> {
+    pub(super) fn of_bytes(bytes: &[u8], master: &MasterKeys) -> Result<Self, Unavailable> {
         let read = proto::ReceiptKeys::decode(bytes).map_err(|_| UNREADABLE)?;
-        let keys = read.keys.into_iter().map(ReceiptKey::of_proto);
+        let keys = read.keys.into_iter();
+        let keys = keys.map(|key| ReceiptKey::of_proto(key, master));
         Ok(Self {
-            mark_secret: seed_of(&read.mark_secret)?,
+            mark_secret: opened(master, ENTRY, &read.mark_secret, &read.sealed_mark_secret)?,
             keys: keys.collect::<Result<_, _>>()?,
         })
     }
 
-    pub(super) fn to_bytes(&self) -> Bytes {
-        let keys = self.keys.iter().map(ReceiptKey::to_proto);
+    pub(super) fn to_bytes(&self, master: &MasterKeys) -> Result<Bytes, Unavailable> {
+        let keys = self.keys.iter().map(|key| key.to_proto(master));
+        let (mark_secret, sealed_mark_secret) = sealed(master, ENTRY, &self.mark_secret)?;
         let entry = proto::ReceiptKeys {
-            mark_secret: Bytes::copy_from_slice(&self.mark_secret),
-            keys: keys.collect(),
+            mark_secret,
+            keys: keys.collect::<Result<_, _>>()?,
+            sealed_mark_secret,
         };
-        entry.encode_to_vec().into()
+        Ok(entry.encode_to_vec().into())
     }
 
     /// Every key, the oldest first.
@@ -158,6 +175,31 @@ impl fmt::Debug for ReceiptKeys {
     }
 }
 
+/// What a seed is sealed under: the entry and the key, so that seeds cannot be swapped within the entry.
+fn of_key(id: &str) -> String {
+    format!("{ENTRY}/{id}")
+}
+
+/// A secret as it is kept: in clear, or sealed.
+fn sealed(master: &MasterKeys, name: &str, secret: &Seed) -> Result<(Bytes, Bytes), Unavailable> {
+    Ok(match master.seal(name, secret)? {
+        Some(sealed) => (Bytes::new(), sealed),
+        None => (Bytes::copy_from_slice(secret), Bytes::new()),
+    })
+}
+
+fn opened(
+    master: &MasterKeys,
+    name: &str,
+    clear: &[u8],
+    sealed: &[u8],
+) -> Result<Seed, Unavailable> {
+    if sealed.is_empty() {
+        return seed_of(clear);
+    }
+    seed_of(&master.open(name, sealed)?)
+}
+
 fn seed_of(bytes: &[u8]) -> Result<Seed, Unavailable> {
     bytes.try_into().map_err(|_| UNREADABLE)
 }
@@ -170,11 +212,23 @@ mod tests {
     fn entries_read_as_they_were_written() {
         let first = ReceiptKeys::generate(Timestamp(1)).unwrap();
         let second = first.rotated(Timestamp(2)).unwrap();
-        for keys in [first, second] {
-            assert_eq!(ReceiptKeys::of_bytes(&keys.to_bytes()), Ok(keys));
+        let sealing = MasterKeys {
+            current: Some(crate::seal::MasterKey::generate()),
+            previous: None,
+        };
+        for master in [MasterKeys::default(), sealing] {
+            for keys in [&first, &second] {
+                let bytes = keys.to_bytes(&master).unwrap();
+                assert_eq!(ReceiptKeys::of_bytes(&bytes, &master).as_ref(), Ok(keys));
+                let (_, seed) = keys.signing().unwrap();
+                let in_clear = bytes.windows(seed.len()).any(|part| part == seed);
+                assert_eq!(in_clear, master.current.is_none());
+                let without = ReceiptKeys::of_bytes(&bytes, &MasterKeys::default());
+                assert_eq!(without.is_ok(), master.current.is_none());
+            }
+            assert!(ReceiptKeys::of_bytes(b"", &master).is_err());
+            assert!(ReceiptKeys::of_bytes(b"\xff", &master).is_err());
         }
-        assert!(ReceiptKeys::of_bytes(b"").is_err());
-        assert!(ReceiptKeys::of_bytes(b"\xff").is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::get::{RawMessage, Which};
 use crate::message::TraceHeaders;
 use crate::publish::Publication;
 use crate::record::Record;
+use crate::seal::MasterKeys;
 use crate::topology::{
     self, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM,
 };
@@ -25,9 +26,9 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    pub(super) fn of(message: &RawMessage) -> Result<Self, Unavailable> {
+    pub(super) fn of(message: &RawMessage, master: &MasterKeys) -> Result<Self, Unavailable> {
         Ok(Self {
-            keys: ReceiptKeys::of_bytes(&message.payload)?,
+            keys: ReceiptKeys::of_bytes(&message.payload, master)?,
             revision: message.sequence,
         })
     }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use domain::{Actor, AgentId, Label, Sequence, SigningKeyId, TenantId};
 use prost::Message;
+use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{
     Agent, ApiKey, ContextPolicy, ServiceToken, SigningKey, Tenant, TenantSecret, WebhookSecrets,
 };
 
 use super::access::{Principal, Scopes};
 use super::frontend_keys::FrontendKey;
+use super::seals::Seals;
 use super::tenant_secrets::TENANT_KEY_BYTES;
 
 /// SHA-256 of a secret, or of a policy.
@@ -29,6 +31,7 @@ pub(super) struct Corrupt;
 
 #[derive(Debug, Default)]
 pub(super) struct Entries {
+    pub(super) seals: Seals,
     pub(super) tenants: BTreeMap<TenantId, Held<Tenant>>,
     pub(super) tenant_secrets: BTreeMap<TenantId, Held<TenantSecret>>,
     pub(super) agents: BTreeMap<AgentId, Held<(TenantId, Agent)>>,
@@ -94,14 +97,15 @@ impl Entries {
         revision: Sequence,
         value: &[u8],
     ) -> Result<(), Corrupt> {
+        let name = key;
         match key.split_once('.').ok_or(Corrupt)? {
             ("tenant", _) => self.apply_tenant(revision, decode(value)?),
-            ("secret", _) => self.apply_tenant_secret(revision, decode(value)?),
+            ("secret", _) => self.apply_tenant_secret(name, revision, decode(value)?),
             ("agent", _) => self.apply_agent(revision, decode(value)?),
-            ("webhook", _) => self.apply_webhook_secrets(revision, decode(value)?),
+            ("webhook", _) => self.apply_webhook_secrets(name, revision, decode(value)?),
             ("policy", _) => self.apply_policy(revision, decode(value)?),
             ("apikey", _) => self.apply_api_key(revision, decode(value)?),
-            ("signing", _) => self.apply_signing_key(revision, decode(value)?),
+            ("signing", _) => self.apply_signing_key(name, revision, decode(value)?),
             ("token", _) => self.apply_service_token(revision, decode(value)?),
             ("gone", key) => self.remove(key, revision),
             // Of earlier versions: the keys of receipts are in the restricted bucket.
@@ -118,10 +122,16 @@ impl Entries {
 
     fn apply_tenant_secret(
         &mut self,
+        name: &str,
         revision: Sequence,
-        secret: TenantSecret,
+        mut secret: TenantSecret,
     ) -> Result<(), Corrupt> {
         let tenant = TenantId::parse(secret.tenant_id.as_str()).map_err(|_| Corrupt)?;
+        let Some(root) = self.seals.open(name, &secret.root, &secret.sealed_root) else {
+            return Ok(());
+        };
+        secret.root = root;
+        secret.sealed_root.clear();
         if secret.root.len() != TENANT_KEY_BYTES {
             return Err(Corrupt);
         }
@@ -138,10 +148,18 @@ impl Entries {
 
     fn apply_webhook_secrets(
         &mut self,
+        name: &str,
         revision: Sequence,
-        secrets: WebhookSecrets,
+        mut secrets: WebhookSecrets,
     ) -> Result<(), Corrupt> {
         let id = AgentId::parse(secrets.agent_id.as_str()).map_err(|_| Corrupt)?;
+        for secret in &mut secrets.secrets {
+            let Some(key) = self.seals.open(name, &secret.key, &secret.sealed_key) else {
+                return Ok(());
+            };
+            secret.key = key;
+            secret.sealed_key.clear();
+        }
         put(&mut self.webhook_secrets, id, revision, secrets);
         Ok(())
     }
@@ -175,9 +193,21 @@ impl Entries {
         Ok(())
     }
 
-    fn apply_signing_key(&mut self, revision: Sequence, key: SigningKey) -> Result<(), Corrupt> {
+    fn apply_signing_key(
+        &mut self,
+        name: &str,
+        revision: Sequence,
+        mut key: SigningKey,
+    ) -> Result<(), Corrupt> {
         let tenant = TenantId::parse(key.tenant_id.as_str()).map_err(|_| Corrupt)?;
         let id = SigningKeyId::parse(key.signing_key_id.as_str()).map_err(|_| Corrupt)?;
+        if let Some(Kind::Hs256Secret(secret)) = &mut key.kind {
+            let Some(opened) = self.seals.open(name, secret, &key.sealed_secret) else {
+                return Ok(());
+            };
+            *secret = opened;
+            key.sealed_secret.clear();
+        }
         let theirs = self.signing_keys.entry(tenant).or_default();
         put(theirs, id, revision, Arc::new(key));
         Ok(())

@@ -11,6 +11,7 @@ impl Entries {
     /// Drops an entry that its mark says is gone, unless a later revision is held.
     pub(super) fn remove(&mut self, key: &str, revision: Sequence) -> Result<(), Corrupt> {
         let (kind, id) = key.split_once('.').ok_or(Corrupt)?;
+        self.seals.forget(key);
         let second = || id.split_once('.').ok_or(Corrupt);
         match kind {
             "tenant" => drop_older(&mut self.tenants, &tenant_id(id)?, revision),

@@ -20,7 +20,10 @@ mod policies;
 mod provider_logs;
 mod refusal;
 mod removal;
+mod reseal;
+mod seals;
 mod secret;
+mod secret_entries;
 mod service_tokens;
 mod settings;
 mod signing_keys;
@@ -60,6 +63,7 @@ use crate::error::Unavailable;
 use crate::record::Record;
 use entries::Entries;
 use lookups::Lookups;
+use seals::Seals;
 
 /// Most times that a change is tried while others change the same entry.
 const CHANGES_MAX: usize = 4;
@@ -97,7 +101,10 @@ impl Registry {
     pub async fn open(record: &Record) -> Result<Self, Unavailable> {
         let shared = Arc::new(Shared {
             record: record.clone(),
-            entries: RwLock::default(),
+            entries: RwLock::new(Entries {
+                seals: Seals::new(record.config().master_keys.clone()),
+                ..Entries::default()
+            }),
             is_fresh: AtomicBool::new(false),
             lookups: Lookups::default(),
         });

@@ -1,6 +1,7 @@
 //! Signing keys: by which the tokens of a tenant's users and administrators are checked.
 //!
-//! A secret of HS256 is kept as it is, since tokens cannot be checked without it; it is in no answer and no `Debug`.
+//! A secret of HS256 is kept sealed where there is a master key, else in clear: tokens cannot be checked without it. It is in
+//! no answer and no `Debug`.
 
 use std::sync::Arc;
 
@@ -105,10 +106,16 @@ impl Registry {
             created_at: Some(time::to_proto(at)),
             retired_at: None,
             kind: Some(kind),
+            sealed_secret: Bytes::new(),
         };
         let key = signing_key_key(&new.tenant, &new.id);
-        self.shared().create(&key, &made, "signing key").await?;
-        Ok((shown(&made), secret))
+        let answer = shown(&made);
+        match self.shared().put_signing_key(&key, made, None).await? {
+            Change::Made => Ok((answer, secret)),
+            Change::Superseded => Err(RegistryError::AlreadyExists {
+                what: "signing key",
+            }),
+        }
     }
 
     /// Ends a signing key at `from`; one that has ended at `now` keeps its time.
@@ -136,8 +143,10 @@ impl Registry {
                 retired_at: Some(time::to_proto(from)),
                 ..SigningKey::clone(&value)
             };
-            if self.shared().put(&key, &ended, Some(revision)).await? == Change::Made {
-                return Ok(shown(&ended));
+            let answer = shown(&ended);
+            let put = self.shared().put_signing_key(&key, ended, Some(revision));
+            if put.await? == Change::Made {
+                return Ok(answer);
             }
         }
         Err(Unavailable::new("the signing key keeps changing").into())
@@ -198,6 +207,7 @@ fn shown(key: &SigningKey) -> SigningKey {
     };
     SigningKey {
         kind,
+        sealed_secret: Bytes::new(),
         ..key.clone()
     }
 }

@@ -105,9 +105,10 @@ impl Registry {
             tenant_id: tenant.as_str().to_owned(),
             root: Bytes::copy_from_slice(&root),
             created_at: Some(time::to_proto(at)),
+            sealed_root: Bytes::new(),
         };
         let key = tenant_secret_key(tenant);
-        match self.shared().put(&key, &made, None).await? {
+        match self.shared().put_tenant_secret(&key, made, None).await? {
             Change::Made | Change::Superseded => Ok(()),
         }
     }

@@ -68,6 +68,7 @@ impl Registry {
             key: Bytes::copy_from_slice(&key),
             created_at: Some(time::to_proto(at)),
             ends_at: None,
+            sealed_key: Bytes::new(),
         };
         let entry = webhook_secrets_key(&tenant, agent);
         for _ in 0..CHANGES_MAX {
@@ -107,7 +108,8 @@ impl Registry {
             tenant_id: tenant.as_str().to_owned(),
             secrets,
         };
-        self.shared().put(entry, &stored, expected).await
+        let shared = self.shared();
+        shared.put_webhook_secrets(entry, stored, expected).await
     }
 
     /// The only place where they are read.
@@ -148,6 +150,7 @@ mod tests {
 
     fn secret(name: u8) -> WebhookSecret {
         WebhookSecret {
+            sealed_key: Bytes::new(),
             key: vec![name].into(),
             created_at: None,
             ends_at: None,

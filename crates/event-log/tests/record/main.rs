@@ -19,6 +19,7 @@ mod receipt_keys;
 mod registry;
 mod replays;
 mod resolution;
+mod sealing;
 mod standings;
 mod support;
 mod tails;

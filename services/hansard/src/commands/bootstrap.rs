@@ -62,6 +62,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         replicas: args.replicas,
         accept_data_loss: args.accept_data_loss,
         client_name: "hansard-bootstrap".to_owned(),
+        master_keys: args.nats.keys.read()?,
         ..RecordConfig::new(args.nats.nats_url)
     })
     .await?;

@@ -12,7 +12,7 @@ use super::stores::{ArchiveAddress, NatsAddress};
 use crate::backup::{Manifest, archive, verified};
 use crate::console;
 use crate::erase::{Again, Job, of_receipts};
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::progress::{Length, Progress, grouped};
 
 /// Make a record again from its backup.
@@ -57,7 +57,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         Some(folder) => of_receipts(folder, &manifest.record, &manifest.all_receipt_keys())?,
         None => Vec::new(),
     };
-    let restoration = Restoration::of(manifest.name(), config(&args, &manifest)).await?;
+    let restoration = Restoration::of(manifest.name(), config(&args, &manifest)?).await?;
     // A backup names what is archived, and does not hold it.
     let catalogue = manifest.catalogue.as_deref().unwrap_or_default();
     let segments = if restoration.is_begun() {
@@ -80,12 +80,13 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     tell(&args, &manifest, &done)
 }
 
-fn config(args: &Args, manifest: &Manifest) -> RecordConfig {
-    RecordConfig {
+fn config(args: &Args, manifest: &Manifest) -> Result<RecordConfig, UsageError> {
+    Ok(RecordConfig {
         partitions: manifest.partitions,
         client_name: "hansard-restore".to_owned(),
+        master_keys: args.nats.keys.read()?,
         ..RecordConfig::new(args.nats.nats_url.clone())
-    }
+    })
 }
 
 /// What a restore came to.
@@ -112,7 +113,7 @@ async fn finish(
         restoration.begin(&first.description).await?;
     }
     restore(&args.folder, manifest, restoration).await?;
-    let record = Record::open(config(args, manifest)).await?;
+    let record = Record::open(config(args, manifest)?).await?;
     let archive = args.archive.of(&record);
     // What was erased since the backup was taken out of its segments since.
     archive.adopt().await.context(ELSEWHERE)?;

@@ -7,6 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use event_log::RecordConfig;
 use runtime::config::{CONFIG_PATH_VARIABLE, Checks, ConfigErrors, Sources, Validate};
 use runtime::shutdown::Shutdown;
 use runtime::telemetry::{self, TelemetryConfig};
@@ -14,12 +15,16 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::master_key_args::{MasterKeyArgs, VARIABLES};
 use crate::exit::{Exit, UsageError};
 
 /// How long everything may take to end, the drains among it; what is left then is cut.
 pub const END_DEADLINE: Duration = Duration::from_secs(30);
 /// Variables that other commands read, so that they are no unknown settings.
-const RESERVED: [&str; 5] = [
+const RESERVED: [&str; 8] = [
+    VARIABLES[0],
+    VARIABLES[1],
+    VARIABLES[2],
     "HANSARD_TOKEN",
     "HANSARD_AGENT",
     "HANSARD_WRITER_URL",
@@ -37,6 +42,8 @@ pub struct Settings {
     /// several. A value that reads as a number or a boolean is one; put a text that does in double quotes.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, Value)>,
+    #[command(flatten)]
+    keys: MasterKeyArgs,
     /// Check the settings, and start nothing.
     #[arg(long)]
     check: bool,
@@ -113,21 +120,35 @@ impl<T: Validate> Validate for Process<T> {
     }
 }
 
-/// What a role is called.
+/// What a role is called, and how it reaches the record.
 trait Named {
     const NAME: &'static str;
+
+    fn record(&mut self) -> &mut RecordConfig;
 }
 
 impl Named for writer::WriterConfig {
     const NAME: &'static str = "writer";
+
+    fn record(&mut self) -> &mut RecordConfig {
+        &mut self.record
+    }
 }
 
 impl Named for projector::ProjectorConfig {
     const NAME: &'static str = "projector";
+
+    fn record(&mut self) -> &mut RecordConfig {
+        &mut self.record
+    }
 }
 
 impl Named for gateway::GatewayConfig {
     const NAME: &'static str = "gateway";
+
+    fn record(&mut self) -> &mut RecordConfig {
+        &mut self.record
+    }
 }
 
 /// Runs a writer until it is told to end.
@@ -173,7 +194,8 @@ async fn serve<T>(
 where
     T: Serialize + DeserializeOwned + Default + Validate + Named,
 {
-    let config: Process<T> = load(&settings, Sources::new().environment())?;
+    let mut config: Process<T> = load(&settings, Sources::new().environment())?;
+    config.role.record().master_keys = settings.keys.read()?;
     if settings.check {
         return Ok(Exit::Done);
     }

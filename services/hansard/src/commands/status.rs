@@ -77,7 +77,7 @@ impl Question {
     pub(super) fn reader(&self) -> anyhow::Result<(Reader, Limits)> {
         let config = RecordConfig {
             monitor_url: self.monitor_url.clone(),
-            ..self.record.config("hansard-status")
+            ..self.record.config("hansard-status")?
         };
         let roles = match (self.no_roles, self.roles.is_empty()) {
             (true, _) => None,

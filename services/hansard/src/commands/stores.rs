@@ -4,8 +4,11 @@
 use std::fmt;
 
 use archive::{Archive, ArchiveError, StoreUrl};
-use event_log::{ArchiveEntry, Record, RecordConfig, RecordError};
+use event_log::{ArchiveEntry, Record, RecordConfig};
 use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX};
+
+use super::master_key_args::MasterKeyArgs;
+use crate::exit::UsageError;
 
 /// How to reach NATS.
 #[derive(Clone, clap::Args)]
@@ -19,6 +22,9 @@ pub struct NatsAddress {
         default_value = "nats://127.0.0.1:4222"
     )]
     pub nats_url: String,
+    /// The keys of secrets.
+    #[command(flatten)]
+    pub keys: MasterKeyArgs,
 }
 
 /// How to reach the record.
@@ -36,17 +42,21 @@ impl RecordAddress {
     ///
     /// # Errors
     /// It cannot be reached, or is another than the one described.
-    pub async fn open(&self, client_name: &str) -> Result<Record, RecordError> {
-        Record::open(self.config(client_name)).await
+    pub async fn open(&self, client_name: &str) -> anyhow::Result<Record> {
+        Ok(Record::open(self.config(client_name)?).await?)
     }
 
     /// How the record is reached.
-    pub(super) fn config(&self, client_name: &str) -> RecordConfig {
-        RecordConfig {
+    ///
+    /// # Errors
+    /// A master key is none.
+    pub(super) fn config(&self, client_name: &str) -> Result<RecordConfig, UsageError> {
+        Ok(RecordConfig {
             partitions: self.partitions,
             client_name: client_name.to_owned(),
+            master_keys: self.nats.keys.read()?,
             ..RecordConfig::new(self.nats.nats_url.clone())
-        }
+        })
     }
 }
 
@@ -104,7 +114,7 @@ impl Stores {
     ///
     /// # Errors
     /// As [`RecordAddress::open`].
-    pub async fn open_archive(&self, client_name: &str) -> Result<Archive, RecordError> {
+    pub async fn open_archive(&self, client_name: &str) -> anyhow::Result<Archive> {
         Ok(self.archive.of(&self.record.open(client_name).await?))
     }
 }

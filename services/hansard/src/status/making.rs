@@ -34,6 +34,7 @@ impl Status {
         let mut status = Self {
             at: rfc3339(readings.now),
             needs: Vec::new(),
+            warnings: needs::warnings(readings),
             record: told(record, record_status),
             read_model: told(read_model, read_model_status),
             partitions,

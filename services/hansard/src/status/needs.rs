@@ -32,6 +32,18 @@ pub(super) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
     needs
 }
 
+/// What is no trouble yet, and should be known.
+pub(super) fn warnings(readings: &Readings) -> Vec<String> {
+    let record = readings.record.as_ref();
+    let count = record.map_or(0, |record| record.secrets_in_clear);
+    if count == 0 {
+        return Vec::new();
+    }
+    vec![format!(
+        "secrets that are kept in clear: {count}; give writers and gateways HANSARD_MASTER_KEY_FILE, then run hansard master-key rotate"
+    )]
+}
+
 fn of_read_model(told: &ReadModelStatus) -> Vec<String> {
     let (found, known) = (told.migration, told.migration_known);
     let mut needs = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
-use event_log::{CatalogueError, Record, RecordConfig, RecordError, Unavailable};
+use event_log::{CatalogueError, Record, RecordConfig, RecordError, Registry, Unavailable};
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::projections::conversations::overview::{self, Overview};
@@ -150,6 +150,7 @@ async fn read_record(
     Ok(RecordReading {
         id: hex_of(record),
         durability,
+        secrets_in_clear: Registry::open(record).await?.secrets_in_clear(),
         partitions: partitions.await?,
     })
 }

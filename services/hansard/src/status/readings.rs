@@ -41,6 +41,8 @@ pub struct RecordReading {
     pub id: String,
     /// What can be seen of whether it outlives a power failure.
     pub durability: Durability,
+    /// How many secrets of the registry are kept in clear.
+    pub secrets_in_clear: usize,
     /// Its partitions, in order.
     pub partitions: Vec<PartitionReading>,
 }

@@ -22,6 +22,8 @@ pub struct Status {
     pub at: String,
     /// What needs an operator, each in words; empty: all is well.
     pub needs: Vec<String>,
+    /// What is no trouble yet, and should be known.
+    pub warnings: Vec<String>,
     /// The record.
     pub record: Answer<RecordStatus>,
     /// The read models.

@@ -47,6 +47,9 @@ pub fn write(out: &mut impl Write, status: &Status) -> io::Result<()> {
         }
     }
     writeln!(out)?;
+    for warning in &status.warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
     if status.needs.is_empty() {
         return writeln!(out, "all is well");
     }

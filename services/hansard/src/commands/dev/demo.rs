@@ -15,7 +15,7 @@ use runtime::clock::Clock;
 use serde::{Deserialize, Serialize};
 
 use super::args::Amount;
-use super::secret_file;
+use crate::commands::secret_file;
 
 /// The demo tenant, and its agent.
 pub(super) const NAME: &str = "demo";
@@ -116,7 +116,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::commands::dev::secret_file::FILE_MODE;
+    use crate::commands::secret_file::FILE_MODE;
 
     #[test]
     fn settings_are_kept_for_their_owner_alone() {

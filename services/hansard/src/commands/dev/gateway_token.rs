@@ -13,7 +13,7 @@ use event_log::{Record, RecordConfig, Registry};
 use runtime::clock::Clock;
 use runtime::config::Secret;
 
-use super::secret_file;
+use crate::commands::secret_file;
 
 const FILE: &str = "gateway.token";
 

@@ -91,7 +91,8 @@ impl Guide<'_> {
              \x20 demo      tenant {NAME}, agent {NAME}, API key {api_key}\n\n\
              In another terminal:\n\n\
              \x20 export HANSARD_TOKEN={token} HANSARD_AGENT={NAME} \\\n\
-             \x20        HANSARD_WRITER_URL=http://{writer} HANSARD_GATEWAY_URL=http://{gateway}\n\
+             \x20        HANSARD_WRITER_URL=http://{writer} HANSARD_GATEWAY_URL=http://{gateway} \\\n\
+             \x20        HANSARD_MASTER_KEY_FILE={}\n\
              \x20 {program} context {conversation}\n\
              \x20 {program} import chats.jsonl\n\
              \x20 {program} tail --nats-url {} | head -n 3\n\
@@ -107,6 +108,7 @@ impl Guide<'_> {
             instead_of(self.ports.gateway_http(), *gateway_http),
             self.stack.nats_url(),
             self.stack.database_url(),
+            super::master_key::path(self.data_dir).display(),
             self.stack.nats_url(),
             self.stack.nats_url(),
             self.stack.database_url(),

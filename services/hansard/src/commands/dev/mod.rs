@@ -9,10 +9,10 @@ mod demo;
 mod first_part;
 mod gateway_token;
 mod guide;
+mod master_key;
 mod model_server;
 mod ports;
 mod roles;
-mod secret_file;
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};

@@ -18,6 +18,7 @@ use writer::WriterConfig;
 
 use super::Args;
 use super::gateway_token;
+use super::master_key;
 use super::ports::{PortBase, local};
 
 /// The roles that run, and the record that they share.
@@ -70,6 +71,7 @@ pub(super) async fn start(
     let record = RecordConfig {
         accept_data_loss: args.accept_data_loss,
         monitor_url: stack.nats().map(devstack::NatsServer::monitor_url),
+        master_keys: master_key::prepare(&args.data_dir()?)?,
         ..RecordConfig::new(stack.nats_url())
     };
     let read_model = ReadModelConfig::new(stack.database_url());

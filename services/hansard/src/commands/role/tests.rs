@@ -32,6 +32,7 @@ fn dotted_keys_nest() {
 
 fn check_load(set: &[&str], expected: Result<u16, &[&str]>) {
     let settings = Settings {
+        keys: MasterKeyArgs::default(),
         config: None,
         set: set.iter().map(|text| setting(text).unwrap()).collect(),
         check: true,
@@ -81,6 +82,7 @@ where
 {
     let deploy = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
     let settings = Settings {
+        keys: MasterKeyArgs::default(),
         config: Some(deploy.join(file)),
         set: Vec::new(),
         check: true,

@@ -89,6 +89,7 @@ fn well() -> Readings {
         record: Ok(RecordReading {
             id: "00ff".to_owned(),
             durability: Durability::Durable,
+            secrets_in_clear: 0,
             partitions: vec![of_record(0, 1, 1_234, 1_230), of_record(1, 5, 10, 6)],
         }),
         read_model: Ok(ReadModelReading {
@@ -186,6 +187,23 @@ fn a_system_that_does_not_answer() {
     insta::assert_snapshot!("no_read_models", shown(&readings));
     readings.record = Err("away".to_owned());
     insta::assert_snapshot!("nothing_answers", shown(&readings));
+}
+
+#[test]
+fn secrets_in_clear_are_a_warning_and_no_trouble() {
+    let mut readings = well();
+    assert_eq!(Status::of(&readings, LIMITS).warnings, [""; 0]);
+    record(&mut readings).secrets_in_clear = 2;
+    let status = Status::of(&readings, LIMITS);
+    assert_eq!(status.needs, [""; 0]);
+    let mut shown = Vec::new();
+    write(&mut shown, &status).unwrap();
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(
+        shown.contains("warning: secrets that are kept in clear: 2"),
+        "{shown}"
+    );
+    assert!(shown.ends_with("all is well\n"), "{shown}");
 }
 
 #[test]

@@ -8,6 +8,17 @@ use std::path::Path;
 /// Read and written by its owner alone.
 pub(super) const FILE_MODE: u32 = 0o600;
 
+/// Writes a file that must not be there.
+pub(super) fn create(path: &Path, contents: &str) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(FILE_MODE)
+        .open(path)?;
+    writeln!(file, "{contents}")?;
+    file.sync_all()
+}
+
 /// Replaces the file at once, so that a crash leaves the old one or the new one.
 pub(super) fn write(path: &Path, contents: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
@@ -19,12 +30,6 @@ pub(super) fn write(path: &Path, contents: &str) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(FILE_MODE)
-        .open(&new)?;
-    writeln!(file, "{contents}")?;
-    file.sync_all()?;
+    create(Path::new(&new), contents)?;
     fs::rename(new, path)
 }

@@ -1,0 +1,76 @@
+//! Sealing the registry's secrets anew, by the current master key.
+
+use prost::Message as _;
+use wire::proto::operate::v1::{SigningKey, TenantSecret, WebhookSecrets};
+
+use super::bucket::Change;
+use super::{CHANGES_MAX, Registry, Shared};
+use crate::error::Unavailable;
+use crate::seal::SealError;
+
+impl Registry {
+    /// Whether every secret could be opened by the keys of this process. For roles, which need all of them.
+    ///
+    /// # Errors
+    /// Why the first could not be.
+    pub fn check_secrets(&self) -> Result<(), SealError> {
+        let failure = self.shared().read(|entries| entries.seals.failure());
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// How many secrets are kept in clear.
+    #[must_use]
+    pub fn secrets_in_clear(&self) -> usize {
+        self.shared().read(|entries| entries.seals.in_clear())
+    }
+
+    /// Seals every secret by the current master key that it has not sealed yet; how many there were. Stopped at any point, it is
+    /// called again.
+    ///
+    /// # Errors
+    /// [`Unavailable`], also when there is no current key, or a secret is sealed by a key that is not given.
+    pub async fn reseal(&self) -> Result<usize, Unavailable> {
+        let shared = self.shared();
+        if shared.record.config().master_keys.current.is_none() {
+            return Err(SealError::NoKey.into());
+        }
+        self.check_secrets()?;
+        let stale = shared.read(|entries| entries.seals.stale());
+        for entry in &stale {
+            shared.reseal(entry).await?;
+        }
+        Ok(stale.len())
+    }
+}
+
+impl Shared {
+    async fn reseal(&self, entry: &str) -> Result<(), Unavailable> {
+        for _ in 0..CHANGES_MAX {
+            let Some(stored) = self.read_leader(entry).await? else {
+                return Ok(());
+            };
+            let expected = Some(stored.sequence);
+            let unreadable = |_| Unavailable::new("an entry of the registry cannot be read");
+            let kind = entry.split_once('.').map_or(entry, |(kind, _)| kind);
+            let put = match kind {
+                "secret" => {
+                    let secret = TenantSecret::decode(stored.payload).map_err(unreadable)?;
+                    self.put_tenant_secret(entry, secret, expected).await
+                }
+                "signing" => {
+                    let key = SigningKey::decode(stored.payload).map_err(unreadable)?;
+                    self.put_signing_key(entry, key, expected).await
+                }
+                "webhook" => {
+                    let secrets = WebhookSecrets::decode(stored.payload).map_err(unreadable)?;
+                    self.put_webhook_secrets(entry, secrets, expected).await
+                }
+                _ => return Err(Unavailable::new("an entry holds no secret")),
+            };
+            if put? == Change::Made {
+                return Ok(());
+            }
+        }
+        Err(Unavailable::new("an entry of the registry keeps changing"))
+    }
+}

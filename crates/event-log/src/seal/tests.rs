@@ -1,0 +1,78 @@
+use super::*;
+
+const ENTRY: &str = "secret.acme";
+const SECRET: &[u8] = b"what nobody may read at rest";
+
+fn keys(current: Option<u8>, previous: Option<u8>) -> MasterKeys {
+    let key = |byte| MasterKey([byte; MASTER_KEY_BYTES]);
+    MasterKeys {
+        current: current.map(key),
+        previous: previous.map(key),
+    }
+}
+
+fn sealed() -> Bytes {
+    keys(Some(1), None).seal(ENTRY, SECRET).unwrap().unwrap()
+}
+
+#[test]
+fn a_secret_opens_by_its_key_and_in_its_entry() {
+    let sealed = sealed();
+    assert_eq!(sealed.len(), HEADER_BYTES + NONCE_LEN + SECRET.len() + 16);
+    assert!(!sealed.windows(8).any(|part| SECRET.starts_with(part)));
+    let check = |keys: MasterKeys, entry: &str, expected: Result<&[u8], SealError>| {
+        let opened = keys.open(entry, &sealed);
+        assert_eq!(opened.as_deref().map_err(|error| *error), expected);
+    };
+    let id = keys(Some(1), None).current.unwrap().id();
+    check(keys(Some(1), None), ENTRY, Ok(SECRET));
+    check(keys(Some(2), Some(1)), ENTRY, Ok(SECRET));
+    check(keys(None, Some(1)), ENTRY, Ok(SECRET));
+    check(keys(None, None), ENTRY, Err(SealError::NoKey));
+    let wrong = Err(SealError::WrongKey(id));
+    check(keys(Some(2), None), ENTRY, wrong);
+    check(keys(Some(2), Some(3)), ENTRY, wrong);
+    for entry in ["secret.other", "secret.acm", "secret.acmee", ""] {
+        check(keys(Some(1), None), entry, Err(SealError::Damaged));
+    }
+}
+
+#[test]
+fn every_bit_counts() {
+    let sealed = sealed();
+    for bit in 0..sealed.len() * 8 {
+        let mut flipped = sealed.to_vec();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let opened = keys(Some(1), None).open(ENTRY, &flipped);
+        assert!(opened.is_err(), "bit {bit}");
+    }
+}
+
+#[test]
+fn every_byte_is_needed() {
+    let sealed = sealed();
+    for length in 0..sealed.len() {
+        let opened = keys(Some(1), None).open(ENTRY, &sealed[..length]);
+        assert_eq!(opened, Err(SealError::Damaged), "{length}");
+    }
+}
+
+#[test]
+fn the_same_secret_is_never_sealed_alike() {
+    assert_ne!(sealed(), sealed());
+    assert_eq!(keys(None, Some(1)).seal(ENTRY, SECRET), Ok(None));
+}
+
+#[test]
+fn keys_are_read_as_they_are_written_and_not_printed() {
+    let key = MasterKey::generate();
+    assert_eq!(
+        MasterKey::parse(&format!(" {}\n", key.reveal())),
+        Some(key.clone())
+    );
+    assert!(!format!("{key:?}").contains(&key.reveal()));
+    assert_ne!(key, MasterKey::generate());
+    for none in ["", "00", &"0".repeat(63), &"0".repeat(66), &"g".repeat(64)] {
+        assert_eq!(MasterKey::parse(none), None, "{none}");
+    }
+}

@@ -1,0 +1,128 @@
+//! The logins of Postgres: what each may, in a system that works under them.
+
+use std::process::Command;
+
+use domain::SweepAccess;
+use read_model::{ReadModel, ReadModelConfig, active_runs};
+use tests::events::user;
+use tests::eventually::eventually;
+use tests::stack::{Setup, Stack};
+use tests::{logins, program};
+use uuid::Uuid;
+
+const READERS: [&str; 2] = ["hansard_gateway", "hansard_writer"];
+/// What writes, and what reads across tenants or beyond what readers may see.
+const BEYOND_READERS: [&str; 14] = [
+    "INSERT INTO conversations_v1.conversation SELECT * FROM conversations_v1.conversation",
+    "UPDATE conversations_v1.conversation SET title = 'x'",
+    "DELETE FROM conversations_v1.event",
+    "TRUNCATE conversations_v1.event",
+    "UPDATE hansard.projection SET live_schema = 'conversations_v2'",
+    "DELETE FROM hansard.migration",
+    "DROP TABLE conversations_v1.event",
+    "ALTER TABLE conversations_v1.event DISABLE ROW LEVEL SECURITY",
+    "CREATE SCHEMA theirs",
+    "CREATE TABLE public.theirs ()",
+    "CREATE TEMP TABLE theirs ()",
+    "CREATE TABLE conversations_v1.theirs ()",
+    "SET ROLE hansard_owner",
+    "SELECT * FROM pg_authid",
+];
+/// What changes who may do what.
+const ROLES: [&str; 7] = [
+    "CREATE ROLE theirs",
+    "ALTER ROLE hansard_gateway SUPERUSER",
+    "ALTER ROLE hansard_reader BYPASSRLS",
+    "GRANT hansard_owner TO hansard_gateway",
+    "GRANT hansard_reader TO PUBLIC",
+    "DROP ROLE hansard_gateway",
+    "SET ROLE postgres",
+];
+
+/// What psql prints, or the error.
+fn psql(stack: &mut Stack, login: &str, sql: &str) -> Result<String, String> {
+    let url = logins::url(stack.servers.database_url(), login);
+    let mut psql = Command::new(stack.servers.postgres_mut().tool("psql"));
+    psql.args(["--no-psqlrc", "-At", "-v", "ON_ERROR_STOP=1", "-d"]);
+    let output = psql.arg(&url).args(["-c", sql]).output().expect("psql");
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+async fn started() -> Stack {
+    let setup = Setup::processes(program!()).with_own_postgres();
+    let mut stack = setup.prepare().await;
+    logins::prepare(&mut stack, &program!()).await;
+    Box::pin(stack.start()).await;
+    stack
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_system_works_under_its_logins_and_they_can_do_no_more() {
+    let mut stack = started().await;
+    let agent = stack.agent("acme", "support").await;
+    agent.create("c").await;
+    agent.append("c", vec![user("one")]).await;
+    agent.projected("c", 2).await;
+    assert_eq!(agent.context("c", 5).await.messages.len(), 1);
+    for login in READERS {
+        let seen = psql(
+            &mut stack,
+            login,
+            "SELECT count(*) FROM conversations_v1.event",
+        );
+        assert_eq!(seen.as_deref(), Ok("0"), "{login} is told no tenant");
+        for sql in BEYOND_READERS.iter().chain(&ROLES) {
+            let refused = psql(&mut stack, login, sql);
+            assert!(refused.is_err(), "{login}: {sql}");
+        }
+    }
+    for login in ["hansard_projector", "hansard_migrator", "hansard_operator"] {
+        for sql in ROLES {
+            let refused = psql(&mut stack, login, sql);
+            assert!(refused.is_err(), "{login}: {sql}");
+        }
+    }
+    let rights =
+        "SELECT bool_or(rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls OR rolreplication)
+        FROM pg_roles WHERE rolname LIKE 'hansard\\_%'";
+    assert_eq!(
+        psql(&mut stack, "hansard_gateway", rights).as_deref(),
+        Ok("f")
+    );
+    let owners = "SELECT string_agg(DISTINCT nspowner::regrole::text, ',')
+        FROM pg_namespace WHERE nspname ~ '^(hansard|conversations_v)'";
+    assert_eq!(
+        psql(&mut stack, "hansard_gateway", owners).as_deref(),
+        Ok("hansard_owner")
+    );
+}
+
+/// A gateway asks across tenants which runs are under way, and nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateways_login_sees_the_runs_of_all_tenants() {
+    let mut stack = started().await;
+    // It ends runs that nobody generates.
+    stack.gateway.stop().await;
+    for tenant in ["acme", "other"] {
+        let agent = stack.agent(tenant, &format!("{tenant}-bot")).await;
+        agent.create("c").await;
+        let run = Uuid::now_v7().to_string();
+        let request = agent.start_request("c", &run, Vec::new());
+        agent.try_start(request).await.expect("a run");
+    }
+    let url = logins::url(stack.servers.database_url(), "hansard_gateway");
+    let model = ReadModel::connect_lazy(&ReadModelConfig::new(url)).expect("a read model");
+    let access = SweepAccess::grant();
+    let found = eventually("two runs", || async {
+        let runs = active_runs(&model, &access, None, 10).await.expect("runs");
+        (runs.len() == 2).then_some(runs)
+    })
+    .await;
+    let tenants: Vec<&str> = found.iter().map(|run| run.key.tenant.as_str()).collect();
+    assert_eq!(tenants, ["acme", "other"]);
+    let rest = active_runs(&model, &access, Some(&found[0].key), 10).await;
+    assert_eq!(rest.expect("runs").len(), 1);
+}
