@@ -45,6 +45,40 @@ impl Record {
         }))
     }
 
+    /// Whether a partition holds no message after a sequence up to a last one, as its leader says. The end of a stream is not
+    /// what a consumer says: it counts what the replica has that it landed on, and that can be behind.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn is_exhausted(
+        &self,
+        partition: Partition,
+        after: Sequence,
+        last: Sequence,
+    ) -> Result<bool, Unavailable> {
+        if after >= last {
+            return Ok(true);
+        }
+        let stream = topology::stream_name(partition);
+        let next = self.next_on_leader(&stream, after).await?;
+        Ok(is_past(next, last))
+    }
+
+    /// The sequence of a stream's first message after another, as its leader knows it; `None`: there is none.
+    pub(crate) async fn next_on_leader(
+        &self,
+        stream: &str,
+        after: Sequence,
+    ) -> Result<Option<Sequence>, Unavailable> {
+        let next = NextOf {
+            seq: after.0.saturating_add(1),
+            next_by_subj: ANY_SUBJECT,
+        };
+        let connection = self.connection();
+        let found = connection.get_from_leader(stream, &next, self.deadline());
+        Ok(found.await?.map(|message| message.sequence))
+    }
+
     /// A partition's first message that was stored at a time or later, as any replica knows it; `None`: there is none.
     ///
     /// # Errors
@@ -76,4 +110,9 @@ fn rfc3339(time: Timestamp) -> String {
         .ok()
         .and_then(|time| time.format(&Rfc3339).ok())
         .unwrap_or_else(|| "1970-01-01T00:00:00Z".to_owned())
+}
+
+/// Whether the leader's next message is past the last one that is read, or there is none.
+fn is_past(next: Option<Sequence>, last: Sequence) -> bool {
+    next.is_none_or(|next| next > last)
 }

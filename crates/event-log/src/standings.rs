@@ -42,6 +42,7 @@ impl Record {
         // Taken after the consumer was made: what it then holds comes before the end.
         let bounds = self.bounds_of(partition).await?;
         let reading = Reading {
+            record: self.clone(),
             messages,
             partition,
             last: bounds.last,
@@ -118,6 +119,7 @@ impl Record {
 
 /// The last commits that are still to come.
 struct Reading {
+    record: Record,
     messages: pull::Stream,
     partition: Partition,
     /// The sequence that ends the read.
@@ -142,7 +144,12 @@ impl Reading {
             partition: self.partition,
             sequence: Sequence(info.stream_sequence),
         };
-        self.over = info.pending == 0 || position.sequence >= self.last;
+        self.over = position.sequence >= self.last
+            || (info.pending == 0
+                && self
+                    .record
+                    .is_exhausted(self.partition, position.sequence, self.last)
+                    .await?);
         let message = message.message;
         Ok(topology::key_of(&message.subject).map(|key| {
             let stored = StoredMessage {

@@ -93,7 +93,13 @@ impl Record {
                 FeedItem::Lost(unavailable) => return Err(unavailable),
                 FeedItem::Message(message) => {
                     read.push((message.sequence, message.message.payload));
-                    if message.pending == 0 {
+                    // The replica that is read may be behind: the leader knows whether more is there.
+                    let is_end = message.pending == 0
+                        && self
+                            .next_on_leader(ARCHIVE_STREAM, message.sequence)
+                            .await?
+                            .is_none();
+                    if is_end {
                         return Ok(read);
                     }
                 }

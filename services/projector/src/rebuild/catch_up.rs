@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use archive::{Archive, ArchiveError, FollowError};
 use domain::{Partition, Sequence};
+use event_log::Record;
 use futures::StreamExt as _;
 use futures::future::try_join_all;
 use read_model::ReadModel;
@@ -13,6 +14,7 @@ use read_model::projections::conversations::{ApplyError, Batch, apply};
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 
+use super::end::is_end;
 use crate::reader::item_of;
 
 /// Messages of one transaction.
@@ -63,6 +65,11 @@ async fn bring(
     if held.sequence >= to {
         return Ok(held);
     }
+    let record = archive.record();
+    if ends(record, partition, (held.sequence, to)).await? {
+        // All of it was erased since.
+        return settle(model, held, to).await;
+    }
     let mut messages = pin!(archive.follow(partition, held.sequence));
     loop {
         let next = timeout_at(deadline, messages.next()).await;
@@ -76,8 +83,9 @@ async fn bring(
         if sequence <= to {
             items.extend(item_of(&message));
         }
-        // The target itself may have been erased since.
-        let is_end = sequence >= to || message.pending == 0;
+        // The target itself may have been erased since. The leader knows; the replica that is read may be behind.
+        let is_end = sequence >= to
+            || (message.pending == 0 && ends(record, partition, (sequence, to)).await?);
         if is_end || items.len() >= BATCH_MESSAGES {
             let batch = Batch {
                 lease: held.lease,
@@ -92,4 +100,32 @@ async fn bring(
             return Ok(held);
         }
     }
+}
+
+/// Whether nothing is left to read behind what was read, as the leader says.
+async fn ends(
+    record: &Record,
+    partition: Partition,
+    (read, to): (Sequence, Sequence),
+) -> Result<bool, CatchUpError> {
+    let next = record.next_after(partition, read).await;
+    let next = next.map_err(|_| CatchUpError::Late(partition))?;
+    Ok(is_end(read, to, next.map(|next| next.sequence)))
+}
+
+/// Moves a checkpoint over sequences that hold nothing.
+async fn settle(
+    model: &ReadModel,
+    mut held: Checkpoint,
+    to: Sequence,
+) -> Result<Checkpoint, CatchUpError> {
+    let batch = Batch {
+        lease: held.lease,
+        previous: held.sequence,
+        last: to,
+        items: Vec::new(),
+    };
+    apply(model, std::slice::from_ref(&batch)).await?;
+    held.sequence = to;
+    Ok(held)
 }

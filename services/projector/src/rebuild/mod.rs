@@ -5,7 +5,10 @@
 
 mod catch_up;
 mod chunk;
+mod end;
 mod load;
+#[cfg(test)]
+mod model;
 mod switch;
 
 pub use catch_up::CatchUpError;
