@@ -1,5 +1,7 @@
 //! Writing a segment: told in the catalogue before a byte of it is written, and sealed only once it was read back.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use domain::Partition;
 use event_log::{ArchiveEntry, ArchivedSegment, CatalogueError, CataloguedEntry};
@@ -8,7 +10,9 @@ use uuid::Uuid;
 
 use crate::archive::{Archive, CataloguedSegment};
 use crate::error::ArchiveError;
-use crate::segment::{ArchivedMessage, Index, Origin, decode, encode};
+use crate::segment::{
+    ArchivedMessage, Index, Origin, Unsound, begins, decode, encode, follows, without_beginning,
+};
 use crate::store::Store;
 
 /// A segment that is about to be written. Whatever ends it before it is sealed, its object is known to be loose.
@@ -64,6 +68,59 @@ impl Archive {
         error
     }
 
+    /// Whether a conversation's commits before this one are all sealed: it begins its conversation, or goes on from what an
+    /// earlier segment ends with, by version and chain. Only then may it begin a conversation's stretch in a segment:
+    /// otherwise the archive would hold a history whose beginning is nowhere.
+    ///
+    /// # Errors
+    /// [`ArchiveError`].
+    pub async fn is_preceded(&self, first: &ArchivedMessage) -> Result<bool, ArchiveError> {
+        if begins(first).map_err(unsealable)? {
+            return Ok(true);
+        }
+        let partition = self.record.partition_of(&first.key);
+        let segments = self.segments(Some(partition)).await?;
+        self.is_preceded_in(&segments, first).await
+    }
+
+    async fn is_preceded_in(
+        &self,
+        segments: &[CataloguedSegment],
+        first: &ArchivedMessage,
+    ) -> Result<bool, ArchiveError> {
+        for segment in segments {
+            let index = self.object(segment)?.index().await?;
+            if let Some(stretch) = index.conversation(&first.key)
+                && follows(first, stretch).map_err(unsealable)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Checks the first commit of each conversation among messages that are to be sealed.
+    async fn check_beginnings(
+        &self,
+        partition: Partition,
+        messages: &[ArchivedMessage],
+    ) -> Result<(), ArchiveError> {
+        let (mut begun, mut segments) = (BTreeSet::new(), None);
+        for message in messages {
+            if !begun.insert(&message.key) || begins(message).map_err(unsealable)? {
+                continue;
+            }
+            let segments = match &mut segments {
+                Some(segments) => segments,
+                none => none.insert(self.segments(Some(partition)).await?),
+            };
+            if !self.is_preceded_in(segments, message).await? {
+                return Err(unsealable(without_beginning(message)));
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn origin(&self, entry: &ArchiveEntry) -> Origin {
         Origin {
             record: self.record.id(),
@@ -74,7 +131,8 @@ impl Archive {
 }
 
 impl Draft {
-    /// Seals messages of the segment's partition, in the order of their sequences: writes them, reads them back, compares
+    /// Seals messages of the segment's partition, in the order of their sequences, each conversation from its beginning or
+    /// from where an earlier segment ends: writes them, reads them back, compares
     /// what came back with what was given, byte by byte, and puts the segment into the catalogue. `made_at`: now, as RFC 3339
     /// writes it.
     ///
@@ -97,6 +155,8 @@ impl Draft {
             let segment = entry.segment;
             return Err(CatalogueError::Superseded { segment }.into());
         }
+        let partition = Partition(entry.partition);
+        self.archive.check_beginnings(partition, messages).await?;
         let object = entry.loose.first().cloned().unwrap_or_default();
         match self.sealed(&object, messages, made_at).await {
             Ok(segment) => Ok(segment),
@@ -137,6 +197,10 @@ impl Draft {
         let record = &self.archive.record;
         Ok(record.remove_archive_entry(&self.catalogued).await?)
     }
+}
+
+fn unsealable(unsound: Unsound) -> ArchiveError {
+    ArchiveError::Unsealable(unsound.into())
 }
 
 /// Removes an object that was written in vain: what is in it may be erased by now.

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use archive::segment::ArchivedMessage;
-use archive::{Archive, ArchiveError, Store, StoreUrl};
+use archive::segment::{ArchivedMessage, Origin, encode};
+use archive::{Archive, ArchiveError, CataloguedSegment, Store, StoreUrl};
 use bytes::Bytes;
 use devstack::NatsServer;
 use domain::event::{ConversationCreated, SystemNoted};
@@ -15,9 +15,11 @@ use domain::{
     Timestamp,
 };
 use event_log::{
-    Append, AppendOutcome, CatalogueError, Record, RecordConfig, TailBounds, TraceHeaders,
+    Append, AppendOutcome, ArchiveEntry, ArchivedSegment, CatalogueError, Record, RecordConfig,
+    TailBounds, TraceHeaders,
 };
 use futures::future::join_all;
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use uuid::Uuid;
 use wire::commit::{Draft, seal};
@@ -267,4 +269,103 @@ async fn erasures_that_meet_in_a_segment_leave_no_object_that_nobody_knows() {
     ground.archive.tidy(None).await.unwrap();
     let entries = ground.archive.record().archive_entries(None).await.unwrap();
     assert!(entries.iter().all(|one| one.entry.loose.is_empty()));
+}
+
+/// Seals messages of the partition.
+async fn sealed(
+    ground: &Ground,
+    messages: &[ArchivedMessage],
+) -> Result<CataloguedSegment, ArchiveError> {
+    let draft = ground.archive.draft(&ground.store, PARTITION).await;
+    draft.unwrap().seal(messages, NOW).await
+}
+
+fn is_without_beginning<T>(outcome: &Result<T, ArchiveError>) -> bool {
+    let Err(ArchiveError::Unsealable(error)) = outcome else {
+        return false;
+    };
+    error.to_string().contains("are in no earlier segment")
+}
+
+#[tokio::test]
+async fn a_segment_begins_where_the_conversation_or_an_earlier_segment_lets_it() {
+    let ground = Ground::start().await;
+    let messages = ground.said("c").await;
+    let (first, rest) = messages.split_at(1);
+    let late = sealed(&ground, rest).await;
+    assert!(is_without_beginning(&late), "{late:?}");
+    sealed(&ground, first).await.unwrap();
+    // A gap behind the earlier segment, and then none.
+    let late = sealed(&ground, &rest[1..]).await;
+    assert!(is_without_beginning(&late), "{late:?}");
+    sealed(&ground, rest).await.unwrap();
+    // The same versions of another conversation are no beginning.
+    let other = ground.said("other").await;
+    let late = sealed(&ground, &other[1..]).await;
+    assert!(is_without_beginning(&late), "{late:?}");
+}
+
+#[tokio::test]
+async fn trimming_takes_the_sealed_commits_and_no_others() {
+    let ground = Ground::start().await;
+    let (messages, other) = (ground.said("c").await, ground.said("other").await);
+    let record = ground.archive.record();
+    // A segment that starts late, as an earlier version could seal it: the second commit alone.
+    let segment = catalogued(&ground, &messages[1..2]).await;
+    let trimmed = ground.archive.trim(segment).await.unwrap();
+    assert_eq!((trimmed.commits, trimmed.unsealed), (1, vec![key("c")]));
+    let late = key("c");
+    let left = record.tail(&late, Sequence(0), TailBounds::default());
+    let left = left.await.unwrap().commits.into_iter();
+    let left: Vec<Sequence> = left.map(|commit| commit.position.sequence).collect();
+    assert_eq!(left, [messages[0].sequence(), messages[2].sequence()]);
+    // It is not trimmed: it is looked at again.
+    let again = ground.archive.segments(None).await.unwrap().remove(0);
+    assert!(!again.sealed.is_trimmed);
+    let trimmed = ground.archive.trim(again).await.unwrap();
+    assert_eq!((trimmed.commits, trimmed.unsealed), (0, vec![key("c")]));
+
+    let whole = sealed(&ground, &other[..2]).await.unwrap();
+    let trimmed = ground.archive.trim(whole).await.unwrap();
+    assert_eq!((trimmed.commits, trimmed.unsealed), (2, Vec::new()));
+    assert_eq!(record.commits_of(&key("other")).await, Ok(1));
+}
+
+/// A segment of messages, put into the catalogue without a look at what is before them.
+async fn catalogued(ground: &Ground, messages: &[ArchivedMessage]) -> CataloguedSegment {
+    let segment = Uuid::now_v7();
+    let origin = Origin {
+        record: ground.archive.record().id(),
+        partition: PARTITION,
+        segment,
+    };
+    let (bytes, index) = encode(origin, messages).unwrap();
+    let object = format!("late/{segment}.1.segment");
+    ground
+        .store
+        .put(&object, bytes.clone().into())
+        .await
+        .unwrap();
+    let sequences = (index.first().unwrap().0, index.last().unwrap().0);
+    let entry = ArchiveEntry {
+        segment,
+        partition: PARTITION.0,
+        store: ground.store.url().to_string(),
+        sealed: Some(ArchivedSegment {
+            object,
+            sha256: hex::encode(Sha256::digest(&bytes)),
+            size_bytes: u64::try_from(bytes.len()).unwrap(),
+            first_sequence: sequences.0,
+            last_sequence: sequences.1,
+            conversations: 1,
+            commits: index.messages(),
+            events: index.events(),
+            made_at: NOW.to_owned(),
+            is_trimmed: false,
+        }),
+        loose: Vec::new(),
+    };
+    let record = ground.archive.record();
+    record.put_archive_entry(&entry, None).await.unwrap();
+    ground.archive.segments(None).await.unwrap().remove(0)
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use domain::audit::{Fault, faults};
-use domain::{ConversationKey, Head, Sequence, Version};
+use domain::{ConversationKey, Fact, Head, Sequence, Version};
 use thiserror::Error;
+use wire::commit::Opened;
 
 use super::index::ConversationEntry;
 use super::message::ArchivedMessage;
@@ -26,8 +27,55 @@ struct Stretch {
     entry: ConversationEntry,
 }
 
+/// Whether a commit begins its conversation; otherwise it goes on from one that must be in an earlier segment.
+///
+/// # Errors
+/// [`Unsound`]: it cannot be read.
+pub fn begins(message: &ArchivedMessage) -> Result<bool, Unsound> {
+    let commit = opened(message)?.commit;
+    let first = commit.events.first().map(|event| &event.fact);
+    Ok(matches!(first, Some(Fact::ConversationCreated(_))))
+}
+
+/// Whether a commit is the next one after a stretch of its conversation: by its version, and by the chain over all before
+/// it, which no other commits have.
+///
+/// # Errors
+/// [`Unsound`]: it cannot be read.
+pub fn follows(message: &ArchivedMessage, stretch: &ConversationEntry) -> Result<bool, Unsound> {
+    let opened = opened(message)?;
+    Ok(stretch.key == message.key
+        && stretch.last < message.sequence()
+        && stretch.last_version.next() == opened.commit.first_version
+        && stretch.chain.next(&opened.body) == opened.commit.head.chain)
+}
+
+/// A commit that neither begins its conversation nor follows a stretch of it that is sealed.
+#[must_use]
+pub fn without_beginning(message: &ArchivedMessage) -> Unsound {
+    unsound(
+        message,
+        "the commits before it are in no earlier segment".to_owned(),
+    )
+}
+
+fn opened(message: &ArchivedMessage) -> Result<Opened, Unsound> {
+    let stored = message.message.open();
+    let stored = stored.map_err(|corrupt| unsound(message, corrupt.source.to_string()))?;
+    Ok(stored.opened)
+}
+
+fn unsound(message: &ArchivedMessage, reason: String) -> Unsound {
+    Unsound {
+        key: message.key.clone(),
+        sequence: message.sequence(),
+        reason,
+    }
+}
+
 /// Checks versions, chains and heads of commits that are in the order of their sequences; what there is of each conversation,
-/// by tenant and id. The first commit of a conversation may go on from one that is elsewhere.
+/// by tenant and id. The first commit of a conversation may go on from one that is elsewhere: whoever seals it for the first
+/// time must have looked for that one ([`follows`]).
 ///
 /// # Errors
 /// [`Unsound`]: the first commit that is not as it should be.

@@ -21,7 +21,7 @@ mod message;
 #[cfg(test)]
 mod tests;
 
-pub use audit::{Unsound, audit};
+pub use audit::{Unsound, audit, begins, follows, without_beginning};
 pub use decode::{decode, decode_block, decode_footer, decode_index};
 pub use encode::{EncodeError, encode};
 pub use index::{BlockEntry, ConversationEntry, Index};

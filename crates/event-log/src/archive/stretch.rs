@@ -3,6 +3,7 @@
 use domain::{ConversationKey, Sequence, Timestamp};
 
 use crate::error::Unavailable;
+use crate::get::NextOf;
 use crate::last::stored;
 use crate::message::StoredMessage;
 use crate::record::Record;
@@ -53,17 +54,32 @@ impl Record {
         })
     }
 
-    /// Overwrites and removes a conversation's commits before a sequence, which is the first that stays; how many there
-    /// were. Done twice, it is done. An archive's own: they are sealed elsewhere by then. They are overwritten, since what
-    /// is left of them in the store could not be erased any more.
+    /// Overwrites and removes the commits of a conversation at these sequences, which are sealed in an archive, and no
+    /// others; how many the record still held. Done twice, it is done. They are overwritten, since what is left of them in
+    /// the store could not be erased any more.
     ///
     /// # Errors
     /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
-    pub async fn trim_before(
+    pub async fn trim(
         &self,
         key: &ConversationKey,
-        before: Sequence,
+        sequences: &[Sequence],
     ) -> Result<u64, Unavailable> {
-        self.erase_before(key, before).await
+        self.erase_exactly(key, sequences).await
+    }
+
+    /// The sequence of a conversation's first commit in the record, as the stream's leader knows it; `None`: it has none.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn first_of(&self, key: &ConversationKey) -> Result<Option<Sequence>, Unavailable> {
+        let place = self.place(key);
+        let first = NextOf {
+            seq: 1,
+            next_by_subj: &place.subject,
+        };
+        let connection = self.connection();
+        let first = connection.get_from_leader(&place.stream, &first, self.deadline());
+        Ok(first.await?.map(|first| first.sequence))
     }
 }

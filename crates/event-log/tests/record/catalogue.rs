@@ -94,13 +94,16 @@ async fn what_is_trimmed_is_gone_and_the_rest_stays() {
     let all = all.await.unwrap();
     assert_eq!((all.commits.len(), all.resume_after), (3, None));
     assert!(all.commits.is_sorted_by_key(|commit| commit.stored_at));
-    for (before, gone) in [(1, 0), (3, 1), (3, 0), (5, 1)] {
+    assert_eq!(record.first_of(&a.key).await, Ok(Some(Sequence(1))));
+    for (sequences, gone) in [(&[][..], 0), (&[3], 1), (&[3], 0), (&[1, 3], 1)] {
+        let sequences: Vec<Sequence> = sequences.iter().copied().map(Sequence).collect();
         assert_eq!(
-            record.trim_before(&a.key, Sequence(before)).await,
+            record.trim(&a.key, &sequences).await,
             Ok(gone),
-            "{before}"
+            "{sequences:?}"
         );
     }
+    assert_eq!(record.first_of(&a.key).await, Ok(Some(Sequence(5))));
     a.append(&record, "four").await;
     let left = record.tail(&a.key, Sequence(0), TailBounds::default());
     let left: Vec<u64> = left

@@ -67,6 +67,20 @@ impl<'g> Filling<'g> {
         });
     }
 
+    /// Whether all commits of the conversation before this one are sealed, or there are none.
+    pub(super) async fn is_preceded(
+        &self,
+        key: &ConversationKey,
+        first: &TimedMessage,
+    ) -> anyhow::Result<bool> {
+        let first = ArchivedMessage {
+            key: key.clone(),
+            message: first.message.clone(),
+            stored_at: first.stored_at,
+        };
+        Ok(self.ground.archive.is_preceded(&first).await?)
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.bytes >= SEGMENT_BYTES || self.messages.len() >= SEGMENT_MESSAGES_MAX
     }

@@ -73,7 +73,7 @@ async fn take(
     (filling, report): (&mut Filling<'_>, &mut Report),
 ) -> anyhow::Result<()> {
     let record = ground.archive.record();
-    let (mut next, mut before) = (Some(Sequence(0)), None);
+    let (mut next, mut before, mut is_first) = (Some(Sequence(0)), None, true);
     filling.begin_conversation();
     while let Some(after) = next {
         filling.ready().await?;
@@ -88,6 +88,16 @@ async fn take(
                 }
             };
             let sequence = commit.message.position.sequence;
+            if is_first
+                && sequence < last.position.sequence
+                && !filling.is_preceded(key, &commit).await?
+            {
+                return report.unsound(
+                    key,
+                    "commits before its first one in the record are in no segment",
+                );
+            }
+            is_first = false;
             if sequence >= last.position.sequence {
                 return Ok(());
             }

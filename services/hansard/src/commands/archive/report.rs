@@ -61,11 +61,14 @@ impl Report {
     /// The messages of a segment have left the record.
     pub(super) fn trimmed(&mut self, trimmed: &Trimmed) {
         self.trimmed += trimmed.commits;
-        for key in &trimmed.kept {
-            let (tenant, id) = (&key.tenant, &key.conversation);
-            self.progress.note(&format!(
-                "{tenant}/{id}: the record ends before its segment does, and was left as it is"
-            ));
+        let kept = "the record ends before its segment does, and was left as it is";
+        let unsealed =
+            "commits that are in no segment stand before its segment's end, and stay in the record";
+        for (keys, what) in [(&trimmed.kept, kept), (&trimmed.unsealed, unsealed)] {
+            for key in keys {
+                let (tenant, id) = (&key.tenant, &key.conversation);
+                self.progress.note(&format!("{tenant}/{id}: {what}"));
+            }
         }
     }
 
