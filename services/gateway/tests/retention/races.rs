@@ -83,3 +83,26 @@ async fn news_in_the_middle_of_a_round_is_kept() {
     assert_eq!((tally.changed, tally.settled, tally.failed), (9, 3, 0));
     assert!(stack.erased(late).await.is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_forked_since_its_page_was_read_stays() {
+    let mut stack = Stack::start().await;
+    // One behind the other, so that the last one's page was read long before its turn.
+    stack.limits.changes_at_once = 1;
+    stack.limits.change_every = Duration::from_millis(400);
+    stack.agent("idle", rules(0, 0, 1)).await;
+    let ids = stack.create_many("idle", "i", 4).await;
+    stack.clock.set(i64::MAX);
+    let forking = async {
+        eventually("the first erasure", || async {
+            (!stack.erased(&ids).await.is_empty()).then_some(())
+        })
+        .await;
+        let late = domain::Timestamp(i64::MAX - 1);
+        stack.fork("idle", "fork", &ids[3], late).await;
+    };
+    let (tally, ()) = tokio::join!(stack.round(), forking);
+    // The fork may have had a turn of its own by then; its parent was left alone at its turn.
+    assert_eq!((tally.settled, tally.failed), (1, 0));
+    assert_eq!(stack.erased(&ids).await, ids[..3]);
+}

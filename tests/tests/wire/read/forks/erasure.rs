@@ -1,12 +1,16 @@
 //! A fork without what it goes on from cannot be read: it looks like an erased one.
 
+use domain::{ConversationId, ConversationKey, Partition, Status, TenantId};
+use event_log::Record;
+use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::user;
+use tests::settings::{self, Role};
 use tests::stack::Setup;
 use tonic::Code;
 use wire::proto::read::v1::{AssembleContextRequest, ContextFormat};
 
-use super::fork;
+use super::{fork, try_fork};
 
 const GONE: (Code, &str, &str) = (Code::NotFound, "CONVERSATION_NOT_FOUND", "");
 
@@ -57,4 +61,66 @@ async fn every_read_of_a_fork_ends_with_its_parent() {
         agent.try_get(agent.eventual_target("two")).await.err()
     })
     .await;
+}
+
+/// Trials of a race between a fork and an erasure of its parent.
+const TRIALS: usize = 150;
+
+/// A name that begins with this and is in the first partition, so that the sequences of two conversations tell their order.
+fn in_first_partition(tenant: &TenantId, name: &str) -> ConversationId {
+    let mut ids = (0..).map(|n| ConversationId::parse(format!("{name}-{n}")).expect("an id"));
+    let is_first = |id: &ConversationId| Partition::of(tenant, id, 8) == Partition(0);
+    ids.find(is_first).expect("an id")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_that_comes_after_its_parents_tombstone_is_not_acknowledged() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.agent("acme", "support").await;
+    let mut other = stack.another(Role::Writer);
+    other.start().await;
+    let caller = agent.caller().with_writer(&other.grpc_url());
+    let eraser = Agent::new(caller, agent.id());
+    let record = Record::open(settings::record(&stack.servers)).await;
+    let record = record.expect("a record");
+    let tenant = TenantId::parse("acme").expect("an id");
+    let last = async |conversation: ConversationId| {
+        let key = ConversationKey {
+            tenant: tenant.clone(),
+            conversation,
+        };
+        let last = record.last_from_leader(&key).await.expect("an answer")?;
+        let head = last.open_head().expect("a head");
+        Some((last.position.sequence, head.status))
+    };
+    let (mut acknowledged, mut refused) = (0, 0);
+    for trial in 0..TRIALS {
+        let parent = in_first_partition(&tenant, &format!("parent-{trial}"));
+        let child = in_first_partition(&tenant, &format!("child-{trial}"));
+        agent.create(parent.as_str()).await;
+        let forking = try_fork(&agent, child.as_str(), parent.as_str(), 1);
+        let erasing = eraser.try_erase(eraser.target(parent.as_str()));
+        let (forked, erased) = tokio::join!(forking, erasing);
+        erased.expect("an erasure");
+        let tombstone = last(parent).await.expect("a tombstone");
+        let fork = last(child).await;
+        if forked.is_ok() {
+            acknowledged += 1;
+            let (at, status) = fork.expect("a fork");
+            assert!(at < tombstone.0 && status == Status::Active, "{trial}");
+        } else {
+            refused += 1;
+            check_failure(
+                "a fork",
+                forked,
+                (Code::NotFound, "FORK_POINT_NOT_FOUND", "forked_from"),
+            );
+            assert!(
+                fork.is_none_or(|(_, status)| status == Status::Erased),
+                "{trial}"
+            );
+        }
+    }
+    assert_eq!(acknowledged + refused, TRIALS);
+    other.stop().await;
 }
