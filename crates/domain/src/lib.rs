@@ -12,6 +12,7 @@ pub mod command;
 pub mod commit;
 pub mod content;
 pub mod conversation;
+pub mod erasure;
 pub mod event;
 pub mod head;
 pub mod id;
@@ -36,6 +37,7 @@ pub use command::{
 pub use commit::{Actor, Commit, RequestDigest};
 pub use content::{MediaSource, Part};
 pub use conversation::{ClientContext, Conversation, ForkPoint, Owner, Status};
+pub use erasure::{ErasureStep, TOMBSTONE_IN_FLIGHT_MAX, erasure_step};
 pub use event::{Event, EventKind, EventTokens, Fact, RecordedEvent};
 pub use head::{CommitFacts, Head, OpenCall, RecentCommit, RewindPlace, SummaryPlace};
 pub use id::{

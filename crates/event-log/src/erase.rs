@@ -73,12 +73,33 @@ impl Record {
         &self,
         key: &ConversationKey,
     ) -> Result<Overwritten, Unavailable> {
-        let overwritten = Overwritten {
-            commits: self.erase_before_last(key).await?,
-            parts: self.erase_parts(key).await?,
-        };
+        let commits = self.erase_before_last(key).await?;
+        self.erase_beside(key, commits).await
+    }
+
+    /// As [`Record::erase_behind_tombstone`], of a conversation whose tombstone is known: what is before it goes, whatever
+    /// is last.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    pub async fn erase_before_tombstone(
+        &self,
+        key: &ConversationKey,
+        tombstone: Sequence,
+    ) -> Result<Overwritten, Unavailable> {
+        let commits = self.erase_before(key, tombstone).await?;
+        self.erase_beside(key, commits).await
+    }
+
+    /// Overwrites and removes what is kept of a conversation beside its commits.
+    async fn erase_beside(
+        &self,
+        key: &ConversationKey,
+        commits: u64,
+    ) -> Result<Overwritten, Unavailable> {
+        let parts = self.erase_parts(key).await?;
         self.erase_logs(key).await?;
-        Ok(overwritten)
+        Ok(Overwritten { commits, parts })
     }
 
     /// Overwrites and removes all commits of a conversation but its last one, for good; how many there were. Done
@@ -191,18 +212,37 @@ impl Record {
             let deletes = stream::iter(sequences)
                 .map(|sequence| self.erase_message(doomed.stream, sequence))
                 .buffer_unordered(DELETES_IN_FLIGHT);
-            let gone: Vec<()> = deletes.try_collect().await?;
+            let gone: Vec<bool> = deletes.try_collect().await?;
             erased = erased.saturating_add(u64::try_from(gone.len()).unwrap_or(u64::MAX));
         }
         Ok(erased)
     }
 
-    /// Overwrites and removes one message of any stream; one that is gone already is gone.
+    /// Overwrites and removes commits of a conversation, those at these sequences and no others; how many the record still
+    /// held. Done twice, it is done.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    pub(crate) async fn erase_exactly(
+        &self,
+        key: &ConversationKey,
+        sequences: &[Sequence],
+    ) -> Result<u64, Unavailable> {
+        let stream = self.place(key).stream;
+        let deletes = stream::iter(sequences)
+            .map(|sequence| self.erase_message(&stream, *sequence))
+            .buffer_unordered(DELETES_IN_FLIGHT);
+        let erased: Vec<bool> = deletes.try_collect().await?;
+        let held = erased.into_iter().filter(|was_held| *was_held).count();
+        Ok(u64::try_from(held).unwrap_or(u64::MAX))
+    }
+
+    /// Overwrites and removes one message of any stream; whether this call did so. One that is gone already is gone.
     pub(crate) async fn erase_message(
         &self,
         stream: &str,
         sequence: Sequence,
-    ) -> Result<(), Unavailable> {
+    ) -> Result<bool, Unavailable> {
         let connection = self.connection();
         let subject = connection.api_subject(&format!("STREAM.MSG.DELETE.{stream}"));
         let delete = Delete {
@@ -211,15 +251,18 @@ impl Record {
         };
         let deleted: Deleted = connection.api(subject, &delete, self.deadline()).await?;
         let is_gone = |failure: Failure| GONE.contains(&failure.err_code);
-        if deleted.success || deleted.error.is_some_and(is_gone) {
-            return Ok(());
+        if deleted.success {
+            return Ok(true);
+        }
+        if deleted.error.is_some_and(is_gone) {
+            return Ok(false);
         }
         // Of two who delete it at once the server refuses one with another code, and so whoever deletes what is before the
         // stream's first message.
         let at = Which::At(sequence.0);
         let left = connection.get_from_leader(stream, &at, self.deadline());
         match left.await? {
-            None => Ok(()),
+            None => Ok(false),
             Some(_) => Err(Unavailable::new("the stream refused to delete a message")),
         }
     }

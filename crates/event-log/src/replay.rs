@@ -21,9 +21,10 @@ pub const REPLAY_PREFIX_BYTES_MAX: usize = 128;
 /// Messages that may wait for their acknowledgement at a time.
 const WAITING_MAX: usize = 256;
 /// The first words of subjects that are the record's own, its readers', or the server's.
-const RESERVED: [&str; 5] = [
+const RESERVED: [&str; 6] = [
     "hansard",
     "hansard-archive",
+    "hansard_erasures",
     "hansard_parts",
     "live",
     "_INBOX",

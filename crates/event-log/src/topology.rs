@@ -7,6 +7,7 @@
 //! be opened; its parts are unavailable until a writer has started, which makes them. Nor is the stream of logged calls.
 //! And one without the catalogue of an archive is whole: nothing of it is elsewhere.
 
+pub(crate) mod erasures;
 pub(crate) mod logs;
 mod shape;
 mod stream_info;
@@ -161,6 +162,7 @@ pub(crate) async fn create(
         check_identity(&info.config, identity)?;
     }
     create_archive(connection, identity, config, deadline).await?;
+    erasures::create(connection, identity, config, deadline).await?;
     logs::create(connection, shape::logs(identity, config), deadline).await
 }
 

@@ -108,7 +108,7 @@ impl Writer {
         Ok(answer.into_inner().result.unwrap_or_default())
     }
 
-    /// Erases a conversation for good.
+    /// Erases a conversation for good; the answer says how many of its commits are not overwritten yet.
     ///
     /// # Errors
     /// As [`Writer::create`].
@@ -116,10 +116,10 @@ impl Writer {
         &self,
         call: &Call,
         request: proto::EraseConversationRequest,
-    ) -> Result<proto::CommitResult, Status> {
+    ) -> Result<proto::EraseConversationResponse, Status> {
         let request = on_behalf(call, request)?;
         let answer = self.0.clone().erase_conversation(request).await?;
-        Ok(answer.into_inner().result.unwrap_or_default())
+        Ok(answer.into_inner())
     }
 
     /// Makes a conversation someone else's.

@@ -57,7 +57,10 @@ pub async fn commit(
     let turn = place.turn_within(TURN_WAIT_MAX).await;
     metrics::queued(started.elapsed());
     let outcome = match &turn {
-        Ok(_) => carry_out(writer, &intent).await,
+        Ok(_) => match Box::pin(carry_out(writer, &intent)).await {
+            Ok(result) => Box::pin(fork::confirmed(writer, &intent, result)).await,
+            rejected => rejected,
+        },
         Err(late) => Err(problem::of_late_turn(*late)),
     };
     drop(turn);
@@ -65,20 +68,24 @@ pub async fn commit(
     outcome
 }
 
-async fn carry_out(writer: &Writer, intent: &Intent) -> Result<proto::CommitResult, Problem> {
+/// Decides and appends, also outside of the conversation's queue.
+pub(crate) async fn carry_out(
+    writer: &Writer,
+    intent: &Intent,
+) -> Result<proto::CommitResult, Problem> {
     let mut loaded = writer.bases.load(&intent.key).await?;
     let mut search = replay::Search::of(writer, intent);
     let mut rebases = 0;
     loop {
         if let Some(result) = search.before_decision(writer, intent, &loaded).await? {
-            return finish(writer, intent, result).await;
+            return Ok(result);
         }
         let events = match decided(writer, intent, &loaded).await {
             Ok(Decision::Commit(events)) => events,
             Ok(Decision::Unchanged) if loaded.is_certain => {
                 let earlier = search.before_rejection(writer, intent, &loaded).await?;
                 let result = earlier.unwrap_or_else(|| unchanged(writer, intent, &loaded));
-                return finish(writer, intent, result).await;
+                return Ok(result);
             }
             Err(rejected) if loaded.is_certain => {
                 let earlier = search.before_rejection(writer, intent, &loaded).await?;
@@ -90,7 +97,7 @@ async fn carry_out(writer: &Writer, intent: &Intent) -> Result<proto::CommitResu
             }
         };
         match append(writer, intent, &loaded, &events).await? {
-            Appended::Done(result) => return finish(writer, intent, result).await,
+            Appended::Done(result) => return Ok(result),
             Appended::Superseded if rebases < REBASES_MAX => {
                 rebases += 1;
                 metrics::rebased();
@@ -134,6 +141,7 @@ async fn append(
     };
     let sealed = seal(&draft, previous.map(|base| (&base.head, base.sequence)))?;
     check_payload(writer, &sealed.message)?;
+    enter_erasure(writer, intent, previous).await?;
     let Sealed { message, head } = sealed;
     let mut trace = TraceHeaders::default();
     runtime::telemetry::inject(|name, value| trace.put(name, value));
@@ -165,17 +173,21 @@ async fn append(
     }
 }
 
-/// What an erasure leaves to do once its tombstone stands, also when an earlier try was cut short.
-async fn finish(
+/// Enters an erasure into the list of those in progress, before its tombstone: whatever ends this process, what the
+/// tombstone leaves to remove is found.
+async fn enter_erasure(
     writer: &Writer,
     intent: &Intent,
-    result: proto::CommitResult,
-) -> Result<proto::CommitResult, Problem> {
-    if matches!(intent.command.action, Action::Erase { .. }) {
-        let erased = writer.record.erase_behind_tombstone(&intent.key).await;
-        erased.map_err(problem::of_record)?;
-    }
-    Ok(result)
+    previous: Option<&Base>,
+) -> Result<(), Problem> {
+    let (Action::Erase { .. }, Some(previous)) = (&intent.command.action, previous) else {
+        return Ok(());
+    };
+    let holder = (writer.removals.holder(), writer.now());
+    let entered = writer
+        .record
+        .begin_erasure(&intent.key, previous.sequence, holder);
+    entered.await.map_err(problem::of_record)
 }
 
 fn check_payload(writer: &Writer, message: &Bytes) -> Result<(), Problem> {

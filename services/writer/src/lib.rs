@@ -12,6 +12,7 @@ pub mod fork;
 pub mod metrics;
 pub mod problem;
 pub mod queue;
+pub mod removal;
 pub mod replay;
 pub mod request;
 pub mod rpc;
@@ -30,6 +31,7 @@ use uuid::Uuid;
 
 use base::Bases;
 use queue::Queues;
+use removal::Removals;
 use tips::Tips;
 
 pub use config::WriterConfig;
@@ -56,6 +58,8 @@ pub struct Parts {
     pub tips: Tips,
     /// A short queue per conversation.
     pub queues: Queues,
+    /// What erasures leave to remove.
+    pub removals: Removals,
     /// The time.
     pub clock: Clock,
 }

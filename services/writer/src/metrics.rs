@@ -6,11 +6,14 @@
 //! | `hansard_writer_parts_seconds{outcome}` | s | from a batch of parts to its answer; outcome `published` or the error's reason |
 //! | `hansard_writer_provider_logs_total{outcome}` | calls | of model servers that were to be logged; outcome `kept`, `off` or the error's reason |
 //! | `hansard_writer_queue_seconds` | s | waiting for the conversation's turn |
+//! | `hansard_writer_pending_erasures` | 1 | erasures in progress in the whole record: their tombstones are there, and commits before them |
+//! | `hansard_writer_pending_erasures_oldest_seconds` | s | since when the oldest of them that was read is in progress |
+//! | `hansard_writer_commits_removed_total` | commits | that this writer overwrote behind tombstones |
 //! | `hansard_writer_rebases_total` | 1 | decisions made anew because another writer was faster |
 
 use std::time::Duration;
 
-use ::metrics::{counter, histogram};
+use ::metrics::{counter, gauge, histogram};
 use domain::Sequence;
 use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
@@ -53,4 +56,16 @@ pub fn queued(waited: Duration) {
 /// A command is decided anew.
 pub fn rebased() {
     counter!("hansard_writer_rebases_total").increment(1);
+}
+
+/// The erasures in progress, and for how long the oldest of them.
+pub fn pending_erasures(count: u64, oldest: Duration) {
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    gauge!("hansard_writer_pending_erasures").set(f64::from(count));
+    gauge!("hansard_writer_pending_erasures_oldest_seconds").set(oldest.as_secs_f64());
+}
+
+/// Commits behind a tombstone are overwritten.
+pub fn removed(commits: u64) {
+    counter!("hansard_writer_commits_removed_total").increment(commits);
 }

@@ -19,6 +19,7 @@ use wire::proto::write::v1::write_service_server::WriteServiceServer;
 use crate::base::Bases;
 use crate::egress_rules::EgressRules;
 use crate::queue::Queues;
+use crate::removal::Removals;
 use crate::rpc::{RegistryRpc, RunRpc, Streams, WriteRpc};
 use crate::tips::Tips;
 use crate::{Parts, Writer, WriterConfig};
@@ -72,6 +73,8 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     record.restrict_receipt_seed(now).await?;
     let health = Health::new(&["nats", "registry"]);
     watch_health(&record, &registry, &health, shutdown);
+    let removals = Removals::new(record.clone(), Clock::System, shutdown.clone());
+    removals.start();
     let writer = Writer::new(Parts {
         bases: Bases::new(record.clone(), config.heads_cached_max),
         record,
@@ -80,6 +83,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         read_model: ReadModel::connect_lazy(&config.read_model)?,
         tips: Tips::default(),
         queues: Queues::default(),
+        removals,
         clock: Clock::System,
     });
     let streams = Streams {

@@ -125,11 +125,12 @@ async fn every_role_can_do_its_work() {
 }
 
 /// What nobody but a writer may do, whatever its account.
-const EVIL: [&str; 11] = [
+const EVIL: [&str; 12] = [
     "hansard.0.acme.c",
     "hansard-archive.0.x",
     "hansard_parts.0.acme.c.r",
     "hansard_logs.acme.c",
+    "hansard_erasures.acme.c",
     "$KV.HANSARD_registry.service_token.x",
     "live.hansard.0.acme.c",
     "$JS.API.STREAM.PURGE.HANSARD_0",

@@ -5,6 +5,7 @@
 mod drill;
 mod forks;
 mod ground;
+mod interrupted;
 mod logs;
 mod real_data;
 mod tenants;

@@ -12,6 +12,7 @@ mod erased_forks;
 mod export;
 mod forks;
 mod ground;
+mod long_erasure;
 mod messages;
 mod provider_logs;
 mod talk;

@@ -109,7 +109,8 @@ impl Registry {
         for _ in 0..CHANGES_MAX {
             let before = shared.read_leader(&mark).await?.map(|mark| mark.sequence);
             if shared.put(&mark, &(), before).await? == Change::Made {
-                return shared.record.erase_message(REGISTRY_STREAM, revision).await;
+                let erased = shared.record.erase_message(REGISTRY_STREAM, revision);
+                return erased.await.map(drop);
             }
         }
         Err(Unavailable::new("an entry's mark keeps changing"))

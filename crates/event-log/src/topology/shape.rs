@@ -11,13 +11,15 @@ use domain::bounds::LOG_DAYS_MAX;
 
 use super::{
     ARCHIVE_PREFIX, ARCHIVE_STREAM, FORM, Identity, KEY_FORM, KEY_PARTITIONS, KEY_RECORD,
-    REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM, live_subject, logs,
-    parts_stream_name, stream_name,
+    REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM, erasures, live_subject,
+    logs, parts_stream_name, stream_name,
 };
 use crate::config::{DUPLICATE_WINDOW, RecordConfig};
 
 /// How long the catalogue knows the ids of its messages: a change names the entry that it replaces, which is enough.
 const ARCHIVE_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
+/// How long the list of erasures knows the ids of its messages: a change names the entry that it replaces, which is enough.
+const ERASURES_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
 /// How long the bucket knows the ids of its messages.
 const REGISTRY_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
 
@@ -112,6 +114,18 @@ pub(super) fn archive(identity: Identity, config: &RecordConfig) -> Config {
         subjects: vec![format!("{ARCHIVE_PREFIX}>")],
         max_messages_per_subject: 1,
         duplicate_window: ARCHIVE_DUPLICATE_WINDOW,
+        ..stream_config(identity, config)
+    }
+}
+
+/// The list of erasures in progress: the last entry of each conversation.
+pub(super) fn erasures(identity: Identity, config: &RecordConfig) -> Config {
+    Config {
+        name: erasures::STREAM.to_owned(),
+        description: Some("Erasures in progress, one entry a conversation".to_owned()),
+        subjects: vec![erasures::SUBJECTS.to_owned()],
+        max_messages_per_subject: 1,
+        duplicate_window: ERASURES_DUPLICATE_WINDOW,
         ..stream_config(identity, config)
     }
 }

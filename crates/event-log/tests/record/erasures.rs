@@ -168,3 +168,81 @@ async fn anew(registry: &Registry, server: &NatsServer) {
     assert_eq!(third.tenant(&tenant("acme")).unwrap().display_name, "again");
     assert_eq!(third.list_agents(&tenant("acme")), []);
 }
+
+#[tokio::test]
+async fn the_list_of_erasures_in_progress_keeps_what_is_not_finished() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    record.ensure_erasures().await.unwrap();
+    let (one, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+    let (a, b) = (Writer::of("a").key, Writer::of("b").key);
+    assert_eq!(record.pending_erasure(&a).await, Ok(None));
+    assert_eq!(record.count_pending_erasures().await, Ok(0));
+    record
+        .begin_erasure(&a, Sequence(7), (one, Timestamp(1)))
+        .await
+        .unwrap();
+    record
+        .begin_erasure(&b, Sequence(3), (one, Timestamp(2)))
+        .await
+        .unwrap();
+    // Asked for again, behind an earlier commit and by another: the later commit and the earlier time stay.
+    record
+        .begin_erasure(&a, Sequence(5), (other, Timestamp(9)))
+        .await
+        .unwrap();
+    let entry = record.pending_erasure(&a).await.unwrap().unwrap();
+    assert_eq!(
+        (entry.behind, entry.begun_at, entry.holder),
+        (Sequence(7), Timestamp(1), other)
+    );
+    let listed = async |after, most| {
+        let listed = record.pending_erasures(after, most).await.unwrap();
+        let listed = listed.into_iter().map(|entry| entry.key);
+        listed.collect::<Vec<_>>()
+    };
+    assert_eq!(listed(Sequence(0), 9).await, [b.clone(), a.clone()]);
+    assert_eq!(listed(Sequence(0), 1).await, [b.clone()]);
+    assert_eq!(listed(Sequence(2), 9).await, [a.clone()]);
+
+    let held = record.hold_erasure(&entry, one).await.unwrap().unwrap();
+    assert_eq!(record.hold_erasure(&entry, other).await, Ok(None));
+    assert_eq!(
+        record.pending_erasure(&a).await.unwrap().unwrap().holder,
+        one
+    );
+    // Of an entry that was written again since, the later one stays.
+    record.end_erasure(&entry).await.unwrap();
+    assert_eq!(record.count_pending_erasures().await, Ok(2));
+    for _ in 0..2 {
+        record.end_erasure(&held).await.unwrap();
+        assert_eq!(record.pending_erasure(&a).await, Ok(None));
+        assert_eq!(listed(Sequence(0), 9).await, [b.clone()]);
+    }
+    assert_eq!(record.hold_erasure(&held, one).await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_partition_is_exhausted_where_its_leader_holds_no_more() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let (mut gone, mut kept) = (Writer::of("gone"), Writer::of("kept"));
+    kept.append(&record, "one").await;
+    for _ in 0..3 {
+        gone.append(&record, "another").await;
+    }
+    record.erase_before_last(&gone.key).await.unwrap();
+    // What is left: 1 and 4.
+    for (after, last, expected) in [
+        (0, 0, true),
+        (0, 1, false),
+        (1, 3, true),
+        (1, 4, false),
+        (3, 4, false),
+        (4, 4, true),
+        (4, 9, true),
+    ] {
+        let exhausted = record.is_exhausted(Partition(0), Sequence(after), Sequence(last));
+        assert_eq!(exhausted.await, Ok(expected), "{after} {last}");
+    }
+}

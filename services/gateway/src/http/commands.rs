@@ -89,16 +89,17 @@ impl Commands {
         result.map_err(|status| refused(&status))
     }
 
-    /// Erases a conversation for good.
+    /// Erases a conversation for good; how many of its commits are not overwritten yet.
     ///
     /// # Errors
     /// See [`Commands`].
     pub async fn erase(
         &self,
         request: proto::EraseConversationRequest,
-    ) -> Result<CommitResult, HttpProblem> {
-        let result = self.writer.erase(&self.call(), request).await;
-        result.map_err(|status| refused(&status))
+    ) -> Result<u64, HttpProblem> {
+        let answer = self.writer.erase(&self.call(), request).await;
+        let answer = answer.map_err(|status| refused(&status))?;
+        Ok(answer.pending_commits)
     }
 
     /// Makes a conversation someone else's.

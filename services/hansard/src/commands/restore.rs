@@ -11,7 +11,7 @@ use serde_json::json;
 use super::stores::{ArchiveAddress, NatsAddress};
 use crate::backup::{Manifest, archive, verified};
 use crate::console;
-use crate::erase::{Again, Job, of_receipts};
+use crate::erase::{Again, Job, finish_all, of_receipts, scan};
 use crate::exit::{Exit, UsageError};
 use crate::progress::{Length, Progress, grouped};
 
@@ -121,6 +121,8 @@ async fn finish(
     for one in again {
         done.erased += erase_again(&archive, one).await?;
     }
+    // Erasures that were in progress when the backup was taken.
+    finish_all(&record, &scan(&record, None).await?).await?;
     Ok(restoration.end().await?)
 }
 

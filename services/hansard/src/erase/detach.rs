@@ -18,7 +18,7 @@ use uuid::Uuid;
 use wire::commit::{Draft, seal};
 
 use super::past::{Origin, copied};
-use super::tombstone::{ACTOR, TRIES_MAX, stands};
+use super::tombstone::{ACTOR, TRIES_MAX, remove, stands};
 use super::whole::{check_whole, cut_short};
 
 /// What the id of a copy ends in.
@@ -51,7 +51,7 @@ pub(super) async fn detach(
     for _ in 0..TRIES_MAX {
         let version = follow(archive, fork, &copy, mark).await?;
         if stands(record, fork, mark, Some(version)).await? {
-            return Ok(record.erase_behind_tombstone(fork).await?);
+            return remove(record, fork).await;
         }
     }
     bail!("fork {} keeps changing: run again", fork.conversation)

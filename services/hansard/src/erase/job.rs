@@ -11,7 +11,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use super::detach::detach;
 use super::keys::receipt_keys;
 use super::plan::{ForkRule, Plan, plan};
-use super::scan::{Found, scan};
+use super::scan::{Found, mark_pending, scan};
 use super::subject::Subject;
 use super::tombstone::erase;
 use crate::progress::{Progress, grouped};
@@ -64,7 +64,8 @@ impl Job {
     /// # Errors
     /// As [`scan`].
     pub async fn plan(&self) -> anyhow::Result<Plan> {
-        let found = scan(&self.record, Some(self.subject.tenant())).await?;
+        let mut found = scan(&self.record, Some(self.subject.tenant())).await?;
+        mark_pending(&self.record, &mut found).await?;
         let keys = self.record.receipt_keys_made().await?;
         let mark = keys.map(|keys| self.subject.mark(keys.mark_secret()));
         Ok(plan(found, &self.subject, mark))
@@ -91,6 +92,7 @@ impl Job {
         let mark = self
             .subject
             .mark(receipt_keys(&self.record).await?.mark_secret());
+        self.record.ensure_erasures().await?;
         // Before anybody is shut out, and before anything is gone: what cannot be reached cannot be erased.
         self.archive.check_reachable().await?;
         self.targets(&self.plan().await?)?;

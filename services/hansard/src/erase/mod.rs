@@ -25,5 +25,5 @@ pub use foresight::Foresight;
 pub use job::{Erased, Job};
 pub use plan::{ForkRule, Plan};
 pub use rows::{Rows, await_rows};
-pub use scan::{Found, scan};
+pub use scan::{Found, finish_all, mark_pending, scan};
 pub use subject::Subject;

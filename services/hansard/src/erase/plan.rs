@@ -49,7 +49,7 @@ pub(super) fn plan(found: Vec<Found>, subject: &Subject, mark: Option<RequestDig
     }
     for one in found {
         if one.status == Status::Erased {
-            if one.commits > 1 {
+            if one.is_pending {
                 plan.unfinished.push(one.clone());
             }
             if (mark.is_some() && one.mark == mark) || subject.claims(&one) {

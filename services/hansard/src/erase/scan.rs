@@ -1,12 +1,16 @@
 //! The conversations of the record as their last commits tell them, asked of the leaders: one just begun is not missed.
 
+use std::collections::HashSet;
+
 use domain::{
-    ConversationId, ConversationKey, Owner, Partition, RequestDigest, Status, TenantId, Version,
+    ConversationId, ConversationKey, Owner, Partition, RequestDigest, Sequence, Status, TenantId,
+    Version,
 };
 use event_log::Record;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::entry::{Entry, entry};
+use super::tombstone::remove;
 
 /// Heads that are read at a time.
 const READS_IN_FLIGHT: usize = 32;
@@ -30,6 +34,35 @@ pub struct Found {
     pub mark: Option<RequestDigest>,
     /// What a receipt says of it.
     pub entry: Entry,
+    /// Whether it is erased, and more of it than its tombstone may be left: commits, parts of runs or logged calls.
+    pub is_pending: bool,
+}
+
+/// Marks the erased conversations that the list of erasures in progress names.
+///
+/// # Errors
+/// The record does not answer.
+pub async fn mark_pending(record: &Record, found: &mut [Found]) -> anyhow::Result<()> {
+    let listed = record.count_pending_erasures().await?;
+    let listed = usize::try_from(listed).unwrap_or(usize::MAX);
+    let entries = record.pending_erasures(Sequence(0), listed).await?;
+    let keys: HashSet<ConversationKey> = entries.into_iter().map(|entry| entry.key).collect();
+    for one in found {
+        one.is_pending |= one.status == Status::Erased && keys.contains(&one.key);
+    }
+    Ok(())
+}
+
+/// Finishes every erasure of some conversations that left commits behind its tombstone; how many there were.
+///
+/// # Errors
+/// The record does not answer: run again.
+pub async fn finish_all(record: &Record, found: &[Found]) -> anyhow::Result<u64> {
+    let mut commits = 0;
+    for one in found.iter().filter(|one| one.is_pending) {
+        commits += remove(record, &one.key).await?.commits;
+    }
+    Ok(commits)
 }
 
 /// The conversations of a tenant, or of all.
@@ -63,6 +96,7 @@ async fn read(
     };
     let head = last.open_head()?;
     Ok(Some(Found {
+        is_pending: head.status == Status::Erased && commits > 1,
         commits,
         version: head.version,
         status: head.status,

@@ -27,7 +27,7 @@ pub(super) async fn erase(
 ) -> anyhow::Result<Overwritten> {
     for attempt in 0..TRIES_MAX {
         if stands(record, key, mark, None).await? {
-            return Ok(record.erase_behind_tombstone(key).await?);
+            return remove(record, key).await;
         }
         tokio::time::sleep(WAIT_STEP.saturating_mul(attempt)).await;
     }
@@ -35,6 +35,20 @@ pub(super) async fn erase(
         "conversation {} keeps changing: run again",
         key.conversation
     )
+}
+
+/// Overwrites all that is behind a tombstone, and takes the erasure off the list of those in progress.
+pub(super) async fn remove(record: &Record, key: &ConversationKey) -> anyhow::Result<Overwritten> {
+    // A record that no writer of this version has opened has no such list.
+    let entry = match record.count_pending_erasures().await? {
+        0 => None,
+        _ => record.pending_erasure(key).await?,
+    };
+    let overwritten = record.erase_behind_tombstone(key).await?;
+    if let Some(entry) = entry {
+        record.end_erasure(&entry).await?;
+    }
+    Ok(overwritten)
 }
 
 /// Appends the tombstone behind a version, or any, unless it stands; `false`: somebody else was faster.
@@ -82,6 +96,11 @@ pub(super) async fn stands(
         expected: Some(sequence),
         trace: TraceHeaders::default(),
     };
+    // A writer finishes what this process leaves, should it end now.
+    let now = Timestamp(Clock::System.now_nanos());
+    record
+        .begin_erasure(key, sequence, (Uuid::now_v7(), now))
+        .await?;
     let outcome = record.append(key, append).await?;
     Ok(!matches!(outcome, AppendOutcome::Superseded { .. }))
 }

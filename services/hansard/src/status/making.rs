@@ -75,6 +75,8 @@ fn record_status(record: &RecordReading) -> RecordStatus {
         },
         messages: standings().map(|standing| standing.messages).sum(),
         size_bytes: standings().map(|standing| standing.size_bytes).sum(),
+        erasures_pending: record.erasures.count,
+        erasures_pending_since: record.erasures.oldest.map(rfc3339),
     }
 }
 

@@ -1,10 +1,14 @@
 //! What of a report needs an operator, in words. Pure.
 
+use std::time::Duration;
+
 use event_log::Durability;
 
 use super::readings::{Expected, Readings};
 use super::report::{Answer, Limits, PartitionStatus, ReadModelStatus, RoleStatus, Status};
 
+/// For how long an erasure may be in progress until an operator must look.
+const ERASURE_AGE_MAX: Duration = Duration::from_hours(1);
 /// Most partitions that are named in one line.
 const NAMED_MAX: usize = 8;
 
@@ -19,6 +23,7 @@ pub(super) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
     {
         needs.push(format!("acknowledged commits can be lost: {why}"));
     }
+    needs.extend(of_erasures(readings));
     match &status.read_model {
         Answer::Silent { error } => {
             needs.push(format!("the read models do not answer: {error}"));
@@ -42,6 +47,20 @@ pub(super) fn warnings(readings: &Readings) -> Vec<String> {
     vec![format!(
         "secrets that are kept in clear: {count}; give writers and gateways HANSARD_MASTER_KEY_FILE, then run hansard master-key rotate"
     )]
+}
+
+/// An erasure that takes longer than writers need for the longest conversations.
+fn of_erasures(readings: &Readings) -> Option<String> {
+    let erasures = readings.record.as_ref().ok()?.erasures;
+    let age = readings.now.0.saturating_sub(erasures.oldest?.0).max(0);
+    let age = Duration::from_nanos(age.unsigned_abs());
+    (age >= ERASURE_AGE_MAX).then(|| {
+        format!(
+            "{} erasures are in progress, the oldest for {} minutes: is a writer running? its log says what stops it",
+            erasures.count,
+            age.as_secs() / 60
+        )
+    })
 }
 
 fn of_read_model(told: &ReadModelStatus) -> Vec<String> {

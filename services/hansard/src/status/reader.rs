@@ -13,7 +13,8 @@ use runtime::clock::Clock;
 use tokio::time::{Instant, sleep};
 
 use super::readings::{
-    Checkpoints, ErasedReading, PartitionReading, ReadModelReading, Readings, RecordReading,
+    Checkpoints, ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings,
+    RecordReading,
 };
 use super::roles::Role;
 
@@ -21,6 +22,8 @@ use super::roles::Role;
 const ERASED_PATIENCE: Duration = Duration::from_secs(2);
 /// How often they are looked at.
 const POLL: Duration = Duration::from_millis(100);
+/// Most erasures in progress of which the oldest is looked for.
+const ERASURES_READ_MAX: usize = 256;
 /// Partitions that are looked at together.
 const PARTITIONS_TOGETHER: usize = 16;
 
@@ -152,7 +155,20 @@ async fn read_record(
         durability,
         secrets_in_clear: Registry::open(record).await?.secrets_in_clear(),
         partitions: partitions.await?,
+        erasures: erasures(record).await?,
     })
+}
+
+async fn erasures(record: &Record) -> Result<ErasuresReading, Unavailable> {
+    let count = record.count_pending_erasures().await?;
+    if count == 0 {
+        return Ok(ErasuresReading::default());
+    }
+    let entries = record
+        .pending_erasures(Sequence(0), ERASURES_READ_MAX)
+        .await?;
+    let oldest = entries.into_iter().map(|entry| entry.begun_at).min();
+    Ok(ErasuresReading { count, oldest })
 }
 
 /// How many commits of each partition are in the archive alone. An entry that cannot be read explains nothing.

@@ -45,6 +45,17 @@ pub struct RecordReading {
     pub secrets_in_clear: usize,
     /// Its partitions, in order.
     pub partitions: Vec<PartitionReading>,
+    /// Its erasures in progress.
+    pub erasures: ErasuresReading,
+}
+
+/// What was read of the list of erasures in progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ErasuresReading {
+    /// How many there are.
+    pub count: u64,
+    /// When the oldest of those that were read was begun; `None`: there is none.
+    pub oldest: Option<Timestamp>,
 }
 
 /// What was read of a partition of the record.

@@ -59,6 +59,10 @@ pub struct RecordStatus {
     pub messages: u64,
     /// What they take, in bytes.
     pub size_bytes: u64,
+    /// Erasures in progress: nobody can read these conversations, and commits of theirs are not overwritten yet.
+    pub erasures_pending: u64,
+    /// When the oldest of them was asked for, RFC 3339; `null`: there is none.
+    pub erasures_pending_since: Option<String>,
 }
 
 /// The read models as a whole.

@@ -17,6 +17,9 @@ const UNKNOWN: &str = "?";
 /// The output is closed.
 pub fn write(out: &mut impl Write, status: &Status) -> io::Result<()> {
     writeln!(out, "{:12}{}", "record", record(status))?;
+    if let Some(erasures) = erasures(status) {
+        writeln!(out, "{:12}{erasures}", "erasures")?;
+    }
     writeln!(out, "{:12}{}", "read models", read_model(status))?;
     writeln!(out, "{:12}{}", "projectors", projectors(status))?;
     if !status.partitions.is_empty() {
@@ -71,6 +74,16 @@ fn record(status: &Status) -> String {
             told.durability,
         ),
     }
+}
+
+/// The erasures in progress; `None`: there is none.
+fn erasures(status: &Status) -> Option<String> {
+    let Answer::Told(record) = &status.record else {
+        return None;
+    };
+    let since = record.erasures_pending_since.as_deref().unwrap_or(UNKNOWN);
+    let count = record.erasures_pending;
+    (count > 0).then(|| format!("{} in progress, the oldest since {since}", grouped(count)))
 }
 
 fn read_model(status: &Status) -> String {

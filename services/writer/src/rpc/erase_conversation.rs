@@ -1,4 +1,4 @@
-//! Erase a conversation for good.
+//! Erase a conversation for good: answered once the tombstone is durable; what is before it is removed in the background.
 
 use domain::{Action, Owner};
 use tonic::{Request, Response, Status};
@@ -27,8 +27,10 @@ pub(super) async fn handle(
         action: Action::Erase { expected },
     };
     let intent = intent(writer, &caller, request.target.as_ref(), asked).await?;
+    let key = intent.key.clone();
     let result = carry_out(writer, intent).await?;
     Ok(Response::new(EraseConversationResponse {
         result: Some(result),
+        pending_commits: writer.removals.after_tombstone(&key).await?,
     }))
 }

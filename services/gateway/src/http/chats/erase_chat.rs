@@ -1,11 +1,13 @@
 //! `DELETE /api/chats/{id}`: erase a conversation for good.
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
 use domain::{CommitId, ConversationId, Status};
 use runtime::http::{HttpProblem, Path, Query};
-use serde::Deserialize;
-use utoipa::IntoParams;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1::EraseConversationRequest;
 use wire::status::Reason;
@@ -29,11 +31,22 @@ pub struct EraseChatQuery {
     forks: ForkRule,
 }
 
+/// What an erasure leaves to do in the background.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingErasureBody {
+    /// How many commits of the conversation are not overwritten yet.
+    pending_commits: u64,
+}
+
 /// What an erasure came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Erased {
-    /// It is erased.
-    Done,
+    /// It is erased: nobody can read it any more.
+    Done {
+        /// How many of its commits are not overwritten yet; 0: the erasure is complete.
+        pending_commits: u64,
+    },
     /// It is not the caller's, or not any more.
     NotTheirs,
 }
@@ -45,6 +58,10 @@ pub enum Erased {
 /// `metadata` tells in `forks` how many, and in `fork_ids` those of the caller's, up to 20 of them. `?forks=erase` erases up
 /// to 200 forks first, and the forks of those, where all of them are the caller's. Forks that were just begun count too: while
 /// they cannot be told, the answer is 503. A fork of what somebody else erased cannot be read, but erased.
+///
+/// The answer comes once the erasure is durable: from then on nobody can read the conversation. Its commits are overwritten
+/// in the background, whatever becomes of the connection. The answer is 204 when that is complete within a second, else 202
+/// with the number of commits that are left; a retry under the same idempotency key counts anew.
 #[utoipa::path(
     delete,
     path = "/api/chats/{id}",
@@ -55,7 +72,10 @@ pub enum Erased {
         EraseChatQuery,
         ("idempotency-key" = Option<String>, Header, description = "A UUID that names this request for all of its retries."),
     ),
-    responses((status = 204, description = "It is erased.")),
+    responses(
+        (status = 202, description = "It is erased; its commits are being overwritten.", body = PendingErasureBody),
+        (status = 204, description = "It is erased, and all of it is overwritten."),
+    ),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
 pub(in crate::http) async fn erase_chat(
@@ -64,7 +84,7 @@ pub(in crate::http) async fn erase_chat(
     IdempotencyKey(key): IdempotencyKey,
     Path(id): Path<String>,
     Query(query): Query<EraseChatQuery>,
-) -> Result<StatusCode, HttpProblem> {
+) -> Result<Response, HttpProblem> {
     let caller = frontend.caller(&state, Named::default()).await?;
     let target = target(&caller, &id)?;
     let chat = &target.key.conversation;
@@ -78,7 +98,11 @@ pub(in crate::http) async fn erase_chat(
         Standing::NotTheirs => erased_before(&state, &caller, &target, key).await?,
     };
     match erased {
-        Erased::Done => Ok(StatusCode::NO_CONTENT),
+        Erased::Done { pending_commits: 0 } => Ok(StatusCode::NO_CONTENT.into_response()),
+        Erased::Done { pending_commits } => {
+            let body = Json(PendingErasureBody { pending_commits });
+            Ok((StatusCode::ACCEPTED, body).into_response())
+        }
         Erased::NotTheirs => Err(not_found()),
     }
 }
@@ -130,7 +154,7 @@ pub(super) async fn erase(
         expected_owner: Some(owner_to_proto(&caller.owner)),
     };
     match state.commands.erase(request).await {
-        Ok(_) => Ok(Erased::Done),
+        Ok(pending_commits) => Ok(Erased::Done { pending_commits }),
         Err(problem) if is_others(&problem) => Ok(Erased::NotTheirs),
         Err(problem) => Err(problem),
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::commands::stores::RecordAddress;
 use crate::console;
-use crate::erase::scan;
+use crate::erase::{finish_all, mark_pending, scan};
 use crate::exit::Exit;
 use crate::progress::{Length, Progress, grouped};
 
@@ -39,17 +39,13 @@ struct Found {
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-erase").await?;
     let mut found = Found::default();
-    for conversation in scan(&record, None).await? {
-        if conversation.status != Status::Erased {
-            continue;
-        }
-        found.erased += 1;
-        if conversation.commits > 1 {
-            found.commits += conversation.commits - 1;
-            if !args.dry_run {
-                record.erase_before_last(&conversation.key).await?;
-            }
-        }
+    let mut erased = scan(&record, None).await?;
+    erased.retain(|one| one.status == Status::Erased);
+    mark_pending(&record, &mut erased).await?;
+    found.erased = erased.len();
+    found.commits = erased.iter().map(|one| one.commits.saturating_sub(1)).sum();
+    if !args.dry_run {
+        finish_all(&record, &erased).await?;
     }
     found.removed = if args.dry_run {
         removed(&record).await?

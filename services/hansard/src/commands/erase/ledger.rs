@@ -10,7 +10,7 @@ use crate::commands::stores::RecordAddress;
 use crate::console;
 use crate::erase::keys::SigningKey;
 use crate::erase::receipt::Receipt;
-use crate::erase::scan;
+use crate::erase::{finish_all, mark_pending, scan};
 use crate::exit::Exit;
 
 /// What to list, and where to write it.
@@ -30,6 +30,9 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let key = SigningKey::of(&record).await?;
     let mut found = scan(&record, None).await?;
     found.retain(|found| found.status == Status::Erased);
+    // What is signed is complete.
+    mark_pending(&record, &mut found).await?;
+    finish_all(&record, &found).await?;
     let signed = Receipt::ledger(&record, &found).signed(&key)?;
     signed.write(&args.file)?;
     let (count, file) = (found.len(), args.file.display().to_string());

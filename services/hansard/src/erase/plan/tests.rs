@@ -21,6 +21,7 @@ fn found(text: &str) -> Found {
             tenant: TenantId::parse("acme").unwrap(),
             conversation: id(name),
         },
+        is_pending: is_erased && commits > 1,
         commits,
         version: Version(1),
         status: if is_erased {

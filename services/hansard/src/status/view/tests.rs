@@ -9,8 +9,8 @@ use read_model::projections::conversations::overview::{
 use read_model::{LiveSchema, SchemaStanding};
 
 use super::super::readings::{
-    ErasedReading, Expected, PartitionReading, ReadModelReading, Readings, RecordReading,
-    RoleAnswer, RoleReading,
+    ErasedReading, ErasuresReading, Expected, PartitionReading, ReadModelReading, Readings,
+    RecordReading, RoleAnswer, RoleReading,
 };
 use super::super::report::Limits;
 use super::*;
@@ -91,6 +91,7 @@ fn well() -> Readings {
             durability: Durability::Durable,
             secrets_in_clear: 0,
             partitions: vec![of_record(0, 1, 1_234, 1_230), of_record(1, 5, 10, 6)],
+            erasures: ErasuresReading::default(),
         }),
         read_model: Ok(ReadModelReading {
             schema: SchemaStanding {
@@ -318,4 +319,24 @@ fn a_partition_that_nobody_has_looked_at_is_named() {
         },
         &["nobody projects partitions 0, 1, 2, 3, 4, 5, 6, 7 and 2 more"],
     );
+}
+
+#[test]
+fn erasures_in_progress_are_shown_and_need_an_operator_after_an_hour() {
+    let pending = |minutes: i64| {
+        move |readings: &mut Readings| {
+            record(readings).erasures = ErasuresReading {
+                count: 2,
+                oldest: Some(Timestamp(NOW.0 - minutes * 60 * SECOND)),
+            };
+        }
+    };
+    let needed = "2 erasures are in progress, the oldest for 60 minutes: is a writer running? its log says what stops it";
+    check(pending(59), &[]);
+    check(pending(60), &[needed]);
+    let mut readings = well();
+    assert!(!shown(&readings).contains("erasures "));
+    pending(1)(&mut readings);
+    let line = "erasures    2 in progress, the oldest since 2026-09-21T";
+    assert!(shown(&readings).contains(line), "{}", shown(&readings));
 }

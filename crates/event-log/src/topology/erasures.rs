@@ -1,0 +1,58 @@
+//! The stream of erasures in progress: one for all partitions, beside the record.
+
+use domain::ConversationKey;
+use tokio::time::Instant;
+
+use super::{Identity, check_identity, key, make, shape};
+use crate::config::RecordConfig;
+use crate::connection::Connection;
+use crate::error::RecordError;
+
+/// The stream.
+pub(crate) const STREAM: &str = "HANSARD_ERASURES";
+/// The subjects of all entries.
+pub(crate) const SUBJECTS: &str = "hansard_erasures.>";
+
+/// The subject of a conversation's entry.
+pub(crate) fn subject(key: &ConversationKey) -> String {
+    format!("hansard_erasures.{}.{}", key.tenant, key.conversation)
+}
+
+/// The conversation of a subject; `None`: it is no conversation's.
+pub(crate) fn key_of(subject: &str) -> Option<ConversationKey> {
+    let names = subject.strip_prefix("hansard_erasures.")?;
+    let (tenant, conversation) = names.split_once('.')?;
+    key(tenant, conversation)
+}
+
+/// Makes the stream, unless it is there.
+pub(crate) async fn create(
+    connection: &Connection,
+    identity: Identity,
+    config: &RecordConfig,
+    deadline: Instant,
+) -> Result<(), RecordError> {
+    let info = make(connection, shape::erasures(identity, config), deadline).await?;
+    check_identity(&info.config, identity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_name_their_conversations() {
+        let check = |text: &str, expected: Option<(&str, &str)>| {
+            let key = key_of(text);
+            let names = key
+                .as_ref()
+                .map(|key| (key.tenant.as_str(), key.conversation.as_str()));
+            assert_eq!(names, expected, "{text}");
+            assert_eq!(key.as_ref().map(subject).as_deref(), expected.map(|_| text));
+        };
+        check("hansard_erasures.acme.c:1", Some(("acme", "c:1")));
+        check("hansard_erasures.acme", None);
+        check("hansard_erasures.acme.c.d", None);
+        check("hansard.acme.c", None);
+    }
+}

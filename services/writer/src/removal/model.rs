@@ -1,0 +1,335 @@
+//! A bounded model of an erasure that meets forks, an archive run and its trimming, crashes at every step.
+//!
+//! One conversation has commits 0, 1 and 2; a fork of it may be begun. docs/protocols.md names the states, the invariants
+//! and the assumptions.
+
+use std::time::Duration;
+
+use domain::{ErasureStep, Sequence, Status, TOMBSTONE_IN_FLIGHT_MAX, erasure_step};
+use stateright::{Checker as _, Model, Property};
+
+/// The commits before the one that an archive run leaves.
+const SEALABLE: u8 = 0b011;
+/// The sequence of the commit that may come between an entry and its tombstone.
+const LATE_COMMIT: u8 = 3;
+
+/// Which protocol is explored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    /// Removal within the call, no second look of a fork, segments that start anywhere, trimming by range.
+    Former,
+    /// As it is.
+    Present,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Eraser {
+    Idle,
+    /// The entry is written; the tombstone may be on its way.
+    Entered(u8),
+    /// The tombstone is durable, and the caller may be answered.
+    Removing,
+    Ended,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Forker {
+    Idle,
+    /// The parent was there.
+    Checked,
+    /// The fork is appended, after the tombstone or before it.
+    Appended {
+        after_tombstone: bool,
+    },
+    Acknowledged {
+        after_tombstone: bool,
+    },
+    Refused,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Archiver {
+    Idle,
+    /// The catalogue names the draft; these commits are read.
+    Read(u8),
+    /// Sealed, and being trimmed.
+    Trimming,
+    Ended,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct State {
+    /// Commits that were ever appended, by bit.
+    appended: u8,
+    /// Those that the record holds.
+    held: u8,
+    /// Those that are sealed.
+    sealed: u8,
+    tombstone: bool,
+    /// The commit that a listed erasure's tombstone is to follow.
+    listed: Option<u8>,
+    eraser: Eraser,
+    forker: Forker,
+    archiver: Archiver,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    AppendCommit,
+    EnterErasure,
+    AppendTombstone,
+    /// Whoever removes overwrites one commit.
+    Overwrite(u8),
+    EndRemoval,
+    /// The process of the erasure ends, or its call is cut off.
+    CrashEraser,
+    /// Any writer looks at the list; `is_old`: the entry is older than any tombstone's way takes.
+    Sweep {
+        is_old: bool,
+    },
+    CheckParent,
+    AppendFork,
+    AcknowledgeFork,
+    /// A replica answers that lacks the first commits.
+    ReadSegment {
+        first: u8,
+    },
+    Seal,
+    Trim,
+    SweepSegments,
+}
+
+impl State {
+    fn last(&self) -> u8 {
+        7 - u8::try_from(self.appended.leading_zeros()).unwrap()
+    }
+
+    fn status(&self) -> Status {
+        if self.tombstone {
+            Status::Erased
+        } else {
+            Status::Active
+        }
+    }
+}
+
+impl Protocol {
+    fn erase(self, state: &mut State, step: Step) -> Option<()> {
+        match (step, state.eraser) {
+            (Step::EnterErasure, Eraser::Idle) if !state.tombstone => {
+                let last = state.last();
+                if self == Self::Present {
+                    state.listed = Some(state.listed.map_or(last, |one| one.max(last)));
+                }
+                state.eraser = Eraser::Entered(last);
+            }
+            // The append is conditional: somebody else's commit makes the eraser begin again.
+            (Step::AppendTombstone, Eraser::Entered(behind)) => {
+                state.tombstone |= behind == state.last();
+                state.eraser = if state.tombstone {
+                    Eraser::Removing
+                } else {
+                    Eraser::Idle
+                };
+            }
+            (Step::Overwrite(commit), Eraser::Removing) if state.held & (1 << commit) != 0 => {
+                state.held &= !(1 << commit);
+            }
+            (Step::EndRemoval, Eraser::Removing) if state.held == 0 => {
+                (state.listed, state.eraser) = (None, Eraser::Ended);
+            }
+            (Step::CrashEraser, Eraser::Entered(_) | Eraser::Removing) => {
+                state.eraser = Eraser::Ended;
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// A sweep of the list, decided by the very code that decides in a writer.
+    fn sweep(self, state: &mut State, is_old: bool) -> Option<()> {
+        let behind = state.listed.filter(|_| self == Self::Present)?;
+        // The assumption: a tombstone that is on its way arrives before its entry is old.
+        if is_old && matches!(state.eraser, Eraser::Entered(_)) {
+            return None;
+        }
+        let age = if is_old {
+            TOMBSTONE_IN_FLIGHT_MAX
+        } else {
+            Duration::ZERO
+        };
+        let last = (Sequence(state.last().into()), state.status());
+        match erasure_step(Sequence(behind.into()), age, Some(last)) {
+            ErasureStep::Overwrite { .. } => state.eraser = Eraser::Removing,
+            ErasureStep::Forget => state.listed = None,
+            ErasureStep::Wait => return None,
+        }
+        Some(())
+    }
+
+    fn fork(self, state: &mut State, step: Step) -> Option<()> {
+        state.forker = match (step, state.forker) {
+            (Step::CheckParent, Forker::Idle) if state.tombstone => Forker::Refused,
+            (Step::CheckParent, Forker::Idle) => Forker::Checked,
+            (Step::AppendFork, Forker::Checked) => Forker::Appended {
+                after_tombstone: state.tombstone,
+            },
+            // The second look, after the append.
+            (Step::AcknowledgeFork, Forker::Appended { .. })
+                if self == Self::Present && state.tombstone =>
+            {
+                Forker::Refused
+            }
+            (Step::AcknowledgeFork, Forker::Appended { after_tombstone }) => {
+                Forker::Acknowledged { after_tombstone }
+            }
+            _ => return None,
+        };
+        Some(())
+    }
+
+    fn archive(self, state: &mut State, step: Step) -> Option<()> {
+        match (step, state.archiver) {
+            (Step::ReadSegment { first }, Archiver::Idle) if !state.tombstone => {
+                let read = state.held & SEALABLE & !((1 << first) - 1);
+                state.archiver = Archiver::Read(read);
+            }
+            (Step::Seal, Archiver::Read(read)) => {
+                // A tombstone has changed the catalogue's entry: the run gives the segment up.
+                let begins = self == Self::Former || read & 1 != 0;
+                let is_sealed = read != 0 && !state.tombstone && begins;
+                state.sealed |= if is_sealed { read } else { 0 };
+                state.archiver = if is_sealed {
+                    Archiver::Trimming
+                } else {
+                    Archiver::Ended
+                };
+            }
+            (Step::Trim, Archiver::Trimming) => {
+                let range = match self {
+                    Self::Former => SEALABLE,
+                    Self::Present => state.sealed,
+                };
+                state.held &= if state.tombstone { u8::MAX } else { !range };
+                state.archiver = Archiver::Ended;
+            }
+            (Step::SweepSegments, _) if state.tombstone && state.sealed != 0 => state.sealed = 0,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+impl Model for Protocol {
+    type State = State;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<State> {
+        vec![State {
+            appended: 0b111,
+            held: 0b111,
+            sealed: 0,
+            tombstone: false,
+            listed: None,
+            eraser: Eraser::Idle,
+            forker: Forker::Idle,
+            archiver: Archiver::Idle,
+        }]
+    }
+
+    fn actions(&self, _state: &State, steps: &mut Vec<Step>) {
+        steps.extend([
+            Step::AppendCommit,
+            Step::EnterErasure,
+            Step::AppendTombstone,
+            Step::EndRemoval,
+            Step::CrashEraser,
+            Step::CheckParent,
+            Step::AppendFork,
+            Step::AcknowledgeFork,
+            Step::Seal,
+            Step::Trim,
+            Step::SweepSegments,
+        ]);
+        steps.extend((0..=LATE_COMMIT).map(Step::Overwrite));
+        steps.extend([false, true].map(|is_old| Step::Sweep { is_old }));
+        steps.extend([0, 1].map(|first| Step::ReadSegment { first }));
+    }
+
+    fn next_state(&self, state: &State, step: Step) -> Option<State> {
+        let mut next = state.clone();
+        match step {
+            Step::AppendCommit if !state.tombstone && state.last() < LATE_COMMIT => {
+                next.appended |= 1 << LATE_COMMIT;
+                next.held |= 1 << LATE_COMMIT;
+            }
+            Step::AppendCommit => return None,
+            Step::EnterErasure
+            | Step::AppendTombstone
+            | Step::Overwrite(_)
+            | Step::EndRemoval
+            | Step::CrashEraser => self.erase(&mut next, step)?,
+            Step::Sweep { is_old } => self.sweep(&mut next, is_old)?,
+            Step::CheckParent | Step::AppendFork | Step::AcknowledgeFork => {
+                self.fork(&mut next, step)?;
+            }
+            Step::ReadSegment { .. } | Step::Seal | Step::Trim | Step::SweepSegments => {
+                self.archive(&mut next, step)?;
+            }
+        }
+        (next != *state).then_some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(NOTHING_IS_LOST, |_, state: &State| {
+                state.tombstone || state.held | state.sealed == state.appended
+            }),
+            Property::always(REMOVAL_IS_FOUND, |_, state: &State| {
+                let is_finished = state.held == 0;
+                !state.tombstone
+                    || is_finished
+                    || state.listed.is_some()
+                    || state.eraser == Eraser::Removing
+            }),
+            Property::always(NO_ORPHAN, |_, state: &State| {
+                state.forker
+                    != Forker::Acknowledged {
+                        after_tombstone: true,
+                    }
+            }),
+            Property::sometimes("an erasure is complete", |_, state: &State| {
+                state.tombstone && state.held | state.sealed == 0 && state.listed.is_none()
+            }),
+            Property::sometimes("a segment is trimmed", |_, state: &State| {
+                !state.tombstone && state.sealed != 0 && state.held & SEALABLE == 0
+            }),
+            Property::sometimes("a fork is acknowledged", |_, state: &State| {
+                matches!(state.forker, Forker::Acknowledged { .. })
+            }),
+        ]
+    }
+}
+
+const NOTHING_IS_LOST: &str = "a commit that is not erased is in the record or in a segment";
+const REMOVAL_IS_FOUND: &str = "a tombstone with commits before it is listed or being removed";
+const NO_ORPHAN: &str = "no fork is acknowledged that came after its parent's tombstone";
+
+#[test]
+fn the_former_protocol_loses_commits_forgets_removals_and_acknowledges_orphans() {
+    let checked = Protocol::Former.checker().spawn_bfs().join();
+    for property in [NOTHING_IS_LOST, REMOVAL_IS_FOUND, NO_ORPHAN] {
+        assert!(checked.discovery(property).is_some(), "{property}");
+    }
+}
+
+#[test]
+fn the_present_protocol_does_not() {
+    let checked = Protocol::Present.checker().spawn_bfs().join();
+    checked.assert_properties();
+    assert!(
+        checked.unique_state_count() > 500,
+        "{}",
+        checked.unique_state_count()
+    );
+}

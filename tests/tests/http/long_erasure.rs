@@ -1,0 +1,94 @@
+//! A `DELETE` of a long conversation: durable at once, and finished in the background, whatever becomes of the connection.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use domain::{ConversationId, ConversationKey, Status, TenantId};
+use event_log::Record;
+use reqwest::Method;
+use serde_json::json;
+use tests::events::user;
+use tests::eventually::{PATIENCE, eventually};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::ground::{Ground, TENANT, begin};
+
+/// Appends that are under way at a time.
+const APPENDS_IN_FLIGHT: usize = 8;
+
+async fn is_tombstone(record: &Record, key: &ConversationKey) -> Option<()> {
+    let last = record.last_from_leader(key).await.ok()??;
+    let head = last.open_head().ok()?;
+    (head.status == Status::Erased).then_some(())
+}
+
+/// Waits until one commit is left and nothing is pending; how long it took.
+async fn finished(record: &Record, key: &ConversationKey, deadline: Duration) -> Duration {
+    let began = Instant::now();
+    loop {
+        let commits = record.commits_of(key).await;
+        let pending = record.count_pending_erasures().await;
+        if commits == Ok(1) && pending == Ok(0) {
+            return began.elapsed();
+        }
+        assert!(
+            began.elapsed() < deadline,
+            "{commits:?} commits, {pending:?} pending after {deadline:?}"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Erases a conversation of so many commits over a connection that is closed before the answer.
+async fn check(commits: usize, deadline: Duration) {
+    let ground = Ground::new().await;
+    let session = ground.session("s");
+    let chat = begin(&session, &json!({})).await;
+    let append = |n: usize| ground.agent.append(&chat, vec![user(format!("text {n}"))]);
+    let mut appends = (1..commits).map(append);
+    loop {
+        let some: Vec<_> = appends.by_ref().take(APPENDS_IN_FLIGHT).collect();
+        if some.is_empty() {
+            break;
+        }
+        futures::future::join_all(some).await;
+    }
+    let config = tests::settings::record(&ground.stack.servers);
+    let record = Record::open(config).await.unwrap();
+    let key = ConversationKey {
+        tenant: TenantId::parse(TENANT).unwrap(),
+        conversation: ConversationId::parse(chat.as_str()).unwrap(),
+    };
+    let held = u64::try_from(commits).unwrap();
+    assert_eq!(record.commits_of(&key).await, Ok(held));
+
+    let path = format!("/api/chats/{chat}");
+    let named = session.with("idempotency-key", &Uuid::now_v7().to_string());
+    let cut = tokio::spawn(named.request(Method::DELETE, &path).send());
+    eventually("a tombstone", || is_tombstone(&record, &key)).await;
+    cut.abort();
+    assert_eq!(session.get(&path).await.status, 404);
+    assert_eq!(session.delete(&path).await.status, 404);
+    assert_eq!(record.count_pending_erasures().await, Ok(1));
+    // A retry says how much is left.
+    let retried = named.delete(&path).await;
+    let left = retried.ok(202)["pendingCommits"].as_u64().unwrap();
+    assert!((1..=held).contains(&left), "{left}");
+    let took = finished(&record, &key, deadline).await;
+    assert_eq!(named.delete(&path).await.status, 204);
+    let line = format!("{commits} commits overwritten in {took:?} after the retry\n");
+    // Shown where it is asked for.
+    let _closed = std::io::stderr().lock().write_all(line.as_bytes());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delete_whose_connection_is_closed_is_finished() {
+    check(1_200, PATIENCE * 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes"]
+async fn a_delete_of_20_000_commits_is_finished_within_15_minutes() {
+    check(20_000, Duration::from_mins(15)).await;
+}
