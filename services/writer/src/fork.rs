@@ -161,7 +161,10 @@ async fn undo(writer: &Writer, intent: &Intent, fork: &Base) -> Result<(), Probl
         forks: None,
     };
     match carry_out(writer, &erasure).await {
-        Ok(_) => writer.removals.after_tombstone(&intent.key).await.map(drop),
+        Ok(_) => {
+            writer.removals.after_tombstone(&intent.key).await;
+            Ok(())
+        }
         // Somebody has just said something in it, or erased it.
         Err(problem) if problem.reason() == Reason::VersionConflict => Ok(()),
         Err(problem) => Err(problem),

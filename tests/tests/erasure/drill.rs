@@ -82,7 +82,7 @@ async fn back_up(stack: &Stack, agent: &Agent, folder: &Path) -> usize {
     })
     .await;
     let backup = json(stack, &format!("backup {} --json", folder.display())).await;
-    assert_eq!(backup["streams"].as_array().map(Vec::len), Some(18));
+    assert_eq!(backup["streams"].as_array().map(Vec::len), Some(19));
     stop.store(true, Ordering::Relaxed);
     let mut appended = 0;
     for writer in writers {

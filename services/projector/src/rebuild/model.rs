@@ -17,10 +17,8 @@ const EPOCHS_MAX: u8 = 4;
 enum Protocol {
     /// The end of the stream is what the replica's consumer says.
     Former,
-    /// The end is asked of the leader.
+    /// As it is: the end is asked of the leader.
     Present,
-    /// As it is, but writes do not check the epoch nor the former checkpoint.
-    Unfenced,
 }
 
 /// A schema's rows and checkpoint.
@@ -90,9 +88,8 @@ fn next_of(held: u8, after: u8) -> Option<u8> {
 
 impl Protocol {
     /// One transaction: rows and checkpoint, or nothing.
-    fn write(self, schema: &mut Schema, epoch: u8, (previous, last, rows): (u8, u8, u8)) -> bool {
-        let is_fenced = schema.epoch != epoch || schema.checkpoint != previous;
-        if is_fenced && self != Self::Unfenced {
+    fn write(schema: &mut Schema, epoch: u8, (previous, last, rows): (u8, u8, u8)) -> bool {
+        if schema.epoch != epoch || schema.checkpoint != previous {
             return false;
         }
         schema.rows |= rows;
@@ -100,7 +97,7 @@ impl Protocol {
         true
     }
 
-    fn project(self, state: &mut State, step: Step) -> Option<()> {
+    fn project(state: &mut State, step: Step) -> Option<()> {
         match step {
             Step::TakeLease(one) => {
                 let schema = &mut state.schemas[usize::from(state.live)];
@@ -127,7 +124,7 @@ impl Protocol {
                 let last = projector.read.take()?;
                 let schema = &mut state.schemas[usize::from(projector.schema)];
                 let batch = (projector.from, last, 1 << last);
-                if self.write(schema, projector.epoch, batch) {
+                if Self::write(schema, projector.epoch, batch) {
                     projector.from = last;
                 } else {
                     *projector = Projector::default();
@@ -185,7 +182,7 @@ impl Protocol {
             }
         };
         let batch = (previous, read, rows);
-        if !self.write(&mut state.schemas[index], epochs[index], batch) {
+        if !Self::write(&mut state.schemas[index], epochs[index], batch) {
             state.switch = Switch::Ended;
         } else if read >= to {
             state.switch = match schema {
@@ -200,12 +197,12 @@ impl Protocol {
         Some(())
     }
 
-    fn flip(self, state: &mut State) -> Option<()> {
+    fn flip(state: &mut State) -> Option<()> {
         let Switch::Flipping { epochs } = state.switch else {
             return None;
         };
         let is_held = state.schemas.map(|schema| schema.epoch) == epochs;
-        if is_held || self == Self::Unfenced {
+        if is_held {
             state.live = 1;
         }
         state.switch = Switch::Ended;
@@ -253,10 +250,10 @@ impl Model for Protocol {
             Step::Erase(commit) if commit < state.last => next.held &= !(1 << commit),
             Step::Replicate if state.replica < state.last => next.replica += 1,
             Step::Append | Step::Erase(_) | Step::Replicate => return None,
-            Step::TakeLease(_) | Step::Read(_) | Step::Write(_) => self.project(&mut next, step)?,
+            Step::TakeLease(_) | Step::Read(_) | Step::Write(_) => Self::project(&mut next, step)?,
             Step::Seize => Self::seize(&mut next)?,
             Step::CatchUp => self.catch_up(&mut next)?,
-            Step::Flip => self.flip(&mut next)?,
+            Step::Flip => Self::flip(&mut next)?,
         }
         (next != *state).then_some(next)
     }
@@ -282,12 +279,6 @@ const ROWS_ARE_WHOLE: &str = "rows hold every commit of the record up to their c
 #[test]
 fn the_end_that_a_replica_tells_loses_commits() {
     let checked = Protocol::Former.checker().spawn_bfs().join();
-    assert!(checked.discovery(ROWS_ARE_WHOLE).is_some());
-}
-
-#[test]
-fn a_write_that_checks_no_epoch_loses_commits() {
-    let checked = Protocol::Unfenced.checker().spawn_bfs().join();
     assert!(checked.discovery(ROWS_ARE_WHOLE).is_some());
 }
 

@@ -15,14 +15,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::ConversationKey;
-use event_log::Record;
+use event_log::{Record, Unavailable};
 use runtime::clock::Clock;
 use runtime::shutdown::Shutdown;
 use tokio::sync::{Semaphore, oneshot};
 use uuid::Uuid;
-use wire::status::Problem;
-
-use crate::problem;
 
 /// Most conversations whose commits one writer overwrites at a time.
 pub const REMOVALS_IN_FLIGHT_MAX: usize = 4;
@@ -80,14 +77,11 @@ impl Removals {
     }
 
     /// Removes what is before a tombstone that was just found or appended: in the background, waiting for at most
-    /// [`ANSWER_WAIT_MAX`]. How many commits are left to overwrite; 0: the erasure is complete.
-    ///
-    /// # Errors
-    /// The record does not say what is left. The list names the removal all the same.
-    pub async fn after_tombstone(&self, key: &ConversationKey) -> Result<u64, Problem> {
-        let inner = &self.0;
-        if !self.is_listed(key).await? {
-            return Ok(0);
+    /// [`ANSWER_WAIT_MAX`]. How many commits are left to overwrite; 0: the erasure is complete. The tombstone is durable,
+    /// so a record that does not say what is left is no failure: something may be left then.
+    pub async fn after_tombstone(&self, key: &ConversationKey) -> u64 {
+        if let Ok(false) = self.is_listed(key).await {
+            return 0;
         }
         if let Some(done) = self.spawn(key.clone())
             && matches!(
@@ -95,45 +89,35 @@ impl Removals {
                 Ok(Ok(()))
             )
         {
-            return Ok(0);
+            return 0;
         }
-        let commits = inner
-            .record
-            .commits_of(key)
-            .await
-            .map_err(problem::of_record)?;
+        let commits = self.0.record.commits_of(key).await.unwrap_or(0);
         // The entry is there until parts and logged calls are gone, too.
-        Ok(commits.saturating_sub(1).max(1))
+        commits.saturating_sub(1).max(1)
     }
 
     /// Whether the list names the conversation. A tombstone that an earlier version left with commits before it is entered.
-    async fn is_listed(&self, key: &ConversationKey) -> Result<bool, Problem> {
+    async fn is_listed(&self, key: &ConversationKey) -> Result<bool, Unavailable> {
         let Inner {
             record,
             holder,
             clock,
             ..
         } = &*self.0;
-        let entry = record
-            .pending_erasure(key)
-            .await
-            .map_err(problem::of_record)?;
+        let entry = record.pending_erasure(key).await?;
         if entry.is_some() {
             return Ok(true);
         }
-        if record.commits_of(key).await.map_err(problem::of_record)? <= 1 {
+        if record.commits_of(key).await? <= 1 {
             return Ok(false);
         }
-        let last = record
-            .last_from_leader(key)
-            .await
-            .map_err(problem::of_record)?;
+        let last = record.last_from_leader(key).await?;
         let Some(last) = last else {
             return Ok(false);
         };
         let now = domain::Timestamp(clock.now_nanos());
         let begun = record.begin_erasure(key, last.position.sequence, (*holder, now));
-        begun.await.map_err(problem::of_record)?;
+        begun.await?;
         Ok(true)
     }
 

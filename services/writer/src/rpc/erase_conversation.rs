@@ -31,6 +31,6 @@ pub(super) async fn handle(
     let result = carry_out(writer, intent).await?;
     Ok(Response::new(EraseConversationResponse {
         result: Some(result),
-        pending_commits: writer.removals.after_tombstone(&key).await?,
+        pending_commits: writer.removals.after_tombstone(&key).await,
     }))
 }
