@@ -62,6 +62,8 @@ pub enum Reason {
     ForkTooDeep,
     /// The key was used for another request.
     IdempotencyKeyReused,
+    /// The key is a UUIDv7 of a time further ahead than clocks may be off.
+    IdempotencyKeyInFuture,
     /// Not a page token.
     PageTokenInvalid,
     /// A page token of another query.
@@ -125,6 +127,7 @@ impl Reason {
             Self::ForkPointNotFound => "FORK_POINT_NOT_FOUND",
             Self::ForkTooDeep => "FORK_TOO_DEEP",
             Self::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
+            Self::IdempotencyKeyInFuture => "IDEMPOTENCY_KEY_IN_FUTURE",
             Self::PageTokenInvalid => "PAGE_TOKEN_INVALID",
             Self::PageTokenOfOtherQuery => "PAGE_TOKEN_OF_OTHER_QUERY",
             Self::PositionTokenMalformed => "POSITION_TOKEN_MALFORMED",
@@ -147,6 +150,7 @@ impl Reason {
     pub fn code(self) -> Code {
         match self {
             Self::Field(_)
+            | Self::IdempotencyKeyInFuture
             | Self::PageTokenInvalid
             | Self::PageTokenOfOtherQuery
             | Self::PositionTokenMalformed

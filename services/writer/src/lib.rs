@@ -9,6 +9,7 @@ pub mod commit;
 pub mod config;
 pub mod egress_rules;
 pub mod fork;
+pub mod key_age;
 pub mod metrics;
 pub mod problem;
 pub mod queue;

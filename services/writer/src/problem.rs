@@ -8,6 +8,7 @@ use event_log::{CorruptMessage, Unavailable};
 use read_model::ReadModelError;
 use wire::status::{Problem, Reason};
 
+use crate::key_age::CLOCK_LEEWAY;
 use crate::queue::{QueueFull, TurnLate};
 
 /// When to try again once a queue is full, the record or the read model is away, or others are faster.
@@ -79,6 +80,19 @@ pub fn key_reused(field: &str) -> Problem {
         Reason::IdempotencyKeyReused,
         field,
         "was used for another request: give every request a key of its own",
+    )
+}
+
+/// The key, or a run's id, is dated further ahead than clocks may be off.
+#[must_use]
+pub fn key_in_future(field: &str) -> Problem {
+    let leeway_s = CLOCK_LEEWAY.as_secs();
+    Problem::of_field(
+        Reason::IdempotencyKeyInFuture,
+        field,
+        format!(
+            "is dated more than {leeway_s} s ahead of the writer's clock: set the clock that made this UUIDv7, or use a UUIDv4"
+        ),
     )
 }
 

@@ -4,34 +4,25 @@
 //! up in the read model and in the part of the record that it does not hold yet. The key that every run has for its own
 //! finish says no time, but is used once the run is over and not before: it is looked up only when the run is.
 
-use std::time::Duration;
-
 use domain::{Action, CommitId, RecentCommit, RequestDigest, Sequence, Timestamp, Version};
 use event_log::{StoredCommit, TailBounds};
-use uuid::Uuid;
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
 use crate::base::Loaded;
 use crate::commit::{Intent, token};
+use crate::key_age::{KeyAge, age};
 use crate::{Writer, archived, problem};
-
-/// How far a caller's clock may be off, to either side, for its keys' own times to be believed.
-pub const CLOCK_LEEWAY: Duration = Duration::from_mins(1);
-
-/// Up to which age a UUIDv7 key is left to the stream's duplicate window alone: the window, less the leeway.
-#[must_use]
-pub fn young_key_age_max() -> Duration {
-    event_log::DUPLICATE_WINDOW.saturating_sub(CLOCK_LEEWAY)
-}
 
 /// What is left to search for an earlier try of a command.
 #[derive(Debug)]
 pub struct Search {
     is_done: bool,
     when: When,
-    /// The time since which an earlier try can have been recorded; `None`: the read model must tell.
-    made_at: Option<Timestamp>,
+    /// What the key says of its age, or, of a run's own key, the run's id.
+    age: KeyAge,
+    /// The field of a key or a run's id that is dated too far ahead to be accepted.
+    ahead: Option<&'static str>,
 }
 
 /// When what the head does not name is searched for.
@@ -49,21 +40,23 @@ impl Search {
     pub fn of(writer: &Writer, intent: &Intent) -> Self {
         let finished = finished_run(intent);
         let key = finished.unwrap_or(intent.command.commit);
-        let made_at = young_since(key, writer.now());
+        let age = age(key, writer.now());
         Self {
             is_done: !intent.has_key,
-            when: match (finished, made_at) {
-                (None, None) => When::BeforeDecision,
-                _ => When::BeforeRejection,
+            when: match (finished, age) {
+                (None, KeyAge::Old | KeyAge::Ahead) => When::BeforeDecision,
+                (Some(_), _) | (None, KeyAge::Young { .. }) => When::BeforeRejection,
             },
-            made_at,
+            age,
+            ahead: ahead(writer, intent),
         }
     }
 
     /// The first answer, if the head tells it, or, for a key that the stream has forgotten, the read model and the tail.
     ///
     /// # Errors
-    /// The key was used for another request, or what must be asked does not answer.
+    /// The key was used for another request, or nobody knows it and it is dated too far ahead; or what must be asked does not
+    /// answer.
     pub async fn before_decision(
         &mut self,
         writer: &Writer,
@@ -73,11 +66,17 @@ impl Search {
         if let Some(result) = from_head(writer, intent, loaded)? {
             return Ok(Some(result));
         }
-        if self.when == When::BeforeRejection || !self.has_more_to_search(loaded) {
-            return Ok(None);
+        if self.when == When::BeforeDecision && self.has_more_to_search(loaded) {
+            self.is_done = true;
+            if let Some(result) = from_read_model(writer, intent).await? {
+                return Ok(Some(result));
+            }
         }
-        self.is_done = true;
-        from_read_model(writer, intent).await
+        // What was accepted before is answered above, also by a writer whose clock is behind the first one's.
+        match self.ahead {
+            Some(field) => Err(problem::key_in_future(field)),
+            None => Ok(None),
+        }
     }
 
     /// The first answer, for a command that is about to be rejected, or to change nothing: its first try may be why.
@@ -94,14 +93,11 @@ impl Search {
             return Ok(None);
         }
         self.is_done = true;
-        let Some(made_at) = self.made_at else {
+        let KeyAge::Young { since } = self.age else {
             return from_read_model(writer, intent).await;
         };
         let commit = intent.command.commit;
-        let found = writer
-            .record
-            .find_commit(&intent.key, commit, made_at)
-            .await;
+        let found = writer.record.find_commit(&intent.key, commit, since).await;
         match found.map_err(problem::of_record)? {
             Some(message) => {
                 let stored = message
@@ -118,6 +114,19 @@ impl Search {
     }
 }
 
+/// The field of a caller's key, or of the id of a run that is to start, which is dated too far ahead.
+fn ahead(writer: &Writer, intent: &Intent) -> Option<&'static str> {
+    let now = writer.now();
+    let is_ahead = |id: CommitId| age(id, now) == KeyAge::Ahead;
+    if intent.has_key && is_ahead(intent.command.commit) {
+        return Some(intent.key_field);
+    }
+    match &intent.command.action {
+        Action::StartRun(start) if is_ahead(CommitId(start.started.run.0)) => Some("run_id"),
+        _ => None,
+    }
+}
+
 /// The run whose own key a command has, as an id that tells its age: it was made before the run was finished.
 fn finished_run(intent: &Intent) -> Option<CommitId> {
     let Action::FinishRun(finish) = &intent.command.action else {
@@ -125,26 +134,6 @@ fn finished_run(intent: &Intent) -> Option<CommitId> {
     };
     let run = finish.finished.run;
     (run.finish_commit() == intent.command.commit).then_some(CommitId(run.0))
-}
-
-/// The time since which a commit under a young key can have been recorded; `None` for a key that says no time, or one
-/// that the stream's duplicate window may have forgotten.
-fn young_since(key: CommitId, now: Timestamp) -> Option<Timestamp> {
-    let made_at = made_at(key.0)?;
-    let nanos = |duration: Duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
-    let oldest = now.0.saturating_sub(nanos(young_key_age_max()));
-    let newest = now.0.saturating_add(nanos(CLOCK_LEEWAY));
-    (oldest..=newest)
-        .contains(&made_at.0)
-        .then(|| Timestamp(made_at.0.saturating_sub(nanos(CLOCK_LEEWAY))))
-}
-
-fn made_at(key: Uuid) -> Option<Timestamp> {
-    if key.get_version_num() != 7 {
-        return None;
-    }
-    let (seconds, nanos) = key.get_timestamp()?.to_unix();
-    Timestamp::from_parts(i64::try_from(seconds).ok()?, nanos)
 }
 
 fn from_head(
@@ -290,40 +279,5 @@ impl Earlier {
             position_token: token(writer, &intent.key, self.sequence, self.last_version),
             replayed: true,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use uuid::{NoContext, Timestamp as UuidTime};
-
-    use super::*;
-
-    const NOW_S: i64 = 1_800_000_000;
-
-    fn check(key: Uuid, expected_young: bool) {
-        let now = Timestamp(NOW_S * 1_000_000_000);
-        assert_eq!(
-            young_since(CommitId(key), now).is_some(),
-            expected_young,
-            "{key}"
-        );
-    }
-
-    #[test]
-    fn keys_tell_their_age() {
-        let aged = |seconds: i64| {
-            let at = u64::try_from(NOW_S - seconds).unwrap();
-            Uuid::new_v7(UuidTime::from_unix(NoContext, at, 0))
-        };
-        let oldest = i64::try_from(young_key_age_max().as_secs()).unwrap();
-        let leeway = i64::try_from(CLOCK_LEEWAY.as_secs()).unwrap();
-        check(aged(0), true);
-        check(aged(oldest), true);
-        check(aged(oldest + 1), false);
-        check(aged(-leeway), true);
-        check(aged(-leeway - 1), false);
-        check(Uuid::new_v4(), false);
-        check(Uuid::nil(), false);
     }
 }

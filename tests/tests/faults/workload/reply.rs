@@ -60,7 +60,8 @@ fn settled(key: CommitId, result: &CommitResult, record: RecordId) -> Outcome {
     })
 }
 
-/// A failure without a reason is not the service's word: the connection broke, or a deadline passed.
+/// A failure without a reason is not the service's word: the connection broke, or a deadline passed. A key that one writer's clock
+/// takes for one of the future is sent to another writer.
 pub(super) fn is_open(failure: &Failure) -> bool {
     let passing = [
         Code::Unavailable,
@@ -68,7 +69,11 @@ pub(super) fn is_open(failure: &Failure) -> bool {
         Code::Cancelled,
         Code::ResourceExhausted,
     ];
-    failure.reason.is_empty() || passing.contains(&failure.code) || failure.retry_after.is_some()
+    let is_refused_by_clock = failure.reason == "IDEMPOTENCY_KEY_IN_FUTURE";
+    failure.reason.is_empty()
+        || is_refused_by_clock
+        || passing.contains(&failure.code)
+        || failure.retry_after.is_some()
 }
 
 /// The reason; with what belongs to it where it should never come.

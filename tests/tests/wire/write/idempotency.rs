@@ -1,14 +1,17 @@
 //! Retries after a minute or a month: keys that the stream's duplicate window cannot know are found in the rows, and, with
 //! the projector stopped, in the tail.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::{call, result, user};
 use tests::stack::Setup;
-use tonic::Code::FailedPrecondition;
+use tonic::Code::{FailedPrecondition, InvalidArgument};
 use uuid::{NoContext, Timestamp, Uuid};
 use wire::proto::event::v1::Event;
 use wire::proto::write::v1 as proto;
+use writer::key_age::CLOCK_LEEWAY;
 
 use super::{check_replayed, with};
 
@@ -133,6 +136,36 @@ async fn an_old_key_that_nobody_used_is_a_new_command() {
         assert_eq!((new.version, new.replayed), (before + 1, false), "{case}");
         assert_eq!(new.commit_id, key, "{case}");
     }
+}
+
+/// A key may be dated as far ahead as clocks may be off; further, it would be young again once the stream has forgotten it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_the_future_is_refused() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    let ahead = |seconds: u64| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let time = Timestamp::from_unix(NoContext, now.as_secs() + seconds, 0);
+        Uuid::new_v7(time).to_string()
+    };
+    let leeway = CLOCK_LEEWAY.as_secs();
+    let taken = append_under(&agent, "within", ahead(leeway - 5), user("x")).await;
+    assert!(!taken.first.replayed);
+    let target = with(agent.target("c"), |target| {
+        target.idempotency_key = ahead(leeway + 5);
+    });
+    let request = proto::AppendEventsRequest {
+        target: Some(target),
+        events: vec![user("x")],
+    };
+    let refused = (
+        InvalidArgument,
+        "IDEMPOTENCY_KEY_IN_FUTURE",
+        "target.idempotency_key",
+    );
+    check_failure("beyond", agent.try_append(request).await, refused);
+    assert_eq!(agent.version("c").await, taken.first.version);
 }
 
 #[tokio::test(flavor = "multi_thread")]
