@@ -2,7 +2,7 @@
 
 use domain::event::{ConversationUpdated, ErrorOccurred};
 use domain::{ClientContext, Fact, FieldChange, JsonText, Label, Owner, Status, UserId};
-use read_model::projections::conversations::{Item, parking};
+use read_model::projections::conversations::{ERASED_EVENTS_PER_TRANSACTION_MAX, Item, parking};
 use read_model::{
     Direction, ListFilter, ListQuery, committed, conversation, list_conversations,
     standing_with_events,
@@ -181,4 +181,43 @@ async fn an_erasure_frees_a_parked_conversation() {
         }
         check_erased(&projection, &url, &author).await;
     }
+}
+
+/// Fails statements that delete more events than one transaction may.
+const BOUNDED: &str = "
+    CREATE FUNCTION conversations_v1.bounded() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF (SELECT count(*) FROM gone) > 5000 THEN
+            RAISE EXCEPTION 'one statement deletes too many events';
+        END IF;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER bounded AFTER DELETE ON conversations_v1.event REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION conversations_v1.bounded()";
+
+async fn execute(url: &str, sql: &'static str) {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_long_conversation_is_erased_in_bounded_transactions() {
+    const COMMITS: u64 = 21;
+    const EVENTS: usize = 500;
+    assert_eq!(ERASED_EVENTS_PER_TRANSACTION_MAX, 5_000);
+    let url = devstack::test::database().await.url;
+    let mut projection = Projection::at(&url).await;
+    let mut author = Author::new("c");
+    let mut items = vec![author.begin(1)];
+    for number in 0..COMMITS {
+        items.push(author.commit(2 + number, vec![message(SECRET); EVENTS]));
+    }
+    projection.apply(items).await;
+    execute(&url, BOUNDED).await;
+    // As a projector leaves it that ended after its first transaction.
+    let begun = "DELETE FROM conversations_v1.event WHERE version <= 5000";
+    execute(&url, begun).await;
+    let erased = author.commit(2 + COMMITS, vec![Fact::ConversationErased]);
+    projection.apply(vec![erased]).await;
+    check_erased(&projection, &url, &author).await;
 }

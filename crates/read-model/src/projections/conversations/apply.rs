@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::batch::{Applied, Batch};
 use super::conversation_rows::Gaps;
 use super::digest::{self, presumed};
+use super::erase_ahead::erase_ahead;
 use super::group::{Group, group};
 use super::isolate::write_isolated;
 use super::lease::{Checkpoint, checkpoint_of};
@@ -33,11 +34,13 @@ pub enum ApplyError {
     ReadModel(#[from] ReadModelError),
 }
 
-/// Writes batches of several partitions, at most one of each, and their checkpoints: all, in one transaction, or nothing.
+/// Writes batches of several partitions, at most one of each, and their checkpoints: all, in one transaction, or nothing. Only
+/// the events of long conversations that are erased go before it, in transactions of their own.
 ///
 /// # Errors
 /// [`ApplyError`].
 pub async fn apply(model: &ReadModel, batches: &[Batch]) -> Result<Applied, ApplyError> {
+    erase_ahead(model, batches).await?;
     write_all(model, batches, Means::Rows(Gaps::Refused)).await
 }
 

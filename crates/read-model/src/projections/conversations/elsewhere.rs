@@ -26,19 +26,25 @@ pub(super) async fn erase_elsewhere(
             row.try_get(0).map_err(WriteFailure::of)?,
             row.try_get(1).map_err(WriteFailure::of)?,
         );
-        enter(connection, name_of(kept)?).await?;
+        enter(connection, name_of(kept)?)
+            .await
+            .map_err(WriteFailure::of)?;
         let left = digest::left_by_erased(connection, groups).await?;
         erase(connection, erased).await?;
         let gone = groups.iter().filter(|group| group.is_erased());
         digest::move_on(connection, gone, left).await?;
-        enter(connection, name_of(own)?).await?;
+        enter(connection, name_of(own)?)
+            .await
+            .map_err(WriteFailure::of)?;
     }
     Ok(())
 }
 
 /// Has the rest of the transaction work in another schema.
-async fn enter(connection: &mut PgConnection, schema: SchemaName) -> Result<(), WriteFailure> {
+pub(super) async fn enter(
+    connection: &mut PgConnection,
+    schema: SchemaName,
+) -> Result<(), sqlx::Error> {
     let query = sqlx::query(ENTER).bind(schema.to_string());
-    let entered = query.execute(connection).await;
-    entered.map(drop).map_err(WriteFailure::of)
+    query.execute(connection).await.map(drop)
 }

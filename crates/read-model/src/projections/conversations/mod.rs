@@ -13,6 +13,7 @@ mod conversation_rows;
 mod copy;
 mod digest;
 mod elsewhere;
+mod erase_ahead;
 mod event_rows;
 mod group;
 mod isolate;
@@ -27,5 +28,6 @@ mod write;
 
 pub use apply::{ApplyError, apply, copy};
 pub use batch::{Applied, Batch, Item, ParkReason, Parked, PlacedCommit};
+pub use erase_ahead::ERASED_EVENTS_PER_TRANSACTION_MAX;
 pub use quiet::quiet_among;
 pub use remains::{forget_usage, remains};

@@ -1,0 +1,2 @@
+DELETE FROM event
+WHERE tenant_id = $1 AND conversation_id = $2 AND version BETWEEN $3 AND $4
