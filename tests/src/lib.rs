@@ -39,6 +39,7 @@ pub mod guarded;
 pub mod import;
 pub mod jwt;
 pub mod logins;
+pub mod model;
 pub mod node;
 pub mod operator;
 pub mod parts;

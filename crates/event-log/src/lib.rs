@@ -71,4 +71,4 @@ pub use replay::{REPLAY_PREFIX_BYTES_MAX, Replay, ReplayPrefix, ReplayPrefixErro
 pub use restore::{Restoration, RestoreError};
 pub use snapshot::{Snapshot, StreamDescription};
 pub use subjects::ListedConversation;
-pub use tail::{Tail, TailBounds};
+pub use tail::{LEADER_COMMITS_MAX, Tail, TailBounds};

@@ -4,9 +4,13 @@ use domain::{ConversationKey, Sequence};
 
 use crate::batch::{BATCH_MESSAGES_MAX, Batch, BatchRequest, From};
 use crate::error::Unavailable;
+use crate::get::NextOf;
 use crate::last::stored;
 use crate::message::StoredMessage;
 use crate::record::Record;
+
+/// Most commits that one call reads from the leader, which gives one commit for a request.
+pub const LEADER_COMMITS_MAX: usize = 32;
 
 /// Most of a tail that one call may return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +63,43 @@ impl Record {
                 .into_iter()
                 .map(|message| stored(partition, message))
                 .collect(),
+        })
+    }
+
+    /// The same from the stream's leader, which holds every acknowledged commit; at most [`LEADER_COMMITS_MAX`] commits. For
+    /// what a replica lacks: each commit costs a request.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn tail_from_leader(
+        &self,
+        key: &ConversationKey,
+        after: Sequence,
+        bounds: TailBounds,
+    ) -> Result<Tail, Unavailable> {
+        let (place, deadline) = (self.place(key), self.deadline());
+        let commits_max = bounds.commits_max.clamp(1, LEADER_COMMITS_MAX);
+        let (mut commits, mut last, mut bytes) = (Vec::new(), after, 0_usize);
+        while commits.len() < commits_max && bytes < bounds.bytes_max.max(1) {
+            let next = NextOf {
+                seq: last.0.saturating_add(1),
+                next_by_subj: &place.subject,
+            };
+            let connection = self.connection();
+            let next = connection.get_from_leader(&place.stream, &next, deadline);
+            let Some(message) = next.await? else {
+                return Ok(Tail {
+                    commits,
+                    resume_after: None,
+                });
+            };
+            last = message.sequence;
+            bytes = bytes.saturating_add(message.payload.len());
+            commits.push(stored(place.partition, message));
+        }
+        Ok(Tail {
+            commits,
+            resume_after: Some(last),
         })
     }
 

@@ -3,7 +3,7 @@
 //! A read takes the conversation's row, and events where asked for, in one snapshot, and at the same time the last commit
 //! from the record. Where the row is behind that commit, [`Base::tail`] reads what lies between straight from the record.
 //! The version of the read is that of the last commit, or of the row where that is ahead: a replica that answered for the
-//! record may lag. A position that the caller names is a fence, see [`crate::fence`].
+//! record may lag. The position of a write that the read follows is a fence, see [`crate::fence`].
 
 use domain::{
     AgentId, Conversation, ConversationKey, ForkPoint, Head, Position, Sequence, Status, Version,
@@ -75,10 +75,7 @@ impl Base {
         target: &Target,
         events: Option<&EventQuery>,
     ) -> Result<Self, Problem> {
-        let mut base = Self::read_alone(gateway, target, events).await?;
-        if !base.has_reached(target.fence) {
-            base = fence::wait(gateway, target, events, base).await?;
-        }
+        let mut base = Self::read_fenced(gateway, target, events).await?;
         base.check_visible(&target.access.agent)?;
         if let Some(from) = &base.forked_from {
             // Boxed, so that the many that are no forks have no room for it in their own reads.
@@ -87,8 +84,18 @@ impl Base {
         Ok(base)
     }
 
+    /// Reads rows and last commit, past the fence where there is one, with nothing checked and nothing behind it.
+    pub(crate) async fn read_fenced(
+        gateway: &Gateway,
+        target: &Target,
+        events: Option<&EventQuery>,
+    ) -> Result<Self, Problem> {
+        let base = Self::read_alone(gateway, target, events).await?;
+        fence::reached(gateway, target, events, base).await
+    }
+
     /// Reads rows and last commit, with nothing checked and nothing behind it.
-    pub(crate) async fn read_alone(
+    async fn read_alone(
         gateway: &Gateway,
         target: &Target,
         events: Option<&EventQuery>,
@@ -100,6 +107,11 @@ impl Base {
             Freshness::Fresh => {
                 let last = patience.record(gateway.record.last(&target.key));
                 // The record first: its answer takes more hand-overs between tasks.
+                let (last, rows) = tokio::try_join!(last, rows)?;
+                Self::of(rows, last)
+            }
+            Freshness::Leader => {
+                let last = patience.record(gateway.record.last_from_leader(&target.key));
                 let (last, rows) = tokio::try_join!(last, rows)?;
                 Self::of(rows, last)
             }
@@ -137,11 +149,6 @@ impl Base {
             self.ahead = Some(last);
         }
         Ok(self)
-    }
-
-    /// Whether a position is reached; no position always is.
-    pub(crate) fn has_reached(&self, fence: Option<Position>) -> bool {
-        fence.is_none_or(|fence| fence.sequence <= self.place.sequence)
     }
 
     /// Where the rows stand; before its first event where there are none.

@@ -120,7 +120,7 @@ async fn read_base(gateway: &Gateway, target: &Target, last: Version) -> Result<
         limit: 1,
         bytes_max: 1,
     };
-    let mut base = Base::read_alone(gateway, target, Some(&query)).await?;
+    let mut base = Base::read_fenced(gateway, target, Some(&query)).await?;
     if base.place.version < last {
         let leader = gateway.record.last_from_leader(&target.key);
         if let Some(message) = target.patience.record(leader).await? {

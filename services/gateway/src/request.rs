@@ -1,7 +1,8 @@
 //! Requests as the gateway understands them: who asks, for which conversation, how fresh; and the bounds of numbers.
 
 use domain::{
-    AgentId, ConversationId, ConversationKey, Position, Version, Violation, ViolationReason,
+    AgentId, ConversationId, ConversationKey, Partition, Position, Version, Violation,
+    ViolationReason,
 };
 use event_log::registry::{AgentAccess, Scope};
 use runtime::grpc::Deadline;
@@ -76,7 +77,7 @@ pub struct Target {
     pub key: ConversationKey,
     /// How fresh the read must be.
     pub freshness: Freshness,
-    /// The position that the read must have reached.
+    /// The position that the read must have reached: that of a write which it follows.
     pub fence: Option<Position>,
     /// How long to wait for what the read depends on.
     pub patience: Patience,
@@ -85,13 +86,22 @@ pub struct Target {
 /// How fresh a read must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
-    /// It holds every commit that was acknowledged before it began.
+    /// It holds the rows and what any replica of the record knows beyond them, and at least the target's fence.
     Fresh,
+    /// It holds every commit that was acknowledged before it began: the last commit is read from the stream's leader. For
+    /// reads that decide on a write.
+    Leader,
     /// It holds what the rows hold.
     Eventual,
 }
 
 impl Target {
+    /// The partition that the conversation lives in.
+    #[must_use]
+    pub fn key_partition(&self, gateway: &Gateway) -> Partition {
+        gateway.record.partition_of(&self.key)
+    }
+
     /// The target of a call.
     ///
     /// # Errors

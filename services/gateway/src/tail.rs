@@ -2,11 +2,8 @@
 //!
 //! However far the projector is behind, memory is bounded by a page: whoever reads folds a page and lets go of it.
 
-use std::time::Duration;
-
 use domain::{ConversationKey, Status, Version};
 use event_log::{StoredCommit, StoredMessage, TailBounds, Unavailable};
-use runtime::backoff::Backoff;
 use wire::status::Problem;
 
 use crate::fresh::Place;
@@ -17,12 +14,6 @@ use crate::{Gateway, metrics, problem};
 pub const TAIL_PAGE_COMMITS_MAX: usize = 256;
 /// Most bytes of a page of the tail, as the record keeps them; at least one commit comes whatever its size.
 pub const TAIL_PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// How often a page is asked for again when a replica does not know yet what another one does.
-const LAGGING_ATTEMPTS_MAX: u32 = 8;
-/// The first wait before asking again.
-const LAGGING_WAIT_BASE: Duration = Duration::from_millis(2);
-/// The longest wait before asking again.
-const LAGGING_WAIT_MAX: Duration = Duration::from_millis(50);
 
 /// What is missing may be in the archive, which only the projector reads.
 const ARCHIVED: Unavailable = Unavailable {
@@ -93,7 +84,7 @@ impl Tail {
         Ok(Some(page))
     }
 
-    /// The next commits before the last one; at least one.
+    /// The next commits before the last one; at least one. What a replica does not know yet is asked of the leader.
     async fn fetch(
         &mut self,
         gateway: &Gateway,
@@ -103,20 +94,18 @@ impl Tail {
             commits_max: self.page_commits_max,
             bytes_max: TAIL_PAGE_BYTES_MAX,
         };
-        let mut backoff =
-            Backoff::new(LAGGING_WAIT_BASE, LAGGING_WAIT_MAX).attempts(LAGGING_ATTEMPTS_MAX);
-        loop {
-            let tail = gateway.record.tail(&self.key, self.after.sequence, bounds);
-            let commits = self.open(&patience.record(tail).await?.commits)?;
-            match commits.first() {
-                Some(first) if follows(first, self.after.version) => {
-                    return self.take_dense(commits);
-                }
-                Some(_) => return Err(self.gap(gateway, patience).await),
-                None if !backoff.wait().await => return Err(self.gap(gateway, patience).await),
-                None => {}
-            }
+        let (record, after) = (&gateway.record, self.after.sequence);
+        let tail = record.tail(&self.key, after, bounds);
+        let mut commits = self.open(&patience.record(tail).await?.commits)?;
+        if commits.is_empty() {
+            let tail = record.tail_from_leader(&self.key, after, bounds);
+            commits = self.open(&patience.record(tail).await?.commits)?;
         }
+        let count = self.follow(&commits);
+        if count == commits.len() && count > 0 {
+            return Ok(commits);
+        }
+        Err(self.gap(gateway, patience).await)
     }
 
     /// Opens the messages that stand before the last commit.
@@ -134,14 +123,17 @@ impl Tail {
             .collect()
     }
 
-    fn take_dense(&mut self, commits: Vec<StoredCommit>) -> Result<Vec<StoredCommit>, Problem> {
-        for commit in &commits {
+    /// Moves on over the commits that follow each other without a gap; how many these are.
+    fn follow(&mut self, commits: &[StoredCommit]) -> usize {
+        let mut count = 0;
+        for commit in commits {
             if !follows(commit, self.after.version) {
-                return Err(self.contradiction());
+                break;
             }
             self.after = Place::of(commit);
+            count += 1;
         }
-        Ok(commits)
+        count
     }
 
     /// Why commits are missing: the conversation was erased after its last commit was read, or the rows are being made anew and

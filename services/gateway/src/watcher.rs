@@ -209,7 +209,8 @@ impl Watcher {
             self.target.patience = patience;
             Box::pin(lineage::read(&self.gateway, &self.target, from)).await?;
         }
-        let last = self.gateway.record.last(&self.target.key);
+        // What the caller has seen of the live commits may be more than a replica knows.
+        let last = self.gateway.record.last_from_leader(&self.target.key);
         let last = patience.record(last).await?;
         let Some(last) = last.filter(|last| last.position.sequence > self.after.sequence) else {
             return Ok(());

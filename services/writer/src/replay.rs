@@ -121,10 +121,10 @@ fn ahead(writer: &Writer, intent: &Intent) -> Option<&'static str> {
     if intent.has_key && is_ahead(intent.command.commit) {
         return Some(intent.key_field);
     }
-    match &intent.command.action {
-        Action::StartRun(start) if is_ahead(CommitId(start.started.run.0)) => Some("run_id"),
-        _ => None,
-    }
+    let Action::StartRun(start) = &intent.command.action else {
+        return None;
+    };
+    is_ahead(CommitId(start.started.run.0)).then_some("run_id")
 }
 
 /// The run whose own key a command has, as an id that tells its age: it was made before the run was finished.

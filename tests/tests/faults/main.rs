@@ -23,6 +23,7 @@ mod full_disk;
 mod ground;
 mod judgement;
 mod kills;
+mod lagging;
 mod network;
 mod power;
 mod races;

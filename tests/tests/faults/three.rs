@@ -2,6 +2,8 @@
 //!
 //! The servers reach each other through proxies only, one for each way, and the roles reach each server through one more.
 
+use std::time::Duration;
+
 use devstack::NatsConfig;
 use event_log::Record;
 use futures::FutureExt as _;
@@ -115,6 +117,16 @@ impl Three {
         self.doors[server].cut();
     }
 
+    /// Delays everything that a server and the others send to each other: as a follower it lags. The roles reach it as before.
+    pub(crate) fn slow(&self, server: usize, delay: Duration) {
+        self.roads_of(server, Weather::Slow(delay));
+    }
+
+    /// The address of one server, for a role that is to reach no other.
+    pub(crate) fn url_of(&self, server: usize) -> String {
+        format!("nats://{}", self.doors[server].addr())
+    }
+
     /// Undoes [`Three::part`]: the server is called again once it knows the leaders that the others know. Until then it would
     /// answer reads as if it led.
     pub(crate) async fn join(&self, ground: &Ground, server: usize) {
@@ -149,6 +161,31 @@ pub(crate) async fn leader(ground: &Ground) -> usize {
             led.count()
         };
         (0..SERVERS).max_by_key(led)
+    })
+    .await
+}
+
+/// A server that leads as few of the record's streams as any, and the names of those that others lead.
+pub(crate) async fn follower(ground: &Ground) -> (usize, Vec<String>) {
+    eventually("leaders of every stream", || async {
+        let streams = streams(ground, 0).await?;
+        let leader = |stream: &Value| {
+            stream
+                .pointer("/cluster/leader")?
+                .as_str()
+                .map(str::to_owned)
+        };
+        let leaders: Vec<String> = streams.iter().map(leader).collect::<Option<_>>()?;
+        let led = |index: &usize| {
+            let led = leaders.iter().filter(|leader| **leader == name(*index));
+            led.count()
+        };
+        let follower = (0..SERVERS).min_by_key(led)?;
+        let others = streams.iter().zip(&leaders);
+        let others = others.filter(|(_, leader)| **leader != name(follower));
+        let names =
+            others.filter_map(|(stream, _)| stream.get("name")?.as_str().map(str::to_owned));
+        Some((follower, names.collect()))
     })
     .await
 }

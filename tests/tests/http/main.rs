@@ -14,5 +14,6 @@ mod forks;
 mod ground;
 mod long_erasure;
 mod messages;
+mod positions;
 mod provider_logs;
 mod talk;

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use domain::event::{MessageAppended, RunStarted};
-use domain::{CallId, RunEnd, RunOutcome, RunPartKind, UserId};
+use domain::{CallId, Position, RunEnd, RunOutcome, RunPartKind, UserId};
 use event_log::registry::AgentAccess;
 use runtime::backoff::Backoff;
 use tokio::sync::OwnedSemaphorePermit;
@@ -43,18 +43,20 @@ pub(super) struct Making {
     pub(super) approved: Vec<CallId>,
     /// The conversation's owner, where a token has named them.
     pub(super) verified_user: Option<UserId>,
+    /// The commit that started it: its reads hold what it answers.
+    pub(super) fence: Option<Position>,
     /// Its place among the runs that are made here.
     pub(super) _place: OwnedSemaphorePermit,
 }
 
 impl Making {
-    /// Fresh reads of the conversation.
-    pub(super) fn target(&self) -> Target {
+    /// Reads of the conversation that hold at least a commit of the run's.
+    pub(super) fn target(&self, fence: Option<Position>) -> Target {
         Target {
             access: self.access.clone(),
             key: self.run.key.clone(),
             freshness: Freshness::Fresh,
-            fence: None,
+            fence,
             patience: Patience::until(None),
         }
     }
@@ -76,9 +78,9 @@ pub(super) async fn drive(generations: Generations, making: Making) {
         }
         let finished = finish_in_the_end(&generations, &making).await;
         drop(gauge);
-        if let Finished::Finished(outcome) = finished {
+        if let Finished::Finished(outcome, position) = finished {
             metrics::run_made(outcome, began.elapsed());
-            summarise::consider(&generations, &making);
+            summarise::consider(&generations, &making, position);
         }
     };
     making_it.instrument(span).await;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use domain::event::{ErrorOccurred, RunStarted};
 use domain::{
-    ConversationKey, EventKind, Fact, Label, RunEnd, RunId, RunOutcome, RunPart, RunPartKind,
-    Sequence, Version,
+    ConversationKey, EventKind, Fact, Label, Position, RunEnd, RunId, RunOutcome, RunPart,
+    RunPartKind, Sequence, Version,
 };
 use read_model::queries::EventQuery;
 use runs::RunFold;
@@ -15,8 +15,9 @@ use wire::status::{Problem, Reason};
 
 use super::refusal::Refusal;
 use super::run_key::RunKey;
-use super::{Generations, metrics, parts_log, pieces};
-use crate::history;
+use super::{Generations, last_of, metrics, parts_log, pieces};
+use crate::fresh::Place;
+use crate::{fence, history};
 
 /// The error of a run of which not all can be recorded.
 const UNRECORDABLE: &str = "run_unrecordable";
@@ -37,8 +38,8 @@ const LOOK_WAIT_MAX: Duration = Duration::from_millis(100);
 /// What became of finishing a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Finished {
-    /// Its finishing commit stands, by this call or another.
-    Finished(RunOutcome),
+    /// Its finishing commit is in the record, by this call or another: its outcome and position.
+    Finished(RunOutcome, Option<Position>),
     /// It was over already, or its conversation is gone.
     Over,
 }
@@ -87,20 +88,26 @@ pub(super) async fn finish(
     Err(Problem::new(Reason::RecordUnavailable, message))
 }
 
-/// Waits until a run is not under way any more, or for [`FINISHED_WITHIN`].
-pub(super) async fn wait(generations: &Generations, key: &ConversationKey, run: RunId) {
+/// Waits until a run is not under way any more, or for [`FINISHED_WITHIN`]; where the conversation is then, if it is in time.
+pub(super) async fn wait(
+    generations: &Generations,
+    key: &ConversationKey,
+    run: RunId,
+) -> Option<Place> {
     let is_over = async {
         let mut backoff = Backoff::new(LOOK_WAIT_BASE, LOOK_WAIT_MAX);
         loop {
-            let active = generations.active(key).await;
-            if active.is_ok_and(|active| active.is_none_or(|active| active.id != run)) {
-                return;
+            if let Ok(Some((head, sequence))) = last_of(&generations.gateway, key).await
+                && head.active_run.is_none_or(|active| active.id != run)
+            {
+                let version = head.version;
+                return Place { version, sequence };
             }
             backoff.wait().await;
         }
     };
-    // Whoever waits has the answer already: what it was waited for comes later then.
-    let _ = tokio::time::timeout(FINISHED_WITHIN, is_over).await;
+    // The caller has the answer already: its commit comes later then.
+    tokio::time::timeout(FINISHED_WITHIN, is_over).await.ok()
 }
 
 /// What a run came to.
@@ -195,7 +202,10 @@ async fn commit(
     loop {
         let answer = generations.client.finish(request.clone()).await;
         match answer.map_err(Refusal::from) {
-            Ok(_) => return Ok(Finished::Finished(outcome)),
+            Ok(result) => {
+                let position = fence::of_result(&generations.gateway, &result);
+                return Ok(Finished::Finished(outcome, position));
+            }
             Err(Refusal::Passing(_)) if backoff.wait().await => {}
             Err(refusal) => return Err(refusal),
         }

@@ -25,12 +25,13 @@ mod stop;
 mod summarise;
 mod summary_boundary;
 mod summary_room;
+mod sweep_window;
 mod sweeper;
 mod tools;
 
 use std::sync::Arc;
 
-use domain::{ActiveRun, AgentId, ConversationKey, Head, RunId, TenantId};
+use domain::{ActiveRun, AgentId, ConversationKey, Head, RunId, Sequence, TenantId};
 use egress::{EgressConfig, Policy};
 use event_log::registry::Scope;
 use futures::Stream;
@@ -58,6 +59,7 @@ use settings::ModelChoice;
 use tools::Webhooks;
 
 use crate::call_log::CallLog;
+use crate::fresh::Place;
 use crate::patience::Patience;
 use crate::request::{Freshness, Target};
 use crate::run_client::RunClient;
@@ -194,9 +196,10 @@ impl Generations {
     }
 
     /// Waits until a run that was heard to its end is finished, so that what it came to can be read; for two seconds at most.
+    /// Where the conversation is then; `None`: the run is not finished yet.
     /// Whether the caller may is checked already.
-    pub async fn wait_for_finish(&self, key: &ConversationKey, run: RunId) {
-        finish::wait(self, key, run).await;
+    pub async fn wait_for_finish(&self, key: &ConversationKey, run: RunId) -> Option<Place> {
+        finish::wait(self, key, run).await
     }
 
     /// Finishes a run whose parts have come to their end; whether it is over then. `false`: it goes on, or the record does not
@@ -220,7 +223,8 @@ impl Generations {
         place.map_err(|_| start::too_many_runs(self.rules.runs_max))
     }
 
-    /// Fresh reads of a conversation by the gateway itself; `None`: its token may not, or there is no such agent.
+    /// Reads of a conversation by the gateway itself, of what its stream's leader holds; `None`: its token may not, or there is
+    /// no such agent.
     async fn target(&self, agent: &AgentId, key: &ConversationKey) -> Option<Target> {
         let registry = &self.gateway.registry;
         let principal = registry.authenticate(self.token.expose()).await?;
@@ -231,7 +235,7 @@ impl Generations {
         Some(Target {
             access,
             key: key.clone(),
-            freshness: Freshness::Fresh,
+            freshness: Freshness::Leader,
             fence: None,
             patience: Patience::until(None),
         })
@@ -249,8 +253,23 @@ impl Generations {
 /// # Errors
 /// The record does not answer, or its last commit cannot be read.
 async fn head_of(gateway: &Gateway, key: &ConversationKey) -> Result<Option<Head>, Problem> {
+    let last = last_of(gateway, key).await?;
+    Ok(last.map(|(head, _)| head))
+}
+
+/// The same, and the sequence of its commit.
+///
+/// # Errors
+/// As [`head_of`].
+async fn last_of(
+    gateway: &Gateway,
+    key: &ConversationKey,
+) -> Result<Option<(Head, Sequence)>, Problem> {
     let last = gateway.record.last_from_leader(key);
-    let last = Patience::until(None).record(last).await?;
-    let head = last.map(|last| last.open_head()).transpose();
-    head.map_err(|corrupt| problem::of_corrupt(&corrupt))
+    let Some(last) = Patience::until(None).record(last).await? else {
+        return Ok(None);
+    };
+    let head = last.open_head();
+    let head = head.map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+    Ok(Some((head, last.position.sequence)))
 }

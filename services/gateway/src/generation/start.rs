@@ -20,7 +20,7 @@ use super::run_key::{RunKey, started_by};
 use super::settings::RunSettings;
 use super::{Generations, Making, driver, parts_log};
 use crate::patience::Patience;
-use crate::problem;
+use crate::{fence, problem};
 
 /// The first wait before the start is sent again.
 const WAIT_BASE: Duration = Duration::from_millis(25);
@@ -92,6 +92,7 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
     };
     if is_ours {
         let making = Making {
+            fence: fence::of_result(&generations.gateway, &handle.commit),
             run,
             started,
             access: start.access,

@@ -64,7 +64,7 @@ impl<'a> Steps<'a> {
             generations,
             making,
             outlet,
-            target: making.target(),
+            target: making.target(making.fence),
             fold: RunFold::new(making.started.clone()),
             weight: Weight::default(),
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use context::{CONTEXT_KINDS, Policy, Reach};
 use domain::bounds::SUMMARY_BYTES_MAX;
 use domain::event::{HistorySummarised, MessageAppended, Role};
-use domain::{CallPurpose, CommitId, Fact, Part, Version};
+use domain::{CallPurpose, CommitId, Fact, Part, Position, Version};
 use event_log::registry::ProviderLogs;
 use formats::Reply;
 use models::{ModelRequest, Piece};
@@ -24,6 +24,7 @@ use super::summary_boundary::{Due, Weighed, through};
 use super::summary_room::{due_within, policy_for};
 use super::{Generations, Making, RunKey, metrics};
 use crate::assembly::{self, Order};
+use crate::fence;
 use crate::policies::ReadyPolicy;
 use crate::recent::{Recent, Wanted};
 use crate::request::Target;
@@ -51,8 +52,9 @@ impl From<Problem> for Failure {
     }
 }
 
-/// Summarises the conversation in the background, if the agent's settings say so and it is due.
-pub(super) fn consider(generations: &Generations, making: &Making) {
+/// Summarises the conversation in the background, if the agent's settings say so and it is due. `finished`: the commit that
+/// finished the run.
+pub(super) fn consider(generations: &Generations, making: &Making, finished: Option<Position>) {
     let agent = generations.gateway.registry.agent(&making.run.agent);
     let settings = agent.and_then(|agent| agent.settings?.summaries);
     let Some(settings) = settings else { return };
@@ -62,7 +64,7 @@ pub(super) fn consider(generations: &Generations, making: &Making) {
     };
     let task = Task {
         generations: generations.clone(),
-        target: making.target(),
+        target: making.target(fence::later(making.fence, finished)),
         run: making.run.clone(),
         logs: making.settings.logs,
         due: due(&settings),

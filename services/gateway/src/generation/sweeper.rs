@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use domain::{ConversationKey, RunOutcome, Sequence, SweepAccess};
+use domain::{RunOutcome, Sequence, SweepAccess};
 use futures::StreamExt as _;
 use futures::stream;
 use read_model::queries::{self, ActiveRunRow};
@@ -17,13 +17,12 @@ use super::close::{Closing, close};
 use super::finish::finish;
 use super::run_key::RunKey;
 use super::steps::ended;
+use super::sweep_window::{Look, WINDOW_RUNS_MAX, Window};
 use super::{Generations, head_of, metrics, parts_log};
 use crate::patience::Patience;
 
 /// Runs of one page of the active ones.
 const PAGE_RUNS: u32 = 500;
-/// Most runs that one sweep looks at; the next begins where it ended.
-const RUNS_PER_SWEEP_MAX: usize = 20_000;
 /// Runs that are looked at at once.
 const AT_ONCE: usize = 16;
 
@@ -50,7 +49,7 @@ enum Verdict {
 pub(super) async fn sweep(generations: Generations) -> Infallible {
     let mut sweeper = Sweeper {
         seen: HashMap::new(),
-        after: None,
+        window: Window::default(),
     };
     loop {
         tokio::time::sleep(jittered(generations.rules.sweep_every)).await;
@@ -73,25 +72,26 @@ fn jittered(every: Duration) -> Duration {
 
 #[derive(Debug)]
 struct Sweeper {
+    /// What was seen of the window's runs; of no others.
     seen: HashMap<RunKey, Sighting>,
-    /// Where the next sweep begins, when the last one ended at its bound.
-    after: Option<ConversationKey>,
+    window: Window,
 }
 
 impl Sweeper {
     async fn once(&mut self, generations: &Generations) -> Result<(), Problem> {
         let access = access(generations).await?;
-        let mut looked_at = HashMap::new();
+        let began = Instant::now();
+        let (mut looked_at, mut after) = (HashMap::new(), self.window.after.clone());
         loop {
             let reading = queries::active_runs(
                 &generations.gateway.read_model,
                 &access,
-                self.after.as_ref(),
+                after.as_ref(),
                 PAGE_RUNS,
             );
             let rows = Patience::until(None).rows(reading).await?;
             let is_last = u32::try_from(rows.len()).is_ok_and(|rows| rows < PAGE_RUNS);
-            self.after = rows.last().map(|row| row.key.clone()).filter(|_| !is_last);
+            after = rows.last().map(|row| row.key.clone()).filter(|_| !is_last);
             let looks = rows
                 .into_iter()
                 .map(|row| self.look(generations, run_of(row)));
@@ -99,15 +99,19 @@ impl Sweeper {
             let looks = stream::iter(looks.collect::<Vec<_>>()).buffered(AT_ONCE);
             let looks: Vec<_> = looks.collect().await;
             looked_at.extend(looks.into_iter().flatten());
-            if is_last {
-                self.seen = looked_at;
-                return Ok(());
-            }
-            if looked_at.len() >= RUNS_PER_SWEEP_MAX {
-                self.seen.extend(looked_at);
-                return Ok(());
+            if is_last || looked_at.len() >= WINDOW_RUNS_MAX {
+                break;
             }
         }
+        self.seen = looked_at;
+        let look = Look {
+            began,
+            ended: Instant::now(),
+            end: after,
+        };
+        let window = std::mem::take(&mut self.window);
+        self.window = window.after(look, generations.rules.abandoned_after);
+        Ok(())
     }
 
     /// Looks at a run, and ends it where nobody does; what was seen, where it is to be looked at again.

@@ -119,7 +119,8 @@ impl Keyed {
                     conversation: ids.conversation,
                 },
                 access,
-                freshness: Freshness::Fresh,
+                // Callers keep no position tokens: what one call recorded, the next one reads.
+                freshness: Freshness::Leader,
                 fence: None,
                 patience: call.patience,
             },

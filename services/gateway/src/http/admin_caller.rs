@@ -10,7 +10,8 @@ use wire::status::Reason;
 
 use super::chats::owned::not_found;
 use super::state::HttpState;
-use super::{caller_refusal, problem};
+use super::{caller_refusal, positions, problem};
+use crate::fresh::Place;
 use crate::identity::Refusal;
 use crate::patience::Patience;
 use crate::request::{Freshness, Target};
@@ -34,6 +35,7 @@ impl FromRequestParts<HttpState> for Admin {
         let header = parts.headers.get(header::AUTHORIZATION);
         let token = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
         let token = token.ok_or_else(unauthenticated)?;
+        positions::check()?;
         match state.gateway.token_keys.admin(token, state.now()).await {
             Ok(access) => Ok(Self {
                 actor: Actor(access.admin.subject().clone()),
@@ -70,11 +72,16 @@ impl Admin {
         if head.status == Status::Erased {
             return Err(not_found());
         }
+        let place = Place {
+            version: head.version,
+            sequence: last.position.sequence,
+        };
+        positions::read(&state.gateway, &key, place);
         Ok(Target {
             access: self.access(head.agent),
             key,
             freshness: Freshness::Fresh,
-            fence: None,
+            fence: Some(last.position),
             patience,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{Partition, Sequence};
+use domain::{Partition, Position, Sequence};
 use futures::future::try_join_all;
 use read_model::projections::conversations::lease::checkpoints;
 use tokio::time::{Instant, sleep};
@@ -22,13 +22,38 @@ const LOOK_EVERY: Duration = Duration::from_millis(25);
 /// The record or the read model does not answer.
 pub async fn reached(gateway: &Gateway) -> Result<bool, Problem> {
     let patience = Patience::until(None);
-    let deadline = Instant::now() + CATCH_UP_MAX;
     let partitions = (0..gateway.record.partitions()).map(Partition);
     let bounds = partitions.map(|partition| gateway.record.bounds_of(partition));
     let bounds = patience.record(try_join_all(bounds)).await?;
-    let lasts: Vec<Sequence> = bounds.into_iter().map(|bounds| bounds.last).collect();
+    let partitions = (0..gateway.record.partitions()).map(Partition);
+    let lasts = partitions.zip(bounds).map(|(partition, bounds)| Position {
+        partition,
+        sequence: bounds.last,
+    });
+    wait(gateway, &lasts.collect::<Vec<_>>(), CATCH_UP_MAX).await
+}
+
+/// Waits until the rows hold positions, for the gateway's bound of a fence.
+///
+/// # Errors
+/// `POSITION_NOT_REACHED`, or the read model does not answer.
+pub async fn hold(gateway: &Gateway, positions: &[Position]) -> Result<(), Problem> {
+    if positions.is_empty() || wait(gateway, positions, gateway.fence_wait).await? {
+        return Ok(());
+    }
+    Err(crate::problem::position_not_reached())
+}
+
+/// Waits until the rows hold positions; `false`: not in time.
+async fn wait(
+    gateway: &Gateway,
+    positions: &[Position],
+    wait_max: Duration,
+) -> Result<bool, Problem> {
+    let patience = Patience::until(None);
+    let deadline = Instant::now() + wait_max;
     loop {
-        if has(gateway, patience, &lasts).await? {
+        if has(gateway, patience, positions).await? {
             return Ok(true);
         }
         if Instant::now() >= deadline {
@@ -38,13 +63,18 @@ pub async fn reached(gateway: &Gateway) -> Result<bool, Problem> {
     }
 }
 
-async fn has(gateway: &Gateway, patience: Patience, lasts: &[Sequence]) -> Result<bool, Problem> {
+async fn has(
+    gateway: &Gateway,
+    patience: Patience,
+    positions: &[Position],
+) -> Result<bool, Problem> {
     let held = patience.rows(checkpoints(&gateway.read_model)).await?;
-    let is_held = |(partition, last): (u16, &Sequence)| {
-        *last == Sequence(0)
+    let is_held = |position: &Position| {
+        position.sequence == Sequence(0)
             || held.iter().any(|checkpoint| {
-                checkpoint.lease.partition == Partition(partition) && checkpoint.sequence >= *last
+                checkpoint.lease.partition == position.partition
+                    && checkpoint.sequence >= position.sequence
             })
     };
-    Ok((0..).zip(lasts).all(is_held))
+    Ok(positions.iter().all(is_held))
 }

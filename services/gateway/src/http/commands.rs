@@ -9,7 +9,7 @@ use tonic::{Code, Status};
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::CommitResult;
 
-use super::{field_names, problem};
+use super::{field_names, positions, problem};
 use crate::patience::Patience;
 use crate::request::Call;
 use crate::writer::Writer;
@@ -50,7 +50,7 @@ impl Commands {
         request: proto::CreateConversationRequest,
     ) -> Result<CommitResult, HttpProblem> {
         let result = self.writer.create(&self.call(), request).await;
-        result.map_err(|status| refused(&status))
+        answered(result)
     }
 
     /// Changes title or metadata.
@@ -62,7 +62,7 @@ impl Commands {
         request: proto::UpdateConversationRequest,
     ) -> Result<CommitResult, HttpProblem> {
         let result = self.writer.update(&self.call(), request).await;
-        result.map_err(|status| refused(&status))
+        answered(result)
     }
 
     /// Closes a conversation for events.
@@ -74,7 +74,7 @@ impl Commands {
         request: proto::ArchiveConversationRequest,
     ) -> Result<CommitResult, HttpProblem> {
         let result = self.writer.archive(&self.call(), request).await;
-        result.map_err(|status| refused(&status))
+        answered(result)
     }
 
     /// Opens an archived conversation again.
@@ -86,7 +86,7 @@ impl Commands {
         request: proto::RestoreConversationRequest,
     ) -> Result<CommitResult, HttpProblem> {
         let result = self.writer.restore(&self.call(), request).await;
-        result.map_err(|status| refused(&status))
+        answered(result)
     }
 
     /// Erases a conversation for good; how many of its commits are not overwritten yet.
@@ -99,6 +99,7 @@ impl Commands {
     ) -> Result<u64, HttpProblem> {
         let answer = self.writer.erase(&self.call(), request).await;
         let answer = answer.map_err(|status| refused(&status))?;
+        positions::wrote(&answer.result.unwrap_or_default().position_token);
         Ok(answer.pending_commits)
     }
 
@@ -111,8 +112,15 @@ impl Commands {
         request: proto::ChangeOwnerRequest,
     ) -> Result<CommitResult, HttpProblem> {
         let result = self.writer.change_owner(&self.call(), request).await;
-        result.map_err(|status| refused(&status))
+        answered(result)
     }
+}
+
+/// What the writer answers; the request's later reads hold what it recorded.
+fn answered(result: Result<CommitResult, Status>) -> Result<CommitResult, HttpProblem> {
+    let result = result.map_err(|status| refused(&status))?;
+    positions::wrote(&result.position_token);
+    Ok(result)
 }
 
 /// What the writer says to the gateway's own token is not for the gateway's callers.

@@ -21,12 +21,12 @@ const PREFLIGHT_MAX_AGE_S: &str = "600";
 const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE";
 
 /// The headers of requests that every page may send, where a preflight asks for none by name.
-const REQUEST_HEADERS: &str = "authorization, content-type, idempotency-key, last-event-id, x-api-key, x-session-id, \
-                               x-user-id, x-user-token";
+const REQUEST_HEADERS: &str = "authorization, content-type, idempotency-key, last-event-id, x-api-key, x-position-token, \
+                               x-session-id, x-user-id, x-user-token";
 
 /// The headers of answers that pages may read.
 const EXPOSED_HEADERS: &str = "location, content-disposition, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, \
-                               x-vercel-ai-ui-message-stream";
+                               x-position-token, x-vercel-ai-ui-message-stream";
 
 const PREFLIGHT_VARY: &str =
     "origin, access-control-request-method, access-control-request-headers";

@@ -13,7 +13,7 @@ use wire::status::{Problem, Reason};
 use super::named::header_text;
 pub use super::named::{CallerHeaders, Named};
 use super::state::HttpState;
-use super::{caller_refusal, cors, problem};
+use super::{caller_refusal, cors, positions, problem};
 use crate::identity::{Caller, Claimed, IdentityRule, Refusal};
 
 const API_KEY_HEADER: &str = "x-api-key";
@@ -50,6 +50,7 @@ impl FromRequestParts<HttpState> for Frontend {
             .authenticate_api_key(shown, state.now());
         let key = key.await.ok_or_else(unauthenticated)?;
         cors::admit(parts, &key.allowed_origins)?;
+        positions::check()?;
         state.limits.admit_key(parts, &key.api_key_id)?;
         let Query(query) = Query::from_request_parts(parts, state).await?;
         Ok(Self {

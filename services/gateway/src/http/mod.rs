@@ -24,6 +24,7 @@ pub mod limiter;
 pub mod limits;
 pub mod named;
 pub mod openapi;
+pub mod positions;
 pub mod problem;
 pub mod router;
 pub mod sessions;

@@ -18,6 +18,10 @@ pub struct CallerHeaders {
     /// The user, by name: believed where the agent's settings say so; also as `userId`.
     #[param(rename = "x-user-id")]
     pub user: Option<String>,
+    /// Positions that the answer must hold: the header of the same name of earlier answers, at most 8 tokens, separated by
+    /// commas. Without it, an answer may miss what the caller wrote a moment ago.
+    #[param(rename = "x-position-token")]
+    pub position: Option<String>,
 }
 
 /// What a caller calls themselves.

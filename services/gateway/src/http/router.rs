@@ -19,7 +19,7 @@ use super::talk::ai_sdk::send_ui_messages::UI_REQUEST_BYTES_MAX;
 use super::talk::ai_sdk::{follow_ui_chat, send_ui_messages, stop_ui_chat};
 use super::talk::session::{chat, create_session, list_messages, list_sessions};
 use super::talk::{approve_calls, follow_chat, send_message, stop_chat};
-use super::{admin, cors, get_health, get_limits, limits, openapi};
+use super::{admin, cors, get_health, get_limits, limits, openapi, positions};
 
 /// The description of every endpoint, in its own format.
 pub const OPENAPI_PATH: &str = "/openapi.json";
@@ -75,12 +75,14 @@ pub fn document() -> OpenApi {
 /// # Errors
 /// The description cannot be written.
 pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
+    let record = state.gateway.record.id();
     let (endpoints, document) = endpoints().split_for_parts();
     let document = bytes::Bytes::from(openapi::with_problems(document).to_json()?);
     let serve_document =
         get(async move || ([(header::CONTENT_TYPE, "application/json")], document));
     Ok(endpoints
         .route(OPENAPI_PATH, serve_document)
+        .layer(from_fn_with_state(record, positions::layer))
         .with_state(state))
 }
 

@@ -87,6 +87,13 @@ impl<'s> Author<'s> {
         self.take(&sealed, Sequence(last.0 + 1_000_000));
     }
 
+    /// Makes a commit that is missing in the record, as if it were lost: the next one follows it, after the last that is there.
+    pub(crate) fn lose(&mut self, facts: Vec<Fact>) {
+        let sealed = self.seal(CommitId(Uuid::now_v7()), facts);
+        let (_, last) = self.last().unwrap();
+        self.take(&sealed, last);
+    }
+
     /// Erases the conversation.
     pub(crate) async fn erase(&mut self) {
         self.append(vec![Fact::ConversationErased]).await;

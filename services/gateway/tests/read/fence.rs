@@ -62,6 +62,26 @@ fn a_position_of_the_future_is_not_reached() {
 }
 
 #[test]
+fn a_position_of_another_conversation_of_the_partition_is_reached() {
+    run(async {
+        let author = Author::begin(shared().await).await;
+        let partition = |author: &Author<'_>| author.stack.record.partition_of(&author.key);
+        let other = loop {
+            let other = Author::begin(shared().await).await;
+            if partition(&other) == partition(&author) {
+                break other;
+            }
+        };
+        let target = proto::ReadTarget {
+            position_token: other.token(),
+            ..target(&author)
+        };
+        let response = author.stack.client.get(get_request(target)).await.unwrap();
+        assert_eq!(response.conversation.unwrap().version, 1);
+    });
+}
+
+#[test]
 fn rows_ahead_of_a_lagging_replica_win() {
     run(async {
         let mut author = Author::begin(shared().await).await;

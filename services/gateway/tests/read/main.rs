@@ -18,6 +18,7 @@ mod events;
 mod facts;
 mod fence;
 mod freshness;
+mod gap;
 mod http;
 mod listing;
 mod outage;

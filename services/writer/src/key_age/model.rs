@@ -88,12 +88,12 @@ impl Appends {
     fn appends(self, state: &State, clock: i8) -> bool {
         let is_named = state.log.last().is_some_and(Option::is_some);
         let is_known = || state.log.iter().any(Option::is_some);
-        match self.age(clock) {
-            _ if is_named => false,
-            KeyAge::Young { .. } => true,
-            KeyAge::Old => !is_known(),
-            KeyAge::Ahead => false,
-        }
+        !is_named
+            && match self.age(clock) {
+                KeyAge::Young { .. } => true,
+                KeyAge::Old => !is_known(),
+                KeyAge::Ahead => false,
+            }
     }
 }
 

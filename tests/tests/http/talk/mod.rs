@@ -8,7 +8,6 @@ mod given;
 mod ground;
 mod killed;
 mod late;
-mod model;
 mod model_words;
 mod restart;
 mod resumed;
@@ -17,3 +16,5 @@ mod sse;
 mod streams;
 mod tools;
 mod turns;
+
+use tests::model;

@@ -19,7 +19,7 @@ use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::identity::Caller;
-use crate::request::Target;
+use crate::request::{Freshness, Target};
 
 /// What goes with it.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -86,7 +86,10 @@ pub(in crate::http) async fn erase_chat(
     Query(query): Query<EraseChatQuery>,
 ) -> Result<Response, HttpProblem> {
     let caller = frontend.caller(&state, Named::default()).await?;
-    let target = target(&caller, &id)?;
+    let target = Target {
+        freshness: Freshness::Leader,
+        ..target(&state, &caller, &id)?
+    };
     let chat = &target.key.conversation;
     let erased = match standing(&state, &caller, &target).await? {
         Standing::Readable => {

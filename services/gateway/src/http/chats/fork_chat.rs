@@ -12,7 +12,7 @@ use wire::proto::event::v1::ForkPoint;
 
 use super::create_chat::{BeginChat, begin, created, text};
 use super::messages::{MESSAGES_PAGE, Paging, shown};
-use super::owned::{Owned, owned};
+use super::owned::{Owned, owned_latest};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
@@ -94,7 +94,7 @@ pub(in crate::http) async fn fork_chat(
         user_id: body.user_id,
     };
     let caller = frontend.caller(&state, named).await?;
-    let chat = owned(&state, &caller, &id).await?;
+    let chat = owned_latest(&state, &caller, &id).await?;
     let version = match (body.version, body.message_id) {
         (Some(version), None) => Version(version),
         (None, Some(message)) => version_of(&state, &chat, &message).await?,

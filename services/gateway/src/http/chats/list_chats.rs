@@ -9,8 +9,8 @@ use wire::status::Problem;
 
 use crate::http::body::{ConversationBody, StatusName};
 use crate::http::frontend::{CallerHeaders, Frontend};
-use crate::http::problem;
 use crate::http::state::HttpState;
+use crate::http::{catch_up, positions, problem};
 use crate::listing::{Listing, Paging};
 use crate::patience::Patience;
 use crate::request::Bounded;
@@ -55,7 +55,7 @@ pub struct ConversationsPage {
 ///
 /// By `sessionId`, or by `userId` with the user's token; with neither, those of whoever the token or the session names. A
 /// user's conversations are listed under the user's token alone. One that was just begun or changed may take a moment to
-/// show here; `GET /api/chats/{id}` knows it at once.
+/// show here, unless its `x-position-token` is given; `GET /api/chats/{id}` knows it at once.
 #[utoipa::path(
     get,
     path = "/api/chats",
@@ -87,7 +87,7 @@ pub(in crate::http) async fn list_chats(
     page(&state, &caller.access.tenant, &listing, (&cursor, size)).await
 }
 
-/// A page of a listing; `paging`: its cursor, and the most that it holds.
+/// A page of a listing, once the rows hold the positions that the request gives; `paging`: its cursor, and the most that it holds.
 ///
 /// # Errors
 /// The cursor is none, or of another query; the rows do not answer.
@@ -97,6 +97,8 @@ pub(in crate::http) async fn page(
     listing: &Listing,
     (token, size): (&str, u32),
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
+    let held = catch_up::hold(&state.gateway, &positions::fences()).await;
+    held.map_err(problem::of)?;
     let paging = Paging {
         token,
         size,

@@ -9,8 +9,8 @@ use wire::status::{Problem, Reason};
 
 use crate::fresh::Base;
 use crate::http::frontend::{Frontend, Named};
-use crate::http::problem;
 use crate::http::state::HttpState;
+use crate::http::{positions, problem};
 use crate::identity::Caller;
 use crate::lineage;
 use crate::patience::Patience;
@@ -81,23 +81,24 @@ pub fn command_target(
     }
 }
 
-/// How a caller reads the conversation with this id.
+/// How a caller reads the conversation with this id: what the request gives, has read and has written is held.
 ///
 /// # Errors
 /// [`not_found`] where the id is none, or one of a history under a caller's key, which no frontend can own.
-pub fn target(caller: &Caller, id: &str) -> Result<Target, HttpProblem> {
+pub fn target(state: &HttpState, caller: &Caller, id: &str) -> Result<Target, HttpProblem> {
     let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
     if conversation.is_history() {
         return Err(not_found());
     }
+    let key = ConversationKey {
+        tenant: caller.access.tenant.tenant().clone(),
+        conversation,
+    };
     Ok(Target {
-        key: ConversationKey {
-            tenant: caller.access.tenant.tenant().clone(),
-            conversation,
-        },
+        fence: positions::fence_of(&state.gateway, &key),
+        key,
         access: caller.access.clone(),
         freshness: Freshness::Fresh,
-        fence: None,
         patience: Patience::until(None),
     })
 }
@@ -122,7 +123,7 @@ pub async fn standing(
     caller: &Caller,
     target: &Target,
 ) -> Result<Standing, HttpProblem> {
-    let base = Base::read_alone(&state.gateway, target, None).await;
+    let base = Base::read_fenced(&state.gateway, target, None).await;
     let base = base.map_err(problem::of)?;
     let is_visible = base.check_visible(&target.access.agent).is_ok();
     let owner = base.head().and_then(|head| head.owner.as_ref());
@@ -151,32 +152,65 @@ pub fn is_others(problem: &HttpProblem) -> bool {
     .any(|reason| reason.as_str() == problem.code)
 }
 
-/// The conversation with this id, read fresh.
+/// The conversation with this id. Who it belongs to may have changed a moment ago: before it is refused as somebody else's,
+/// the stream's leader is asked.
 ///
 /// # Errors
 /// [`not_found`] alike where there is none, where it is another tenant's, agent's or owner's, where it was erased, and
 /// where the id is none; else what keeps it from being read.
 pub async fn owned(state: &HttpState, caller: &Caller, id: &str) -> Result<Owned, HttpProblem> {
-    let target = target(caller, id)?;
-    let present = present(&state.gateway, &target).await;
-    let (conversation, _) = present.map_err(of_read)?;
-    if conversation.head.owner.as_ref() != Some(&caller.owner) {
-        return Err(not_found());
+    match of_caller(state, caller, target(state, caller, id)?).await? {
+        Some(owned) => Ok(owned),
+        None => owned_latest(state, caller, id).await,
     }
-    Ok(Owned {
-        target,
-        conversation,
-        acting: Acting::of(caller),
-    })
 }
 
-/// The conversation with this id of whoever headers and query name.
+/// The same, as the stream's leader knows it: for what decides on a write.
 ///
 /// # Errors
-/// As [`Frontend::caller`] and [`owned`].
+/// As [`owned`].
+pub async fn owned_latest(
+    state: &HttpState,
+    caller: &Caller,
+    id: &str,
+) -> Result<Owned, HttpProblem> {
+    let target = Target {
+        freshness: Freshness::Leader,
+        ..target(state, caller, id)?
+    };
+    let owned = of_caller(state, caller, target).await?;
+    owned.ok_or_else(not_found)
+}
+
+/// The conversation of a target; `None`: it is somebody else's. Later reads of it hold what this one has read.
+async fn of_caller(
+    state: &HttpState,
+    caller: &Caller,
+    target: Target,
+) -> Result<Option<Owned>, HttpProblem> {
+    let present = present(&state.gateway, &target).await;
+    let (conversation, place) = present.map_err(of_read)?;
+    if conversation.head.owner.as_ref() != Some(&caller.owner) {
+        return Ok(None);
+    }
+    positions::read(&state.gateway, &target.key, place);
+    Ok(Some(Owned {
+        target: Target {
+            fence: positions::fence_of(&state.gateway, &target.key),
+            ..target
+        },
+        conversation,
+        acting: Acting::of(caller),
+    }))
+}
+
+/// The conversation with this id of whoever headers and query name, as the stream's leader knows it.
+///
+/// # Errors
+/// As [`Frontend::caller`] and [`owned_latest`].
 pub async fn asked(state: &HttpState, frontend: &Frontend, id: &str) -> Result<Owned, HttpProblem> {
     let caller = frontend.caller(state, Named::default()).await?;
-    owned(state, &caller, id).await
+    owned_latest(state, &caller, id).await
 }
 
 /// What a read of a conversation fails with; one that is not there is told as [`not_found`].

@@ -51,7 +51,7 @@ pub(in crate::http) async fn release_chat(
     let user = known_user(&state, &frontend).await?;
     let session = SessionId::parse(body.session_id)
         .map_err(|broken| problem::of(Problem::from(broken.within("sessionId"))))?;
-    let target = target(&user, &body.chat_id)?;
+    let target = target(&state, &user, &body.chat_id)?;
     // The writer is asked first: it alone knows whether this very request gave the conversation away before.
     let request = ChangeOwnerRequest {
         target: Some(command_target(

@@ -14,7 +14,7 @@ use super::said::{self, ApprovalBody, ToolResultBody};
 use super::settled::settled;
 use super::turn::{self, Begun, Turn};
 use super::{approvers, client_results, refusal};
-use crate::http::chats::owned::{Owned, owned};
+use crate::http::chats::owned::{Owned, owned_latest};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
@@ -79,7 +79,7 @@ pub(in crate::http) async fn send_message(
     let caller = frontend.caller(&state, named).await?;
     let client_message_id = body.client_message_id.take();
     let mut turn = turn_of(body)?;
-    let chat = owned(&state, &caller, &id).await?;
+    let chat = owned_latest(&state, &caller, &id).await?;
     turn.key = key
         .0
         .or_else(|| Some(turn::key_of(&chat, client_message_id.as_deref()?)));

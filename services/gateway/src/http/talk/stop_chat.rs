@@ -11,6 +11,7 @@ use crate::generation::RunKey;
 use crate::http::chats::owned::{Owned, asked};
 use crate::http::commands::refused;
 use crate::http::frontend::{CallerHeaders, Frontend};
+use crate::http::positions;
 use crate::http::state::HttpState;
 
 /// The run that was asked to stop.
@@ -56,7 +57,8 @@ pub(super) async fn stop(state: &HttpState, chat: &Owned) -> Result<Response, Ht
         run: active.id,
     };
     match state.generations.stop(&run).await {
-        Ok(_) => {
+        Ok(result) => {
+            positions::wrote(&result.position_token);
             let body = StoppedBody {
                 run_id: active.id.to_string(),
             };

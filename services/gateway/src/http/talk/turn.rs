@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::{behind, refusal};
 use crate::generation::Start;
 use crate::http::chats::owned::Owned;
+use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::patience::Patience;
 
@@ -165,6 +166,7 @@ pub(super) async fn begin(
     };
     let begun = state.generations.start(start).await;
     let begun = begun.map_err(|status| refusal::of_start(&status, &turn.fields))?;
+    positions::wrote(&begun.commit.position_token);
     let approvals = state.approvals(&chat.target.access.agent);
     Ok(Begun {
         run: begun.run,

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use runtime::http::HttpProblem;
 
 use crate::http::chats::create_chat::{BeginChat, begin};
-use crate::http::chats::owned::{Owned, not_found, owned};
+use crate::http::chats::owned::{Owned, not_found, owned_latest};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
 use crate::identity::Caller;
@@ -18,7 +18,7 @@ pub(super) async fn begun(
     caller: &Caller,
     id: &str,
 ) -> Result<Owned, HttpProblem> {
-    let missing = match owned(state, caller, id).await {
+    let missing = match owned_latest(state, caller, id).await {
         Err(problem) if problem == not_found() => problem,
         found => return found,
     };
@@ -27,9 +27,11 @@ pub(super) async fn begun(
         ..BeginChat::default()
     };
     match begin(state, caller, chat, IdempotencyKey(None)).await {
-        Ok(_) => owned(state, caller, id).await,
+        Ok(_) => owned_latest(state, caller, id).await,
         // It is somebody else's, was erased, or was begun by another request of the caller's just now.
-        Err(problem) if problem.status == StatusCode::CONFLICT => owned(state, caller, id).await,
+        Err(problem) if problem.status == StatusCode::CONFLICT => {
+            owned_latest(state, caller, id).await
+        }
         Err(problem) if problem.status == StatusCode::NOT_FOUND => Err(missing),
         Err(problem) => Err(problem),
     }

@@ -13,7 +13,7 @@ use wire::status::Problem;
 
 use super::going_back;
 use super::named_chat;
-use crate::http::chats::owned::{Owned, owned};
+use crate::http::chats::owned::{Owned, owned_latest};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
@@ -85,7 +85,7 @@ pub(in crate::http) async fn send_ui_messages(
     let chat = if begins {
         named_chat::begun(&state, &caller, id).await?
     } else {
-        owned(&state, &caller, id).await?
+        owned_latest(&state, &caller, id).await?
     };
     let chat = if request.answers.is_empty() {
         chat

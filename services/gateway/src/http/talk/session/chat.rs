@@ -14,15 +14,16 @@ use uuid::Uuid;
 use wire::status::Reason;
 
 use super::{given, history, patient};
+use crate::fresh;
 use crate::generation::Followed;
-use crate::http::chats::owned::{Owned, owned};
+use crate::http::chats::owned::{Owned, owned_latest};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::talk::listener::{Listener, StreamedEvent};
 use crate::http::talk::reply::{Reply, gather};
 use crate::http::talk::turn::{self, Begun, Turn};
+use crate::http::{positions, problem};
 
 /// One turn.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -131,7 +132,7 @@ async fn session(
         Err(problem) if problem.code == "FIELD_MISSING" => return Ok(None),
         Err(problem) => return Err(problem),
     };
-    match owned(state, &caller, id).await {
+    match owned_latest(state, &caller, id).await {
         Ok(session) => Ok(Some(session)),
         Err(problem) if problem.code == Reason::ConversationNotFound.as_str() => Ok(None),
         Err(problem) => Err(problem),
@@ -199,12 +200,14 @@ async fn answer(
         return Ok(listener.respond(open));
     }
     let draining = open.draining();
-    let generations = state.generations.clone();
+    let (generations, gateway) = (state.generations.clone(), state.gateway.clone());
     let answering = async move {
         let reply = gather(parts, run, draining).await?;
         if let Some((session, run)) = &kept {
             // Who has the answer finds it among the session's messages.
-            generations.wait_for_finish(session, *run).await;
+            if let Some(place) = generations.wait_for_finish(session, *run).await {
+                positions::wrote(&fresh::position_token(&gateway, session, place));
+            }
         }
         Ok(answer_body(reply, kept))
     };

@@ -1,4 +1,4 @@
-//! A model server of the tests' own, which speaks OpenAI's chat completions and says what it is told to.
+//! A model server of the tests, which speaks OpenAI's chat completions and says what it is told to.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 /// What it answers to one request.
-pub(super) enum Reply {
+pub enum Reply {
     /// A text.
     Text(String),
     /// A text, of which the first piece comes only after so long.
@@ -31,7 +31,7 @@ type Answers = Arc<dyn Fn(usize) -> Reply + Send + Sync>;
 
 /// The server.
 #[derive(Clone)]
-pub(super) struct Model {
+pub struct Model {
     addr: SocketAddr,
     asked: Arc<Mutex<Vec<Value>>>,
 }
@@ -44,7 +44,7 @@ struct Script {
 
 impl Model {
     /// Starts a server that is told what to answer by how often it was asked before.
-    pub(super) async fn start(answers: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
+    pub async fn start(answers: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
         let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
         let script = Script {
             answers: Arc::new(answers),
@@ -60,13 +60,13 @@ impl Model {
     }
 
     /// The settings of a gateway that knows it by this name.
-    pub(super) fn named(&self, name: &str) -> Value {
+    pub fn named(&self, name: &str) -> Value {
         let url = format!("http://{}", self.addr);
         json!({name: {"kind": "openai_chat", "base_url": url, "retries_max": 0}})
     }
 
     /// The bodies of all requests so far.
-    pub(super) fn asked(&self) -> Vec<Value> {
+    pub fn asked(&self) -> Vec<Value> {
         self.asked.lock().unwrap().clone()
     }
 }
