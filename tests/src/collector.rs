@@ -1,5 +1,6 @@
 //! A collector of traces, as one stands at the border of the system: takes OTLP over gRPC and keeps the spans.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
@@ -12,7 +13,7 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::TcpListenerStream;
-use tonic::transport::Server;
+use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status};
 
 use crate::eventually::{PATIENCE, eventually};
@@ -34,15 +35,28 @@ impl Collector {
     /// # Panics
     /// When there is none.
     pub async fn start() -> Self {
+        Self::serve(Server::builder(), "http").await
+    }
+
+    /// Starts one that speaks TLS, with the certificate and the key of these files.
+    ///
+    /// # Panics
+    /// When the files do not hold them, or there is no free port.
+    pub async fn start_over_tls(cert: &Path, key: &Path) -> Self {
+        let read = |file: &Path| std::fs::read(file).expect("a file of TLS");
+        let identity = Identity::from_pem(read(cert), read(key));
+        let server = Server::builder().tls_config(ServerTlsConfig::new().identity(identity));
+        Self::serve(server.expect("a certificate and its key"), "https").await
+    }
+
+    async fn serve(mut server: Server, scheme: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
+        let endpoint = format!("{scheme}://{}", listener.local_addr().expect("an address"));
         let spans = Spans::default();
         let service = TraceServiceServer::new(spans.clone());
         let serving = tokio::spawn(async move {
             let incoming = TcpListenerStream::new(listener);
-            let served = Server::builder()
-                .add_service(service)
-                .serve_with_incoming(incoming);
+            let served = server.add_service(service).serve_with_incoming(incoming);
             served.await.expect("a collector that serves");
         });
         Self {
@@ -56,6 +70,12 @@ impl Collector {
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
+    }
+
+    /// How many spans came.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.spans.lock().len()
     }
 
     /// Waits for a span, and returns the first that fits.

@@ -127,6 +127,7 @@ fn describe(snapshot: &Snapshot) -> Value {
         "ready": snapshot.is_ready(),
         "draining": snapshot.draining,
         "dependencies": dependencies,
+        "saturated": snapshot.saturated,
     })
 }
 
@@ -179,8 +180,11 @@ mod tests {
             r#"{"dependencies":{"nats":{"state":"up"}},"#,
         )
         .await;
+        health.saturated("http.requests", true);
+        check(addr, "/readyz", 503, r#""saturated":["http.requests"]}"#).await;
+        health.saturated("http.requests", false);
         health.drain();
-        check(addr, "/readyz", 503, r#""draining":true,"ready":false}"#).await;
+        check(addr, "/readyz", 503, r#""draining":true,"ready":false,"#).await;
 
         end.cancel();
         server.await.unwrap().unwrap();

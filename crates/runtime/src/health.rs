@@ -55,14 +55,18 @@ pub struct Snapshot {
     pub draining: bool,
     /// Each dependency and its state, by name.
     pub dependencies: BTreeMap<&'static str, State>,
+    /// The bounds that are in use whole, and of which nothing is freed, by name such as `http.requests`.
+    pub saturated: BTreeSet<&'static str>,
     services: BTreeSet<&'static str>,
 }
 
 impl Snapshot {
-    /// Every dependency is up, and the process is not draining.
+    /// Every dependency is up, nothing is saturated, and the process is not draining.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        !self.draining && self.dependencies.values().all(|state| *state == State::Up)
+        !self.draining
+            && self.saturated.is_empty()
+            && self.dependencies.values().all(|state| *state == State::Up)
     }
 
     /// Whether `service` is served here; the empty name stands for the whole process.
@@ -106,6 +110,24 @@ impl Health {
             }
             now.dependencies.insert(dependency, state);
             true
+        });
+    }
+
+    /// Sets whether all of a bound is in use and nothing of it is freed, and logs a change.
+    pub fn saturated(&self, bound: &'static str, saturated: bool) {
+        self.0.send_if_modified(|now| {
+            if saturated {
+                let changed = now.saturated.insert(bound);
+                if changed {
+                    tracing::warn!(bound, "all slots are in use, and none is freed");
+                }
+                return changed;
+            }
+            let changed = now.saturated.remove(bound);
+            if changed {
+                tracing::info!(bound, "slots are freed again");
+            }
+            changed
         });
     }
 
@@ -191,6 +213,9 @@ mod tests {
         check(&|h| h.set("postgres", State::Up), true);
         check(&|h| h.set("postgres", down("gone")), false);
         check(&|h| h.set("postgres", State::Up), true);
+        check(&|h| h.saturated("http.requests", true), false);
+        check(&|h| h.saturated("http.streams", false), false);
+        check(&|h| h.saturated("http.requests", false), true);
         check(&|h| h.drain(), false);
         check(&|h| h.set("nats", State::Up), false);
         assert!(Health::new(&[]).snapshot().is_ready());

@@ -31,7 +31,7 @@
 //!
 //!     admin_end.cancel();
 //!     admin_task.await??;
-//!     tracing::info!(drained = ?drained?, "drained");
+//!     tracing::info!(?drained, "drained");
 //!     shutdown.wait(Duration::from_secs(5)).await?;
 //!     Ok(())
 //! }

@@ -1,7 +1,5 @@
 //! Serves a role's calls until the shutdown; the operators' port goes last, so that it can tell of the drain.
 
-use std::error::Error;
-
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::Admin;
@@ -33,12 +31,12 @@ impl From<BoundGrpcServer> for Doors {
     }
 }
 
-/// Spawns the servers on `shutdown`. One that stops by itself is logged, and begins the shutdown.
+/// Spawns the servers on `shutdown`.
 pub fn spawn(role: &'static str, doors: impl Into<Doors>, admin: Admin, shutdown: &Shutdown) {
     let Doors { grpc, http } = doors.into();
     let admin_end = CancellationToken::new();
     let admin_task = shutdown.spawn(admin.serve(admin_end.clone()));
-    let (token, ending) = (shutdown.token(), shutdown.clone());
+    let token = shutdown.token();
     shutdown.spawn(async move {
         let http_token = token.clone();
         let serve_http = async {
@@ -48,14 +46,8 @@ pub fn spawn(role: &'static str, doors: impl Into<Doors>, admin: Admin, shutdown
             }
         };
         let serve_grpc = async {
-            match grpc.serve(token).await {
-                Ok(drained) => tracing::info!(role, ?drained, "drained"),
-                Err(error) => {
-                    let error: &dyn Error = &error;
-                    tracing::error!(role, error, "stopped serving");
-                    ending.begin();
-                }
-            }
+            let drained = grpc.serve(token).await;
+            tracing::info!(role, ?drained, "drained");
         };
         tokio::join!(serve_grpc, serve_http);
         admin_end.cancel();

@@ -1,5 +1,7 @@
 //! A trace through an HTTP request; in a process of its own, since what is traced is remembered per process.
 
+#![cfg(test)]
+
 use std::time::Duration;
 
 use axum::Router;
@@ -16,14 +18,11 @@ use tracing_subscriber::layer::SubscriberExt;
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN: &str = "b7ad6b7169203331";
 
-#[tokio::test]
-async fn a_trace_goes_through_a_request() {
-    let tracer = SdkTracerProvider::builder().build().tracer("test");
-    let layer = tracing_opentelemetry::layer().with_tracer(tracer);
-    // The runtime of this test has no other thread.
-    let _traced = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
+/// The trace inside a request with a trace of the caller's, where these proxies are trusted.
+async fn inside(proxies: &[&str]) -> String {
     let routes = Router::new().route("/trace", get(async || traceparent().unwrap_or_default()));
     let server = HttpServer::new(HttpConfig::default(), Health::new(&[]))
+        .trusted_proxies(proxies.iter().map(|net| net.parse().unwrap()).collect())
         .router(routes)
         .bind()
         .await
@@ -39,8 +38,21 @@ async fn a_trace_goes_through_a_request() {
         .header("traceparent", format!("00-{TRACE}-{CALLER_SPAN}-01"));
     let answer = timeout(Duration::from_secs(10), request.send()).await;
     let inside = answer.unwrap().unwrap().text().await.unwrap();
-    assert!(inside.starts_with(&format!("00-{TRACE}-")), "{inside}");
-    assert!(!inside.contains(CALLER_SPAN), "{inside}");
     end.cancel();
     serving.await.unwrap();
+    inside
+}
+
+#[tokio::test]
+async fn a_trusted_proxys_trace_goes_on_and_the_publics_does_not() {
+    let tracer = SdkTracerProvider::builder().build().tracer("test");
+    let layer = tracing_opentelemetry::layer().with_tracer(tracer);
+    // The runtime of this test has no other thread.
+    let _traced = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
+    for (proxies, continued) in [(&["127.0.0.0/8"][..], true), (&[], false)] {
+        let inside = inside(proxies).await;
+        assert!(inside.starts_with("00-"), "{inside}");
+        assert_eq!(inside.contains(TRACE), continued, "{proxies:?}: {inside}");
+        assert!(!inside.contains(CALLER_SPAN), "{inside}");
+    }
 }

@@ -1,5 +1,6 @@
 //! The bearer token of a call.
 
+use http::HeaderMap;
 use tonic::metadata::MetadataMap;
 
 /// The scheme's name, and the space after it; matched in any case, as RFC 9110 (11.1) asks.
@@ -8,7 +9,16 @@ const SCHEME: &str = "bearer ";
 /// The token of an `authorization: Bearer …` header.
 #[must_use]
 pub fn of(metadata: &MetadataMap) -> Option<&str> {
-    let value = metadata.get("authorization")?.to_str().ok()?;
+    token(metadata.get("authorization")?.to_str().ok()?)
+}
+
+/// The same, among the headers of HTTP.
+#[must_use]
+pub fn in_headers(headers: &HeaderMap) -> Option<&str> {
+    token(headers.get("authorization")?.to_str().ok()?)
+}
+
+fn token(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_at_checked(SCHEME.len())?;
     scheme.eq_ignore_ascii_case(SCHEME).then_some(token.trim())
 }

@@ -114,12 +114,14 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     };
     let http = bind_http(state).await?;
     let message_bytes_max = config.grpc.message_bytes_max;
+    let known_callers = gateway.registry.clone();
     let read = ReadServiceServer::new(ReadRpc::new(gateway.clone()))
         .max_decoding_message_size(message_bytes_max);
     let history = HistoryServiceServer::new(HistoryRpc::new(gateway, writer))
         .max_decoding_message_size(message_bytes_max);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let server = GrpcServer::new(config.grpc, health)
+        .trusted_callers(move |headers| known_callers.knows_service_token(headers))
         .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
         .service(read)
         .service(history)
@@ -184,8 +186,10 @@ pub fn generations(
 async fn bind_http(state: HttpState) -> Result<BoundHttpServer, GatewayError> {
     let server = HttpServer::new(state.section.server.clone(), state.health.clone());
     let limits = state.limits.clone();
+    let trusted_proxies = state.section.trusted_proxies.clone();
     let routes = router::router(state).map_err(GatewayError::OpenApi)?;
     let door = server
+        .trusted_proxies(trusted_proxies)
         .router(routes)
         .layered(|routes| router::guarded(routes, limits));
     Ok(door.bind().await?)

@@ -71,6 +71,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     let now = Timestamp(Clock::System.now_nanos());
     registry.make_missing_tenant_secrets(now).await?;
     record.restrict_receipt_seed(now).await?;
+    let known_callers = registry.clone();
     let health = Health::new(&["nats", "registry"]);
     watch_health(&record, &registry, &health, shutdown);
     let removals = Removals::new(record.clone(), Clock::System, shutdown.clone());
@@ -99,6 +100,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         .max_decoding_message_size(message_bytes_max);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let server = GrpcServer::new(config.grpc, health)
+        .trusted_callers(move |headers| known_callers.knows_service_token(headers))
         .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
         .service(write)
         .service(run)

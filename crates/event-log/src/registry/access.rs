@@ -3,6 +3,7 @@
 use std::fmt;
 
 use domain::{Actor, AgentId, SweepAccess, TenantAccess, TenantId};
+use http::HeaderMap;
 use wire::proto::operate::v1 as proto;
 
 use super::Registry;
@@ -161,6 +162,18 @@ impl Registry {
             }
             (principal, _) => principal,
         }
+    }
+
+    /// Whether memory knows the service token of these headers. Never looks into the bucket: what depends on the answer must
+    /// not matter to access.
+    #[must_use]
+    pub fn knows_service_token(&self, headers: &HeaderMap) -> bool {
+        let Some(bearer) = wire::bearer::in_headers(headers) else {
+            return false;
+        };
+        let digest = digest(bearer);
+        self.shared()
+            .read(|entries| entries.principals.contains_key(&digest))
     }
 
     /// Leave for a caller to act for an agent.

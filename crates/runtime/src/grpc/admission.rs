@@ -1,67 +1,65 @@
-//! Who may start: a place for each call, refusal when there is none.
+//! Who may start: a slot for each call, a rejection when there is none.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
 use super::config::GrpcConfig;
 use super::method::{Kind, Method};
-use crate::net::Drain;
+use crate::net::{Drain, Slot, Slots};
 
 /// `google.rpc.ErrorInfo.domain` of what the server refuses by itself: that of all errors of Hansard's.
 const ERROR_DOMAIN: &str = "hansard";
 
-/// The places of a server.
+/// The slots of a server.
 #[derive(Debug)]
 pub(super) struct Admission {
-    calls: Arc<Semaphore>,
-    calls_max: usize,
-    streams: Arc<Semaphore>,
-    streams_max: usize,
+    calls: Arc<Slots>,
+    streams: Arc<Slots>,
     drain: Drain,
     retry_after: Duration,
 }
 
-/// A call's place; `None` for a call that needs none.
-pub(super) type Place = Option<OwnedSemaphorePermit>;
-
 impl Admission {
     pub(super) fn new(config: &GrpcConfig, drain: Drain) -> Self {
+        let preempt_after = config.connection.preempt_after();
         Self {
-            calls: Arc::new(Semaphore::new(config.calls_max)),
-            calls_max: config.calls_max,
-            streams: Arc::new(Semaphore::new(config.streams_max)),
-            streams_max: config.streams_max,
+            calls: Slots::new("calls", config.calls_max, preempt_after),
+            streams: Slots::new("streams", config.streams_max, preempt_after),
             drain,
             retry_after: Duration::from_millis(config.retry_after_ms),
         }
     }
 
-    /// A place for a call of `method`, at once or not at all: a queue would only hide the load.
-    pub(super) fn admit(&self, method: &Method) -> Result<Place, Status> {
+    /// Each kind of slots, and its name in readiness.
+    pub(super) fn slots(&self) -> Vec<(&'static str, Arc<Slots>)> {
+        vec![
+            ("grpc.calls", Arc::clone(&self.calls)),
+            ("grpc.streams", Arc::clone(&self.streams)),
+        ]
+    }
+
+    /// A slot for a call of `method`, at once or not at all: a queue would only hide the load. `None` for a call that needs
+    /// none.
+    pub(super) fn admit(&self, method: &Method) -> Result<Option<Slot>, Status> {
         if method.infrastructure {
             return Ok(None);
         }
         if self.drain.has_begun() {
             return Err(self.draining());
         }
-        let (places, max, noun) = match method.kind {
-            Kind::Unary => (&self.calls, self.calls_max, "calls"),
-            Kind::ServerStreaming | Kind::ClientStreaming => {
-                (&self.streams, self.streams_max, "streams")
-            }
+        let slots = match method.kind {
+            Kind::Unary => &self.calls,
+            Kind::ServerStreaming | Kind::ClientStreaming => &self.streams,
         };
-        Arc::clone(places)
-            .try_acquire_owned()
-            .map(Some)
-            .map_err(|_| {
-                let message = format!("server is at its bound of {max} {noun}; try again later");
-                self.refuse((Code::ResourceExhausted, "OVERLOADED"), message)
-            })
+        slots.acquire().map(Some).ok_or_else(|| {
+            let (max, noun) = (slots.max(), slots.kind());
+            let message = format!("server is at its bound of {max} {noun}; try again later");
+            self.refuse((Code::ResourceExhausted, "OVERLOADED"), message)
+        })
     }
 
     /// What a caller reads whose call is refused or ended because the server ends.
@@ -85,7 +83,7 @@ mod tests {
     const WATCH: &str = "/grpc.health.v1.Health/Watch";
     const ANY: &str = "/x.Y/Z";
 
-    fn check(admission: &Admission, path: &str, expected: Result<bool, Code>) -> Place {
+    fn check(admission: &Admission, path: &str, expected: Result<bool, Code>) -> Option<Slot> {
         let methods = Methods::from_descriptors(&[tonic_health::pb::FILE_DESCRIPTOR_SET]).unwrap();
         let admitted = admission.admit(methods.find(path));
         let outcome = admitted.as_ref().map(Option::is_some).map_err(Status::code);

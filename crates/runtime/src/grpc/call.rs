@@ -15,12 +15,13 @@ use tonic::body::Body;
 use tonic::{Code, Status};
 use tower::{Layer, Service};
 
-use super::admission::{Admission, Place};
+use super::admission::Admission;
 use super::deadline::Deadline;
 use super::method::{Kind, Methods};
 use super::observe::{Observation, status_of};
 use super::stream::StreamBody;
-use crate::net::Drain;
+use super::trusted_callers::TrustedCallers;
+use crate::net::{Drain, Exchange, Slot};
 
 /// What the calls of one server share.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub(super) struct Rules {
     pub(super) admission: Admission,
     pub(super) unary_timeout: Duration,
     pub(super) drain: Drain,
+    pub(super) trusted_callers: TrustedCallers,
 }
 
 /// Puts the rules around a service.
@@ -67,11 +69,13 @@ where
 
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
         let method = self.rules.methods.find(request.uri().path());
-        let mut observation = Observation::start(method, request.headers());
-        let place = match self.rules.admission.admit(method) {
-            Ok(place) => place,
+        let mut observation =
+            Observation::start(method, request.headers(), &self.rules.trusted_callers);
+        let slot = match self.rules.admission.admit(method) {
+            Ok(slot) => slot,
             Err(status) => return CallFuture::refused(observation, status),
         };
+        let exchange = request.extensions().get::<Arc<Exchange>>().cloned();
         let deadline = Deadline::for_call(
             method.kind,
             request.headers(),
@@ -89,7 +93,8 @@ where
             refusal: None,
             running: Some(Running {
                 observation,
-                place,
+                slot,
+                exchange,
                 rules: Some(Arc::clone(&self.rules)),
             }),
         }
@@ -100,7 +105,9 @@ where
 #[derive(Debug)]
 struct Running {
     observation: Observation,
-    place: Place,
+    slot: Option<Slot>,
+    /// What holds the slot of a stream until it is sent.
+    exchange: Option<Arc<Exchange>>,
     /// `None` for a call that was refused.
     rules: Option<Arc<Rules>>,
 }
@@ -121,7 +128,8 @@ impl<F> CallFuture<F> {
     fn refused(observation: Observation, status: Status) -> Self {
         let running = Running {
             observation,
-            place: None,
+            slot: None,
+            exchange: None,
             rules: None,
         };
         Self {
@@ -169,14 +177,13 @@ where
 fn answered(mut running: Running, response: Response<Body>) -> Response<Body> {
     let streams = running.observation.kind() != Kind::Unary;
     match (status_of(response.headers()), running.rules) {
-        (None, Some(rules)) if streams => response.map(|body| {
-            Body::new(StreamBody::new(
-                body,
-                running.observation,
-                running.place,
-                rules,
-            ))
-        }),
+        (None, Some(rules)) if streams => {
+            if let (Some(slot), Some(exchange)) = (running.slot, &running.exchange) {
+                exchange.occupy(slot);
+            }
+            let (observation, exchange) = (running.observation, running.exchange);
+            response.map(|body| Body::new(StreamBody::new(body, observation, exchange, rules)))
+        }
         (status, _) => {
             running.observation.end(status.unwrap_or(Code::Ok));
             response

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
+use crate::net::ConnectionConfig;
 use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT};
 use crate::tls::TlsConfig;
 
@@ -56,6 +57,10 @@ pub struct GrpcConfig {
     pub drain_ms: u64,
     /// When a shed caller should try again, in ms, as told in its `RetryInfo`.
     pub retry_after_ms: u64,
+    /// Whether anybody who reaches the port may read which services there are, by gRPC reflection.
+    pub reflection: bool,
+    /// The bounds of each connection.
+    pub connection: ConnectionConfig,
     /// The files of its TLS; none: plain connections.
     pub tls: TlsConfig,
 }
@@ -82,6 +87,8 @@ impl GrpcConfig {
             keepalive_timeout_ms: 10_000,
             drain_ms: 10_000,
             retry_after_ms: 100,
+            reflection: true,
+            connection: ConnectionConfig::INTERNAL,
             tls: TlsConfig::OFF,
         }
     }
@@ -119,6 +126,7 @@ impl Validate for GrpcConfig {
         );
         checks.bounds("drain_ms", self.drain_ms, &DRAIN);
         checks.bounds("retry_after_ms", self.retry_after_ms, &RETRY_AFTER);
+        checks.section("connection", &self.connection);
         checks.section("tls", &self.tls);
     }
 }

@@ -3,9 +3,9 @@
 //! Owns what all calls share: admission, deadlines, health, reflection, traces, metrics and the
 //! drain. Knows no method's meaning; it learns names and shapes from the descriptor sets.
 //!
-//! A unary call holds one of `calls_max` places until its answer is ready, and has a deadline. A
-//! streaming call holds one of `streams_max` places until it ends, and has only the deadline
-//! that its caller set.
+//! A unary call holds one of `calls_max` slots until its answer is ready, and has a deadline. A
+//! streaming call holds one of `streams_max` slots until it ends, and has only the deadline
+//! that its caller set; while its caller reads nothing, another call can take its slot.
 
 mod admission;
 mod call;
@@ -16,6 +16,7 @@ mod method;
 mod observe;
 mod server;
 mod stream;
+mod trusted_callers;
 
 pub use config::GrpcConfig;
 pub use deadline::Deadline;

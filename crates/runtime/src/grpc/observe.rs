@@ -9,6 +9,7 @@ use tracing::{Span, field};
 
 use super::deadline::Deadline;
 use super::method::{Kind, Method};
+use super::trusted_callers::TrustedCallers;
 use crate::telemetry;
 
 const STATUS_HEADER: &str = "grpc-status";
@@ -24,7 +25,11 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    pub(super) fn start(method: &Arc<Method>, headers: &HeaderMap) -> Self {
+    pub(super) fn start(
+        method: &Arc<Method>,
+        headers: &HeaderMap,
+        trusted: &TrustedCallers,
+    ) -> Self {
         let span = tracing::debug_span!(
             "grpc.call.serve",
             otel.name = method.span_name,
@@ -35,7 +40,7 @@ impl Observation {
             rpc.grpc.status_code = field::Empty,
             otel.status_code = field::Empty,
         );
-        telemetry::adopt(&span, |name| {
+        telemetry::receive(&span, trusted.caller(&span, headers), |name| {
             headers.get(name).and_then(|value| value.to_str().ok())
         });
         method.in_flight.increment(1);

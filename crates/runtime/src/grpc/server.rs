@@ -3,29 +3,35 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::IntoResponse;
-use http::Request;
+use http::{HeaderMap, Request};
+use hyper_util::rt::TokioTimer;
+use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpListener;
-use tokio::time::timeout;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::server::NamedService;
-use tonic::service::RoutesBuilder;
-use tonic::transport::Server;
-use tower::Service;
+use tonic::service::{Routes, RoutesBuilder};
+use tower::{Layer, Service, ServiceExt};
 
 use super::admission::Admission;
-use super::call::{CallLayer, Rules};
+use super::call::{CallLayer, Calls, Rules};
 use super::config::GrpcConfig;
 use super::health;
 use super::method::Methods;
+use super::trusted_callers::TrustedCallers;
 use crate::health::Health;
-use crate::net::{CUT_GRACE, CutOnDrop, Drain, Drained, connections};
+use crate::net::{
+    self, AddressBounds, Drain, Drained, Gauges, Listening, ReceivedBody, StreamExecutor,
+};
 use crate::tls::{Acceptor, TlsError};
+
+/// The name of this server in metrics.
+const SERVER: &str = "grpc";
 
 /// The protocol that a connection of TLS is opened for.
 const PROTOCOLS: &[&[u8]] = &[b"h2"];
@@ -39,6 +45,9 @@ const CONNECTION_WINDOW_BYTES: u32 = 16 * 1024 * 1024;
 
 /// What a caller may send on one stream before it is read, in bytes.
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
+
+/// How long a connection may have no call before its first.
+const FIRST_CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 const HEALTH_SERVICE: &str = "grpc.health.v1.Health";
 const REFLECTION_SERVICES: [&str; 2] = [
@@ -66,9 +75,6 @@ pub enum GrpcError {
     /// A service is missing from the descriptor sets.
     #[error("service {0} is in no descriptor set; pass its set to `descriptors`")]
     Undescribed(&'static str),
-    /// The server ended though nobody asked it to.
-    #[error("grpc server stopped serving")]
-    Stopped(#[source] Option<tonic::transport::Error>),
 }
 
 /// A gRPC server in the making: health and reflection, and the services that are added.
@@ -79,6 +85,7 @@ pub struct GrpcServer {
     routes: RoutesBuilder,
     services: Vec<&'static str>,
     descriptors: Vec<&'static [u8]>,
+    trusted_callers: TrustedCallers,
 }
 
 impl GrpcServer {
@@ -98,7 +105,19 @@ impl GrpcServer {
             routes,
             services: Vec::new(),
             descriptors,
+            trusted_callers: TrustedCallers::new(|_| false),
         }
+    }
+
+    /// Continues the traces of calls whose headers `trusts` accepts; every other call starts a trace of its own. It must
+    /// answer from memory.
+    #[must_use]
+    pub fn trusted_callers(
+        mut self,
+        trusts: impl Fn(&HeaderMap) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.trusted_callers = TrustedCallers::new(trusts);
+        self
     }
 
     /// Adds an encoded `FileDescriptorSet`; every added service must stand in one.
@@ -155,22 +174,57 @@ impl GrpcServer {
         if let Some(name) = self.services.iter().find(|name| !methods.describes(name)) {
             return Err(GrpcError::Undescribed(name));
         }
-        self.add_reflection()
-            .map_err(|e| GrpcError::Descriptors(Box::new(e)))?;
+        if self.config.reflection {
+            self.add_reflection()
+                .map_err(|e| GrpcError::Descriptors(Box::new(e)))?;
+        }
         let drain = Drain::default();
         let rules = Rules {
             methods,
             admission: Admission::new(&self.config, drain.clone()),
             unary_timeout: self.config.unary_timeout(),
             drain: drain.clone(),
+            trusted_callers: self.trusted_callers.clone(),
         };
+        let (listening, gauges) = self.listening((listener, tls), &rules.admission);
         Ok(BoundGrpcServer {
-            server: self,
-            listener: (listener, tls),
+            calls: CallLayer(Arc::new(rules)).layer(self.routes.routes().prepare()),
+            config: self.config,
+            health: self.health,
+            listening,
+            gauges,
             local_addr,
-            rules: Arc::new(rules),
             drain,
         })
+    }
+
+    fn listening(
+        &self,
+        (listener, tls): (TcpListener, Option<Acceptor>),
+        admission: &Admission,
+    ) -> (Listening, Gauges) {
+        let config = &self.config;
+        let slots = Arc::new(Semaphore::new(config.connections_max));
+        let gauges = Gauges {
+            server: SERVER,
+            slots: admission.slots(),
+            connections: Arc::clone(&slots),
+            connections_max: config.connections_max,
+        };
+        let addresses = AddressBounds {
+            per_address_max: config.connection.per_address_max,
+            per_proxy_max: config.connection.per_address_max,
+            proxies: Vec::new(),
+        };
+        let listening = Listening {
+            server: SERVER,
+            listener,
+            tls,
+            slots,
+            addresses,
+            config: config.connection,
+        };
+        (listening, gauges)
     }
 
     fn add_reflection(&mut self) -> Result<(), tonic_reflection::server::Error> {
@@ -195,10 +249,12 @@ impl GrpcServer {
 /// A gRPC server that listens, and answers once it is served.
 #[derive(Debug)]
 pub struct BoundGrpcServer {
-    server: GrpcServer,
-    listener: (TcpListener, Option<Acceptor>),
+    calls: Calls<Routes>,
+    config: GrpcConfig,
+    health: Health,
+    listening: Listening,
+    gauges: Gauges,
     local_addr: SocketAddr,
-    rules: Arc<Rules>,
     drain: Drain,
 }
 
@@ -214,47 +270,44 @@ impl BoundGrpcServer {
     /// what is left. A handler that takes a stream must watch `shutdown` itself, and end.
     ///
     /// Dropping the future cuts every connection.
-    ///
-    /// # Errors
-    /// [`GrpcError::Stopped`] when it ends before `shutdown`.
-    pub async fn serve(self, shutdown: CancellationToken) -> Result<Drained, GrpcError> {
-        let Self {
-            server,
-            listener,
+    pub async fn serve(self, shutdown: CancellationToken) -> Drained {
+        let config = self.config;
+        let rules = net::Rules {
+            server: SERVER,
+            transport: transport(&config),
+            connection: config.connection,
+            header_timeout: FIRST_CALL_TIMEOUT,
+            body_progress: None,
+            drain: self.drain,
+        };
+        let calls = self.calls;
+        let answer =
+            move |request: Request<ReceivedBody>| calls.clone().oneshot(request.map(Body::new));
+        let end = (shutdown, config.drain());
+        net::serve(
+            self.listening,
             rules,
-            drain,
-            ..
-        } = self;
-        let cut = CutOnDrop(drain.clone());
-        let incoming = connections(listener, server.config.connections_max, drain.clone());
-        let mut serving = pin!(
-            transport(&server.config)
-                .layer(CallLayer(rules))
-                .add_routes(server.routes.routes())
-                .serve_with_incoming_shutdown(incoming, drain.begins())
-        );
-        tokio::select! {
-            ended = &mut serving => return Err(GrpcError::Stopped(ended.err())),
-            () = shutdown.cancelled() => {}
-        }
-        server.health.drain();
-        drain.begin();
-        if timeout(server.config.drain(), &mut serving).await.is_ok() {
-            return Ok(Drained::Clean);
-        }
-        drop(cut);
-        // A connection that does not even close is left to the end of the process.
-        let _ = timeout(CUT_GRACE, serving).await;
-        Ok(Drained::Cut)
+            answer,
+            (self.gauges, self.health),
+            end,
+        )
+        .await
     }
 }
 
-fn transport(config: &GrpcConfig) -> Server {
-    Server::builder()
-        .http2_keepalive_interval(Some(Duration::from_millis(config.keepalive_interval_ms)))
-        .http2_keepalive_timeout(Some(Duration::from_millis(config.keepalive_timeout_ms)))
+fn transport(config: &GrpcConfig) -> Builder<StreamExecutor> {
+    let executor = StreamExecutor {
+        write_timeout: config.connection.write_timeout(),
+    };
+    let mut builder = Builder::new(executor).http2_only();
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(Duration::from_millis(config.keepalive_interval_ms))
+        .keep_alive_timeout(Duration::from_millis(config.keepalive_timeout_ms))
         .max_concurrent_streams(config.connection_streams_max)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
-        .http2_max_header_list_size(HEADER_LIST_BYTES_MAX)
+        .max_header_list_size(HEADER_LIST_BYTES_MAX);
+    builder
 }

@@ -13,10 +13,10 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use tonic::body::Body;
 use tonic::{Code, Status};
 
-use super::admission::Place;
 use super::call::{Rules, deadline_passed};
 use super::method::Kind;
 use super::observe::{Observation, status_of};
+use crate::net::Exchange;
 
 pin_project! {
     /// Passes frames on; when there is none to pass, it may end the stream with a status.
@@ -28,7 +28,7 @@ pin_project! {
         #[pin]
         sleep: Option<Sleep>,
         observation: Observation,
-        place: Place,
+        exchange: Option<Arc<Exchange>>,
         rules: Arc<Rules>,
         ended: bool,
     }
@@ -38,7 +38,7 @@ impl StreamBody {
     pub(super) fn new(
         inner: Body,
         observation: Observation,
-        place: Place,
+        exchange: Option<Arc<Exchange>>,
         rules: Arc<Rules>,
     ) -> Self {
         let ends_when_idle = observation.kind() == Kind::ServerStreaming;
@@ -49,7 +49,7 @@ impl StreamBody {
                 .deadline()
                 .map(|deadline| sleep_until(deadline.at())),
             observation,
-            place,
+            exchange,
             rules,
             ended: false,
         }
@@ -80,7 +80,9 @@ impl http_body::Body for StreamBody {
         }
         let status = ready!(interruption(this.drain, this.sleep, this.rules, cx));
         *this.ended = true;
-        *this.place = None;
+        if let Some(exchange) = this.exchange.take() {
+            exchange.vacate();
+        }
         this.observation.end(status.code());
         Poll::Ready(Some(trailers(&status)))
     }

@@ -1,57 +1,54 @@
-//! Who may start: a place for each request and each stream, refusal when there is none.
+//! Who may start: a slot for each request and each stream, a rejection when there is none.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::FromRequestParts;
-use axum::response::Response;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::config::HttpConfig;
 use super::problem::HttpProblem;
-use crate::net::Drain;
+use crate::net::{Drain, Exchange, Slot, Slots};
 
-/// The places of a server.
+/// The slots of a server.
 #[derive(Debug)]
 pub(super) struct Admission {
-    requests: Arc<Semaphore>,
-    requests_max: usize,
-    streams: Arc<Semaphore>,
-    streams_max: usize,
+    requests: Arc<Slots>,
+    streams: Arc<Slots>,
     drain: Drain,
     retry_after: Duration,
 }
 
 impl Admission {
     pub(super) fn new(config: &HttpConfig, drain: Drain) -> Self {
+        let preempt_after = config.connection.preempt_after();
         Self {
-            requests: Arc::new(Semaphore::new(config.requests_max)),
-            requests_max: config.requests_max,
-            streams: Arc::new(Semaphore::new(config.streams_max)),
-            streams_max: config.streams_max,
+            requests: Slots::new("requests", config.requests_max, preempt_after),
+            streams: Slots::new("streams", config.streams_max, preempt_after),
             drain,
             retry_after: config.retry_after(),
         }
     }
 
-    /// A place for a request, at once or not at all: a queue would only hide the load.
-    pub(super) fn request(&self) -> Result<OwnedSemaphorePermit, HttpProblem> {
-        if self.drain.has_begun() {
-            return Err(self.draining());
-        }
-        let place = Arc::clone(&self.requests).try_acquire_owned();
-        place.map_err(|_| self.overloaded(self.requests_max, "requests"))
+    /// Each kind of slots, and its name in readiness.
+    pub(super) fn slots(&self) -> Vec<(&'static str, Arc<Slots>)> {
+        vec![
+            ("http.requests", Arc::clone(&self.requests)),
+            ("http.streams", Arc::clone(&self.streams)),
+        ]
     }
 
-    fn stream(&self) -> Result<OwnedSemaphorePermit, HttpProblem> {
+    /// A slot, at once or not at all: a queue would only hide the load.
+    fn admit(&self, slots: &Arc<Slots>) -> Result<Slot, HttpProblem> {
         if self.drain.has_begun() {
             return Err(self.draining());
         }
-        let place = Arc::clone(&self.streams).try_acquire_owned();
-        place.map_err(|_| self.overloaded(self.streams_max, "streams"))
+        slots.acquire().ok_or_else(|| self.overloaded(slots))
     }
 
     fn draining(&self) -> HttpProblem {
@@ -60,11 +57,34 @@ impl Admission {
             .retry_after(self.retry_after)
     }
 
-    fn overloaded(&self, max: usize, noun: &str) -> HttpProblem {
+    fn overloaded(&self, slots: &Slots) -> HttpProblem {
+        let (max, noun) = (slots.max(), slots.kind());
         let detail = format!("server is at its bound of {max} {noun}: try again later");
         HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", detail)
             .retry_after(self.retry_after)
     }
+
+    /// The request lost its slot while it waited for its client.
+    pub(super) fn preempted(&self) -> HttpProblem {
+        self.overloaded(&self.requests)
+    }
+}
+
+/// Takes a slot for a request. Layers that reject stand around this one: what they reject takes no slot.
+pub(super) async fn admit(
+    State(admission): State<Arc<Admission>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let slot = match admission.admit(&admission.requests) {
+        Ok(slot) => slot,
+        Err(problem) => return problem.into_response(),
+    };
+    if let Some(exchange) = request.extensions().get::<Arc<Exchange>>() {
+        exchange.occupy(slot);
+    }
+    request.extensions_mut().insert(admission);
+    next.run(request).await
 }
 
 /// Tells a handler that the server ends: an extension of every request.
@@ -88,19 +108,18 @@ impl Draining {
     }
 }
 
-/// A place for a stream. Take it as the handler's first argument, so that it is refused before any work is done, and make
+/// A slot for a stream. Take it as the handler's first argument, so that it is refused before any work is done, and make
 /// the answer with [`OpenStream::respond`].
 #[derive(Debug)]
 pub struct OpenStream {
-    place: OwnedSemaphorePermit,
+    slot: Slot,
+    exchange: Arc<Exchange>,
     draining: Draining,
 }
 
-/// The place of the stream that a response is, on its way to the body.
-#[derive(Debug, Clone)]
-pub(super) struct StreamPlace(
-    #[expect(dead_code, reason = "held, never read")] Arc<OwnedSemaphorePermit>,
-);
+/// The response is a stream.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct IsStream;
 
 impl OpenStream {
     /// Tells of the server's end.
@@ -109,12 +128,11 @@ impl OpenStream {
         self.draining.clone()
     }
 
-    /// The answer as a stream: without a timeout, in a stream's place until its body ends or is dropped.
+    /// The answer as a stream: without a timeout, in a stream's slot until its body is sent or dropped.
     #[must_use]
     pub fn respond(self, mut response: Response) -> Response {
-        response
-            .extensions_mut()
-            .insert(StreamPlace(Arc::new(self.place)));
+        self.exchange.occupy(self.slot);
+        response.extensions_mut().insert(IsStream);
         response
     }
 }
@@ -127,13 +145,13 @@ impl<S: Sync> FromRequestParts<S> for OpenStream {
             let detail = "the route is not served by a server that has streams";
             HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", detail)
         };
-        let admission = parts
-            .extensions
-            .get::<Arc<Admission>>()
-            .ok_or_else(unserved)?;
-        let draining = parts.extensions.get::<Draining>().ok_or_else(unserved)?;
+        let extensions = &parts.extensions;
+        let admission = extensions.get::<Arc<Admission>>().ok_or_else(unserved)?;
+        let exchange = extensions.get::<Arc<Exchange>>().ok_or_else(unserved)?;
+        let draining = extensions.get::<Draining>().ok_or_else(unserved)?;
         Ok(Self {
-            place: admission.stream()?,
+            slot: admission.admit(&admission.streams)?,
+            exchange: Arc::clone(exchange),
             draining: draining.clone(),
         })
     }

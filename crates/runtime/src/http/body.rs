@@ -9,10 +9,8 @@ use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use pin_project_lite::pin_project;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Sleep;
 
-use super::admission::StreamPlace;
 use super::observe::Observation;
 
 /// The end of an answer that cannot be an answer any more.
@@ -24,16 +22,6 @@ enum BrokenOff {
     Panicked,
 }
 
-/// What the answer holds until it is sent.
-#[derive(Debug)]
-#[expect(dead_code, reason = "held, never read")]
-pub(super) enum Place {
-    Request(OwnedSemaphorePermit),
-    Stream(StreamPlace),
-    /// A request that was refused a place.
-    None,
-}
-
 pin_project! {
     /// Passes frames on.
     pub(super) struct AnswerBody {
@@ -42,23 +30,16 @@ pin_project! {
         #[pin]
         timeout: Option<Sleep>,
         observation: Observation,
-        place: Place,
     }
 }
 
 impl AnswerBody {
     /// `timeout`: when the answer must be sent; `None` for a stream.
-    pub(super) fn new(
-        inner: Body,
-        timeout: Option<Sleep>,
-        observation: Observation,
-        place: Place,
-    ) -> Self {
+    pub(super) fn new(inner: Body, timeout: Option<Sleep>, observation: Observation) -> Self {
         Self {
             inner,
             timeout,
             observation,
-            place,
         }
     }
 }

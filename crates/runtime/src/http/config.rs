@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
 use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT};
+use crate::net::{BodyProgress, ConnectionConfig};
 use crate::tls::TlsConfig;
 
 const HEADERS: Bounds<usize> = Bounds {
@@ -17,6 +18,11 @@ const HEADERS: Bounds<usize> = Bounds {
 const BODY: Bounds<usize> = Bounds {
     min: 1024,
     max: 64 * 1024 * 1024,
+    unit: "bytes",
+};
+const PROGRESS: Bounds<usize> = Bounds {
+    min: 1,
+    max: 1024 * 1024,
     unit: "bytes",
 };
 const REQUESTS: Bounds<usize> = Bounds {
@@ -48,6 +54,14 @@ pub struct HttpConfig {
     pub drain_ms: u64,
     /// When a shed caller should try again, in ms; told in `Retry-After` in seconds, rounded up.
     pub retry_after_ms: u64,
+    /// The most connections at once from one trusted proxy.
+    pub connections_per_proxy_max: usize,
+    /// How long the server waits for more of a request's body, in ms: at least `body_progress_bytes_min` must arrive meanwhile.
+    pub body_progress_timeout_ms: u64,
+    /// The least that must arrive of a request's body in each `body_progress_timeout_ms`, in bytes, unless it ends.
+    pub body_progress_bytes_min: usize,
+    /// The bounds of each connection.
+    pub connection: ConnectionConfig,
     /// The files of its TLS; none: plain connections.
     pub tls: TlsConfig,
 }
@@ -73,6 +87,10 @@ impl HttpConfig {
             connections_max: 4096,
             drain_ms: 10_000,
             retry_after_ms: 1_000,
+            connections_per_proxy_max: 4096,
+            body_progress_timeout_ms: 3_000,
+            body_progress_bytes_min: 1024,
+            connection: ConnectionConfig::PUBLIC,
             tls: TlsConfig::OFF,
         }
     }
@@ -83,6 +101,13 @@ impl HttpConfig {
 
     pub(super) const fn header_timeout(&self) -> Duration {
         Duration::from_millis(self.header_timeout_ms)
+    }
+
+    pub(super) const fn body_progress(&self) -> BodyProgress {
+        BodyProgress {
+            timeout: Duration::from_millis(self.body_progress_timeout_ms),
+            bytes_min: self.body_progress_bytes_min,
+        }
     }
 
     pub(super) const fn drain(&self) -> Duration {
@@ -105,6 +130,22 @@ impl Validate for HttpConfig {
         checks.bounds("connections_max", self.connections_max, &CONNECTIONS);
         checks.bounds("drain_ms", self.drain_ms, &DRAIN);
         checks.bounds("retry_after_ms", self.retry_after_ms, &RETRY_AFTER);
+        checks.bounds(
+            "connections_per_proxy_max",
+            self.connections_per_proxy_max,
+            &CONNECTIONS,
+        );
+        checks.bounds(
+            "body_progress_timeout_ms",
+            self.body_progress_timeout_ms,
+            &TIMEOUT,
+        );
+        checks.bounds(
+            "body_progress_bytes_min",
+            self.body_progress_bytes_min,
+            &PROGRESS,
+        );
+        checks.section("connection", &self.connection);
         checks.section("tls", &self.tls);
     }
 }
@@ -117,10 +158,14 @@ mod tests {
     use crate::config::{Sources, load};
 
     fn check(key: &str, min: u64, max: u64) {
+        let settings = |value: u64| match key.split_once('.') {
+            Some((section, key)) => json!({ section: { key: value } }),
+            None => json!({ key: value }),
+        };
         let edges = [(min, true), (max, true), (max + 1, false)];
         let below = min.checked_sub(1).map(|below| (below, false));
         for (value, expected) in edges.into_iter().chain(below) {
-            let taken = load::<HttpConfig>(&Sources::new().flags(&json!({ key: value })));
+            let taken = load::<HttpConfig>(&Sources::new().flags(&settings(value)));
             assert_eq!(taken.is_ok(), expected, "{key} = {value}");
         }
     }
@@ -136,5 +181,17 @@ mod tests {
         check("connections_max", 1, 100_000);
         check("drain_ms", 0, 600_000);
         check("retry_after_ms", 1, 60_000);
+        check("connections_per_proxy_max", 1, 100_000);
+        check("body_progress_timeout_ms", 1, 600_000);
+        check("body_progress_bytes_min", 1, 1024 * 1024);
+        check("connection.per_address_max", 1, 100_000);
+        check("connection.write_timeout_ms", 10, 86_400_000);
+        check("connection.idle_timeout_ms", 10, 86_400_000);
+        check("connection.age_max_ms", 100, 604_800_000);
+        check("connection.age_grace_ms", 0, 86_400_000);
+        check("connection.tcp_user_timeout_ms", 1_000, 3_600_000);
+        check("connection.tcp_keepalive_ms", 1_000, 3_600_000);
+        check("connection.preempt_after_ms", 0, 600_000);
+        check("connection.saturated_after_ms", 100, 600_000);
     }
 }

@@ -1,23 +1,12 @@
-//! One connection: HTTP/1.1 or HTTP/2, told apart by its first bytes, served until it ends, drains or is cut.
+//! The transport of an HTTP connection: HTTP/1.1 or HTTP/2, told apart by its first bytes.
 
-use std::net::SocketAddr;
-use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use http::Request;
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use hyper_util::server::conn::auto::Builder;
-use tokio::time::sleep;
-use tower::ServiceExt;
 
 use super::config::HttpConfig;
-use crate::net::{Connection, Drain};
+use crate::net::StreamExecutor;
 
 /// The most requests at once on one HTTP/2 connection; more wait at the caller.
 const CONNECTION_REQUESTS_MAX: u32 = 256;
@@ -35,65 +24,13 @@ const HEADER_BUFFER_BYTES_MIN: usize = 8 * 1024;
 /// The most headers of a request; more get the transport's bare 431.
 const HEADERS_MAX: usize = 256;
 
-/// Who is at the other end of the connection: an extension of every request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Peer(pub SocketAddr);
-
-/// Serves a connection to its end.
-pub(super) async fn serve(
-    connection: Connection,
-    router: Router,
-    end: (Drain, Duration),
-    transport: Builder<TokioExecutor>,
-) {
-    let (drain, header_timeout) = end;
-    // One that has left already has nothing to ask.
-    let Some(peer) = connection.peer().map(Peer) else {
-        return;
-    };
-    let heard = Arc::new(AtomicBool::new(false));
-    let service = {
-        let heard = Arc::clone(&heard);
-        service_fn(move |request: Request<Incoming>| {
-            heard.store(true, Ordering::Relaxed);
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(peer);
-            router.clone().oneshot(request)
-        })
-    };
-    let mut serving = pin!(transport.serve_connection(TokioIo::new(connection), service));
-    let (mut begins, mut cuts) = (pin!(drain.begins()), pin!(drain.cuts()));
-    let mut silence = pin!(sleep(header_timeout));
-    let (mut draining, mut asked) = (false, false);
-    loop {
-        tokio::select! {
-            ended = &mut serving => {
-                if let Err(error) = ended {
-                    tracing::debug!(error, "connection ended");
-                }
-                return;
-            }
-            () = &mut cuts => return,
-            () = &mut begins, if !draining => {
-                draining = true;
-                serving.as_mut().graceful_shutdown();
-            }
-            // The transport's own timeout begins only once it knows the protocol.
-            () = &mut silence, if !asked => {
-                asked = true;
-                if !heard.load(Ordering::Relaxed) {
-                    return;
-                }
-            }
-        }
-    }
-}
-
 /// The transport of every connection.
-pub(super) fn transport(config: &HttpConfig) -> Builder<TokioExecutor> {
+pub(super) fn transport(config: &HttpConfig) -> Builder<StreamExecutor> {
     let header_bytes_max =
         (config.header_bytes_max + HEADER_SLACK_BYTES).max(HEADER_BUFFER_BYTES_MIN);
-    let mut builder = Builder::new(TokioExecutor::new());
+    let mut builder = Builder::new(StreamExecutor {
+        write_timeout: config.connection.write_timeout(),
+    });
     builder
         .http1()
         .timer(TokioTimer::new())

@@ -10,7 +10,7 @@ use tracing::{Span, field};
 
 use super::problem::ProblemCode;
 use super::request_id::RequestId;
-use crate::telemetry;
+use crate::telemetry::{self, Caller};
 
 /// The name in traces and metrics of a path that no route has.
 const UNMATCHED: &str = "unmatched";
@@ -31,7 +31,7 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    pub(super) fn start(request: &Request, id: &RequestId) -> Self {
+    pub(super) fn start(request: &Request, id: &RequestId, caller: Caller) -> Self {
         let route = request
             .extensions()
             .get::<MatchedPath>()
@@ -49,7 +49,7 @@ impl Observation {
             problem.code = field::Empty,
             otel.status_code = field::Empty,
         );
-        telemetry::adopt(&span, |name| {
+        telemetry::receive(&span, caller, |name| {
             let value = request.headers().get(name)?;
             value.to_str().ok()
         });

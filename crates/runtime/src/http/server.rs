@@ -2,27 +2,30 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use futures::StreamExt;
-use http::StatusCode;
+use http::{Request, StatusCode};
+use ipnet::IpNet;
 use tokio::net::TcpListener;
-use tokio::time::timeout;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
 
-use super::admission::{Admission, Draining};
+use super::admission::{Admission, Draining, admit};
 use super::config::HttpConfig;
 use super::connection;
 use super::handle::{Rules, handle};
 use super::problem::HttpProblem;
 use crate::health::Health;
-use crate::net::{CUT_GRACE, CutOnDrop, Drain, Drained, connections};
+use crate::net::{self, AddressBounds, Drain, Drained, Gauges, Listening, ReceivedBody};
 use crate::tls::{Acceptor, TlsError};
+
+/// The name of this server in metrics.
+const SERVER: &str = "http";
 
 /// The protocols that a connection of TLS may be opened for.
 const PROTOCOLS: &[&[u8]] = &[b"h2", b"http/1.1"];
@@ -44,11 +47,12 @@ pub enum HttpError {
 }
 
 /// An HTTP server in the making.
-#[derive(Debug)]
 pub struct HttpServer {
     config: HttpConfig,
     health: Health,
     router: Router,
+    wrap: Box<dyn FnOnce(Router) -> Router + Send>,
+    trusted_proxies: Vec<IpNet>,
 }
 
 impl HttpServer {
@@ -59,7 +63,17 @@ impl HttpServer {
             config,
             health,
             router: Router::new(),
+            wrap: Box::new(|router| router),
+            trusted_proxies: Vec::new(),
         }
+    }
+
+    /// The networks of the proxies before the server: each proxy may have `connections_per_proxy_max` connections, and its
+    /// traces are continued.
+    #[must_use]
+    pub fn trusted_proxies(mut self, networks: Vec<IpNet>) -> Self {
+        self.trusted_proxies = networks;
+        self
     }
 
     /// Adds routes. A path that none has, and a method that its route lacks, are answered here; a route may allow a larger
@@ -74,10 +88,11 @@ impl HttpServer {
         self
     }
 
-    /// Puts layers around the routes so far, and around what the server answers for paths and methods that they lack.
+    /// Puts layers around all routes, and around what the server answers for paths and methods that they lack. What these
+    /// layers reject takes no slot.
     #[must_use]
-    pub fn layered(mut self, wrap: impl FnOnce(Router) -> Router) -> Self {
-        self.router = wrap(self.router);
+    pub fn layered(mut self, wrap: impl FnOnce(Router) -> Router + Send + 'static) -> Self {
+        self.wrap = Box::new(wrap);
         self
     }
 
@@ -92,24 +107,58 @@ impl HttpServer {
         let listener = TcpListener::bind(addr).await.map_err(refused)?;
         let local_addr = listener.local_addr().map_err(refused)?;
         let drain = Drain::default();
+        let admission = Arc::new(Admission::new(&self.config, drain.clone()));
+        let (listening, gauges) = self.listening((listener, tls), &admission);
         let rules = Rules {
-            admission: Arc::new(Admission::new(&self.config, drain.clone())),
+            admission: Arc::clone(&admission),
             draining: Draining::new(drain.token()),
             request_timeout: self.config.request_timeout(),
             header_bytes_max: self.config.header_bytes_max,
+            trusted_proxies: self.trusted_proxies,
         };
-        let router = self
+        let admitted = self
             .router
             .layer(DefaultBodyLimit::max(self.config.body_bytes_max))
-            .layer(from_fn_with_state(Arc::new(rules), handle));
+            .layer(from_fn_with_state(admission, admit));
+        let router = (self.wrap)(admitted).layer(from_fn_with_state(Arc::new(rules), handle));
         Ok(BoundHttpServer {
             config: self.config,
             health: self.health,
             router,
-            listener: (listener, tls),
+            listening,
+            gauges,
             local_addr,
             drain,
         })
+    }
+
+    fn listening(
+        &self,
+        (listener, tls): (TcpListener, Option<Acceptor>),
+        admission: &Admission,
+    ) -> (Listening, Gauges) {
+        let config = &self.config;
+        let slots = Arc::new(Semaphore::new(config.connections_max));
+        let gauges = Gauges {
+            server: SERVER,
+            slots: admission.slots(),
+            connections: Arc::clone(&slots),
+            connections_max: config.connections_max,
+        };
+        let addresses = AddressBounds {
+            per_address_max: config.connection.per_address_max,
+            per_proxy_max: config.connections_per_proxy_max,
+            proxies: self.trusted_proxies.clone(),
+        };
+        let listening = Listening {
+            server: SERVER,
+            listener,
+            tls,
+            slots,
+            addresses,
+            config: config.connection,
+        };
+        (listening, gauges)
     }
 }
 
@@ -119,7 +168,8 @@ pub struct BoundHttpServer {
     config: HttpConfig,
     health: Health,
     router: Router,
-    listener: (TcpListener, Option<Acceptor>),
+    listening: Listening,
+    gauges: Gauges,
     local_addr: SocketAddr,
     drain: Drain,
 }
@@ -136,41 +186,27 @@ impl BoundHttpServer {
     ///
     /// Dropping the future cuts every connection.
     pub async fn serve(self, shutdown: CancellationToken) -> Drained {
-        let Self {
-            config,
-            health,
-            router,
-            listener,
-            drain,
-            ..
-        } = self;
-        let cut = CutOnDrop(drain.clone());
-        let tasks = TaskTracker::new();
-        {
-            let transport = connection::transport(&config);
-            let end = (drain.clone(), config.header_timeout());
-            let accepted = connections(listener, config.connections_max, drain.clone());
-            let mut accepted = pin!(accepted.take_until(shutdown.cancelled_owned()));
-            while let Some(Ok(connection)) = accepted.next().await {
-                let (router, transport) = (router.clone(), transport.clone());
-                tasks.spawn(connection::serve(
-                    connection,
-                    router,
-                    end.clone(),
-                    transport,
-                ));
-            }
-        }
-        health.drain();
-        drain.begin();
-        tasks.close();
-        if timeout(config.drain(), tasks.wait()).await.is_ok() {
-            return Drained::Clean;
-        }
-        drop(cut);
-        // A connection that does not even close is left to the end of the process.
-        let _ = timeout(CUT_GRACE, tasks.wait()).await;
-        Drained::Cut
+        let config = self.config;
+        let rules = net::Rules {
+            server: SERVER,
+            transport: connection::transport(&config),
+            connection: config.connection,
+            header_timeout: config.header_timeout(),
+            body_progress: Some(config.body_progress()),
+            drain: self.drain,
+        };
+        let router = self.router;
+        let answer =
+            move |request: Request<ReceivedBody>| router.clone().oneshot(request.map(Body::new));
+        let end = (shutdown, config.drain());
+        net::serve(
+            self.listening,
+            rules,
+            answer,
+            (self.gauges, self.health),
+            end,
+        )
+        .await
     }
 }
 

@@ -9,51 +9,70 @@ use std::time::Duration;
 
 use futures::Stream;
 use futures::stream::unfold;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::WaitForCancellationFutureOwned;
-use tonic::transport::server::{Connected, TcpConnectInfo};
 
+use super::activity::{Activity, CloseReason};
+use super::addresses::{AddressBounds, Addresses, Counted};
+use super::config::ConnectionConfig;
 use super::drain::Drain;
+use super::serve::closed;
 use super::transport::Transport;
 use crate::tls::Acceptor;
 
 /// The pause after the system refused to accept, as it does when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Accepts connections, at most `connections_max` at once; dropping the stream closes the port. TLS is spoken where there is
-/// something to speak it with.
-pub(crate) fn connections(
-    (listener, tls): (TcpListener, Option<Acceptor>),
-    connections_max: usize,
-    drain: Drain,
-) -> impl Stream<Item = io::Result<Connection>> {
-    let places = Arc::new(Semaphore::new(connections_max));
+/// A port, and what its connections are bounded by.
+#[derive(Debug)]
+pub(crate) struct Listening {
+    /// The protocol of the server, as a label of metrics.
+    pub(crate) server: &'static str,
+    pub(crate) listener: TcpListener,
+    /// Speaks TLS; `None`: connections are plain.
+    pub(crate) tls: Option<Acceptor>,
+    /// The most connections at once; more wait to be accepted.
+    pub(crate) slots: Arc<Semaphore>,
+    pub(crate) addresses: AddressBounds,
+    pub(crate) config: ConnectionConfig,
+}
+
+/// Accepts connections within their bounds; dropping the stream closes the port.
+pub(super) fn connections(listening: Listening, drain: Drain) -> impl Stream<Item = Connection> {
+    let addresses = Addresses::new(listening.addresses.clone());
     unfold(
-        (listener, tls, places, drain),
-        async |(listener, tls, places, drain)| {
-            let place = Arc::clone(&places).acquire_owned().await.ok()?;
-            let stream = accept(&listener).await;
-            let connection = Connection {
-                info: stream.connect_info(),
-                stream: Transport::new(stream, tls.as_ref()),
-                cut: Box::pin(drain.cuts()),
-                _place: place,
+        (listening, addresses, drain),
+        async |(listening, addresses, drain)| {
+            let slot = Arc::clone(&listening.slots).acquire_owned().await.ok()?;
+            let (stream, peer, counted) = loop {
+                let (stream, peer) = accept(&listening.listener).await;
+                match addresses.count(peer.ip()) {
+                    Some(counted) => break (stream, peer, counted),
+                    None => closed(listening.server, CloseReason::AddressLimit),
+                }
             };
-            Some((Ok(connection), (listener, tls, places, drain)))
+            bound(&stream, &listening.config);
+            let connection = Connection {
+                peer,
+                activity: Activity::new(),
+                blocked: false,
+                stream: Transport::new(stream, listening.tls.as_ref()),
+                cut: Box::pin(drain.cuts()),
+                _counted: counted,
+                _slot: slot,
+            };
+            Some((connection, (listening, addresses, drain)))
         },
     )
 }
 
-async fn accept(listener: &TcpListener) -> TcpStream {
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
-                // A connection without it works too, only slower.
-                let _ = stream.set_nodelay(true);
-                return stream;
-            }
+            Ok(accepted) => return accepted,
             Err(error) => {
                 tracing::warn!(%error, "connection not accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -62,19 +81,56 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
+/// Has the system find connections whose other end is gone. A connection without these options works too.
+fn bound(stream: &TcpStream, config: &ConnectionConfig) {
+    let _ = stream.set_nodelay(true);
+    let socket = SockRef::from(stream);
+    let silence = Duration::from_millis(config.tcp_keepalive_ms);
+    let probes = TcpKeepalive::new()
+        .with_time(silence)
+        .with_interval(silence);
+    let _ = socket.set_tcp_keepalive(&probes);
+    #[cfg(target_os = "linux")]
+    let _ = socket.set_tcp_user_timeout(Some(Duration::from_millis(config.tcp_user_timeout_ms)));
+}
+
 /// A connection that fails once the server cuts.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(super) struct Connection {
     stream: Transport,
-    info: TcpConnectInfo,
+    peer: SocketAddr,
+    activity: Arc<Activity>,
+    blocked: bool,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
-    _place: OwnedSemaphorePermit,
+    _counted: Counted,
+    _slot: OwnedSemaphorePermit,
 }
 
 impl Connection {
-    /// Who is at the other end; `None` where it had left before it was accepted.
-    pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        self.info.remote_addr()
+    /// Who is at the other end.
+    pub(super) const fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// What happens on it.
+    pub(super) fn activity(&self) -> Arc<Activity> {
+        Arc::clone(&self.activity)
+    }
+
+    /// Notes whether the socket takes bytes.
+    fn written<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        polled: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let blocked = polled.is_pending();
+        if blocked != std::mem::replace(&mut self.blocked, blocked) {
+            self.activity.blocked(blocked);
+        }
+        if blocked {
+            return self.unless_cut(cx);
+        }
+        polled
     }
 
     /// Asked only when the socket has nothing to do, so that busy ones pay nothing for it.
@@ -83,14 +139,6 @@ impl Connection {
             .as_mut()
             .poll(cx)
             .map(|()| Err(io::ErrorKind::ConnectionAborted.into()))
-    }
-}
-
-impl Connected for Connection {
-    type ConnectInfo = TcpConnectInfo;
-
-    fn connect_info(&self) -> Self::ConnectInfo {
-        self.info.clone()
     }
 }
 
@@ -113,10 +161,8 @@ impl AsyncWrite for Connection {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match Pin::new(&mut self.stream).poll_write(cx, buf) {
-            Poll::Pending => self.unless_cut(cx),
-            ready @ Poll::Ready(_) => ready,
-        }
+        let polled = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.written(cx, polled)
     }
 
     fn poll_write_vectored(
@@ -124,10 +170,8 @@ impl AsyncWrite for Connection {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match Pin::new(&mut self.stream).poll_write_vectored(cx, bufs) {
-            Poll::Pending => self.unless_cut(cx),
-            ready @ Poll::Ready(_) => ready,
-        }
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.written(cx, polled)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -135,7 +179,8 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let polled = Pin::new(&mut self.stream).poll_flush(cx);
+        self.written(cx, polled)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

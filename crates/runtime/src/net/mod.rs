@@ -1,14 +1,37 @@
-//! What servers of every protocol share: connections within a bound, the two steps of an end, and how it went.
+//! What servers of every protocol share: connections within bounds, their exchanges, slots, the drain, and how it went.
+//!
+//! An *exchange* is one request with its response. A *slot* bounds how many exchanges are at work. The bounds of a connection
+//! are driven by timers of their own: they fire also while the transport waits for its client and polls nothing of ours.
 
 mod accept;
+mod activity;
+mod addresses;
+mod bodies;
 pub(crate) mod bounds;
+mod config;
 mod drain;
+mod exchange;
+mod lifetime;
+mod saturation;
+mod serve;
+mod slots;
+mod stream_task;
 mod transport;
 
 use std::time::Duration;
 
-pub(crate) use accept::{Connection, connections};
+pub(crate) use accept::Listening;
+pub(crate) use addresses::AddressBounds;
+pub use addresses::address_key;
+pub(crate) use bodies::{BodyProgress, ReceivedBody};
+pub use config::ConnectionConfig;
 pub(crate) use drain::{CutOnDrop, Drain};
+pub(crate) use exchange::{Exchange, Interruption};
+pub(crate) use saturation::Gauges;
+pub use serve::Peer;
+pub(crate) use serve::{Rules, serve};
+pub(crate) use slots::{Slot, Slots};
+pub(crate) use stream_task::StreamExecutor;
 
 /// The longest wait for connections to close once they are cut.
 pub const CUT_GRACE: Duration = Duration::from_secs(1);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Bounds, Checks, Validate};
+use crate::tls;
 
 /// The share of traces begun here that are exported.
 const SAMPLE_RATIO: Bounds<f64> = Bounds {
@@ -32,7 +33,7 @@ pub struct TelemetryConfig {
     pub log_format: LogFormat,
     /// What is logged, in the directives of `tracing_subscriber::EnvFilter`.
     pub log_filter: String,
-    /// Where traces go by OTLP over gRPC, as an `http://` URL; nowhere when absent.
+    /// Where traces go by OTLP over gRPC: `http://host:port`, or `https://host:port?ca=FILE` for TLS; nowhere when absent.
     pub otlp_endpoint: Option<String>,
     /// What is traced, in the same directives.
     pub otlp_filter: String,
@@ -67,12 +68,8 @@ impl Validate for TelemetryConfig {
                 checks.invalid(key, mend);
             }
         }
-        if self
-            .otlp_endpoint
-            .as_ref()
-            .is_some_and(|url| !url.starts_with("http://"))
-        {
-            checks.invalid("otlp_endpoint", "is no http:// URL; write http://host:4317");
+        if let Some(Err(error)) = self.otlp_endpoint.as_deref().map(tls::endpoint) {
+            checks.invalid("otlp_endpoint", error.to_string());
         }
         checks.bounds("otlp_sample_ratio", self.otlp_sample_ratio, &SAMPLE_RATIO);
     }

@@ -15,9 +15,11 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
+use crate::tls::EndpointError;
+
 pub use config::{LogFormat, TelemetryConfig};
 pub use otlp::{FLUSH_MAX, TelemetryGuard};
-pub use propagation::{adopt, inject, link, traceparent};
+pub use propagation::{Caller, adopt, inject, link, receive, traceparent};
 
 /// Telemetry cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -30,9 +32,12 @@ pub enum TelemetryError {
         /// What is wrong with it.
         source: ParseError,
     },
-    /// The OTLP endpoint is no URL, or there is no tokio runtime to send from.
-    #[error("traces cannot be exported to `otlp_endpoint`; write it like `http://127.0.0.1:4317`")]
-    Exporter(#[source] opentelemetry_otlp::ExporterBuildError),
+    /// The OTLP endpoint is no URL, or names files that cannot be used.
+    #[error("`otlp_endpoint` {0}")]
+    Endpoint(#[from] EndpointError),
+    /// The exporter cannot be built.
+    #[error("traces cannot be exported to `otlp_endpoint`")]
+    Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
 }
 
 /// Starts logs and, when configured, traces for this process; needs a tokio runtime.
@@ -48,7 +53,7 @@ pub fn init(config: &TelemetryConfig) -> Result<TelemetryGuard, TelemetryError> 
     if tracing::dispatcher::has_been_set() {
         return Ok(TelemetryGuard::inert());
     }
-    let provider = otlp::provider(config).map_err(TelemetryError::Exporter)?;
+    let provider = otlp::provider(config)?;
     let traces = provider
         .as_ref()
         .map(|provider| otlp::layer(provider).with_filter(otlp_filter));

@@ -3,16 +3,21 @@
 use std::time::Duration;
 
 use opentelemetry::trace::TracerProvider;
-use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig};
+use opentelemetry_otlp::{SpanExporter, WithTonicConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
 use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::registry::LookupSpan;
 
+use super::TelemetryError;
 use super::config::TelemetryConfig;
+use crate::tls;
 
 /// The longest wait for the last traces to leave.
 pub const FLUSH_MAX: Duration = Duration::from_secs(3);
+
+/// The longest wait for a connection to the collector.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The longest wait for the collector's answer to one batch.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -57,14 +62,16 @@ fn end(provider: &SdkTracerProvider) {
 
 pub(super) fn provider(
     config: &TelemetryConfig,
-) -> Result<Option<SdkTracerProvider>, ExporterBuildError> {
+) -> Result<Option<SdkTracerProvider>, TelemetryError> {
     let Some(endpoint) = &config.otlp_endpoint else {
         return Ok(None);
     };
+    let endpoint = tls::endpoint(endpoint)?
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(EXPORT_TIMEOUT);
     let exporter = SpanExporter::builder()
         .with_tonic()
-        .with_endpoint(endpoint)
-        .with_timeout(EXPORT_TIMEOUT)
+        .with_channel(endpoint.connect_lazy())
         .build()?;
     let sampler = Sampler::TraceIdRatioBased(config.otlp_sample_ratio);
     let resource = Resource::builder()

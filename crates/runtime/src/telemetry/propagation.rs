@@ -21,6 +21,25 @@ pub fn inject(put: impl FnMut(&str, &str)) {
     }
 }
 
+/// Whose word a request's trace headers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// A service or a proxy of the deployment: its trace is continued, and its sampling decision is followed.
+    Trusted,
+    /// Anybody: the request starts a new trace, with a link to the caller's.
+    Public,
+}
+
+/// Relates `span`, which serves a request, to the remote span whose headers `get(name)` reads, as far as the caller is trusted.
+///
+/// Call it before the span is entered: a started span keeps its parent.
+pub fn receive<'a>(span: &Span, caller: Caller, get: impl Fn(&str) -> Option<&'a str>) {
+    match caller {
+        Caller::Trusted => adopt(span, get),
+        Caller::Public => link(span, get),
+    }
+}
+
 /// Makes `span` the child of the remote span whose headers `get(name)` reads, if there is one.
 ///
 /// Call it before the span is entered: a started span keeps its parent.
@@ -146,6 +165,21 @@ mod tests {
                 Some("00-00000000000000000000000000000000-b7ad6b7169203331-01"),
                 false,
             );
+        });
+    }
+
+    #[test]
+    fn the_public_starts_a_trace_of_its_own() {
+        traced(|| {
+            for (caller, same_trace) in [(Caller::Trusted, true), (Caller::Public, false)] {
+                let span = tracing::info_span!("test.span.receive");
+                receive(&span, caller, |name| {
+                    (name == TRACEPARENT).then_some(REMOTE)
+                });
+                let _entered = span.enter();
+                let out = &injected()[TRACEPARENT];
+                assert_eq!(out[3..35] == REMOTE[3..35], same_trace, "{caller:?}: {out}");
+            }
         });
     }
 

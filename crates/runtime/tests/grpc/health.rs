@@ -95,6 +95,22 @@ const SERVED: [&str; 4] = [
 ];
 
 #[tokio::test]
+async fn reflection_can_be_turned_off() {
+    let stack = serve(|c| c.reflection = false).await;
+    let client = stack.client().await;
+    let list = ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    };
+    let refused = ServerReflectionClient::new(client.0.clone())
+        .server_reflection_info(futures::stream::iter([list]))
+        .await;
+    assert_eq!(refused.unwrap_err().code(), Code::Unimplemented);
+    assert_eq!(client.say("hello").await.unwrap(), "hello");
+    stack.drained().await;
+}
+
+#[tokio::test]
 async fn reflection_lists_what_is_served_in_both_versions() {
     let stack = serve(|_| {}).await;
     let client = stack.client().await;

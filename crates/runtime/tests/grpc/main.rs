@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bounds;
 #[cfg(test)]
+mod connections;
+#[cfg(test)]
 mod drain;
 #[cfg(test)]
 mod echo;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::uri::PathAndQuery;
-use runtime::grpc::{Drained, GrpcConfig, GrpcError, GrpcServer};
+use runtime::grpc::{Drained, GrpcConfig, GrpcServer};
 use runtime::health::Health;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -22,7 +22,7 @@ pub(crate) struct Stack {
     pub(crate) health: Health,
     pub(crate) shutdown: CancellationToken,
     pub(crate) endpoint: Endpoint,
-    server: JoinHandle<Result<Drained, GrpcError>>,
+    server: JoinHandle<Drained>,
 }
 
 pub(crate) async fn serve(change: impl FnOnce(&mut GrpcConfig)) -> Stack {
@@ -67,11 +67,7 @@ impl Stack {
 
     pub(crate) async fn drained(self) -> Drained {
         self.shutdown.cancel();
-        timeout(DEADLINE, self.server)
-            .await
-            .unwrap()
-            .unwrap()
-            .unwrap()
+        timeout(DEADLINE, self.server).await.unwrap().unwrap()
     }
 }
 

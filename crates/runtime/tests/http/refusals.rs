@@ -125,3 +125,29 @@ async fn every_answer_names_its_request() {
         assert_eq!(answer.text().await.unwrap(), told);
     }
 }
+
+#[tokio::test]
+async fn every_answer_tells_browsers_to_keep_and_guess_nothing() {
+    let stack = serve(|c| c.header_bytes_max = 1024).await;
+    for (path, pad) in [
+        ("/hello", 0),
+        ("/nowhere", 0),
+        ("/items", 0),
+        ("/panic", 0),
+        ("/stream", 0),
+        ("/hello?reject", 0),
+        ("/hello", 1024),
+    ] {
+        let request = h2_client()
+            .get(stack.url(path))
+            .header("x-pad", "x".repeat(pad));
+        let answer = stack.send(request).await;
+        for (name, value) in [
+            ("cache-control", "no-store"),
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+        ] {
+            assert_eq!(answer.headers()[name], value, "{path}");
+        }
+    }
+}

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use futures::stream;
@@ -42,6 +43,11 @@ pub(crate) struct Stack {
 }
 
 pub(crate) async fn serve(change: impl FnOnce(&mut HttpConfig)) -> Stack {
+    serve_behind(&[], change).await
+}
+
+/// A server with trusted proxies before it.
+pub(crate) async fn serve_behind(proxies: &[&str], change: impl FnOnce(&mut HttpConfig)) -> Stack {
     let mut config = HttpConfig {
         drain_ms: 5_000,
         ..HttpConfig::default()
@@ -54,7 +60,9 @@ pub(crate) async fn serve(change: impl FnOnce(&mut HttpConfig)) -> Stack {
     };
     let health = Health::new(&[]);
     let bound = HttpServer::new(config, health.clone())
+        .trusted_proxies(proxies.iter().map(|net| net.parse().unwrap()).collect())
         .router(routes(shared.clone()))
+        .layered(|routes| routes.layer(from_fn(reject)))
         .bind()
         .await
         .unwrap();
@@ -79,6 +87,7 @@ fn routes(shared: Shared) -> Router {
         .route("/panic-body", get(panics_later))
         .route("/stream", get(streams))
         .route("/endless", get(endless))
+        .route("/flood", get(floods))
         .route("/items", post(take))
         .route(
             "/large",
@@ -86,6 +95,15 @@ fn routes(shared: Shared) -> Router {
         )
         .route("/items/{id}", get(item))
         .with_state(shared)
+}
+
+/// A layer that rejects what asks for it, as a rate limit does.
+async fn reject(request: Request, next: Next) -> Response {
+    if request.uri().query() == Some("reject") {
+        let status = http::StatusCode::TOO_MANY_REQUESTS;
+        return HttpProblem::new(status, "RATE_LIMITED", "too many").into_response();
+    }
+    next.run(request).await
 }
 
 /// What `/large` takes, whatever the server's bound.
@@ -154,6 +172,13 @@ async fn endless() -> Response {
     let first = stream::iter([Ok::<_, std::io::Error>("first")]);
     let pieces = futures::StreamExt::chain(first, stream::pending());
     axum::body::Body::from_stream(pieces).into_response()
+}
+
+/// A stream that always has more.
+async fn floods(open: OpenStream) -> Response {
+    let pieces =
+        stream::repeat_with(|| Ok::<_, std::io::Error>(bytes::Bytes::from(vec![b'x'; 16 * 1024])));
+    open.respond(axum::body::Body::from_stream(pieces).into_response())
 }
 
 async fn take(Json(item): Json<Item>) -> Json<Item> {

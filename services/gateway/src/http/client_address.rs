@@ -1,6 +1,6 @@
 //! Who asks, by address: the peer, or whom a trusted proxy names.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use axum::http::HeaderMap;
 use ipnet::IpNet;
@@ -9,9 +9,6 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// The most hops that are looked at, from the nearest on.
 const HOPS_MAX: usize = 32;
-
-/// The network of one IPv6 subscriber, who has every address in it.
-const SUBSCRIBER_MASK: Ipv6Addr = Ipv6Addr::new(0xffff, 0xffff, 0xffff, 0xffff, 0, 0, 0, 0);
 
 /// The client's address: the peer's own, or, where the peer is a trusted proxy, the nearest hop of `X-Forwarded-For` that
 /// is none. What stands before that hop is the client's own word, and is not believed.
@@ -42,12 +39,20 @@ fn parse(hop: &str) -> Option<IpAddr> {
     hop.parse().ok().or_else(with_port).or_else(in_brackets)
 }
 
-/// What a rate of addresses is counted by: the address, or the /64 network of an IPv6 one.
+/// Whether a request comes from a proxy that the settings probably forgot: `X-Forwarded-For` from a private address that is not
+/// trusted, so that all clients of the proxy count as one.
 #[must_use]
-pub fn counted_by(client: IpAddr) -> IpAddr {
-    match client.to_canonical() {
-        IpAddr::V6(v6) => IpAddr::V6(v6 & SUBSCRIBER_MASK),
-        v4 @ IpAddr::V4(_) => v4,
+pub fn is_forgotten_proxy(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> bool {
+    let peer = peer.to_canonical();
+    headers.contains_key(FORWARDED_FOR)
+        && is_private(peer)
+        && !trusted.iter().any(|network| network.contains(&peer))
+}
+
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unique_local() || v6.is_loopback() || v6.is_unicast_link_local(),
     }
 }
 
@@ -106,14 +111,27 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_network_is_counted_as_one() {
-        for (client, expected) in [
-            ("203.0.113.1", "203.0.113.1"),
-            ("::ffff:203.0.113.1", "203.0.113.1"),
-            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+    fn a_proxy_is_forgotten_when_it_is_private_and_not_trusted() {
+        let trusted = ["10.0.0.0/8".parse().unwrap()];
+        for (peer, forwards, expected) in [
+            ("192.168.0.1", true, true),
+            ("192.168.0.1", false, false),
+            ("127.0.0.1", true, true),
+            ("169.254.0.1", true, true),
+            ("fd00::1", true, true),
+            ("fe80::1", true, true),
+            ("::1", true, true),
+            ("::ffff:192.168.0.1", true, true),
+            ("10.0.0.1", true, false),
+            ("198.51.100.7", true, false),
+            ("2001:db8::1", true, false),
         ] {
-            let counted = counted_by(client.parse().unwrap());
-            assert_eq!(counted, expected.parse::<IpAddr>().unwrap());
+            let mut headers = HeaderMap::new();
+            if forwards {
+                headers.insert(FORWARDED_FOR, "203.0.113.1".parse().unwrap());
+            }
+            let forgotten = is_forgotten_proxy(peer.parse().unwrap(), &headers, &trusted);
+            assert_eq!(forgotten, expected, "{peer} {forwards}");
         }
     }
 }

@@ -15,6 +15,7 @@ pub struct LimitsBody {
     request: RequestBounds,
     content: ContentBounds,
     rates: LimitsSection,
+    connections: ConnectionBounds,
 }
 
 /// What one request may be.
@@ -26,6 +27,23 @@ pub struct RequestBounds {
     body_bytes_max: usize,
     /// The longest time for request and answer, in milliseconds; streams excepted.
     timeout_ms: u64,
+    /// How long the server waits for `body_progress_bytes_min` more of a body, in milliseconds.
+    body_progress_timeout_ms: u64,
+    /// The least that must arrive of a body in each `body_progress_timeout_ms`, in bytes, unless it ends.
+    body_progress_bytes_min: usize,
+}
+
+/// What connections may be.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ConnectionBounds {
+    /// The most connections at once from one client address; of IPv6, from one /64 network.
+    per_address_max: usize,
+    /// How long a client may take nothing of an answer, in milliseconds.
+    write_timeout_ms: u64,
+    /// How long a connection may have no request open, in milliseconds.
+    idle_timeout_ms: u64,
+    /// How old a connection may become, in milliseconds.
+    age_max_ms: u64,
 }
 
 /// What a conversation may hold.
@@ -65,6 +83,8 @@ pub(super) async fn get_limits(State(state): State<HttpState>) -> Json<LimitsBod
             header_bytes_max: server.header_bytes_max,
             body_bytes_max: server.body_bytes_max,
             timeout_ms: server.request_timeout_ms,
+            body_progress_timeout_ms: server.body_progress_timeout_ms,
+            body_progress_bytes_min: server.body_progress_bytes_min,
         },
         content: ContentBounds {
             title_bytes_max: bounds::TITLE_BYTES_MAX,
@@ -75,5 +95,11 @@ pub(super) async fn get_limits(State(state): State<HttpState>) -> Json<LimitsBod
             open_calls_max: bounds::OPEN_CALLS_MAX,
         },
         rates: state.section.limits,
+        connections: ConnectionBounds {
+            per_address_max: server.connection.per_address_max,
+            write_timeout_ms: server.connection.write_timeout_ms,
+            idle_timeout_ms: server.connection.idle_timeout_ms,
+            age_max_ms: server.connection.age_max_ms,
+        },
     })
 }

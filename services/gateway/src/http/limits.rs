@@ -1,7 +1,7 @@
 //! How often who may ask: rates of API keys, of sessions and of client addresses.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -12,9 +12,9 @@ use axum::response::{IntoResponse, Response};
 use governor::clock::DefaultClock;
 use ipnet::IpNet;
 use metrics::counter;
-use runtime::http::{HttpProblem, Peer};
+use runtime::http::{HttpProblem, Peer, address_key};
 
-use super::client_address::{client_address, counted_by};
+use super::client_address::{client_address, is_forgotten_proxy};
 use super::config::HttpSection;
 use super::limiter::{Allowance, Limiter};
 
@@ -33,6 +33,7 @@ struct Limiters {
     sessions: Limiter<(String, String)>,
     addresses: Limiter<IpAddr>,
     trusted_proxies: Vec<IpNet>,
+    warned_of_proxy: Once,
 }
 
 impl RateLimits {
@@ -45,6 +46,7 @@ impl RateLimits {
             sessions: Limiter::new(limits.session, DefaultClock::default()),
             addresses: Limiter::new(limits.address, DefaultClock::default()),
             trusted_proxies: section.trusted_proxies.clone(),
+            warned_of_proxy: Once::new(),
         }))
     }
 
@@ -71,12 +73,29 @@ impl RateLimits {
         judge(&self.0.sessions, &key, "session", extensions)
     }
 
+    /// Logs the first of them: the settings do not change while the process runs.
+    fn warn_of_forgotten_proxy(&self, peer: IpAddr, headers: &HeaderMap) {
+        if self.0.warned_of_proxy.is_completed()
+            || !is_forgotten_proxy(peer, headers, &self.0.trusted_proxies)
+        {
+            return;
+        }
+        self.0.warned_of_proxy.call_once(|| {
+            tracing::warn!(
+                %peer,
+                "X-Forwarded-For from a private address that is not trusted: all its clients count as one; \
+                 add the proxy to http.trusted_proxies"
+            );
+        });
+    }
+
     fn admit_address(&self, request: &Request) -> Result<(), HttpProblem> {
         let Some(Peer(peer)) = request.extensions().get() else {
             return Ok(());
         };
+        self.warn_of_forgotten_proxy(peer.ip(), request.headers());
         let client = client_address(peer.ip(), request.headers(), &self.0.trusted_proxies);
-        let key = counted_by(client);
+        let key = address_key(client);
         judge(&self.0.addresses, &key, "address", request.extensions())
     }
 }

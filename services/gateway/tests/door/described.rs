@@ -48,12 +48,16 @@ fn every_operation_is_described_whole() {
 }
 
 /// `/v1/limits`, and `/v1/chat` with what is below it, have names of the shape that their callers brought with them.
-const SNAKE_CASE: [&str; 18] = [
+const SNAKE_CASE: [&str; 24] = [
+    "age_max_ms",
     "body_bytes_max",
+    "body_progress_bytes_min",
+    "body_progress_timeout_ms",
     "cached_tokens",
     "event_bytes_max",
     "events_per_commit_max",
     "header_bytes_max",
+    "idle_timeout_ms",
     "input_tokens",
     "metadata_bytes_max",
     "next_before",
@@ -61,12 +65,14 @@ const SNAKE_CASE: [&str; 18] = [
     "open_calls_max",
     "output_tokens",
     "parts_max",
+    "per_address_max",
     "per_second",
     "retry_after_ms",
     "run_id",
     "session_id",
     "timeout_ms",
     "title_bytes_max",
+    "write_timeout_ms",
 ];
 
 fn collect(value: &Value, names: &mut BTreeSet<String>, references: &mut BTreeSet<String>) {

@@ -82,7 +82,7 @@ impl Listener {
         let (protocol, version) = PROTOCOL_HEADER;
         for (name, value) in [
             (header::CONTENT_TYPE, "text/event-stream"),
-            (header::CACHE_CONTROL, "no-cache"),
+            (header::CACHE_CONTROL, "no-cache, no-store"),
             (HeaderName::from_static(protocol), version),
             (HeaderName::from_static("x-accel-buffering"), "no"),
         ] {

@@ -1,0 +1,146 @@
+//! Connections of each client address, within a bound.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ipnet::IpNet;
+
+/// The network of one IPv6 subscriber, who has every address in it.
+const SUBSCRIBER_MASK: Ipv6Addr = Ipv6Addr::new(0xffff, 0xffff, 0xffff, 0xffff, 0, 0, 0, 0);
+
+/// What a bound of addresses is counted by: the address, or the /64 network of an IPv6 one.
+#[must_use]
+pub fn address_key(client: IpAddr) -> IpAddr {
+    match client.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6(v6 & SUBSCRIBER_MASK),
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+/// The most connections of one address, and of one trusted proxy.
+#[derive(Debug, Clone)]
+pub(crate) struct AddressBounds {
+    pub(crate) per_address_max: usize,
+    pub(crate) per_proxy_max: usize,
+    pub(crate) proxies: Vec<IpNet>,
+}
+
+impl AddressBounds {
+    fn max_of(&self, address: IpAddr) -> usize {
+        let address = address.to_canonical();
+        if self
+            .proxies
+            .iter()
+            .any(|network| network.contains(&address))
+        {
+            self.per_proxy_max
+        } else {
+            self.per_address_max
+        }
+    }
+}
+
+/// Counts the connections of each address.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    bounds: AddressBounds,
+    counts: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// One connection of an address; dropping it counts the address down.
+#[derive(Debug)]
+pub(super) struct Counted {
+    addresses: Arc<Addresses>,
+    key: IpAddr,
+}
+
+impl Addresses {
+    pub(super) fn new(bounds: AddressBounds) -> Arc<Self> {
+        Arc::new(Self {
+            bounds,
+            counts: Mutex::default(),
+        })
+    }
+
+    /// Counts a connection; `None` when its address is at its bound.
+    pub(super) fn count(self: &Arc<Self>, address: IpAddr) -> Option<Counted> {
+        let max = self.bounds.max_of(address);
+        let key = address_key(address);
+        let mut counts = self.counts();
+        let count = counts.entry(key).or_default();
+        if *count >= max {
+            return None;
+        }
+        *count += 1;
+        Some(Counted {
+            addresses: Arc::clone(self),
+            key,
+        })
+    }
+
+    fn counts(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut counts = self.addresses.counts();
+        if let Some(count) = counts.get_mut(&self.key) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ipv6_network_is_counted_as_one() {
+        for (client, expected) in [
+            ("203.0.113.1", "203.0.113.1"),
+            ("::ffff:203.0.113.1", "203.0.113.1"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        ] {
+            let key = address_key(client.parse().unwrap());
+            assert_eq!(key, expected.parse::<IpAddr>().unwrap());
+        }
+    }
+
+    #[test]
+    fn an_address_has_its_bound_and_a_proxy_another() {
+        let addresses = Addresses::new(AddressBounds {
+            per_address_max: 2,
+            per_proxy_max: 3,
+            proxies: vec!["10.0.0.0/8".parse().unwrap()],
+        });
+        let check = |address: &str, max: usize| {
+            let count = || addresses.count(address.parse().unwrap());
+            let held: Vec<_> = (0..max).map(|_| count().unwrap()).collect();
+            assert!(count().is_none(), "{address} beyond {max}");
+            drop(held);
+            assert!(count().is_some(), "{address} again");
+        };
+        check("198.51.100.7", 2);
+        check("2001:db8:1:2::1", 2);
+        check("10.0.0.1", 3);
+        check("::ffff:10.0.0.1", 3);
+        let _first = addresses.count("2001:db8:1:2::1".parse().unwrap());
+        let _second = addresses.count("2001:db8:1:2::2".parse().unwrap());
+        assert!(
+            addresses
+                .count("2001:db8:1:2::3".parse().unwrap())
+                .is_none()
+        );
+        assert!(
+            addresses
+                .count("2001:db8:1:3::3".parse().unwrap())
+                .is_some()
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! The bodies of an exchange, watched: pieces of the response until they are written, and the progress of the request.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use pin_project_lite::pin_project;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::exchange::{Exchange, Interruption};
+
+/// The largest piece of a response that is handed to the transport at once: the unit of a client's progress.
+const PIECE_BYTES_MAX: usize = 64 * 1024;
+
+pin_project! {
+    /// A response's body, in pieces that are counted until they are written.
+    pub(crate) struct SentBody<B> {
+        #[pin]
+        inner: B,
+        rest: Bytes,
+        exchange: Arc<Exchange>,
+    }
+}
+
+impl<B> SentBody<B> {
+    pub(super) fn new(inner: B, exchange: Arc<Exchange>) -> Self {
+        Self {
+            inner,
+            rest: Bytes::new(),
+            exchange,
+        }
+    }
+}
+
+impl<B: Body<Data = Bytes>> Body for SentBody<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let this = self.project();
+        if this.rest.is_empty() {
+            match this.inner.poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => *this.rest = data,
+                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                },
+                ended @ (Poll::Ready(_) | Poll::Pending) => return ended,
+            }
+        }
+        let bytes = this.rest.split_to(this.rest.len().min(PIECE_BYTES_MAX));
+        Poll::Ready(Some(Ok(Frame::data(Piece::of(bytes, this.exchange)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let rest = u64::try_from(self.rest.len()).unwrap_or(u64::MAX);
+        let inner = self.inner.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(inner.lower().saturating_add(rest));
+        if let Some(upper) = inner.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint
+    }
+}
+
+/// Bytes that the transport drops once they are written, or never will be.
+struct Piece {
+    bytes: Bytes,
+    exchange: Arc<Exchange>,
+}
+
+impl Piece {
+    fn of(bytes: Bytes, exchange: &Arc<Exchange>) -> Bytes {
+        if bytes.is_empty() {
+            return bytes;
+        }
+        exchange.handed();
+        let exchange = Arc::clone(exchange);
+        Bytes::from_owner(Self { bytes, exchange })
+    }
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.exchange.taken();
+    }
+}
+
+/// How fast the body of a request must arrive: `bytes_min` more in each `timeout` that the server waits for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyProgress {
+    pub(crate) timeout: Duration,
+    pub(crate) bytes_min: usize,
+}
+
+pin_project! {
+    /// A request's body; interrupts its exchange when it makes no progress.
+    pub(crate) struct ReceivedBody {
+        #[pin]
+        inner: Incoming,
+        #[pin]
+        sleep: Option<Sleep>,
+        received: usize,
+        waiting: bool,
+        // `None`: the request may pause for as long as it likes.
+        progress: Option<BodyProgress>,
+        exchange: Arc<Exchange>,
+    }
+}
+
+impl ReceivedBody {
+    pub(super) fn new(
+        inner: Incoming,
+        progress: Option<BodyProgress>,
+        exchange: Arc<Exchange>,
+    ) -> Self {
+        Self {
+            inner,
+            sleep: None,
+            received: 0,
+            waiting: false,
+            progress,
+            exchange,
+        }
+    }
+}
+
+impl Body for ReceivedBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let mut this = self.project();
+        let polled = this.inner.poll_frame(cx);
+        let Some(rule) = *this.progress else {
+            return polled;
+        };
+        if let Poll::Ready(frame) = polled {
+            *this.waiting = false;
+            this.exchange.resumes();
+            let data = frame
+                .as_ref()
+                .and_then(|frame| frame.as_ref().ok()?.data_ref());
+            *this.received += data.map_or(0, Bytes::len);
+            if *this.received >= rule.bytes_min {
+                *this.received = 0;
+                this.sleep.set(None);
+            }
+            return Poll::Ready(frame);
+        }
+        if this.sleep.is_none() {
+            this.sleep
+                .set(Some(sleep_until(Instant::now() + rule.timeout)));
+        }
+        if !std::mem::replace(this.waiting, true) {
+            this.exchange.waits();
+        }
+        let late = this.sleep.as_pin_mut();
+        if late.is_some_and(|sleep| sleep.poll(cx).is_ready()) {
+            this.exchange.interrupt(Interruption::BodyStalled);
+        }
+        Poll::Pending
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,51 @@
+//! What is in use of a server's bounds, in metrics; and in readiness, where all of a bound is in use and nothing is freed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics::gauge;
+use tokio::sync::Semaphore;
+use tokio::time::interval;
+
+use super::slots::Slots;
+use crate::health::Health;
+
+/// How often it is looked at.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// What a server has bounds of.
+#[derive(Debug)]
+pub(crate) struct Gauges {
+    /// The protocol of the server, as a label of metrics.
+    pub(crate) server: &'static str,
+    /// Each kind of slots, and the name of its saturation in readiness.
+    pub(crate) slots: Vec<(&'static str, Arc<Slots>)>,
+    pub(crate) connections: Arc<Semaphore>,
+    pub(crate) connections_max: usize,
+}
+
+/// Looks again and again; never ends.
+pub(super) async fn watch(gauges: Gauges, saturated_after: Duration, health: Health) {
+    let mut ticks = interval(INTERVAL);
+    loop {
+        ticks.tick().await;
+        let server = gauges.server;
+        let free = gauges.connections.available_permits();
+        let open = gauges.connections_max.saturating_sub(free);
+        gauge!("server_connections_open", "server" => server).set(count(open));
+        gauge!("server_connections_max", "server" => server).set(count(gauges.connections_max));
+        for (name, slots) in &gauges.slots {
+            gauge!("server_slots_used", "server" => server, "slots" => slots.kind())
+                .set(count(slots.used()));
+            gauge!("server_slots_max", "server" => server, "slots" => slots.kind())
+                .set(count(slots.max()));
+            let full = slots.full_since().map(|since| since.elapsed());
+            health.saturated(name, full.is_some_and(|full| full >= saturated_after));
+        }
+    }
+}
+
+/// A number of things as a metric's value: all counts here are below 2^32.
+fn count(number: usize) -> f64 {
+    u32::try_from(number).map_or(f64::MAX, f64::from)
+}

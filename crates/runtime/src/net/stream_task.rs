@@ -1,0 +1,125 @@
+//! The task of one HTTP/2 stream: resets the stream when its client takes nothing, also while the transport waits for window.
+
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::rt::Executor;
+use metrics::counter;
+use pin_project_lite::pin_project;
+use tokio::task::futures::TaskLocalFuture;
+use tokio::time::{Sleep, sleep_until};
+
+use super::exchange::Exchange;
+
+/// The exchange of a stream, once its request is served.
+type Stream = Arc<OnceLock<Arc<Exchange>>>;
+
+tokio::task_local! {
+    static STREAM: Stream;
+}
+
+/// Names the exchange that the present task serves; `false` where the task is the connection's own, as it is for HTTP/1.1.
+pub(super) fn is_stream() -> bool {
+    STREAM.try_with(|_| ()).is_ok()
+}
+
+/// Has the present task watch `exchange`.
+pub(super) fn watch(exchange: &Arc<Exchange>) {
+    // A connection's own task watches by itself.
+    let _ = STREAM.try_with(|stream| stream.set(Arc::clone(exchange)));
+}
+
+/// Spawns the tasks of streams.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StreamExecutor {
+    pub(crate) write_timeout: Duration,
+}
+
+impl<F> Executor<F> for StreamExecutor
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, stream: F) {
+        let exchange = Stream::default();
+        tokio::spawn(StreamTask {
+            inner: Some(STREAM.scope(Arc::clone(&exchange), stream)),
+            sleep: None,
+            exchange,
+            write_timeout: self.write_timeout,
+        });
+    }
+}
+
+pin_project! {
+    /// Dropping `inner` resets the stream.
+    struct StreamTask<F> {
+        #[pin]
+        inner: Option<TaskLocalFuture<Stream, F>>,
+        #[pin]
+        sleep: Option<Sleep>,
+        exchange: Stream,
+        write_timeout: Duration,
+    }
+}
+
+impl<F: Future<Output = ()>> Future for StreamTask<F> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        let Some(inner) = this.inner.as_mut().as_pin_mut() else {
+            return Poll::Ready(());
+        };
+        let ended = inner.poll(cx).is_ready();
+        let Some(exchange) = this.exchange.get() else {
+            return if ended {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            };
+        };
+        if ended {
+            exchange.flush();
+            return Poll::Ready(());
+        }
+        exchange.register(cx);
+        let reason = if exchange.must_reset() {
+            "preempted"
+        } else if is_stalled(exchange, *this.write_timeout, this.sleep, cx) {
+            "write_timeout"
+        } else {
+            return Poll::Pending;
+        };
+        counter!("server_streams_reset_total", "reason" => reason).increment(1);
+        this.inner.set(None);
+        Poll::Ready(())
+    }
+}
+
+/// Whether the client has taken nothing of what is offered for `timeout`; looks again by its own timer.
+fn is_stalled(
+    exchange: &Exchange,
+    timeout: Duration,
+    mut sleep: Pin<&mut Option<Sleep>>,
+    cx: &mut Context<'_>,
+) -> bool {
+    loop {
+        if sleep.is_none() {
+            if exchange.unsent() == 0 {
+                return false;
+            }
+            sleep.set(Some(sleep_until(exchange.progress() + timeout)));
+        }
+        if let Some(timer) = sleep.as_mut().as_pin_mut()
+            && timer.poll(cx).is_pending()
+        {
+            return false;
+        }
+        if exchange.unsent() > 0 && exchange.progress().elapsed() >= timeout {
+            return true;
+        }
+        sleep.set(None);
+    }
+}
