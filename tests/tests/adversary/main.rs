@@ -3,5 +3,6 @@
 #![cfg(test)]
 
 mod channels;
+mod connections;
 mod ground;
 mod secrets;

@@ -16,4 +16,5 @@ mod long_erasure;
 mod messages;
 mod positions;
 mod provider_logs;
+mod security_headers;
 mod talk;

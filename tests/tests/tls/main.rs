@@ -5,6 +5,7 @@
 mod commands;
 mod doors;
 mod nats;
+mod otlp;
 mod postgres;
 mod renewal;
 mod system;

@@ -1,0 +1,162 @@
+//! Connections that are held open and take nothing: HTTP/2 without a window, PINGs answered. Others must not notice.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use h2::client::{Builder, SendRequest};
+use http::Request;
+use tests::admin;
+use tests::eventually::eventually;
+use tests::program;
+use tests::stack::{Setup, Stack};
+use tokio::net::TcpSocket;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, interval, sleep, timeout};
+
+/// As many addresses, each with one connection: a bound of one address is no help.
+const CONNECTIONS: u16 = 50;
+
+/// All of them together ask for more than there are slots.
+const STREAMS_PER_CONNECTION: usize = 48;
+
+/// The worst of a hundred honest requests may take so long.
+const P99_MAX: Duration = Duration::from_millis(250);
+
+/// The pause between two honest requests.
+const HONEST_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A lost connection is replaced after this pause.
+const RECONNECT_AFTER: Duration = Duration::from_millis(100);
+
+/// A stream that was reset or rejected is replaced after this pause: the attack is one of few bytes, not of many requests.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// One stream: asks, takes nothing, and asks again once it is reset.
+async fn hold_stream(requests: SendRequest<Bytes>, authority: String, held: Arc<AtomicUsize>) {
+    loop {
+        let Ok(mut requests) = requests.clone().ready().await else {
+            return;
+        };
+        let request = Request::get(format!("http://{authority}/v1/limits"));
+        let Ok((response, _)) = requests.send_request(request.body(()).unwrap(), true) else {
+            return;
+        };
+        if let Ok(mut response) = response.await {
+            if response.status() == 200 {
+                held.fetch_add(1, Ordering::Relaxed);
+            }
+            // No window is granted: this ends by the server's reset alone.
+            drop(response.body_mut().data().await);
+        }
+        sleep(ASK_AGAIN_AFTER).await;
+    }
+}
+
+/// One connection from an address of its own, connected again whenever it is lost.
+async fn hold_connection(from: Ipv4Addr, to: SocketAddr, held: Arc<AtomicUsize>) {
+    loop {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from((from, 0))).unwrap();
+        let stream = socket.connect(to).await;
+        let builder = Builder::new().initial_window_size(0).clone();
+        if let Ok(stream) = stream
+            && let Ok((requests, connection)) = builder.handshake::<_, Bytes>(stream).await
+        {
+            let mut streams = JoinSet::new();
+            for _ in 0..STREAMS_PER_CONNECTION {
+                streams.spawn(hold_stream(
+                    requests.clone(),
+                    to.to_string(),
+                    Arc::clone(&held),
+                ));
+            }
+            drop(connection.await);
+        }
+        sleep(RECONNECT_AFTER).await;
+    }
+}
+
+/// How long each honest request took; `None`: it was not served.
+async fn honest(stack: &Stack, lasts: Duration) -> Vec<Option<Duration>> {
+    let door = stack.door();
+    let (end, mut ticks) = (Instant::now() + lasts, interval(HONEST_INTERVAL));
+    let mut times = Vec::new();
+    while Instant::now() < end {
+        ticks.tick().await;
+        for path in ["/healthz", "/v1/limits"] {
+            let started = Instant::now();
+            let answer = timeout(Duration::from_secs(5), door.get(path)).await;
+            let served = answer.is_ok_and(|answer| answer.status == 200);
+            times.push(served.then(|| started.elapsed()));
+        }
+    }
+    times
+}
+
+async fn slots_used(stack: &Stack) -> Option<u64> {
+    let page = admin::get(stack.gateway.admin_addr(), "/metrics")
+        .await
+        .ok()?;
+    let name = r#"server_slots_used{server="http",slots="requests"} "#;
+    let line = page.body.lines().find_map(|line| line.strip_prefix(name))?;
+    line.parse().ok()
+}
+
+async fn hold_out(lasts: Duration) {
+    let mut stack = Setup::processes(program!()).prepare().await;
+    // What is deployed, but that honest requests come from one address here, too.
+    let settings = &mut stack.gateway.settings.gateway;
+    settings.http.limits = gateway::http::HttpSection::default().limits;
+    stack.start().await;
+    let to = stack.gateway.settings.gateway.http.server.addr;
+    let held = Arc::new(AtomicUsize::new(0));
+    let mut attackers = JoinSet::new();
+    for n in 1..=CONNECTIONS {
+        let [high, low] = n.to_be_bytes();
+        let from = Ipv4Addr::new(127, 9, high, low);
+        attackers.spawn(hold_connection(from, to, Arc::clone(&held)));
+    }
+    eventually("an attack in which every slot is held", || async {
+        (slots_used(&stack).await? >= 2_000).then_some(())
+    })
+    .await;
+    let mut times = honest(&stack, lasts).await;
+    let unserved = times.iter().filter(|time| time.is_none()).count();
+    times.sort_by_key(|time| time.unwrap_or(Duration::MAX));
+    let p99 = times[times.len() * 99 / 100];
+    let held = held.load(Ordering::Relaxed);
+    println!(
+        "{} honest requests in {lasts:?}, {unserved} unserved, p99 {p99:?}; {held} responses held",
+        times.len()
+    );
+    assert!(
+        p99.is_some_and(|p99| p99 < P99_MAX),
+        "p99 {p99:?}, {unserved} unserved"
+    );
+    assert!(admin::is_ready(stack.gateway.admin_addr()).await);
+    attackers.shutdown().await;
+    eventually("a server whose slots are free", || async {
+        (slots_used(&stack).await? == 0).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn others_do_not_notice_connections_that_take_nothing() {
+    hold_out(Duration::from_secs(10)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes a minute"]
+async fn others_do_not_notice_for_a_minute() {
+    hold_out(Duration::from_secs(60)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes an hour"]
+async fn others_do_not_notice_for_an_hour() {
+    hold_out(Duration::from_secs(3_600)).await;
+}

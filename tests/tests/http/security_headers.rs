@@ -1,0 +1,68 @@
+//! What every answer tells browsers, whatever it answers: to keep no copy, to guess no type, and to name no referrer.
+
+use reqwest::header::HeaderMap;
+use reqwest::{Method, Response};
+use serde_json::json;
+
+use crate::ground::{Ground, begin};
+
+fn check(what: &str, headers: &HeaderMap) {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let cache_control = text("cache-control").unwrap_or_default();
+    let directives: Vec<&str> = cache_control.split(',').map(str::trim).collect();
+    assert!(directives.contains(&"no-store"), "{what}: {cache_control}");
+    assert_eq!(text("x-content-type-options"), Some("nosniff"), "{what}");
+    assert_eq!(text("referrer-policy"), Some("no-referrer"), "{what}");
+}
+
+/// Every operation of the description: its method and its path.
+async fn operations(ground: &Ground) -> Vec<(Method, String)> {
+    let document = ground.stack.door().get("/openapi.json").await.json();
+    let paths = document["paths"].as_object().unwrap().clone();
+    let operations = paths.into_iter().flat_map(|(path, item)| {
+        let methods: Vec<String> = item.as_object().unwrap().keys().cloned().collect();
+        methods.into_iter().map(move |method| {
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            (method, path.clone())
+        })
+    });
+    operations.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_of_every_operation_has_them() {
+    let ground = Ground::new().await;
+    let owner = ground.session("headers");
+    let chat = begin(&owner, &json!({})).await;
+    let send = async |what: String, request: reqwest::RequestBuilder| {
+        let answer: Response = request.send().await.unwrap();
+        check(&format!("{what}: {}", answer.status()), answer.headers());
+    };
+    let operations = operations(&ground).await;
+    assert!(operations.len() > 20, "{operations:?}");
+    for (method, path) in operations {
+        let path = path.replace("{id}", &chat);
+        for door in [ground.stack.door(), owner.clone(), ground.admin()] {
+            let request = door.request(method.clone(), &path);
+            send(format!("{method} {path}"), request).await;
+        }
+        let preflight = ground.stack.door().request(Method::OPTIONS, &path);
+        let preflight = preflight
+            .header("origin", "https://example.org")
+            .header("access-control-request-method", method.as_str());
+        send(format!("preflight of {method} {path}"), preflight).await;
+    }
+    for path in ["/openapi.json", "/nowhere", "/api/chats/none"] {
+        send(path.to_owned(), owner.request(Method::GET, path)).await;
+    }
+    let chat = begin(&owner, &json!({})).await;
+    let path = format!("/api/chats/{chat}/messages");
+    let stream = owner.request(Method::POST, &path);
+    let stream = stream
+        .json(&json!({"content": "hello"}))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    check("a stream of events", stream.headers());
+}
