@@ -41,10 +41,12 @@ pub enum Acting {
 
 impl Acting {
     fn of(caller: &Caller) -> Self {
-        match &caller.owner {
-            Owner::User(user) if caller.verified => Self::User(user.clone()),
-            _ => Self::Owner,
+        if let Owner::User(user) = &caller.owner
+            && caller.verified
+        {
+            return Self::User(user.clone());
         }
+        Self::Owner
     }
 
     /// The owner, where a token has named them.

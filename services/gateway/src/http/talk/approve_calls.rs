@@ -85,8 +85,10 @@ pub(in crate::http) async fn approve_calls(
 /// The owner, where the agent takes users by token alone.
 fn verified_owner(state: &HttpState, conversation: &Conversation) -> Option<domain::UserId> {
     let agent = state.gateway.registry.agent(&conversation.head.agent)?;
-    match (&conversation.head.owner, IdentityRule::of(&agent)) {
-        (Some(Owner::User(user)), IdentityRule::Signed) => Some(user.clone()),
-        _ => None,
+    if let Some(Owner::User(user)) = &conversation.head.owner
+        && IdentityRule::of(&agent) == IdentityRule::Signed
+    {
+        return Some(user.clone());
     }
+    None
 }
