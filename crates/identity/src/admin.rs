@@ -6,6 +6,7 @@ use jsonwebtoken::dangerous::insecure_decode_claims;
 use crate::claims::{AUDIENCE, Claims};
 use crate::error::TokenError;
 use crate::key::Key;
+use crate::rules::TokenRules;
 use crate::token::{check_length, signed_claims};
 
 /// The role that an administrator's token must have.
@@ -45,19 +46,21 @@ pub fn claimed_tenant(token: &str) -> Result<TenantId, TokenError> {
 /// Whom an administrator's token names: its `sub`.
 ///
 /// `keys` are the tenant's keys for administrators that are valid now. `tenant` and `role` ([`ADMIN_ROLE`]) are required;
-/// `aud`, where there is one, must be or have [`AUDIENCE`]; time and `kid` are as for [`crate::verify_user`].
+/// `aud` must be or have the tenant's audience; where the tenant has none, `aud` may be missing, or is or has [`AUDIENCE`]. Time,
+/// [`TokenRules`] and `kid` are as for [`crate::verify_user`].
 ///
 /// # Errors
 /// [`TokenError`].
 pub fn verify_admin(
     token: &str,
     keys: &[Key],
-    tenant: &TenantId,
+    (tenant, rules): (&TenantId, &TokenRules),
     now: Timestamp,
 ) -> Result<VerifiedAdmin, TokenError> {
     let claims = signed_claims(token, keys)?;
     claims.check_time(now)?;
-    claims.check_audience(&[AUDIENCE])?;
+    claims.check_rules(rules, now)?;
+    claims.check_audience(rules, &[AUDIENCE])?;
     if tenant_of(&claims)? != *tenant {
         return Err(TokenError::WrongTenant);
     }

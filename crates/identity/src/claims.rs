@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Number, Value};
 
 use crate::error::TokenError;
+use crate::rules::{TokenRules, token_id_digest};
 
 /// How far the clocks of those who make tokens may be off.
 pub const LEEWAY: Duration = Duration::from_secs(30);
@@ -23,6 +24,8 @@ pub(crate) struct Claims {
     nbf: Option<Value>,
     iat: Option<Value>,
     aud: Option<Value>,
+    iss: Option<Value>,
+    jti: Option<Value>,
     tenant: Option<Value>,
     agent: Option<Value>,
     role: Option<Value>,
@@ -52,8 +55,45 @@ impl Claims {
         Ok(())
     }
 
+    /// Checks what the tenant demands. Without `iat`, the life of a token begins now.
+    pub(crate) fn check_rules(&self, rules: &TokenRules, now: Timestamp) -> Result<(), TokenError> {
+        if let Some(issuer) = &rules.issuer {
+            let missing = TokenError::Claim { claim: "iss" };
+            if text("iss", self.iss.as_ref())?.ok_or(missing)? != issuer {
+                return Err(TokenError::WrongIssuer);
+            }
+        }
+        let missing = TokenError::Claim { claim: "exp" };
+        let expiry = nanos("exp", self.exp.as_ref())?.ok_or(missing)?;
+        let begin = nanos("iat", self.iat.as_ref())?.unwrap_or_else(|| i128::from(now.0));
+        let lifetime_max = i128::try_from(rules.lifetime_max.as_nanos()).unwrap_or(i128::MAX);
+        if expiry.saturating_sub(begin) > lifetime_max {
+            return Err(TokenError::TooLongLived);
+        }
+        let id = text("jti", self.jti.as_ref())?;
+        if id.is_some_and(|id| rules.revoked.contains(&token_id_digest(id))) {
+            return Err(TokenError::Revoked);
+        }
+        Ok(())
+    }
+
+    /// Checks the audience: the tenant's own where it has one; else the token, where it names an audience, names one of these.
+    pub(crate) fn check_audience(
+        &self,
+        rules: &TokenRules,
+        accepted: &[&str],
+    ) -> Result<(), TokenError> {
+        let Some(audience) = &rules.audience else {
+            return self.check_audiences(accepted);
+        };
+        if self.aud.is_none() {
+            return Err(TokenError::Claim { claim: "aud" });
+        }
+        self.check_audiences(&[audience])
+    }
+
     /// Checks that the token, where it names an audience, names one of these.
-    pub(crate) fn check_audience(&self, accepted: &[&str]) -> Result<(), TokenError> {
+    fn check_audiences(&self, accepted: &[&str]) -> Result<(), TokenError> {
         let is_accepted = |value: &Value| value.as_str().is_some_and(|one| accepted.contains(&one));
         let is_meant = match &self.aud {
             None => true,

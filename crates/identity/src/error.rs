@@ -35,6 +35,15 @@ pub enum TokenError {
     /// It is meant for somebody else.
     #[error("the token's audience is another")]
     WrongAudience,
+    /// It was made by somebody else.
+    #[error("the token's issuer is another")]
+    WrongIssuer,
+    /// It holds for longer than the tenant allows: make it for a shorter time.
+    #[error("the token holds for longer than the tenant allows")]
+    TooLongLived,
+    /// It was revoked: ask for a new one.
+    #[error("the token was revoked")]
+    Revoked,
     /// It is another tenant's.
     #[error("the token is another tenant's")]
     WrongTenant,

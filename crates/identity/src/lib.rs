@@ -11,6 +11,7 @@ mod claims;
 mod error;
 mod key;
 mod ring_backend;
+mod rules;
 mod token;
 mod user;
 
@@ -18,5 +19,6 @@ pub use admin::{ADMIN_ROLE, VerifiedAdmin, claimed_tenant, verify_admin};
 pub use claims::{AUDIENCE, LEEWAY};
 pub use error::{KeyError, TokenError};
 pub use key::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, Key, RSA_MODULUS_BYTES, jwk_set};
+pub use rules::{LIFETIME_MAX_DEFAULT, TokenIdDigest, TokenRules, token_id_digest};
 pub use token::{KEYS_TRIED_MAX, TOKEN_BYTES_MAX};
 pub use user::{UserScope, VerifiedUser, verify_user};

@@ -5,6 +5,7 @@ use domain::{AgentId, TenantId, Timestamp, UserId};
 use crate::claims::AUDIENCE;
 use crate::error::TokenError;
 use crate::key::Key;
+use crate::rules::TokenRules;
 use crate::token::signed_claims;
 
 /// Where a user's token is shown.
@@ -14,6 +15,8 @@ pub struct UserScope<'a> {
     pub tenant: &'a TenantId,
     /// The agent that is spoken to.
     pub agent: &'a AgentId,
+    /// What the tenant demands of its tokens.
+    pub rules: &'a TokenRules,
 }
 
 /// A user, by a token that the tenant has signed. Made by [`verify_user`] alone.
@@ -40,7 +43,8 @@ impl VerifiedUser {
 /// Whom a user's token names: its `sub`.
 ///
 /// `keys` are the tenant's keys for users that are valid now. `exp` is required; `nbf` and `iat` must not lie ahead;
-/// [`crate::LEEWAY`] is given. `aud`, where there is one, must be or have [`AUDIENCE`] or the agent's id; `tenant` and
+/// [`crate::LEEWAY`] is given. `aud` must be or have the tenant's audience; where the tenant has none, `aud` may be missing, or
+/// is or has [`AUDIENCE`] or the agent's id. `iss`, the life of the token and its `jti` are as [`TokenRules`] has them. `tenant` and
 /// `agent`, where there are any, must be those of the scope. A `kid` picks its key; without one, each key for the token's
 /// algorithm is tried, at most [`crate::KEYS_TRIED_MAX`].
 ///
@@ -54,7 +58,8 @@ pub fn verify_user(
 ) -> Result<VerifiedUser, TokenError> {
     let claims = signed_claims(token, keys)?;
     claims.check_time(now)?;
-    claims.check_audience(&[AUDIENCE, scope.agent.as_str()])?;
+    claims.check_rules(scope.rules, now)?;
+    claims.check_audience(scope.rules, &[AUDIENCE, scope.agent.as_str()])?;
     if claims
         .tenant()?
         .is_some_and(|tenant| tenant != scope.tenant.as_str())

@@ -74,9 +74,11 @@ impl TokenKeys {
         token: &str,
         now: Timestamp,
     ) -> Result<VerifiedUser, Refusal> {
+        let rules = self.registry.token_rules(access.tenant.tenant());
         let scope = UserScope {
             tenant: access.tenant.tenant(),
             agent: &access.agent,
+            rules: &rules,
         };
         let verify = |keys: &[Key]| verify_user(token, keys, scope, now);
         self.verify((scope.tenant, SigningKeyUse::User), now, verify)
@@ -89,7 +91,8 @@ impl TokenKeys {
     /// The token does not hold, or [`Refusal::KeysUnavailable`]. A tenant that does not exist has no keys.
     pub async fn admin(&self, token: &str, now: Timestamp) -> Result<AdminAccess, Refusal> {
         let tenant = claimed_tenant(token)?;
-        let verify = |keys: &[Key]| verify_admin(token, keys, &tenant, now);
+        let rules = self.registry.token_rules(&tenant);
+        let verify = |keys: &[Key]| verify_admin(token, keys, (&tenant, &rules), now);
         let admin = self
             .verify((&tenant, SigningKeyUse::Admin), now, verify)
             .await?;

@@ -18,3 +18,4 @@ mod positions;
 mod provider_logs;
 mod security_headers;
 mod talk;
+mod tokens;

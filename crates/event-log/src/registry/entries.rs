@@ -1,13 +1,14 @@
 //! The registry's memory: what the bucket's entries say, by what they are looked up by.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::{Actor, AgentId, Label, Sequence, SigningKeyId, TenantId};
 use prost::Message;
 use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{
-    Agent, ApiKey, ContextPolicy, ServiceToken, SigningKey, Tenant, TenantSecret, WebhookSecrets,
+    Agent, ApiKey, ContextPolicy, RevokedTokens, ServiceToken, SigningKey, Tenant, TenantSecret,
+    WebhookSecrets,
 };
 
 use super::access::{Principal, Scopes};
@@ -29,12 +30,16 @@ pub(super) struct Held<T> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Corrupt;
 
+/// The revoked tokens of a tenant, and the digests of their ids, by which tokens are checked.
+pub(super) type Revoked = (RevokedTokens, Arc<HashSet<Digest>>);
+
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     pub(super) seals: Seals,
     pub(super) tenants: BTreeMap<TenantId, Held<Tenant>>,
     pub(super) tenant_secrets: BTreeMap<TenantId, Held<TenantSecret>>,
     pub(super) agents: BTreeMap<AgentId, Held<(TenantId, Agent)>>,
+    pub(super) revoked_tokens: BTreeMap<TenantId, Held<Revoked>>,
     pub(super) webhook_secrets: BTreeMap<AgentId, Held<WebhookSecrets>>,
     pub(super) context_policies: BTreeMap<(TenantId, Digest), Held<ContextPolicy>>,
     /// By their own ids.
@@ -79,6 +84,11 @@ pub(super) fn signing_key_key(tenant: &TenantId, id: &SigningKeyId) -> String {
     format!("signing.{tenant}.{id}")
 }
 
+/// The key of a tenant's revoked tokens in the bucket.
+pub(super) fn revoked_tokens_key(tenant: &TenantId) -> String {
+    format!("revoked.{tenant}")
+}
+
 /// The key of the secrets of an agent's webhooks in the bucket: neither id has a dot in it.
 pub(super) fn webhook_secrets_key(tenant: &TenantId, agent: &AgentId) -> String {
     format!("webhook.{tenant}.{agent}")
@@ -102,6 +112,7 @@ impl Entries {
             ("tenant", _) => self.apply_tenant(revision, decode(value)?),
             ("secret", _) => self.apply_tenant_secret(name, revision, decode(value)?),
             ("agent", _) => self.apply_agent(revision, decode(value)?),
+            ("revoked", _) => self.apply_revoked_tokens(revision, decode(value)?),
             ("webhook", _) => self.apply_webhook_secrets(name, revision, decode(value)?),
             ("policy", _) => self.apply_policy(revision, decode(value)?),
             ("apikey", _) => self.apply_api_key(revision, decode(value)?),
@@ -143,6 +154,22 @@ impl Entries {
         let id = AgentId::parse(agent.agent_id.as_str()).map_err(|_| Corrupt)?;
         let tenant = TenantId::parse(agent.tenant_id.as_str()).map_err(|_| Corrupt)?;
         put(&mut self.agents, id, revision, (tenant, agent));
+        Ok(())
+    }
+
+    fn apply_revoked_tokens(
+        &mut self,
+        revision: Sequence,
+        revoked: RevokedTokens,
+    ) -> Result<(), Corrupt> {
+        let tenant = TenantId::parse(revoked.tenant_id.as_str()).map_err(|_| Corrupt)?;
+        let digests = revoked.tokens.iter().map(|token| {
+            let digest = token.token_id_sha256.as_ref();
+            Digest::try_from(digest).map_err(|_| Corrupt)
+        });
+        let digests = digests.collect::<Result<HashSet<Digest>, Corrupt>>()?;
+        let value = (revoked, Arc::new(digests));
+        put(&mut self.revoked_tokens, tenant, revision, value);
         Ok(())
     }
 
@@ -277,6 +304,7 @@ mod tests {
             tenant_id: "acme".to_owned(),
             display_name: name.to_owned(),
             created_at: None,
+            token_rules: None,
         };
         tenant.encode_to_vec()
     }
@@ -306,6 +334,7 @@ mod tests {
         check("tenant.acme", &[]);
         check("tenant.acme", b"\xff\xff");
         check("secret.acme", &TenantSecret::default().encode_to_vec());
+        check("revoked.acme", &RevokedTokens::default().encode_to_vec());
         check(
             "webhook.acme.bot",
             &WebhookSecrets::default().encode_to_vec(),

@@ -20,6 +20,7 @@ impl Entries {
                 let agent = AgentId::parse(id).map_err(|_| Corrupt)?;
                 drop_older(&mut self.agents, &agent, revision);
             }
+            "revoked" => drop_older(&mut self.revoked_tokens, &tenant_id(id)?, revision),
             "webhook" => {
                 let (_, agent) = second()?;
                 let agent = AgentId::parse(agent).map_err(|_| Corrupt)?;

@@ -29,6 +29,7 @@ mod settings;
 mod signing_keys;
 mod tenant_secrets;
 mod tenants;
+mod token_rules;
 mod urls;
 mod watch;
 mod webhook_secrets;
@@ -50,6 +51,9 @@ pub use settings::{
 };
 pub use signing_keys::{NewSigningKey, SIGNING_KEYS_MAX, SigningMaterial};
 pub use tenant_secrets::{KeyPurpose, TENANT_KEY_BYTES, TenantKey};
+pub use token_rules::{
+    CheckedTokenRules, LIFETIME_SECONDS_MAX, REVOKED_TOKENS_MAX, TOKEN_RULE_BYTES_MAX,
+};
 pub use urls::{URL_BYTES_MAX, check_url};
 pub use webhook_secrets::{WEBHOOK_SECRETS_MAX, WebhookKey};
 

@@ -18,13 +18,13 @@ use crate::get::RawMessage;
 use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};
 
 /// The kinds of entries that a tenant has, in the order in which they go.
-const KINDS: [&str; 8] = [
-    "token", "apikey", "signing", "webhook", "agent", "policy", "tenant", "secret",
+const KINDS: [&str; 9] = [
+    "token", "apikey", "signing", "webhook", "revoked", "agent", "policy", "tenant", "secret",
 ];
 
 impl Registry {
     /// How many entries of each kind a tenant has, as the bucket's leader knows them. Kinds: `token`, `apikey`, `signing`,
-    /// `webhook`, `agent`, `policy`, `tenant`, `secret`.
+    /// `webhook`, `revoked`, `agent`, `policy`, `tenant`, `secret`.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -93,7 +93,10 @@ impl Registry {
         tenant: &TenantId,
     ) -> Result<Option<Sequence>, Unavailable> {
         // These name their tenant, so others need not be read.
-        let named = matches!(kind, "signing" | "webhook" | "secret" | "policy" | "tenant");
+        let named = matches!(
+            kind,
+            "signing" | "webhook" | "revoked" | "secret" | "policy" | "tenant"
+        );
         if named && key.split('.').nth(1) != Some(tenant.as_str()) {
             return Ok(None);
         }

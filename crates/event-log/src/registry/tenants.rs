@@ -24,6 +24,7 @@ impl Registry {
             tenant_id: tenant.as_str().to_owned(),
             display_name: display_name.to_owned(),
             created_at: Some(time::to_proto(at)),
+            token_rules: None,
         };
         let key = tenant_key(tenant);
         self.shared().create(&key, &made, "tenant").await?;

@@ -1,6 +1,6 @@
 //! Tokens of administrators.
 
-use identity::{TokenError, claimed_tenant, verify_admin};
+use identity::{TokenError, TokenRules, claimed_tenant, verify_admin};
 use serde_json::{Value, json};
 
 use crate::signer::{NOW, NOW_SECONDS, Signer, tenant, with};
@@ -12,7 +12,12 @@ fn check(more: &Value, expected: Result<(&str, &str), TokenError>) {
         claims[name] = value.clone();
     }
     let token = signer.token(&claims);
-    let admin = verify_admin(&token, &[signer.key("a")], &tenant("acme"), NOW);
+    let admin = verify_admin(
+        &token,
+        &[signer.key("a")],
+        (&tenant("acme"), &TokenRules::default()),
+        NOW,
+    );
     let seen = admin
         .as_ref()
         .map(|admin| (admin.tenant().as_str(), admin.subject().as_str()));
@@ -47,7 +52,12 @@ fn the_claimed_tenant_is_read_but_not_believed() {
     let (signer, other) = (Signer::hs256(), Signer::Hs256(vec![1; 32]));
     let token = other.token(&with(&json!({"tenant": "acme", "role": "admin"})));
     assert_eq!(claimed_tenant(&token), Ok(tenant("acme")));
-    let admin = verify_admin(&token, &[signer.key("a")], &tenant("acme"), NOW);
+    let admin = verify_admin(
+        &token,
+        &[signer.key("a")],
+        (&tenant("acme"), &TokenRules::default()),
+        NOW,
+    );
     assert_eq!(admin, Err(TokenError::BadSignature));
     let bare = other.token(&with(&json!({})));
     assert_eq!(

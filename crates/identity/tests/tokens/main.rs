@@ -5,5 +5,6 @@ mod admins;
 mod claims;
 mod keys;
 mod properties;
+mod rules;
 mod signatures;
 mod signer;

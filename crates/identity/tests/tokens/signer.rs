@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{AgentId, SigningKeyId, TenantId, Timestamp};
-use identity::{Key, TokenError, UserScope, VerifiedUser, jwk_set, verify_user};
+use identity::{Key, TokenError, TokenRules, UserScope, VerifiedUser, jwk_set, verify_user};
 use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::rsa::KeyPairComponents as RsaKeyPairComponents;
@@ -169,10 +169,19 @@ pub(crate) fn verify_at(
     keys: &[Key],
     now: Timestamp,
 ) -> Result<VerifiedUser, TokenError> {
+    verify_under(&TokenRules::default(), (token, keys), now)
+}
+
+pub(crate) fn verify_under(
+    rules: &TokenRules,
+    (token, keys): (&str, &[Key]),
+    now: Timestamp,
+) -> Result<VerifiedUser, TokenError> {
     let (tenant, agent) = (tenant("acme"), AgentId::parse("support").unwrap());
     let scope = UserScope {
         tenant: &tenant,
         agent: &agent,
+        rules,
     };
     verify_user(token, keys, scope, now)
 }

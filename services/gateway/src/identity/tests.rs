@@ -1,4 +1,4 @@
-use ::identity::{Key, UserScope, verify_user};
+use ::identity::{Key, TokenRules, UserScope, verify_user};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{AgentId, SigningKeyId, TenantId, Timestamp};
@@ -21,6 +21,7 @@ fn verified(user: &str) -> VerifiedUser {
     let scope = UserScope {
         tenant: &TenantId::parse("acme").unwrap(),
         agent: &AgentId::parse("support").unwrap(),
+        rules: &TokenRules::default(),
     };
     verify_user(&token, &[key], scope, Timestamp(0)).unwrap()
 }

@@ -7,6 +7,7 @@ mod context_policies;
 mod service_tokens;
 mod signing_keys;
 mod tenants;
+mod token_rules;
 mod webhook_secrets;
 
 use domain::bounds::LABEL_BYTES_MAX;
@@ -98,6 +99,24 @@ impl RegistryService for RegistryRpc {
         request: Request<proto::ListTenantsRequest>,
     ) -> Result<Response<proto::ListTenantsResponse>, Status> {
         Ok(Response::new(tenants::list(&self.writer, request).await?))
+    }
+
+    async fn set_token_rules(
+        &self,
+        request: Request<proto::SetTokenRulesRequest>,
+    ) -> Result<Response<proto::SetTokenRulesResponse>, Status> {
+        Ok(Response::new(
+            token_rules::set(&self.writer, request).await?,
+        ))
+    }
+
+    async fn revoke_token(
+        &self,
+        request: Request<proto::RevokeTokenRequest>,
+    ) -> Result<Response<proto::RevokeTokenResponse>, Status> {
+        Ok(Response::new(
+            token_rules::revoke(&self.writer, request).await?,
+        ))
     }
 
     async fn create_agent(

@@ -1,0 +1,64 @@
+//! What tenants demand of their tokens, and tokens that they revoke.
+
+use domain::violation::check_text;
+use domain::{Violation, ViolationReason};
+use event_log::registry::{CheckedTokenRules, SettingsError, TOKEN_RULE_BYTES_MAX};
+use tonic::Request;
+use wire::proto::operate::v1 as proto;
+use wire::status::Problem;
+use wire::time;
+
+use super::{of_registry, operator, visible_tenant};
+use crate::Writer;
+
+pub(super) async fn set(
+    writer: &Writer,
+    request: Request<proto::SetTokenRulesRequest>,
+) -> Result<proto::SetTokenRulesResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let request = request.into_inner();
+    let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
+    let changed = |current: proto::TokenRules| {
+        let given = request.clone();
+        let lifetime = given.lifetime_seconds_max;
+        let rules = proto::TokenRules {
+            audience: given.audience.unwrap_or(current.audience),
+            issuer: given.issuer.unwrap_or(current.issuer),
+            lifetime_seconds_max: lifetime.unwrap_or(current.lifetime_seconds_max),
+        };
+        CheckedTokenRules::parse(rules).map_err(SettingsError::Broken)
+    };
+    let set = writer.registry.change_token_rules(&tenant, changed).await;
+    let tenant = set.map_err(|error| match error {
+        SettingsError::Broken(violation) => Problem::from(violation),
+        SettingsError::Registry(error) => of_registry(&error, "tenant_id"),
+    })?;
+    Ok(proto::SetTokenRulesResponse {
+        tenant: Some(tenant),
+    })
+}
+
+pub(super) async fn revoke(
+    writer: &Writer,
+    request: Request<proto::RevokeTokenRequest>,
+) -> Result<proto::RevokeTokenResponse, Problem> {
+    let operator = operator(writer, request.metadata()).await?;
+    let request = request.into_inner();
+    let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
+    check_token_id(&request.token_id).map_err(|wrong| wrong.within("token_id"))?;
+    let registry = &writer.registry;
+    let revoked = registry
+        .revoke_token(&tenant, &request.token_id, writer.now())
+        .await;
+    let kept_until = revoked.map_err(|error| of_registry(&error, "token_id"))?;
+    Ok(proto::RevokeTokenResponse {
+        kept_until: Some(time::to_proto(kept_until)),
+    })
+}
+
+fn check_token_id(id: &str) -> Result<(), Violation> {
+    if id.is_empty() {
+        return Err(Violation::new(ViolationReason::Missing, "is required"));
+    }
+    check_text(id, TOKEN_RULE_BYTES_MAX)
+}
