@@ -67,8 +67,8 @@ impl Operator {
         }
     }
 
-    /// Makes an agent of a tenant, which is made too unless it is there, with a token for appending, reading and erasing that
-    /// is bound to the tenant.
+    /// Makes an agent of a tenant that the built-in model answers. The tenant is made too unless it is there; a token for
+    /// appending, reading and erasing is bound to it.
     ///
     /// # Panics
     /// When the registry refuses.
@@ -83,6 +83,7 @@ impl Operator {
             .create_agent(request)
             .await
             .expect("a new agent");
+        self.settings(agent, echo()).await;
         let token = self
             .token(
                 &[
@@ -196,6 +197,18 @@ impl Operator {
         };
         let made = self.registry().add_signing_key(request).await;
         made.expect("a signing key").into_inner().secret
+    }
+}
+
+/// The settings of an agent that the built-in model answers.
+#[must_use]
+pub fn echo() -> proto::AgentSettings {
+    proto::AgentSettings {
+        model: Some(proto::ModelSettings {
+            server: "echo".to_owned(),
+            ..proto::ModelSettings::default()
+        }),
+        ..proto::AgentSettings::default()
     }
 }
 

@@ -32,21 +32,27 @@ const SHOWN: [(&str, &str); 7] = [
 
 /// The last chunks of a run.
 pub(crate) fn chunks(end: &RunEnd, finish_reason: FinishReason) -> Vec<UiChunk> {
-    let outcome = end.outcome;
-    let known = UiChunk::MessageMetadata {
-        message_metadata: UiMetadata { outcome },
-    };
-    let last = match outcome {
+    let message_metadata = metadata(end.outcome, end.error.as_ref());
+    let error_text = message_metadata.error_text.unwrap_or(MASKED).to_owned();
+    let last = match end.outcome {
         RunOutcome::Completed => UiChunk::Finish { finish_reason },
         RunOutcome::Stopped => UiChunk::Abort,
-        RunOutcome::Failed => UiChunk::Error {
-            error_text: error_text(end.error.as_ref()).to_owned(),
-        },
-        RunOutcome::Abandoned => UiChunk::Error {
-            error_text: ABANDONED.to_owned(),
-        },
+        RunOutcome::Failed | RunOutcome::Abandoned => UiChunk::Error { error_text },
     };
-    vec![known, last]
+    vec![UiChunk::MessageMetadata { message_metadata }, last]
+}
+
+/// What is known of an answer whose run has ended so.
+pub(crate) fn metadata(outcome: RunOutcome, error: Option<&ErrorOccurred>) -> UiMetadata {
+    let error_text = match outcome {
+        RunOutcome::Completed | RunOutcome::Stopped => None,
+        RunOutcome::Failed => Some(error_text(error)),
+        RunOutcome::Abandoned => Some(ABANDONED),
+    };
+    UiMetadata {
+        outcome,
+        error_text,
+    }
 }
 
 fn error_text(error: Option<&ErrorOccurred>) -> &'static str {

@@ -90,6 +90,8 @@ pub enum Reason {
     DestinationNotAllowed,
     /// A model server that the deployment keeps for other tenants.
     ModelServerNotAllowed,
+    /// The agent's settings name no model.
+    ModelNotConfigured,
     /// What is kept cannot be read.
     DataCorrupt,
 }
@@ -141,6 +143,7 @@ impl Reason {
             Self::TemplateFailed => "TEMPLATE_FAILED",
             Self::DestinationNotAllowed => "DESTINATION_NOT_ALLOWED",
             Self::ModelServerNotAllowed => "MODEL_SERVER_NOT_ALLOWED",
+            Self::ModelNotConfigured => "MODEL_NOT_CONFIGURED",
             Self::DataCorrupt => "DATA_CORRUPT",
         }
     }
@@ -185,6 +188,7 @@ impl Reason {
             Self::PositionNotReached
             | Self::RecordUnavailable
             | Self::ReadModelUnavailable
+            | Self::ModelNotConfigured
             | Self::Draining => Code::Unavailable,
             Self::Overloaded => Code::ResourceExhausted,
             Self::DataCorrupt => Code::DataLoss,

@@ -6,7 +6,7 @@ use tests::agent::Agent;
 use tests::door::Door;
 use tests::eventually::eventually;
 use tests::jwt;
-use tests::operator::{Operator, Token};
+use tests::operator::{Operator, Token, echo};
 use tests::stack::{Setup, Stack};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{IdentityMode, SigningKeyUse};
@@ -70,7 +70,7 @@ impl Ground {
     pub(crate) async fn identity_mode(&self, agent: &str, mode: IdentityMode) {
         let settings = proto::AgentSettings {
             identity_mode: mode.into(),
-            ..proto::AgentSettings::default()
+            ..echo()
         };
         self.operator.settings(agent, settings).await;
     }

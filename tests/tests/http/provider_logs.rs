@@ -146,7 +146,7 @@ async fn set_again(ground: &Ground) {
             detail: ProviderLogDetail::Facts.into(),
             days: 0,
         }),
-        ..proto::AgentSettings::default()
+        ..tests::operator::echo()
     };
     ground.operator.settings(AGENT, settings).await;
     let named = ground.frontend().with("x-user-id", "ada");

@@ -7,6 +7,7 @@
 )]
 
 mod digest;
+mod documented;
 mod growth;
 mod notation;
 mod own_instructions;

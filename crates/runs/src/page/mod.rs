@@ -5,20 +5,22 @@
 
 use std::collections::HashMap;
 
-use domain::event::{Fact, MessageAppended, RecordedEvent, Role, ToolReturned};
+use domain::event::{ErrorOccurred, Fact, MessageAppended, RecordedEvent, Role, ToolReturned};
 use domain::{CallId, EventId, PassedOver, RunId, RunOutcome};
 
 use crate::approvals::Approvals;
+use crate::ending;
 use crate::fold::RunFold;
 use crate::shown;
 use crate::step::{OpenStep, Piece, WordsKind};
-use crate::ui_message::{TextState, ToolPart, ToolState, UiMessage, UiMetadata, UiPart, UiRole};
+use crate::ui_message::{TextState, ToolPart, ToolState, UiMessage, UiPart, UiRole};
 
 /// The messages of a page.
 ///
 /// `events` are whole commits in order, from the conversation's first or from any user's message on; results of calls
 /// before them are left out. `live` is the run under way; one whose end is among the events adds nothing. Everything that
-/// the assistant and its tools do up to the next user's message is one message; instructions and notes are not shown, nor is
+/// the assistant and its tools do up to the next user's message is one message, also where a run failed before it said anything;
+/// instructions and notes are not shown, nor is
 /// what a rewind among the events passes over.
 #[must_use]
 pub fn page(
@@ -32,6 +34,7 @@ pub fn page(
         calls: HashMap::new(),
         step_due: true,
         last_opener: None,
+        error: None,
     };
     let passed = PassedOver::of(events.iter().rev());
     for commit in events.chunk_by(|event, next| event.commit == next.commit) {
@@ -88,6 +91,8 @@ struct Assembly<'a> {
     step_due: bool,
     /// The run that opened a message last: no two messages have one id.
     last_opener: Option<RunId>,
+    /// What the run that ends next failed with.
+    error: Option<ErrorOccurred>,
 }
 
 impl Assembly<'_> {
@@ -104,9 +109,9 @@ impl Assembly<'_> {
                 self.calls.insert(call.call_id.clone(), place);
             }
             Fact::ToolReturned(result) => self.answer(result),
-            Fact::RunFinished(finished) => self.end_run(finished.outcome),
+            Fact::ErrorOccurred(error) => self.error = origin.run.map(|_| error.clone()),
+            Fact::RunFinished(finished) => self.end_run(finished.outcome, origin),
             Fact::SystemNoted(_)
-            | Fact::ErrorOccurred(_)
             | Fact::ConversationCreated(_)
             | Fact::ConversationUpdated(_)
             | Fact::ConversationArchived
@@ -158,7 +163,7 @@ impl Assembly<'_> {
                 self.add(fact, origin);
             }
             if let Some(end) = fold.end() {
-                self.end_run(end.outcome);
+                self.end_run(end.outcome, origin);
             }
             return;
         };
@@ -217,12 +222,17 @@ impl Assembly<'_> {
         }
     }
 
-    fn end_run(&mut self, outcome: RunOutcome) {
+    /// A run that ended before it said anything is a message without parts, unless it completed.
+    fn end_run(&mut self, outcome: RunOutcome, origin: Origin) {
         self.step_due = true;
+        let error = self.error.take();
+        if outcome != RunOutcome::Completed && continued(&self.messages).is_none() {
+            self.open(UiRole::Assistant, origin);
+        }
         if let Some(last) = self.messages.last_mut()
             && last.role == UiRole::Assistant
         {
-            last.metadata = Some(UiMetadata { outcome });
+            last.metadata = Some(ending::metadata(outcome, error.as_ref()));
         }
     }
 

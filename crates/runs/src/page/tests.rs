@@ -135,10 +135,73 @@ fn everything_up_to_the_next_users_message_is_one_message() {
 
 #[test]
 fn a_message_that_a_run_began_has_the_runs_id() {
-    let completed = json!({"outcome": "completed"});
+    let completed = json!({"outcome": "completed", "errorText": null});
     check(
         vec![
             vec![said(Role::User, "a"), Fact::RunStarted(started())],
+            vec![said(Role::Assistant, "b"), finished()],
+        ],
+        None,
+        &json!([
+            user(1, "a"),
+            {"id": run().to_string(), "role": "assistant", "metadata": completed, "parts": [step(), done("b")]},
+        ]),
+    );
+}
+
+fn ended(outcome: RunOutcome) -> Fact {
+    Fact::RunFinished(RunFinished {
+        run: run(),
+        outcome,
+    })
+}
+
+fn failed_with(error_type: &str) -> Fact {
+    Fact::ErrorOccurred(ErrorOccurred {
+        error_type: domain::Label::parse(error_type).unwrap(),
+        message: "what the server said".to_owned(),
+    })
+}
+
+#[test]
+fn a_run_that_ended_before_it_said_anything_is_shown() {
+    let unavailable = "The model cannot be reached at the moment.";
+    let cut_off = "The answer was cut off. Please try again.";
+    for (facts, metadata) in [
+        (
+            vec![failed_with("model_unavailable"), ended(RunOutcome::Failed)],
+            json!({"outcome": "failed", "errorText": unavailable}),
+        ),
+        (
+            vec![ended(RunOutcome::Failed)],
+            json!({"outcome": "failed", "errorText": "An error occurred."}),
+        ),
+        (
+            vec![ended(RunOutcome::Abandoned)],
+            json!({"outcome": "abandoned", "errorText": cut_off}),
+        ),
+        (
+            vec![ended(RunOutcome::Stopped)],
+            json!({"outcome": "stopped", "errorText": null}),
+        ),
+    ] {
+        let commits = vec![
+            vec![said(Role::User, "a"), Fact::RunStarted(started())],
+            facts,
+            vec![said(Role::User, "b")],
+        ];
+        let shown = page(&events(commits), None, &Approvals::default());
+        let shown = serde_json::to_value(&shown[1]).unwrap();
+        let id = run().to_string();
+        let expected = json!({"id": id, "role": "assistant", "metadata": metadata, "parts": []});
+        assert_eq!(shown, expected);
+    }
+    // An error that no run ended with is nobody's.
+    let completed = json!({"outcome": "completed", "errorText": null});
+    check(
+        vec![
+            vec![said(Role::User, "a"), Fact::RunStarted(started())],
+            vec![failed_with("model_unavailable")],
             vec![said(Role::Assistant, "b"), finished()],
         ],
         None,

@@ -38,6 +38,9 @@ pub struct UiMetadata {
     /// How its last run ended.
     #[serde(serialize_with = "write_outcome")]
     pub outcome: RunOutcome,
+    /// Why it failed or was cut off, as pages show it. `null` otherwise: pages merge metadata, and must forget an earlier one.
+    #[serde(rename = "errorText")]
+    pub error_text: Option<&'static str>,
 }
 
 /// A part of a message.

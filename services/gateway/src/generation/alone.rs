@@ -10,7 +10,6 @@ use models::{ModelError, ModelRequest, Piece, ReplyPieces};
 use tokio::sync::OwnedSemaphorePermit;
 use wire::status::Problem;
 
-use super::settings::RunSettings;
 use super::steps::{ended, of_model, tell_failure};
 use super::{Followed, Generations, pieces};
 use crate::assembly::listed;
@@ -27,10 +26,7 @@ impl Generations {
         messages: Vec<MessageAppended>,
     ) -> Result<BoxStream<'static, Followed>, Problem> {
         let place = self.place()?;
-        let agent = self.gateway.registry.agent(&access.agent);
-        let settings = agent.as_ref().and_then(|agent| agent.settings.as_ref());
-        let model = RunSettings::of(settings).map_err(Problem::from)?.model;
-        self.check_model_server(access.tenant.tenant(), &model)?;
+        let model = self.settings(access)?.model;
         let format = self.models.format(&model.server);
         let format = format.unwrap_or(formats::Format::Canonical);
         let facts = messages.into_iter().map(Fact::MessageAppended).collect();

@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use domain::{ActiveRun, AgentId, ConversationKey, Head, RunId, Sequence, TenantId};
 use egress::{EgressConfig, Policy};
-use event_log::registry::Scope;
+use event_log::registry::{AgentAccess, Scope};
 use futures::Stream;
 use models::{ModelServers, ModelsError};
 use runtime::config::Secret;
@@ -55,7 +55,7 @@ pub use tools::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};
 use config::Rules;
 use driver::Making;
 use follow::Followers;
-use settings::ModelChoice;
+use settings::{ModelChoice, RunSettings};
 use tools::Webhooks;
 
 use crate::call_log::CallLog;
@@ -206,6 +206,23 @@ impl Generations {
     /// answer. Whether the caller may is checked already.
     pub async fn finish_closed(&self, run: &RunKey) -> bool {
         start::is_finished(self, run).await
+    }
+
+    /// How an agent's runs are made.
+    ///
+    /// # Errors
+    /// `MODEL_NOT_CONFIGURED`: the settings name no model; `MODEL_SERVER_NOT_ALLOWED`.
+    fn settings(&self, access: &AgentAccess) -> Result<RunSettings, Problem> {
+        let agent = self.gateway.registry.agent(&access.agent);
+        let settings = agent.and_then(|agent| agent.settings).unwrap_or_default();
+        if settings.model.is_none() {
+            let message =
+                "the agent has no model: set one, such as `hansard agent set AGENT --model echo`";
+            return Err(Problem::new(Reason::ModelNotConfigured, message));
+        }
+        let settings = RunSettings::of(&settings)?;
+        self.check_model_server(access.tenant.tenant(), &settings.model)?;
+        Ok(settings)
     }
 
     /// Refuses a model server that the deployment keeps for other tenants.

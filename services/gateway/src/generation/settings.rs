@@ -60,20 +60,18 @@ pub struct RunSettings {
 }
 
 impl RunSettings {
-    /// The settings of an agent; none: those of the built-in model, without tools.
+    /// The settings of an agent.
     ///
     /// # Errors
     /// A field that the registry should not have taken.
-    pub fn of(settings: Option<&operate::AgentSettings>) -> Result<Self, Violation> {
-        let model = settings.and_then(|settings| settings.model.as_ref());
-        let given = settings.map_or(&[][..], |settings| &settings.tools);
+    pub fn of(settings: &operate::AgentSettings) -> Result<Self, Violation> {
         let mut taken = Self {
-            model: ModelChoice::of(model),
-            tools: Vec::with_capacity(given.len()),
+            model: ModelChoice::of(settings.model.as_ref()),
+            tools: Vec::with_capacity(settings.tools.len()),
             rules: BTreeMap::new(),
-            logs: ProviderLogs::of(settings),
+            logs: ProviderLogs::of(Some(settings)),
         };
-        for tool in given {
+        for tool in &settings.tools {
             let name = ToolName::parse(tool.tool_name.as_str())?;
             taken.tools.push(Tool {
                 name: name.clone(),

@@ -17,7 +17,6 @@ use wire::status::{Problem, Reason};
 use super::finish::finish;
 use super::refusal::Refusal;
 use super::run_key::{RunKey, started_by};
-use super::settings::RunSettings;
 use super::{Generations, Making, driver, parts_log};
 use crate::patience::Patience;
 use crate::{fence, problem};
@@ -67,10 +66,7 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
         return Err(draining().into());
     }
     let place = generations.place()?;
-    let agent = generations.gateway.registry.agent(&start.access.agent);
-    let settings = agent.as_ref().and_then(|agent| agent.settings.as_ref());
-    let settings = RunSettings::of(settings).map_err(Problem::from)?;
-    generations.check_model_server(&start.key.tenant, &settings.model)?;
+    let settings = generations.settings(&start.access)?;
     let command = start
         .idempotency_key
         .unwrap_or_else(|| CommitId(Uuid::now_v7()));

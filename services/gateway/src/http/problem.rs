@@ -114,6 +114,7 @@ mod tests {
             (Reason::ConversationArchived, 409),
             (Reason::DataCorrupt, 500),
             (Reason::RecordUnavailable, 503),
+            (Reason::ModelNotConfigured, 503),
             (Reason::Overloaded, 503),
         ] {
             check(

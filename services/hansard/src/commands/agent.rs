@@ -78,7 +78,8 @@ enum Action {
 struct Set {
     /// The agent.
     agent: String,
-    /// The model that answers, after the server that the gateway's configuration names; `echo` is built in.
+    /// The model that answers, after the server that the gateway's configuration names; `echo` is built in. Without a model
+    /// the agent answers nobody.
     #[arg(long, value_name = "SERVER/MODEL")]
     model: Option<String>,
     /// Which users' names its frontends are believed.
@@ -219,7 +220,7 @@ fn row(agent: Agent) -> [String; 6] {
     let model = settings
         .model
         .map(|model| format!("{}/{}", model.server, model.model));
-    let model = model.unwrap_or_else(|| ECHO.to_owned());
+    let model = model.unwrap_or_else(|| "-".to_owned());
     let model = model.trim_end_matches('/').to_owned();
     [
         agent.agent_id,

@@ -4,6 +4,7 @@ mod ai_sdk;
 mod approvals;
 mod changed;
 mod clients;
+mod failed;
 mod given;
 mod ground;
 mod killed;

@@ -33,7 +33,11 @@ pub(super) async fn of_run(
     Ok(continued(&page(before, None, &approvals)).cloned())
 }
 
-async fn last_turn(state: &HttpState, chat: &Owned) -> Result<MessagesPage, HttpProblem> {
+/// The chat's last turn.
+pub(super) async fn last_turn(
+    state: &HttpState,
+    chat: &Owned,
+) -> Result<MessagesPage, HttpProblem> {
     let paging = Paging {
         limit: 1,
         before: None,

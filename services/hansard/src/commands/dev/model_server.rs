@@ -111,7 +111,7 @@ fn chosen(
         |current: &ModelSettings| current.server == SERVER && !servers.0.contains_key(SERVER);
     let (server, model) = match model {
         Some(model) => (SERVER, model),
-        None if current.is_some_and(is_gone) => (ECHO, ""),
+        None if current.is_none_or(is_gone) => (ECHO, ""),
         None => return current.cloned(),
     };
     Some(ModelSettings {
@@ -141,7 +141,8 @@ mod tests {
         check(&settings(SERVER, "a"), Some("b"), &settings(SERVER, "b"));
         check(&settings(SERVER, "a"), None, &settings(ECHO, ""));
         check(&settings("own", "a"), None, &settings("own", "a"));
-        assert_eq!(chosen(None, None, &none), None);
+        let first = chosen(None, None, &none);
+        assert_eq!(first.map(|first| first.server), Some(ECHO.to_owned()));
         let named = [(SERVER.to_owned(), ModelServerConfig::default())];
         let named = ModelServersConfig(named.into());
         let kept = settings(SERVER, "a");

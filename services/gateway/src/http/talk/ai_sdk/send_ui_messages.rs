@@ -5,7 +5,7 @@ use axum::response::Response;
 use domain::Fact;
 use domain::head::OpenCall;
 use runs::ui_message::UiRole;
-use runs::{ChatRequest, ToolAnswer, Trigger};
+use runs::{ChatRequest, ToolAnswer, Trigger, UiMessage};
 use runtime::http::{HttpProblem, Json, OpenStream};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -171,8 +171,10 @@ fn add_answers(
 /// A turn that adds nothing answers the user's last message, which has no answer yet.
 async fn check_unanswered(state: &HttpState, chat: &Owned) -> Result<(), HttpProblem> {
     let last = behind::last_message(state, chat).await?;
-    match last.map(|last| last.role) {
-        Some(UiRole::User) => Ok(()),
-        Some(UiRole::Assistant) | None => Err(refusal::nothing_to_answer()),
+    // A run that ended before it said anything has answered nothing.
+    let waits = |last: &UiMessage| last.role == UiRole::User || last.parts.is_empty();
+    if last.as_ref().is_some_and(waits) {
+        return Ok(());
     }
+    Err(refusal::nothing_to_answer())
 }

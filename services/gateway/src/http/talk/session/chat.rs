@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 use wire::status::Reason;
 
-use super::{given, history, patient};
+use super::{failed_turn, given, history, patient};
 use crate::fresh;
 use crate::generation::Followed;
 use crate::http::chats::owned::{Owned, owned_latest};
@@ -22,6 +22,7 @@ use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
 use crate::http::talk::listener::{Listener, StreamedEvent};
 use crate::http::talk::reply::{Reply, gather};
+use crate::http::talk::settled::settled;
 use crate::http::talk::turn::{self, Begun, Turn};
 use crate::http::{positions, problem};
 
@@ -147,7 +148,19 @@ async fn in_session(
 ) -> Result<Answering, HttpProblem> {
     let mut turn = Turn::default();
     turn.key = key.0;
-    turn.say("message", vec![Part::Text(text)]);
+    let session = settled(state, session).await?;
+    // A retry under a key finds its first try by that.
+    let failed = match key.0 {
+        Some(_) => None,
+        None => failed_turn::said_before(state, &session, &text).await?,
+    };
+    match failed {
+        Some(behind) => {
+            turn.behind = Some(session.conversation.head.version);
+            turn.rewind("message", behind);
+        }
+        None => turn.say("message", vec![Part::Text(text)]),
+    }
     let begun = turn::begin(state, &session, turn).await?;
     followed(state, &session.target.key, begun).await
 }

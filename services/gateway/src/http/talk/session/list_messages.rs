@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use runs::UiMessage;
-use runs::ui_message::{UiPart, UiRole};
+use runs::ui_message::{UiPart, UiRole, outcome_name};
 use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -42,6 +42,12 @@ pub struct MessageBody {
     role: &'static str,
     /// What they say.
     content: String,
+    /// How the run that answers ended: `completed`, `stopped`, `failed` or `abandoned`; absent of a user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+    /// Why it failed, where it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
 }
 
 /// What was said in a session, as text.
@@ -87,6 +93,8 @@ impl From<UiMessage> for MessageBody {
                 UiRole::Assistant => "assistant",
             },
             content: texts.collect::<Vec<_>>().join("\n"),
+            outcome: message.metadata.map(|known| outcome_name(known.outcome)),
+            error: message.metadata.and_then(|known| known.error_text),
         }
     }
 }
@@ -111,6 +119,8 @@ mod tests {
             id: "m".to_owned(),
             role: "assistant",
             content: "a\nb".to_owned(),
+            outcome: None,
+            error: None,
         };
         assert_eq!(MessageBody::from(message), expected);
     }

@@ -3,6 +3,7 @@
 pub mod chat;
 pub mod create_session;
 
+mod failed_turn;
 pub mod given;
 mod history;
 pub mod list_messages;
