@@ -4,5 +4,7 @@
 
 mod channels;
 mod connections;
+mod egress;
 mod ground;
 mod secrets;
+mod tokens;

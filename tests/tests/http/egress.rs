@@ -10,7 +10,7 @@ use tests::eventually::eventually;
 use tests::operator::Operator;
 use tests::stack::{Setup, Stack};
 use tokio::net::TcpListener;
-use tonic::Code::{InvalidArgument, PermissionDenied};
+use tonic::Code::PermissionDenied;
 use tonic::Status;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::add_signing_key_request::Kind;
@@ -62,34 +62,6 @@ async fn add_jwks(operator: &Operator, url: &str) -> Result<(), Status> {
         kind: Some(Kind::JwksUrl(url.to_owned())),
     };
     operator.registry().add_signing_key(request).await.map(drop)
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn servers_of_the_deployment_cannot_be_set() {
-    let mut stack = Setup::tasks().prepare().await;
-    stack.writer.settings.writer.egress = EgressConfig::default();
-    stack.start().await;
-    let operator = stack.operator().await;
-    operator.agent("acme", "support").await;
-    let monitor = stack.servers.nats().monitor_url();
-    for url in [
-        "http://nats:8222/connz",
-        "https://nats:8222/connz",
-        "http://hooks.example/",
-        "https://169.254.169.254/latest/meta-data/",
-        "https://[::ffff:10.0.0.1]/",
-        "https://0x7f000001:8222/",
-        "https://localhost:5432/",
-        monitor.as_str(),
-    ] {
-        let refused = |field| (InvalidArgument, "DESTINATION_NOT_ALLOWED", field);
-        let field = "settings.tools[0].webhook_url";
-        check_failure(url, set(&operator, webhook(url)).await, refused(field));
-        check_failure(url, add_jwks(&operator, url).await, refused("jwks_url"));
-    }
-    set(&operator, webhook("https://hooks.example/x"))
-        .await
-        .expect("a public server");
 }
 
 /// Counts who connects, and answers nobody.

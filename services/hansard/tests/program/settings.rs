@@ -27,7 +27,7 @@ pub(crate) fn stay_unless_they_are_named(dev: &Dev) {
     set(
         dev,
         &["--identity-mode", "signed"],
-        &json!({"identityMode": signed}),
+        &json!({"identityMode": signed, "model": {"server": "echo"}}),
     );
     let local = json!({"server": "local", "model": "smollm2"});
     set(
