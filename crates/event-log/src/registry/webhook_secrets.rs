@@ -129,9 +129,13 @@ fn rotated(
     let overlap = i64::try_from(overlap.as_nanos()).unwrap_or(i64::MAX);
     let end = Timestamp(at.0.saturating_add(overlap));
     let ending = current.into_iter().filter(|secret| is_valid(secret, at));
-    let ending = ending.map(|secret| WebhookSecret {
-        ends_at: secret.ends_at.or_else(|| Some(time::to_proto(end))),
-        ..secret
+    let ending = ending.map(|secret| {
+        let ends_sooner = !is_valid(&secret, end);
+        let ends_at = secret.ends_at.filter(|_| ends_sooner);
+        WebhookSecret {
+            ends_at: ends_at.or_else(|| Some(time::to_proto(end))),
+            ..secret
+        }
     });
     let secrets = std::iter::once(made.clone()).chain(ending);
     let valid = secrets.filter(|secret| is_valid(secret, at));
