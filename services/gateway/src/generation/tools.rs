@@ -175,7 +175,7 @@ impl Webhooks {
     ) -> Result<RequestBuilder, NoAnswer> {
         let input: &RawValue = serde_json::from_str(call.input.as_str()).unwrap_or(RawValue::NULL);
         let run = poster.run;
-        let posted = Posted {
+        let payload = Posted {
             tenant_id: run.key.tenant.as_str(),
             agent_id: run.agent.as_str(),
             conversation_id: run.key.conversation.as_str(),
@@ -185,7 +185,7 @@ impl Webhooks {
             tool_name: call.tool_name.as_str(),
             input,
         };
-        let body = serde_json::to_vec(&posted).unwrap_or_default();
+        let body = serde_json::to_vec(&payload).unwrap_or_default();
         let id = webhook_key(&run.key, *event).to_string();
         let seconds = seconds(poster.now);
         let signed = signatures(&poster.keys, (&id, seconds), &body);
