@@ -1,4 +1,4 @@
-//! Users' and administrators' tokens: whom a JWT names, once its signature and its claims hold.
+//! Users' and administrators' tokens, and issued sessions: whom each names, once its signature and its claims hold.
 //!
 //! Pure: keys and the time are passed in, nothing is fetched and nothing is kept. Keys come from the registry, and from
 //! the JWK sets that it names; what was verified goes to whoever grants access. A token and what stands in it reach no
@@ -12,6 +12,7 @@ mod error;
 mod key;
 mod ring_backend;
 mod rules;
+mod session;
 mod token;
 mod user;
 
@@ -20,5 +21,9 @@ pub use claims::{AUDIENCE, LEEWAY};
 pub use error::{KeyError, TokenError};
 pub use key::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, Key, RSA_MODULUS_BYTES, jwk_set};
 pub use rules::{LIFETIME_MAX_DEFAULT, TokenIdDigest, TokenRules, token_id_digest};
+pub use session::{
+    ISSUED_OWNER_PREFIX, IssuedSession, SESSION_LIFETIME, SESSION_RANDOM_BYTES,
+    SESSION_TOKEN_PREFIX, SessionError, SessionIssuer,
+};
 pub use token::{KEYS_TRIED_MAX, TOKEN_BYTES_MAX};
 pub use user::{UserScope, VerifiedUser, verify_user};

@@ -6,5 +6,6 @@ mod claims;
 mod keys;
 mod properties;
 mod rules;
+mod sessions;
 mod signatures;
 mod signer;

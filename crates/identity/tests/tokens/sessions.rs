@@ -1,0 +1,171 @@
+//! Issued sessions: what is valid, for whom and until when.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::{AgentId, TenantId, Timestamp};
+use identity::{
+    ISSUED_OWNER_PREFIX, IssuedSession, SESSION_LIFETIME, SESSION_TOKEN_PREFIX, SessionError,
+    SessionIssuer,
+};
+
+const KEY: [u8; 32] = [7; 32];
+const RANDOM: [u8; 16] = [9; 16];
+const SECOND: i64 = 1_000_000_000;
+/// Some whole second.
+const NOW: Timestamp = Timestamp(1_700_000_000 * SECOND);
+
+type Verified = Result<IssuedSession, SessionError>;
+
+/// A token of this key, tenant and agent, verified by the issuer that tokens are issued by here.
+fn verified((key, tenant, agent): ([u8; 32], &str, &str)) -> Verified {
+    let session = IssuedSession::new(RANDOM, NOW);
+    let (tenant, agent) = ids(tenant, agent);
+    let token = SessionIssuer::new(&key, &tenant, &agent).token(&session);
+    verify(&token, NOW)
+}
+
+fn verify(token: &str, now: Timestamp) -> Verified {
+    let (tenant, agent) = ids("acme", "support");
+    SessionIssuer::new(&KEY, &tenant, &agent).verify(token, now)
+}
+
+fn token() -> String {
+    let (tenant, agent) = ids("acme", "support");
+    SessionIssuer::new(&KEY, &tenant, &agent).token(&IssuedSession::new(RANDOM, NOW))
+}
+
+fn ids(tenant: &str, agent: &str) -> (TenantId, AgentId) {
+    let tenant = TenantId::parse(tenant).unwrap();
+    (tenant, AgentId::parse(agent).unwrap())
+}
+
+fn after(seconds: i64) -> Timestamp {
+    Timestamp(NOW.0 + seconds * SECOND)
+}
+
+fn lifetime_s() -> i64 {
+    i64::try_from(SESSION_LIFETIME.as_secs()).unwrap()
+}
+
+#[test]
+fn a_session_is_of_its_key_tenant_and_agent() {
+    let session = IssuedSession::new(RANDOM, NOW);
+    assert_eq!(verified((KEY, "acme", "support")), Ok(session));
+    for other in [
+        ([8; 32], "acme", "support"),
+        (KEY, "globex", "support"),
+        (KEY, "acme", "sales"),
+        // The same letters, parted elsewhere.
+        (KEY, "acmes", "upport"),
+    ] {
+        assert_eq!(verified(other), Err(SessionError::NotIssued), "{other:?}");
+    }
+}
+
+#[test]
+fn no_bit_of_a_token_can_be_changed() {
+    let token = token();
+    let text = token.strip_prefix(SESSION_TOKEN_PREFIX).unwrap();
+    let bytes = URL_SAFE_NO_PAD.decode(text).unwrap();
+    assert_eq!(bytes.len(), 56);
+    for bit in 0..bytes.len() * 8 {
+        let mut changed = bytes.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        let changed = URL_SAFE_NO_PAD.encode(changed);
+        let changed = format!("{SESSION_TOKEN_PREFIX}{changed}");
+        assert_eq!(verify(&changed, NOW), Err(SessionError::NotIssued), "{bit}");
+    }
+    // Nor any bit of its text.
+    for bit in 0..token.len() * 7 {
+        let mut changed = token.clone().into_bytes();
+        changed[bit / 7] ^= 1 << (bit % 7);
+        let changed = String::from_utf8(changed).unwrap();
+        assert_eq!(verify(&changed, NOW), Err(SessionError::NotIssued), "{bit}");
+    }
+}
+
+#[test]
+fn a_token_has_one_form() {
+    let token = token();
+    for other in [
+        String::new(),
+        SESSION_TOKEN_PREFIX.to_owned(),
+        token[SESSION_TOKEN_PREFIX.len()..].to_owned(),
+        format!("{token}A"),
+        format!("{token}AA"),
+        format!("{token}="),
+        format!(" {token}"),
+        token[..token.len() - 1].to_owned(),
+        format!("{SESSION_TOKEN_PREFIX}{}", "A".repeat(1 << 20)),
+        "s".to_owned(),
+    ] {
+        let shown = &other[..other.len().min(90)];
+        assert_eq!(verify(&other, NOW), Err(SessionError::NotIssued), "{shown}");
+    }
+}
+
+#[test]
+fn a_session_ends_at_its_expiry() {
+    let check = |at: Timestamp, expected: Result<(), SessionError>| {
+        assert_eq!(verify(&token(), at).map(|_| ()), expected, "{at:?}");
+    };
+    check(after(0), Ok(()));
+    check(after(-3_600), Ok(()));
+    check(Timestamp(after(lifetime_s()).0 - 1), Ok(()));
+    check(after(lifetime_s()), Err(SessionError::Expired));
+    check(after(10 * lifetime_s()), Err(SessionError::Expired));
+}
+
+#[test]
+fn a_session_slides_once_half_of_its_life_has_passed() {
+    let session = IssuedSession::new(RANDOM, NOW);
+    let half = lifetime_s() / 2;
+    assert_eq!(session.renewed(after(0)), None);
+    assert_eq!(session.renewed(after(half)), None);
+    let renewed = session.renewed(after(half + 1)).unwrap();
+    assert_eq!(renewed.expires_at(), after(half + 1 + lifetime_s()));
+    let (tenant, agent) = ids("acme", "support");
+    let issuer = SessionIssuer::new(&KEY, &tenant, &agent);
+    assert_ne!(issuer.token(&renewed), issuer.token(&session));
+    assert_eq!(issuer.owner(&renewed), issuer.owner(&session));
+}
+
+#[test]
+fn an_owner_is_of_one_session_and_shows_nothing_of_it() {
+    let (tenant, agent) = ids("acme", "support");
+    let issuer = SessionIssuer::new(&KEY, &tenant, &agent);
+    let owner = |random: [u8; 16]| issuer.owner(&IssuedSession::new(random, NOW)).unwrap();
+    let one = owner(RANDOM);
+    assert_eq!(one, owner(RANDOM));
+    assert_ne!(one, owner([10; 16]));
+    let shown = one.as_str().strip_prefix(ISSUED_OWNER_PREFIX).unwrap();
+    let shown = URL_SAFE_NO_PAD.decode(shown).unwrap();
+    assert_eq!(shown.len(), 16);
+    // Neither the random bits nor any part of the token.
+    let token = URL_SAFE_NO_PAD
+        .decode(&token()[SESSION_TOKEN_PREFIX.len()..])
+        .unwrap();
+    assert!(
+        token
+            .windows(8)
+            .all(|part| !shown.windows(8).any(|other| other == part))
+    );
+    // An owner is no session.
+    assert_eq!(verify(one.as_str(), NOW), Err(SessionError::NotIssued));
+    let of_other_key = SessionIssuer::new(&[8; 32], &tenant, &agent);
+    assert_ne!(
+        of_other_key
+            .owner(&IssuedSession::new(RANDOM, NOW))
+            .unwrap(),
+        one
+    );
+}
+
+#[test]
+fn what_names_a_session_is_in_no_debug() {
+    let session = IssuedSession::new(RANDOM, NOW);
+    assert_eq!(format!("{session:?}"), "IssuedSession(until 1702592000)");
+    let (tenant, agent) = ids("acme", "support");
+    let issuer = SessionIssuer::new(&KEY, &tenant, &agent);
+    assert_eq!(format!("{issuer:?}"), "SessionIssuer(acme, support)");
+}
