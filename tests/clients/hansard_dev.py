@@ -72,7 +72,7 @@ def data_folder():
 def gateway(hansard, data, model_server=None, model=None):
     """All roles, answered by a model server, given as KIND=URL, or by the built-in `echo`.
 
-    Gives the HTTP door, the headers of a caller, and the environment of the operators' commands.
+    Gives the HTTP address, the headers of a caller with a session of its own, and the environment of the operators' commands.
     """
     command = [hansard, "dev", "--import", "none", "--data-dir", data, "--port-base", str(free_port())]
     if model_server:
@@ -89,4 +89,6 @@ def gateway(hansard, data, model_server=None, model=None):
             sys.exit("hansard dev did not start")
         threading.Thread(target=process.stdout.read, daemon=True).start()
         names = dict(re.findall(r"(HANSARD_[A-Z_]+)=(\S+)", told))
-        yield url[1], {"x-api-key": key[1], "x-session-id": "check"}, {**os.environ, **names}
+        who = {"x-api-key": key[1]}
+        who["x-session-id"] = ask(url[1] + "/api/sessions", {}, who)["sessionId"]
+        yield url[1], who, {**os.environ, **names}

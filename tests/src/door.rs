@@ -6,9 +6,9 @@ use std::path::Path;
 
 use bytes::Bytes;
 use reqwest::{Certificate, Client, Method};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::eventually::within;
+use crate::eventually::{eventually, within};
 
 /// Somebody who calls a door with the same headers each time. Clones share connections.
 #[derive(Debug, Clone)]
@@ -69,6 +69,29 @@ impl Door {
         let mut door = self.clone();
         door.headers.insert(name.to_owned(), value.to_owned());
         door
+    }
+
+    /// The same caller in a new session, which the gateway issues; waits until the gateway knows the API key.
+    ///
+    /// # Panics
+    /// When none is issued in time.
+    pub async fn in_session(&self) -> Self {
+        let issued = eventually("an issued session", || async {
+            let answer = self.post("/api/sessions", &json!({})).await;
+            (answer.status == 201).then(|| answer.json())
+        });
+        let issued = issued.await;
+        let token = issued.get("sessionId").and_then(Value::as_str);
+        self.with("x-session-id", token.expect("a session"))
+    }
+
+    /// The session that it shows.
+    ///
+    /// # Panics
+    /// When it shows none.
+    #[must_use]
+    pub fn shown_session(&self) -> &str {
+        self.headers.get("x-session-id").expect("a session")
     }
 
     /// The same, called without a header.

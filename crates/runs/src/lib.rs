@@ -26,7 +26,7 @@ pub use denial::{Denial, denied};
 pub use fold::{FoldError, RunFold};
 pub use page::{continued, page};
 pub use replay::replay;
-pub use request::{ChatRequest, Said, ToolAnswer, Trigger};
+pub use request::{ChatRequest, InstructionRole, Said, ToolAnswer, Trigger};
 pub use step::{OpenStep, Piece, StreamedCall, WordsKind};
 pub use ui_chunk::UiChunk;
 pub use ui_message::UiMessage;

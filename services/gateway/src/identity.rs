@@ -1,32 +1,45 @@
 //! Who a frontend's caller is: the owner of what they make, and of what they may see.
 //!
-//! Pure. What was shown comes in checked by itself (a key, a token); here it is put together under the agent's rule.
+//! Pure. What was shown comes in checked by itself (a key, a session, a token); here it is put together under the agent's
+//! rule.
 
-use ::identity::{TokenError, VerifiedUser};
+use ::identity::{SessionError, TokenError, VerifiedUser};
 use domain::{Owner, SessionId, UserId};
 use event_log::registry::AgentAccess;
 use thiserror::Error;
 use wire::proto::operate::v1::{Agent, AgentSettings, IdentityMode};
 
-/// Which users' names an agent's frontends are believed.
+/// How an agent's callers are identified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentityRule {
-    /// None: everyone is a session.
-    Anonymous,
-    /// A name as the frontend gives it.
-    Trust,
-    /// A name only by a token.
+    /// By an issued session alone.
+    Issued,
+    /// By a user's token, else by an issued session.
     Signed,
+    /// By a user's name as the frontend gives it, else by an issued session.
+    Trust,
+    /// By a user's name or a session, both as the caller chooses them.
+    Open,
 }
 
 impl IdentityRule {
-    /// The rule of an agent; without settings, and where they are of a later version, the strictest.
+    /// The rule of an agent; without settings, and where they are of another version, the strictest.
     #[must_use]
     pub fn of(agent: &Agent) -> Self {
         match agent.settings.as_ref().map(AgentSettings::identity_mode) {
             Some(IdentityMode::Trust) => Self::Trust,
             Some(IdentityMode::Signed) => Self::Signed,
-            Some(IdentityMode::Anonymous | IdentityMode::Unspecified) | None => Self::Anonymous,
+            Some(IdentityMode::Open) => Self::Open,
+            Some(IdentityMode::Issued | IdentityMode::Unspecified) | None => Self::Issued,
+        }
+    }
+
+    /// Whether the agent has users at all.
+    #[must_use]
+    pub fn knows_users(self) -> bool {
+        match self {
+            Self::Issued => false,
+            Self::Signed | Self::Trust | Self::Open => true,
         }
     }
 }
@@ -34,7 +47,7 @@ impl IdentityRule {
 /// What a caller has said of themselves, beside the key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Claimed {
-    /// The session.
+    /// The owner that a session stands for: of an issued one that is valid, or, under [`IdentityRule::Open`], chosen.
     pub session: Option<SessionId>,
     /// The user, by name.
     pub user: Option<UserId>,
@@ -65,9 +78,15 @@ pub struct Caller {
 /// Why a caller is nobody, by what they can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// Nothing names an owner: send a session.
-    #[error("a session id is required")]
+    /// Nothing names an owner: get a session and send it.
+    #[error("a session is required")]
     SessionMissing,
+    /// The session was not issued for this agent, or has expired: get a new one.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The tenant's key for sessions is not known here yet: try again.
+    #[error("the tenant's key for sessions is not known")]
+    SessionKeyMissing,
     /// A user's name alone is not enough here: send a token.
     #[error("a user's name needs the user's token here")]
     TokenRequired,
@@ -132,12 +151,12 @@ pub fn identify(rule: IdentityRule, claimed: Claimed) -> Result<Identified, Refu
         verified,
     } = claimed;
     match rule {
-        IdentityRule::Anonymous => of_session(session),
-        IdentityRule::Trust | IdentityRule::Signed if verified.is_some() => {
+        IdentityRule::Issued => of_session(session),
+        IdentityRule::Signed | IdentityRule::Trust | IdentityRule::Open if verified.is_some() => {
             of_token(user.as_ref(), verified)
         }
         IdentityRule::Signed if user.is_some() => Err(Refusal::TokenRequired),
-        IdentityRule::Trust | IdentityRule::Signed => user.map_or_else(
+        IdentityRule::Signed | IdentityRule::Trust | IdentityRule::Open => user.map_or_else(
             || of_session(session),
             |user| {
                 Ok(Identified {

@@ -7,9 +7,16 @@ import { randomUUID } from 'node:crypto';
 
 const [base, key] = process.argv.slice(2);
 
+/** A session that the gateway issues. */
+async function issued() {
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+  const answer = await fetch(`${base}/api/sessions`, { method: 'POST', headers, body: '{}' });
+  return (await answer.json()).sessionId;
+}
+
 /** A page of a session of its own, over the SDK's own transport. */
-function page(sdk) {
-  const headers = { 'x-api-key': key, 'x-session-id': randomUUID() };
+async function page(sdk) {
+  const headers = { 'x-api-key': key, 'x-session-id': await issued() };
   const transport = new sdk.DefaultChatTransport({ api: `${base}/api/chat`, headers });
   const get = async path => (await fetch(base + path, { headers })).json();
   const post = async path => (await fetch(base + path, { headers, method: 'POST' })).status;
@@ -63,7 +70,7 @@ async function agrees(chat, here) {
 }
 
 async function turns(sdk) {
-  const here = page(sdk);
+  const here = await page(sdk);
   const chat = chatOf(sdk, here);
   for (const said of ['hello there', 'and again']) {
     await chat.sendMessage({ text: said });
@@ -75,7 +82,7 @@ async function turns(sdk) {
 }
 
 async function lostAndFound(sdk) {
-  const here = page(sdk);
+  const here = await page(sdk);
   const chat = chatOf(sdk, here);
   const said = Array.from({ length: 40 }, (_, word) => `w${word}`).join(' ');
   const first = chat.sendMessage({ text: said });
@@ -91,7 +98,7 @@ async function lostAndFound(sdk) {
 }
 
 async function stopped(sdk) {
-  const here = page(sdk);
+  const here = await page(sdk);
   const chat = chatOf(sdk, here);
   const said = Array.from({ length: 400 }, (_, word) => `w${word}`).join(' ');
   const asked = chat.sendMessage({ text: said });
@@ -103,7 +110,7 @@ async function stopped(sdk) {
 }
 
 async function changed(sdk) {
-  const here = page(sdk);
+  const here = await page(sdk);
   const chat = chatOf(sdk, here);
   for (const said of ['one', 'two', 'three']) await chat.sendMessage({ text: said });
   const told = () => chat.messages.map(text);

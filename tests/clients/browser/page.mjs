@@ -49,7 +49,10 @@ async function picture(page, name) {
 
 async function turns(page) {
   const { url, key } = await gateway('echo');
-  await page.goto(pathToFileURL(file));
+  // A link chooses neither where messages go nor whose agent answers.
+  await page.goto(`${pathToFileURL(file)}#gateway=http://127.0.0.1:1&key=hp_of_a_stranger`);
+  const values = () => page.$$eval('#gateway, #key', inputs => inputs.map(input => input.value));
+  assert.deepEqual(await values(), ['', '']);
   await fill(page, '#gateway', url);
   await fill(page, '#key', key);
   await shows(page, []);
@@ -108,7 +111,7 @@ async function stopped(page, told) {
 async function others(page) {
   await page.click('#fresh');
   await shows(page, []);
-  await fill(page, '#key', 'hk_of_nobody');
+  await fill(page, '#key', 'hp_of_nobody');
   await say(page, 'Who am I?');
   await shows(page, [['error', 'The gateway cannot be reached, or does not take this key from this page.']]);
 }

@@ -60,10 +60,7 @@ async fn a_tenant_goes_with_its_keys() {
         refused.err().map(|status| status.code()),
         Some(Code::NotFound)
     );
-    let door = stack
-        .door()
-        .with("x-api-key", &key.secret)
-        .with("x-session-id", "s");
+    let door = stack.door().with("x-api-key", &key.secret);
     tests::eventually::eventually("a key that is none any more", || async {
         (door.get("/api/chats").await.told().0 == 401).then_some(())
     })

@@ -87,8 +87,9 @@ async fn a_session_has_its_rate() {
     for _ in 0..3 {
         assert_eq!(session.get("/api/chats").await.status, 200);
     }
-    // Named in the query, it is the same session.
-    let refused = ground.frontend().get("/api/chats?sessionId=s").await;
+    // Named in the body, it is the same session.
+    let body = json!({"sessionId": "s"});
+    let refused = ground.frontend().post("/api/chats", &body).await;
     assert_eq!(refused.told(), (429, "RATE_LIMITED".to_owned()));
     assert_eq!(refused.headers["retry-after"], "1");
     assert_eq!(ground.session("t").get("/api/chats").await.status, 200);

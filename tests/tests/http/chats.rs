@@ -185,7 +185,7 @@ async fn each_lists_their_own_by_pages() {
     }
     begun.reverse();
     eventually("rows", || async {
-        let page = session.get("/api/chats?sessionId=s").await.ok(200);
+        let page = session.get("/api/chats").await.ok(200);
         (ids(&page) == begun).then_some(())
     })
     .await;
@@ -201,7 +201,7 @@ async fn each_lists_their_own_by_pages() {
     }
     assert_eq!(paged, begun);
     let page = eventually("rows of hers", || async {
-        let page = ada.get("/api/chats?userId=ada").await.ok(200);
+        let page = ada.get("/api/chats").await.ok(200);
         (list(&page, "conversations").len() >= 5).then_some(page)
     })
     .await;
@@ -250,18 +250,15 @@ async fn a_listing_that_is_refused_says_why() {
         (400, "FIELD_MALFORMED"),
     )
     .await;
-    check(
-        &ground.frontend(),
-        "/api/chats?userId=ada",
-        (401, "USER_TOKEN_REQUIRED"),
-    )
-    .await;
-    check(
-        &ground.user("bob"),
-        "/api/chats?userId=ada",
-        (403, "USER_MISMATCH"),
-    )
-    .await;
+    let named = |door: tests::door::Door| door.with("x-user-id", "ada");
+    let by_name = named(ground.frontend());
+    check(&by_name, "/api/chats", (401, "USER_TOKEN_REQUIRED")).await;
+    let bob = named(ground.user("bob"));
+    check(&bob, "/api/chats", (403, "USER_MISMATCH")).await;
+    for query in ["sessionId=s", "session_id=s", "userId=ada", "user_id=ada"] {
+        let path = format!("/api/chats?{query}");
+        check(&session, &path, (400, "IDENTITY_IN_QUERY")).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -63,14 +63,14 @@ async fn forks_go_only_where_they_are_told_to() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_of_somebody_else_is_kept() {
     let ground = Ground::new().await;
-    let (session, ada) = (ground.session("s"), ground.user("ada"));
+    let (session, ada) = (ground.issued().await, ground.user("ada"));
     let chat = begin(&session, &json!({})).await;
     let own = fork(&session, &chat).await;
-    let claim = json!({"sessionId": "s"});
+    let claim = json!({"sessionId": session.shown_session()});
     ada.post("/api/sessions/claim", &claim).await.ok(200);
     let theirs = fork(&ada, &own).await;
     for chat in [&chat, &own] {
-        let release = json!({"chatId": chat, "sessionId": "s"});
+        let release = json!({"chatId": chat, "sessionId": session.shown_session()});
         ada.post("/api/sessions/release", &release).await.ok(204);
     }
     for query in ["", "?forks=erase"] {

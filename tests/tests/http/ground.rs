@@ -36,7 +36,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// A system whose agents take users' names by trust.
+    /// A system whose agents take sessions and users' names as callers choose them.
     pub(crate) async fn new() -> Self {
         Self::with(|_| {}).await
     }
@@ -61,12 +61,14 @@ impl Ground {
             operator,
             stack,
         };
-        ground.identity_mode(AGENT, IdentityMode::Trust).await;
+        for agent in [OTHER_AGENT, FOREIGN_AGENT, AGENT] {
+            ground.identity_mode(agent, IdentityMode::Open).await;
+        }
         ground.settled().await;
         ground
     }
 
-    /// Sets which names an agent believes.
+    /// Sets how an agent's callers are identified.
     pub(crate) async fn identity_mode(&self, agent: &str, mode: IdentityMode) {
         let settings = proto::AgentSettings {
             identity_mode: mode.into(),
@@ -80,7 +82,12 @@ impl Ground {
         self.stack.door().with("x-api-key", &self.key.secret)
     }
 
-    /// A session of [`AGENT`]'s frontend.
+    /// A session of [`AGENT`]'s frontend that the gateway issues.
+    pub(crate) async fn issued(&self) -> Door {
+        self.frontend().in_session().await
+    }
+
+    /// A session of [`AGENT`]'s frontend, as it names itself.
     pub(crate) fn session(&self, id: &str) -> Door {
         self.frontend().with("x-session-id", id)
     }

@@ -12,6 +12,7 @@ mod erased_forks;
 mod export;
 mod forks;
 mod ground;
+mod issued;
 mod long_erasure;
 mod messages;
 mod positions;

@@ -76,7 +76,7 @@ async fn ground() -> Ground {
 /// Has an agent's calls of a model server logged, and waits until the gateway knows.
 async fn set(ground: &Ground, server: &str, detail: ProviderLogDetail) {
     let settings = proto::AgentSettings {
-        identity_mode: proto::IdentityMode::Anonymous.into(),
+        identity_mode: proto::IdentityMode::Issued.into(),
         model: Some(proto::ModelSettings {
             server: server.to_owned(),
             model: "m".to_owned(),
@@ -98,8 +98,11 @@ async fn set(ground: &Ground, server: &str, detail: ProviderLogDetail) {
 
 /// A chat in which something was said and answered.
 async fn talked(ground: &Ground) -> String {
-    let session = ground.session("s");
-    let chat = begin(&session, &json!({})).await;
+    talked_in(&ground.issued().await).await
+}
+
+async fn talked_in(session: &Door) -> String {
+    let chat = begin(session, &json!({})).await;
     let said = json!({"content": format!("the password: {SECRET}")});
     let path = format!("/api/chats/{chat}/messages");
     assert_eq!(session.post(&path, &said).await.status, 200);
@@ -141,7 +144,7 @@ async fn nothing_is_logged_unless_it_is_asked_for() {
 /// Has calls logged, and talks until one is.
 async fn set_again(ground: &Ground) {
     let settings = proto::AgentSettings {
-        identity_mode: proto::IdentityMode::Trust.into(),
+        identity_mode: proto::IdentityMode::Open.into(),
         provider_logs: Some(proto::ProviderLogSettings {
             detail: ProviderLogDetail::Facts.into(),
             days: 0,
@@ -224,7 +227,8 @@ async fn every_try_is_logged_with_its_facts_and_without_secrets() {
 async fn administrators_find_what_is_their_tenants() {
     let ground = ground().await;
     set(&ground, "echo", ProviderLogDetail::Bodies).await;
-    let (one, other) = (talked(&ground).await, talked(&ground).await);
+    let session = ground.issued().await;
+    let (one, other) = (talked(&ground).await, talked_in(&session).await);
     let admin = ground.admin();
     let seen = logged(&admin, 2).await;
     let check = async |query: String, expected: &[&String]| {
@@ -270,10 +274,7 @@ async fn administrators_find_what_is_their_tenants() {
     assert_eq!(theirs.told(), (404, "PROVIDER_LOG_NOT_FOUND".to_owned()));
     assert_eq!(theirs.body, missing.body);
     // What is erased is gone at once, however late the rows are.
-    let deleted = ground
-        .session("s")
-        .delete(&format!("/api/chats/{other}"))
-        .await;
+    let deleted = session.delete(&format!("/api/chats/{other}")).await;
     assert_eq!(deleted.status, 204);
     assert_eq!(admin.get(&path).await.status, 404);
     eventually("rows without it", || async {

@@ -43,9 +43,7 @@ async fn who_is_trusted_talks_through_every_hop() {
     let key = operator.api_key("support").await;
     let addr = system.stack.gateway.settings.gateway.http.server.addr;
     let door = Door::over_tls(addr, &system.authority.ca());
-    let door = door
-        .with("x-api-key", &key.secret)
-        .with("x-session-id", "s");
+    let door = door.with("x-api-key", &key.secret).in_session().await;
     assert_eq!(door.post("/api/chats", &json!({})).await.status, 201);
 }
 

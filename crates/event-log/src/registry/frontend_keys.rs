@@ -1,5 +1,6 @@
 //! API keys as frontends show them: whom they may speak for, until when, and from which web origins.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::{Actor, AgentId, Label, TenantAccess, TenantId, Timestamp};
@@ -84,6 +85,20 @@ impl Registry {
             (frontend, _) => frontend,
         };
         found.filter(|frontend| frontend.is_valid(now))
+    }
+
+    /// The web origins that valid keys of a tenant's agents list, each once.
+    #[must_use]
+    pub fn tenant_origins(&self, tenant: &TenantId, now: Timestamp) -> Vec<String> {
+        let origins: BTreeSet<String> = self.shared().read(|entries| {
+            let keys = entries.frontend_keys.values();
+            let valid =
+                keys.filter(|key| key.access.tenant.tenant() == tenant && key.is_valid(now));
+            valid
+                .flat_map(|key| key.allowed_origins.iter().cloned())
+                .collect()
+        });
+        origins.into_iter().collect()
     }
 }
 

@@ -6,6 +6,7 @@ use domain::bounds::LOG_DAYS_MAX;
 use domain::violation::{check_length, check_text};
 use domain::{JsonText, ModelServerId, ToolName, Violation, ViolationReason};
 use prost::Message;
+use wire::proto::event::v1::Role;
 use wire::proto::operate::v1::{
     AgentSettings, Approvers, IdentityMode, ModelSettings, ProviderLogDetail, ProviderLogSettings,
     RetentionSettings, SummarySettings, ToolSettings,
@@ -56,6 +57,7 @@ impl CheckedSettings {
         if Approvers::try_from(settings.approvers).is_err() {
             return Err(malformed("is no kind of approvers").within("approvers"));
         }
+        check_roles(&settings).map_err(|violation| violation.within("allowed_roles"))?;
         within("model", settings.model.as_ref(), check_model)?;
         check_tools(&settings.tools).map_err(|violation| violation.within("tools"))?;
         within("retention", settings.retention.as_ref(), check_retention)?;
@@ -77,6 +79,29 @@ fn within<T>(
 ) -> Result<(), Violation> {
     part.map_or(Ok(()), check)
         .map_err(|violation| violation.within(name))
+}
+
+/// The roles are few and each stands once, so that their number has a bound.
+fn check_roles(settings: &AgentSettings) -> Result<(), Violation> {
+    for (index, role) in settings.allowed_roles.iter().enumerate() {
+        let is_grantable = matches!(
+            Role::try_from(*role),
+            Ok(Role::Assistant | Role::System | Role::Developer)
+        );
+        if !is_grantable {
+            let rule = "is none of assistant, system, developer: user is always allowed";
+            return Err(malformed(rule).at(index));
+        }
+        if settings
+            .allowed_roles
+            .iter()
+            .take(index)
+            .any(|other| other == role)
+        {
+            return Err(malformed("is there twice: give each role once").at(index));
+        }
+    }
+    Ok(())
 }
 
 fn check_model(model: &ModelSettings) -> Result<(), Violation> {

@@ -1,6 +1,7 @@
 //! The request of the AI SDK's chat: what it asks, read from the whole history that it sends along.
 //!
-//! Of the messages only the last user's and the last assistant's are read: the history itself is in the record.
+//! Of the messages only the last user's and the last assistant's are read: the history itself is in the record. Of the others
+//! only the roles are.
 
 mod object;
 mod parts;
@@ -10,6 +11,7 @@ use domain::violation::check_length;
 use domain::{CallId, Part, Violation, ViolationReason};
 
 use object::Object;
+use serde_json::value::RawValue;
 
 /// Most messages of a request.
 pub const MESSAGES_MAX: usize = 10_000;
@@ -29,6 +31,27 @@ pub struct ChatRequest {
     /// Results and consents in the last assistant's message, in order; also those that are in the record already: callers
     /// keep those of open calls.
     pub answers: Vec<ToolAnswer>,
+    /// The messages that are neither the user's nor the assistant's, by their places, in order. Nothing else of them is read.
+    pub instructions: Vec<(usize, InstructionRole)>,
+}
+
+/// A role of a page's message that is neither the user's nor the assistant's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstructionRole {
+    /// Instructions.
+    System,
+    /// Instructions, as newer models name them.
+    Developer,
+    /// A tool.
+    Tool,
+}
+
+/// Who speaks in a page's message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PageRole {
+    User,
+    Assistant,
+    Instruction(InstructionRole),
 }
 
 /// What is wanted.
@@ -77,12 +100,14 @@ impl ChatRequest {
         let body = Object::parse(body)?;
         let messages = body.list("messages")?.ok_or_else(|| missing("messages"))?;
         check_length(messages.len(), MESSAGES_MAX).map_err(|wrong| wrong.within("messages"))?;
+        let messages = in_order(&messages)?;
         let (said, answers) = read_messages(&messages)?;
         Ok(Self {
             chat_id: body.text("id", ID_BYTES_MAX)?,
             trigger: trigger(&body)?,
             said,
             answers,
+            instructions: instructions(&messages),
         })
     }
 }
@@ -116,28 +141,57 @@ fn trigger(body: &Object<'_>) -> Result<Trigger, Violation> {
     }
 }
 
-/// What the last user's message says, if it is the last of all, and what the last assistant's message answers.
-fn read_messages(
-    messages: &[&serde_json::value::RawValue],
-) -> Result<(Option<Said>, Vec<ToolAnswer>), Violation> {
-    let mut said = None;
-    for (index, message) in messages.iter().enumerate().rev() {
+/// The messages with who speaks in them.
+fn in_order<'a>(messages: &[&'a RawValue]) -> Result<Vec<(PageRole, Object<'a>)>, Violation> {
+    let read = |(index, message): (usize, &&'a RawValue)| {
         let at = |wrong: Violation| wrong.at(index).within("messages");
         let message = Object::parse(message.get()).map_err(at)?;
-        match message.text("role", ID_BYTES_MAX).map_err(at)?.as_deref() {
-            Some("user") if index + 1 == messages.len() => {
-                said = Some(read_user(&message).map_err(at)?);
+        let role = page_role(&message).map_err(at)?;
+        Ok((role, message))
+    };
+    messages.iter().enumerate().map(read).collect()
+}
+
+fn page_role(message: &Object<'_>) -> Result<PageRole, Violation> {
+    let role = message.text("role", ID_BYTES_MAX)?;
+    match role.as_deref() {
+        Some("user") => Ok(PageRole::User),
+        Some("assistant") => Ok(PageRole::Assistant),
+        Some("system") => Ok(PageRole::Instruction(InstructionRole::System)),
+        Some("developer") => Ok(PageRole::Instruction(InstructionRole::Developer)),
+        Some("tool") => Ok(PageRole::Instruction(InstructionRole::Tool)),
+        Some(_) | None => {
+            let allowed = "is none of user, assistant, system, developer, tool";
+            Err(Violation::new(ViolationReason::Malformed, allowed).within("role"))
+        }
+    }
+}
+
+fn instructions(messages: &[(PageRole, Object<'_>)]) -> Vec<(usize, InstructionRole)> {
+    let places = messages.iter().enumerate();
+    let instructions = places.filter_map(|(place, (role, _))| match role {
+        PageRole::Instruction(role) => Some((place, *role)),
+        PageRole::User | PageRole::Assistant => None,
+    });
+    instructions.collect()
+}
+
+/// What the last user's message says, if it is the last of all, and what the last assistant's message answers.
+fn read_messages(
+    messages: &[(PageRole, Object<'_>)],
+) -> Result<(Option<Said>, Vec<ToolAnswer>), Violation> {
+    let mut said = None;
+    for (index, (role, message)) in messages.iter().enumerate().rev() {
+        let at = |wrong: Violation| wrong.at(index).within("messages");
+        match role {
+            PageRole::User if index + 1 == messages.len() => {
+                said = Some(read_user(message).map_err(at)?);
             }
-            Some("assistant") => {
-                let answers = parts::answers(&message).map_err(at)?;
+            PageRole::Assistant => {
+                let answers = parts::answers(message).map_err(at)?;
                 return Ok((said, answers));
             }
-            Some("user" | "system") => {}
-            Some(_) | None => {
-                let rule = "is none of user, assistant, system";
-                let wrong = Violation::new(ViolationReason::Malformed, rule);
-                return Err(at(wrong.within("role")));
-            }
+            PageRole::User | PageRole::Instruction(_) => {}
         }
     }
     Ok((said, Vec::new()))

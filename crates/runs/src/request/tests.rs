@@ -147,6 +147,28 @@ fn a_user_may_speak_after_answering() {
 }
 
 #[test]
+fn instructions_are_named_by_their_places() {
+    use InstructionRole::{Developer, System, Tool};
+    let check = |roles: &[&str], expected: &[(usize, InstructionRole)]| {
+        let messages = roles
+            .iter()
+            .map(|role| format!(r#"{{"role":"{role}","parts":[{{"type":"text","text":"x"}}]}}"#));
+        let body = with(&messages.collect::<Vec<_>>().join(","));
+        let request = ChatRequest::parse(body.as_bytes()).unwrap();
+        assert_eq!(request.instructions, expected, "{roles:?}");
+    };
+    check(&[], &[]);
+    check(&["user", "assistant", "user"], &[]);
+    check(&["system", "user"], &[(0, System)]);
+    check(&["user", "assistant", "developer"], &[(2, Developer)]);
+    // Also before the last that is read, and more than one.
+    check(
+        &["tool", "system", "user", "assistant", "user"],
+        &[(0, Tool), (1, System)],
+    );
+}
+
+#[test]
 fn what_is_wanted() {
     let trigger = |rest: &str| {
         let body = format!(r#"{{"messages":[]{rest}}}"#);

@@ -3,7 +3,6 @@
 
 use domain::event::MessageAppended;
 use domain::{Fact, RunEnd, RunOutcome, RunPart, RunPartKind};
-use event_log::registry::AgentAccess;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream, unfold};
 use models::{ModelError, ModelRequest, Piece, ReplyPieces};
@@ -13,18 +12,20 @@ use wire::status::Problem;
 use super::steps::{ended, of_model, tell_failure};
 use super::{Followed, Generations, pieces};
 use crate::assembly::listed;
+use crate::identity::Caller;
 
 impl Generations {
-    /// A model's answer to messages alone, as the parts of a run that is recorded nowhere. The model is asked once the first of
+    /// A model's answer to a caller's messages alone, as the parts of a run that is recorded nowhere. The model is asked once the first of
     /// them is waited for, however long it takes to begin.
     ///
     /// # Errors
     /// There is no place left, or no context can be made of the messages. What the model fails with is the end's error.
     pub async fn answer_alone(
         &self,
-        access: &AgentAccess,
+        caller: &Caller,
         messages: Vec<MessageAppended>,
     ) -> Result<BoxStream<'static, Followed>, Problem> {
+        let access = &caller.access;
         let place = self.place()?;
         let model = self.settings(access)?.model;
         let format = self.models.format(&model.server);

@@ -10,7 +10,7 @@ use wire::status::Reason;
 
 use super::chats::owned::not_found;
 use super::state::HttpState;
-use super::{caller_refusal, positions, problem};
+use super::{caller_refusal, cors, positions, problem};
 use crate::fresh::Place;
 use crate::identity::Refusal;
 use crate::patience::Patience;
@@ -37,14 +37,19 @@ impl FromRequestParts<HttpState> for Admin {
         let token = token.ok_or_else(unauthenticated)?;
         positions::check()?;
         match state.gateway.token_keys.admin(token, state.now()).await {
-            Ok(access) => Ok(Self {
-                actor: Actor(access.admin.subject().clone()),
-                tenant: access.tenant,
-            }),
+            Ok(access) => {
+                admit_origin(parts, state, &access.tenant)?;
+                Ok(Self {
+                    actor: Actor(access.admin.subject().clone()),
+                    tenant: access.tenant,
+                })
+            }
             Err(Refusal::KeysUnavailable) => Err(caller_refusal::keys_unavailable()),
             Err(
                 Refusal::Token(_)
                 | Refusal::SessionMissing
+                | Refusal::Session(_)
+                | Refusal::SessionKeyMissing
                 | Refusal::TokenRequired
                 | Refusal::UserMismatch,
             ) => Err(unauthenticated()),
@@ -93,6 +98,21 @@ impl Admin {
             actor: self.actor.clone(),
         }
     }
+}
+
+/// Pages of administrators are of the origins that any key of the tenant lists. The token is in a header that no other page
+/// can make a browser send.
+fn admit_origin(
+    parts: &Parts,
+    state: &HttpState,
+    tenant: &TenantAccess,
+) -> Result<(), HttpProblem> {
+    if !parts.headers.contains_key(header::ORIGIN) {
+        return Ok(());
+    }
+    let registry = &state.gateway.registry;
+    let allowed = registry.tenant_origins(tenant.tenant(), state.now());
+    cors::admit(parts, &allowed).map(drop)
 }
 
 /// No token, and one that does not hold for whatever reason, are told alike.

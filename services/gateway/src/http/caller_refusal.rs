@@ -1,21 +1,34 @@
 //! Why a caller is nobody, as HTTP callers see it.
 
 use axum::http::StatusCode;
-use identity::TokenError;
+use identity::{SessionError, TokenError};
 use runtime::http::HttpProblem;
 
 use crate::identity::Refusal;
+
+const SEND_IT: &str = "send it as the header x-session-id";
 
 /// The problem of a refusal. What stands in a token is never told.
 #[must_use]
 pub fn of(refusal: &Refusal) -> HttpProblem {
     match refusal {
         Refusal::SessionMissing => {
-            let detail = "sessionId is required: send it as the header x-session-id, in the query, or in the body";
-            HttpProblem {
-                field: Some("sessionId".to_owned()),
-                ..HttpProblem::new(StatusCode::BAD_REQUEST, "FIELD_MISSING", detail)
-            }
+            let detail = format!("{refusal}: get one by POST /api/sessions, and {SEND_IT}");
+            unauthorized("SESSION_REQUIRED", detail)
+        }
+        Refusal::Session(SessionError::Expired) => {
+            let detail = format!("{refusal}: get a new one by POST /api/sessions, and {SEND_IT}");
+            unauthorized("SESSION_EXPIRED", detail)
+        }
+        Refusal::Session(SessionError::NotIssued) => {
+            let detail = format!("{refusal}: get one by POST /api/sessions, and {SEND_IT}");
+            unauthorized("SESSION_INVALID", detail)
+        }
+        Refusal::SessionKeyMissing => {
+            let detail = "sessions cannot be verified yet: try again";
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            HttpProblem::new(status, "SESSION_KEY_UNAVAILABLE", detail)
+                .retry_after(crate::problem::RETRY_AFTER)
         }
         Refusal::TokenRequired => {
             let detail = format!("{refusal}: send it as the header x-user-token");
@@ -57,7 +70,18 @@ mod tests {
     #[test]
     fn each_refusal_has_its_status_and_code() {
         for (refusal, status, code) in [
-            (Refusal::SessionMissing, 400, "FIELD_MISSING"),
+            (Refusal::SessionMissing, 401, "SESSION_REQUIRED"),
+            (
+                Refusal::Session(SessionError::Expired),
+                401,
+                "SESSION_EXPIRED",
+            ),
+            (
+                Refusal::Session(SessionError::NotIssued),
+                401,
+                "SESSION_INVALID",
+            ),
+            (Refusal::SessionKeyMissing, 503, "SESSION_KEY_UNAVAILABLE"),
             (Refusal::TokenRequired, 401, "USER_TOKEN_REQUIRED"),
             (Refusal::UserMismatch, 403, "USER_MISMATCH"),
             (

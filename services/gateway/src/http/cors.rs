@@ -1,7 +1,8 @@
 //! Which pages may ask: the origins that the caller's API key allows, judged per request.
 //!
 //! A preflight carries no key, so that it is answered for any origin and allows nothing by itself; the request after it is
-//! refused where its key does not allow the origin. Credentials are never allowed. Source: <https://fetch.spec.whatwg.org/>.
+//! refused where its key does not allow the origin. Cookies are for pages whose origin is listed by name, see
+//! [`super::session_cookie`]. Source: <https://fetch.spec.whatwg.org/>.
 
 use std::sync::{Arc, OnceLock};
 
@@ -25,8 +26,10 @@ const REQUEST_HEADERS: &str = "authorization, content-type, idempotency-key, las
                                x-session-id, x-user-id, x-user-token";
 
 /// The headers of answers that pages may read.
-const EXPOSED_HEADERS: &str = "location, content-disposition, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, \
-                               x-position-token, x-vercel-ai-ui-message-stream";
+const EXPOSED_HEADERS: &str = "location, content-disposition, x-request-id, x-run-id, x-session-id, retry-after, ratelimit-limit, \
+                               ratelimit-remaining, ratelimit-reset, x-position-token, x-vercel-ai-ui-message-stream";
+
+const TRUE: HeaderValue = HeaderValue::from_static("true");
 
 const PREFLIGHT_VARY: &str =
     "origin, access-control-request-method, access-control-request-headers";
@@ -42,6 +45,14 @@ pub enum Decision {
     Refused,
 }
 
+/// Whether a list names an origin itself: [`ANY_ORIGIN`] names none.
+#[must_use]
+pub fn is_listed(origin: &[u8], allowed: &[String]) -> bool {
+    let is_it =
+        |known: &String| known != ANY_ORIGIN && known.as_bytes().eq_ignore_ascii_case(origin);
+    allowed.iter().any(is_it)
+}
+
 /// Judges the `Origin` of a request by the origins that its key allows: exact ones such as `https://example.org`, or
 /// [`ANY_ORIGIN`]. No origins: no page.
 #[must_use]
@@ -49,10 +60,8 @@ pub fn decide(origin: Option<&HeaderValue>, allowed: &[String]) -> Decision {
     let Some(origin) = origin else {
         return Decision::NoPage;
     };
-    let is_allowed = |known: &String| {
-        known == ANY_ORIGIN || known.as_bytes().eq_ignore_ascii_case(origin.as_bytes())
-    };
-    if allowed.iter().any(is_allowed) {
+    let is_any = allowed.iter().any(|known| known == ANY_ORIGIN);
+    if is_any || is_listed(origin.as_bytes(), allowed) {
         Decision::Allowed(origin.clone())
     } else {
         Decision::Refused
@@ -68,22 +77,33 @@ pub fn admit(parts: &Parts, allowed: &[String]) -> Result<(), HttpProblem> {
         Decision::NoPage => Ok(()),
         Decision::Allowed(origin) => {
             if let Some(Verdict(verdict)) = parts.extensions.get() {
+                let credentials = is_listed(origin.as_bytes(), allowed);
                 // A second judgement of one request is the same.
-                let _ = verdict.set(origin);
+                let _ = verdict.set(Admitted {
+                    origin,
+                    credentials,
+                });
             }
             Ok(())
         }
         Decision::Refused => {
-            let detail = "the API key does not allow this page's origin: add the origin to the key";
+            let detail = "the page's origin is not allowed: add it to the API key, for administrators to any key of the tenant";
             let status = StatusCode::FORBIDDEN;
             Err(HttpProblem::new(status, "ORIGIN_NOT_ALLOWED", detail))
         }
     }
 }
 
-/// The origin that is told to the browser, once it is known.
+/// What is told to the browser, once it is known.
 #[derive(Debug, Clone, Default)]
-struct Verdict(Arc<OnceLock<HeaderValue>>);
+struct Verdict(Arc<OnceLock<Admitted>>);
+
+#[derive(Debug)]
+struct Admitted {
+    origin: HeaderValue,
+    /// Whether the page may send cookies and read the answer.
+    credentials: bool,
+}
 
 /// Answers preflights, and tells browsers what was judged.
 pub(super) async fn layer(mut request: Request, next: Next) -> Response {
@@ -98,8 +118,12 @@ pub(super) async fn layer(mut request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.append(header::VARY, HeaderValue::from_static("origin"));
-    if let Some(origin) = verdict.0.get() {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    if let Some(admitted) = verdict.0.get() {
+        let origin = admitted.origin.clone();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        if admitted.credentials {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, TRUE);
+        }
         let exposed = HeaderValue::from_static(EXPOSED_HEADERS);
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     }
@@ -116,8 +140,9 @@ fn is_preflight(request: &Request) -> bool {
 fn preflight(origin: HeaderValue, asked: &HeaderMap) -> Response {
     let headers = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let headers = headers.unwrap_or(HeaderValue::from_static(REQUEST_HEADERS));
-    let answer: [(HeaderName, HeaderValue); 5] = [
+    let answer: [(HeaderName, HeaderValue); 6] = [
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, origin),
+        (header::ACCESS_CONTROL_ALLOW_CREDENTIALS, TRUE),
         (
             header::ACCESS_CONTROL_ALLOW_METHODS,
             HeaderValue::from_static(METHODS),

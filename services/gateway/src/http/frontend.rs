@@ -7,13 +7,13 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, StatusCode, header};
 use domain::{Owner, SessionId, UserId};
 use event_log::registry::FrontendKey;
-use runtime::http::{HttpProblem, Query};
+use runtime::http::HttpProblem;
 use wire::status::{Problem, Reason};
 
-use super::named::header_text;
 pub use super::named::{CallerHeaders, Named};
+use super::named::{check_query, header_text};
 use super::state::HttpState;
-use super::{caller_refusal, cors, positions, problem};
+use super::{caller_refusal, cors, positions, problem, session_cookie};
 use crate::identity::{Caller, Claimed, IdentityRule, Refusal};
 
 const API_KEY_HEADER: &str = "x-api-key";
@@ -25,9 +25,13 @@ const BEARER: &str = "Bearer ";
 pub struct Frontend {
     /// The key.
     pub key: FrontendKey,
-    named: [Named; 2],
+    pub(super) named: Named,
+    /// The session in the agent's cookie, where the page may use one.
+    pub(super) cookie: Option<String>,
+    /// Whether it comes from a page whose origin the key lists by name.
+    pub(super) is_from_listed_page: bool,
     user_token: Option<String>,
-    extensions: Extensions,
+    pub(super) extensions: Extensions,
 }
 
 impl fmt::Debug for Frontend {
@@ -52,10 +56,16 @@ impl FromRequestParts<HttpState> for Frontend {
         cors::admit(parts, &key.allowed_origins)?;
         positions::check()?;
         state.limits.admit_key(parts, &key.api_key_id)?;
-        let Query(query) = Query::from_request_parts(parts, state).await?;
+        check_query(parts.uri.query())?;
+        let is_from_listed_page = session_cookie::is_from_listed_page(parts, &key.allowed_origins);
+        let cookie = is_from_listed_page
+            .then(|| session_cookie::read(&parts.headers, &key.access.agent))
+            .flatten();
         Ok(Self {
             key,
-            named: [Named::in_headers(&parts.headers)?, query],
+            named: Named::in_headers(&parts.headers)?,
+            cookie,
+            is_from_listed_page,
             user_token: header_text(&parts.headers, USER_TOKEN_HEADER)?,
             extensions: parts.extensions.clone(),
         })
@@ -63,11 +73,11 @@ impl FromRequestParts<HttpState> for Frontend {
 }
 
 impl Frontend {
-    /// Whom the request comes from, as headers and query say, and as its body says where it has such members.
+    /// Whom the request comes from, as its headers and its cookie say, and its body where it has such members.
     ///
     /// # Errors
-    /// 400 where nobody is named, two are, or a name breaks a rule; 401 where a user's token is missing or does not hold;
-    /// 403 `USER_MISMATCH`; 429 `RATE_LIMITED` of the session; 503 where the token's keys cannot be fetched.
+    /// 400 where two are named, or a name breaks a rule; 401 where nobody is named, or a session or a user's token is missing
+    /// or does not hold; 403 `USER_MISMATCH`; 429 `RATE_LIMITED` of the session; 503 where keys cannot be fetched.
     pub async fn caller(&self, state: &HttpState, body: Named) -> Result<Caller, HttpProblem> {
         let claimed = self.claimed(state, body).await?;
         let caller = Caller::resolve(self.key.access.clone(), self.rule(state), claimed);
@@ -95,15 +105,6 @@ impl Frontend {
         self.resolve_user(claimed)
     }
 
-    /// The session that headers and query name, whoever else is spoken of.
-    ///
-    /// # Errors
-    /// As [`Frontend::caller`].
-    pub fn session(&self, state: &HttpState) -> Result<Caller, HttpProblem> {
-        let named = Named::agreed(&self.named)?;
-        self.of_session(self.parsed_session(state, named.session_id)?)
-    }
-
     /// Refuses an agent that is not the key's; none named is.
     ///
     /// # Errors
@@ -121,13 +122,13 @@ impl Frontend {
         })
     }
 
-    /// Which names the agent believes.
+    /// How the agent's callers are identified.
     #[must_use]
     pub fn rule(&self, state: &HttpState) -> IdentityRule {
         let agent = state.gateway.registry.agent(&self.key.access.agent);
         agent
             .as_ref()
-            .map_or(IdentityRule::Anonymous, IdentityRule::of)
+            .map_or(IdentityRule::Issued, IdentityRule::of)
     }
 
     fn of_session(&self, session: Option<SessionId>) -> Result<Caller, HttpProblem> {
@@ -145,22 +146,15 @@ impl Frontend {
     }
 
     async fn claimed(&self, state: &HttpState, body: Named) -> Result<Claimed, HttpProblem> {
-        let [headers, query] = self.named.clone();
-        let named = Named::agreed(&[headers, query, body])?;
-        let session = self.parsed_session(state, named.session_id)?;
+        let named = Named::agreed(&[self.named.clone(), body])?;
+        let session = self.session(state, named.session_id)?;
         let user = named.user_id.map(UserId::parse).transpose();
         let user = user.map_err(|broken| problem::of(Problem::from(broken.within("userId"))))?;
         let verified = match &self.user_token {
             Some(token) => {
-                let verified = state
-                    .gateway
-                    .token_keys
-                    .user(&self.key.access, token, state.now());
-                Some(
-                    verified
-                        .await
-                        .map_err(|refusal| caller_refusal::of(&refusal))?,
-                )
+                let keys = &state.gateway.token_keys;
+                let verified = keys.user(&self.key.access, token, state.now()).await;
+                Some(verified.map_err(|refusal| caller_refusal::of(&refusal))?)
             }
             None => None,
         };
@@ -169,22 +163,6 @@ impl Frontend {
             user,
             verified,
         })
-    }
-
-    /// The session, counted.
-    fn parsed_session(
-        &self,
-        state: &HttpState,
-        session: Option<String>,
-    ) -> Result<Option<SessionId>, HttpProblem> {
-        let session = session.map(SessionId::parse).transpose();
-        let session =
-            session.map_err(|broken| problem::of(Problem::from(broken.within("sessionId"))))?;
-        if let Some(session) = &session {
-            let (key, limits) = (&self.key.api_key_id, &state.limits);
-            limits.admit_session(&self.extensions, key, session.as_str())?;
-        }
-        Ok(session)
     }
 }
 

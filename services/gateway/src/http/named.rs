@@ -1,21 +1,26 @@
-//! What callers call themselves, in headers, query and body.
+//! What callers call themselves, in headers and body. Never in the URL: logs, histories and other sites see that.
 
 use axum::http::{HeaderMap, StatusCode};
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-const SESSION_HEADER: &str = "x-session-id";
+pub(super) const SESSION_HEADER: &str = "x-session-id";
 const USER_HEADER: &str = "x-user-id";
 
-/// How callers say in headers who they are; what the query or the body says must agree.
+/// What names a caller in a body, and nothing in a query.
+const IDENTITY_FIELDS: [&str; 4] = ["sessionId", "session_id", "userId", "user_id"];
+
+/// How callers say in headers who they are; what the body says must agree.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Header)]
 pub struct CallerHeaders {
-    /// The anonymous session; also as `sessionId` in the query, or in the body where it has such a member.
+    /// The session that `POST /api/sessions` issued; also as `sessionId` in the body where it has such a member, or as the
+    /// cookie. Where the agent's identity mode is `open`, also an id of the caller's own choice.
     #[param(rename = "x-session-id")]
     pub session: Option<String>,
-    /// The user, by name: believed where the agent's settings say so; also as `userId`.
+    /// The user, by name: believed where the agent's settings say so; also as `userId` in the
+    /// body where it has such a member.
     #[param(rename = "x-user-id")]
     pub user: Option<String>,
     /// Positions that the answer must hold: the header of the same name of earlier answers, at most 8 tokens, separated by
@@ -72,11 +77,24 @@ fn agreed<'a>(
     if given.all(|other| other == first) {
         return Ok(Some(first.clone()));
     }
-    let detail = format!("{field} is given twice and differs: header, query and body must agree");
+    let detail = format!("{field} is given twice and differs: header and body must agree");
     Err(HttpProblem {
         field: Some(field.to_owned()),
         ..HttpProblem::new(StatusCode::BAD_REQUEST, "CALLER_AMBIGUOUS", detail)
     })
+}
+
+/// Refuses a query that says who calls.
+///
+/// # Errors
+/// 400 `IDENTITY_IN_QUERY`.
+pub(super) fn check_query(query: Option<&str>) -> Result<(), HttpProblem> {
+    let mut pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let Some((field, _)) = pairs.find(|(name, _)| IDENTITY_FIELDS.contains(&name.as_ref())) else {
+        return Ok(());
+    };
+    let detail = format!("{field} is in the query: send the headers x-session-id and x-user-id");
+    Err(HttpProblem::of_field("IDENTITY_IN_QUERY", field, detail))
 }
 
 /// The text of a header; absent is none.
@@ -88,9 +106,8 @@ pub(super) fn header_text(headers: &HeaderMap, name: &str) -> Result<Option<Stri
         .get(name)
         .map(|value| value.to_str().map(str::to_owned));
     text.transpose().map_err(|_| {
-        let detail = format!(
-            "the header {name} has bytes that are no visible ASCII: say it in the query or the body"
-        );
+        let detail =
+            format!("the header {name} has bytes that are no visible ASCII: say it in the body");
         HttpProblem {
             field: Some(name.to_owned()),
             ..HttpProblem::new(StatusCode::BAD_REQUEST, "FIELD_MALFORMED", detail)
@@ -108,6 +125,20 @@ mod tests {
         let seen = seen.map_err(|problem| problem.code.into_owned());
         let expected = expected.map(|value| value.map(str::to_owned));
         assert_eq!(seen, expected.map_err(str::to_owned), "{given:?}");
+    }
+
+    #[test]
+    fn a_query_names_nobody() {
+        let check = |query: Option<&str>, expected: Option<&str>| {
+            let seen = check_query(query).err().map(|problem| problem.field);
+            assert_eq!(seen.flatten().as_deref(), expected, "{query:?}");
+        };
+        check(None, None);
+        check(Some(""), None);
+        check(Some("limit=1&session=s&cursor=sessionId"), None);
+        check(Some("limit=1&sessionId=s"), Some("sessionId"));
+        check(Some("session%49d="), Some("sessionId"));
+        check(Some("user_id"), Some("user_id"));
     }
 
     #[test]

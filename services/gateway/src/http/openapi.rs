@@ -20,7 +20,7 @@ use utoipa::{Modify, OpenApi as _};
         (name = "chats", description = "A caller's conversations with the agent of their API key."),
         (name = "ai-sdk", description = "The AI SDK's chat, as its transport speaks it."),
         (name = "chat", description = "Turns for programs that know a message and a session, and no more."),
-        (name = "sessions", description = "Sessions that turn out to be a user's."),
+        (name = "sessions", description = "Sessions: issued to callers without a user, and taken over by users."),
         (name = "admin", description = "What administrators see of their tenant."),
         (name = "service", description = "What the service says of itself.")
     )

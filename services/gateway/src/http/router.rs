@@ -13,13 +13,13 @@ use super::chats::{
     change_chat, create_chat, erase_chat, export_chat, fork_chat, get_chat, list_chats,
 };
 use super::limits::RateLimits;
-use super::sessions::{claim_session, release_chat};
+use super::sessions::{claim_session, issue_session, release_chat};
 use super::state::HttpState;
 use super::talk::ai_sdk::send_ui_messages::UI_REQUEST_BYTES_MAX;
 use super::talk::ai_sdk::{follow_ui_chat, send_ui_messages, stop_ui_chat};
 use super::talk::session::{chat, create_session, list_messages, list_sessions};
 use super::talk::{approve_calls, follow_chat, send_message, stop_chat};
-use super::{admin, cors, get_health, get_limits, limits, openapi, positions};
+use super::{admin, cors, get_health, get_limits, limits, openapi, positions, session_renewal};
 
 /// The description of every endpoint, in its own format.
 pub const OPENAPI_PATH: &str = "/openapi.json";
@@ -48,6 +48,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(list_messages::list_messages))
         .routes(routes!(fork_chat::fork_chat))
         .routes(routes!(export_chat::export_chat))
+        .routes(routes!(issue_session::issue_session))
         .routes(routes!(claim_session::claim_session))
         .routes(routes!(release_chat::release_chat))
         .routes(routes!(admin::list_conversations::list_conversations))
@@ -87,9 +88,10 @@ pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
 }
 
 /// Routes under rates and origins: each request is counted of its client's address, preflights are answered, and answers
-/// tell what was judged.
+/// tell what was judged, and carry sessions that were renewed.
 pub fn guarded(routes: Router, limits: RateLimits) -> Router {
     routes
+        .layer(from_fn(session_renewal::layer))
         .layer(from_fn_with_state(limits, limits::layer))
         .layer(from_fn(cors::layer))
 }

@@ -51,10 +51,11 @@ fn owned_by(owner: Owner) -> Identified {
 fn the_whole_matrix() {
     use Refusal::{SessionMissing, TokenRequired, UserMismatch};
     let check = |said: Said, expected: [Expected; 4]| {
-        let [anonymous, trust, signed, lister] = expected;
+        let [issued, trust, signed, lister] = expected;
         for (rule, expected) in [
-            (IdentityRule::Anonymous, anonymous),
-            (IdentityRule::Trust, trust),
+            (IdentityRule::Issued, issued),
+            (IdentityRule::Trust, trust.clone()),
+            (IdentityRule::Open, trust),
             (IdentityRule::Signed, signed),
         ] {
             assert_eq!(identify(rule, claimed(said)), expected, "{rule:?} {said:?}");
@@ -72,7 +73,7 @@ fn the_whole_matrix() {
     let none = || Err(SessionMissing);
     let unproven = || Err(TokenRequired);
     let other = || Err(UserMismatch);
-    // Columns: anonymous, trust, signed, listing by user.
+    // Columns: issued, trust and open, signed, listing by user.
     check(("", "", ""), [none(), none(), none(), unproven()]);
     check(("s", "", ""), [session(), session(), session(), unproven()]);
     check(("", "ada", ""), [none(), named(), unproven(), unproven()]);
@@ -104,10 +105,12 @@ fn rules_of_agents() {
         };
         assert_eq!(IdentityRule::of(&agent), expected, "{mode:?}");
     };
-    check(None, IdentityRule::Anonymous);
-    check(Some(0), IdentityRule::Anonymous);
-    check(Some(1), IdentityRule::Anonymous);
+    check(None, IdentityRule::Issued);
+    check(Some(0), IdentityRule::Issued);
+    check(Some(1), IdentityRule::Issued);
     check(Some(2), IdentityRule::Trust);
     check(Some(3), IdentityRule::Signed);
-    check(Some(4), IdentityRule::Anonymous);
+    check(Some(4), IdentityRule::Issued);
+    check(Some(5), IdentityRule::Open);
+    check(Some(6), IdentityRule::Issued);
 }

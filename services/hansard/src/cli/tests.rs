@@ -100,6 +100,12 @@ fn what_frontends_need_is_understood() {
         true,
     );
     check("hansard agent set a --identity-mode some --token t", false);
+    check(
+        "hansard agent set a --identity-mode anonymous --token t",
+        false,
+    );
+    check("hansard agent set a --allow-role system --token t", true);
+    check("hansard agent set a --allow-role user --token t", false);
     check("hansard signing-key add k --tenant a --token t", false);
     check(
         "hansard signing-key add k --tenant a --use user --token t",

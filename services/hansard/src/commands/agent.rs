@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Subcommand, ValueEnum};
 use models::ECHO;
 use prost_types::FieldMask;
+use wire::proto::event::v1::Role;
 use wire::proto::operate::v1::{
     Agent, AgentSettings, Approvers, CreateAgentRequest, IdentityMode, ListAgentsRequest,
     ModelSettings, ProviderLogDetail, RotateWebhookSecretRequest, SetAgentSettingsRequest,
@@ -34,6 +35,7 @@ Examples:
   hansard agent set support --model echo --provider-logs bodies
   hansard agent set support --approvers administrator
   hansard agent rotate-webhook-secret support --overlap-seconds 86400
+  hansard agent set support --identity-mode open --allow-role system --allow-role assistant
   hansard agent set support --settings-file settings.json --json
   hansard agent set support --reset")]
 pub struct Args {
@@ -82,12 +84,16 @@ struct Set {
     /// the agent answers nobody.
     #[arg(long, value_name = "SERVER/MODEL")]
     model: Option<String>,
-    /// Which users' names its frontends are believed.
+    /// How callers of its API keys are identified.
     #[arg(long, value_name = "MODE")]
     identity_mode: Option<Mode>,
     /// Who may approve calls of tools that need it; administrators always may.
     #[arg(long, value_name = "WHO")]
     approvers: Option<Who>,
+    /// A role that messages of public callers may have beside `user`; may be given several times. It replaces the roles
+    /// that were allowed before.
+    #[arg(long, value_name = "ROLE")]
+    allow_role: Vec<AllowedRole>,
     /// What is kept of what its model servers are asked and answer.
     #[arg(long, value_name = "DETAIL")]
     provider_logs: Option<LogDetail>,
@@ -103,23 +109,47 @@ struct Set {
     reset: bool,
 }
 
-/// Which users' names are believed.
+/// How callers are identified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// None: everyone is a session.
-    Anonymous,
-    /// A name as the frontend gives it.
-    Trust,
-    /// A name only by a token that the tenant has signed.
+    /// By a session that `POST /api/sessions` issued.
+    Issued,
+    /// By a user's token that the tenant has signed, else by an issued session.
     Signed,
+    /// By a user's name as the frontend gives it, else by an issued session.
+    Trust,
+    /// By ids that the caller chooses: for development, and for back ends that keep the key secret.
+    Open,
 }
 
 impl From<Mode> for IdentityMode {
     fn from(mode: Mode) -> Self {
         match mode {
-            Mode::Anonymous => Self::Anonymous,
-            Mode::Trust => Self::Trust,
+            Mode::Issued => Self::Issued,
             Mode::Signed => Self::Signed,
+            Mode::Trust => Self::Trust,
+            Mode::Open => Self::Open,
+        }
+    }
+}
+
+/// A role that public callers may be allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AllowedRole {
+    /// The model.
+    Assistant,
+    /// Instructions.
+    System,
+    /// Instructions, as newer models name them.
+    Developer,
+}
+
+impl From<AllowedRole> for Role {
+    fn from(role: AllowedRole) -> Self {
+        match role {
+            AllowedRole::Assistant => Self::Assistant,
+            AllowedRole::System => Self::System,
+            AllowedRole::Developer => Self::Developer,
         }
     }
 }
@@ -213,9 +243,10 @@ fn row(agent: Agent) -> [String; 6] {
     let created = when::seconds(agent.created_at.as_ref());
     let settings = agent.settings.unwrap_or_default();
     let mode = match settings.identity_mode() {
-        IdentityMode::Unspecified | IdentityMode::Anonymous => "anonymous",
-        IdentityMode::Trust => "trust",
+        IdentityMode::Unspecified | IdentityMode::Issued => "issued",
         IdentityMode::Signed => "signed",
+        IdentityMode::Trust => "trust",
+        IdentityMode::Open => "open",
     };
     let model = settings
         .model
@@ -249,6 +280,14 @@ fn requested(given: Set) -> anyhow::Result<SetAgentSettingsRequest> {
     if let Some(who) = given.approvers {
         settings.set_approvers(who.into());
         named.push("approvers");
+    }
+    if !given.allow_role.is_empty() {
+        let roles = given
+            .allow_role
+            .into_iter()
+            .map(|role| Role::from(role).into());
+        settings.allowed_roles = roles.collect();
+        named.push("allowed_roles");
     }
     if let Some(detail) = given.provider_logs {
         let logs = settings.provider_logs.get_or_insert_default();

@@ -55,6 +55,20 @@ pub(crate) fn stay_unless_they_are_named(dev: &Dev) {
         &["--settings-file", file, "--model", "echo"],
         &json!({"identityMode": "IDENTITY_MODE_TRUST", "model": {"server": "echo", "stepsMax": 2}}),
     );
+    let roles = [
+        "--reset",
+        "--allow-role",
+        "system",
+        "--allow-role",
+        "assistant",
+    ];
+    let allowed = json!(["ROLE_SYSTEM", "ROLE_ASSISTANT"]);
+    set(dev, &roles, &json!({"allowedRoles": allowed}));
+    set(
+        dev,
+        &["--identity-mode", "open"],
+        &json!({"allowedRoles": allowed, "identityMode": "IDENTITY_MODE_OPEN"}),
+    );
     set(dev, &["--reset"], &json!({}));
 }
 
@@ -69,15 +83,24 @@ fn answer(dev: &Dev) -> String {
     let gateway = dev.shown.lines().find(|line| line.contains("(HTTP"));
     let gateway = gateway.and_then(|line| line.split_whitespace().next());
     let gateway = gateway.expect("its address").trim_start_matches("http://");
-    let body = r#"{"message": "hello"}"#;
-    let request = format!(
-        "POST /v1/chat HTTP/1.1\r\nhost: {gateway}\r\nx-api-key: {key}\r\nconnection: close\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let mut connection = TcpStream::connect(gateway).expect("a connection");
-    connection.write_all(request.as_bytes()).expect("sent");
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).expect("an answer");
-    answer
+    let post = |path: &str, session: &str, body: &str| {
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: {gateway}\r\nx-api-key: {key}\r\nconnection: close\r\n\
+             {session}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut connection = TcpStream::connect(gateway).expect("a connection");
+        connection.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).expect("an answer");
+        answer
+    };
+    let issued = post("/api/sessions", "", "{}");
+    let header = |line: &&str| line.starts_with("x-session-id: ");
+    let session = issued.lines().find(header).expect("a session");
+    post(
+        "/v1/chat",
+        &format!("{session}\r\n"),
+        r#"{"message": "hello"}"#,
+    )
 }

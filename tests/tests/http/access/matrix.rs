@@ -37,7 +37,8 @@ const fn of_admin(foreign: u16) -> Statuses {
     ]
 }
 
-/// One operation: its name in the description, what is sent, and the statuses. `{id}` is a conversation of the session's.
+/// One operation: its name in the description, what is sent, and the statuses. `{id}` is a conversation of the session's,
+/// `{session}` a session that was issued.
 struct Operation {
     name: &'static str,
     path: &'static str,
@@ -67,9 +68,12 @@ impl Operation {
         }
     }
 
-    async fn ask(&self, door: &Door, chat: &str) -> u16 {
+    async fn ask(&self, door: &Door, chat: &str, session: &str) -> u16 {
         let method = self.name.split_once(' ').unwrap().0;
-        let in_body = |body: &Value| body.to_string().replace("{id}", chat).parse().unwrap();
+        let in_body = |body: &Value| {
+            let body = body.to_string().replace("{id}", chat);
+            body.replace("{session}", session).parse().unwrap()
+        };
         let body: Option<Value> = self.body.as_ref().map(in_body);
         let path = self.path.replace("{id}", chat);
         door.send(method, &path, body.as_ref()).await.status
@@ -82,6 +86,8 @@ fn matrix() -> Vec<Operation> {
     // An id is a name in its tenant: another tenant's key begins a chat of its own.
     let named_chat = [401, 200, 404, 404, 401, 401, 404, 200, 401, 401, 401, 401];
     let nothing_waits = [401, 401, 401, 401, 401, 401, 401, 401, 401, 409, 404, 401];
+    // Whoever has the key may have a session.
+    let of_key = [401, 201, 201, 201, 201, 201, 201, 201, 401, 401, 401, 401];
     let no_log = [401, 401, 401, 401, 401, 401, 401, 401, 401, 404, 404, 401];
     vec![
         operation("GET /healthz", PUBLIC),
@@ -108,9 +114,10 @@ fn matrix() -> Vec<Operation> {
         operation("GET /v1/chat/sessions/{id}/messages", of_owner(200)),
         operation("POST /api/chats/{id}/fork", of_owner(201)).body(json!({})),
         operation("GET /api/chats/{id}/export", of_owner(200)),
-        operation("POST /api/sessions/claim", of_user(200)).body(json!({"sessionId": "nobody's"})),
+        operation("POST /api/sessions", of_key).body(json!({})),
+        operation("POST /api/sessions/claim", of_user(200)).body(json!({"sessionId": "{session}"})),
         operation("POST /api/sessions/release", of_user(404))
-            .body(json!({"chatId": "{id}", "sessionId": "s"})),
+            .body(json!({"chatId": "{id}", "sessionId": "{session}"})),
         operation("GET /v1/admin/conversations", of_admin(200)),
         operation("GET /v1/admin/conversations/{id}", of_admin(404)),
         operation("GET /v1/admin/conversations/{id}/events", of_admin(404)),
@@ -147,6 +154,7 @@ async fn every_operation_is_in_the_matrix() {
 async fn every_caller_gets_the_status_of_the_matrix() {
     let ground = Ground::new().await;
     let owner = ground.session(SESSION);
+    let issued = ground.issued().await;
     let callers = callers(&ground).await;
     let mut wrong = Vec::new();
     for operation in matrix() {
@@ -154,7 +162,7 @@ async fn every_caller_gets_the_status_of_the_matrix() {
         for ((caller, expected), door) in statuses.zip(&callers) {
             // A new one each time, since some operations change it.
             let chat = begin(&owner, &json!({})).await;
-            let status = operation.ask(door, &chat).await;
+            let status = operation.ask(door, &chat, issued.shown_session()).await;
             if status != expected {
                 let name = operation.name;
                 wrong.push(format!("{name} by {caller}: {status}, expected {expected}"));

@@ -1,9 +1,47 @@
 //! Pages of origins that a key does not allow are refused, also with a valid key and session.
 
 use serde_json::json;
+use tests::eventually::eventually;
 use wire::proto::operate::v1 as proto;
 
-use crate::ground::{AGENT, Ground};
+use crate::ground::{AGENT, FOREIGN_AGENT, Ground};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_administrators_are_of_the_tenants_origins() {
+    let ground = Ground::new().await;
+    let keys = [
+        (AGENT, "https://shop.example"),
+        (FOREIGN_AGENT, "https://globex.example"),
+    ];
+    for key in [&ground.key, &ground.other_key, &ground.foreign_key] {
+        ground.operator.revoke_api_key(key).await;
+    }
+    for (agent, origin) in keys {
+        let request = proto::CreateApiKeyRequest {
+            agent_id: agent.to_owned(),
+            allowed_origins: vec![origin.to_owned()],
+            ..proto::CreateApiKeyRequest::default()
+        };
+        let made = ground.operator.registry().create_api_key(request).await;
+        made.expect("an API key");
+    }
+    let path = "/v1/admin/conversations";
+    let page = |origin: &str| ground.admin().with("origin", origin);
+    let allowed = eventually("a gateway that knows the keys", || async {
+        let answer = page("https://shop.example").get(path).await;
+        (answer.status == 200).then_some(answer)
+    })
+    .await;
+    let told = &allowed.headers["access-control-allow-origin"];
+    assert_eq!(told, "https://shop.example");
+    for other in ["https://globex.example", "https://evil.example", "null"] {
+        let refused = page(other).get(path).await;
+        let expected = (403, "ORIGIN_NOT_ALLOWED".to_owned());
+        assert_eq!(refused.told(), expected, "{other}");
+        assert!(!refused.headers.contains_key("access-control-allow-origin"));
+    }
+    assert_eq!(ground.admin().get(path).await.status, 200);
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_needs_its_origin_on_the_key() {
@@ -23,6 +61,11 @@ async fn a_page_needs_its_origin_on_the_key() {
         assert_eq!(answer.status, status, "{origin:?}");
         let told = answer.headers.get("access-control-allow-origin");
         assert_eq!(told.map(String::as_str), allowed, "{origin:?}");
+        let exposed = answer.headers.get("access-control-expose-headers");
+        let is_exposed = |name| exposed.is_some_and(|exposed| exposed.contains(name));
+        for name in ["x-run-id", "x-session-id", "retry-after"] {
+            assert_eq!(is_exposed(name), allowed.is_some(), "{name} {origin:?}");
+        }
     };
     check(None, 201, None).await;
     check(

@@ -9,14 +9,15 @@ use wire::proto::operate::v1::IdentityMode;
 use crate::ground::{AGENT, Ground, begin, text};
 
 /// Who owns what each kind of caller begins; a code where they may not.
-async fn check(ground: &Ground, mode: IdentityMode, expected: [&str; 5]) {
+async fn check(ground: &Ground, mode: IdentityMode, expected: [&str; 6]) {
     ground.identity_mode(AGENT, mode).await;
     let frontend = ground.frontend();
     let token = jwt::user(&ground.user_secret, "ada");
-    let both = frontend.with("x-session-id", "s");
-    let callers: [(&str, Door); 5] = [
+    let both = ground.issued().await;
+    let callers: [(&str, Door); 6] = [
         ("nobody", frontend.clone()),
         ("session", both.clone()),
+        ("chosen session", ground.session("s")),
         ("name", both.with("x-user-id", "ada")),
         ("token", both.with("x-user-token", &token)),
         (
@@ -40,7 +41,11 @@ async fn begun_by(door: &Door) -> String {
     }
     let id = text(&answer.json(), "id").to_owned();
     let chat = door.get(&format!("/api/chats/{id}")).await.ok(200);
-    chat["owner"].to_string()
+    let owner = &chat["owner"];
+    match owner["sessionId"].as_str() {
+        Some(session) if session.starts_with("issued:") => "issued".to_owned(),
+        _ => owner.to_string(),
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,13 +53,17 @@ async fn each_rule_makes_its_owners() {
     let ground = Ground::new().await;
     let session = r#"{"sessionId":"s"}"#;
     let ada = r#"{"userId":"ada"}"#;
-    let nobody = "FIELD_MISSING";
-    let anonymous = [nobody, session, session, session, session];
-    check(&ground, IdentityMode::Anonymous, anonymous).await;
-    let trust = [nobody, session, ada, ada, "USER_MISMATCH"];
+    let (nobody, other) = ("SESSION_REQUIRED", "USER_MISMATCH");
+    let (issued, chosen) = ("issued", "SESSION_INVALID");
+    let alone = [nobody, issued, chosen, issued, issued, issued];
+    check(&ground, IdentityMode::Issued, alone).await;
+    let trust = [nobody, issued, chosen, ada, ada, other];
     check(&ground, IdentityMode::Trust, trust).await;
-    let signed = [nobody, session, "USER_TOKEN_REQUIRED", ada, "USER_MISMATCH"];
+    let signed = [nobody, issued, chosen, "USER_TOKEN_REQUIRED", ada, other];
     check(&ground, IdentityMode::Signed, signed).await;
+    let open = [nobody, issued, session, ada, ada, other];
+    check(&ground, IdentityMode::Open, open).await;
+    check(&ground, IdentityMode::Unspecified, alone).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,14 +76,15 @@ async fn who_is_named_twice_is_the_same() {
         assert_eq!((status, code.as_str()), expected, "{path} {body}");
     };
     check("/api/chats", r#"{"sessionId": "s"}"#, (201, "")).await;
-    check("/api/chats?sessionId=s", "{}", (201, "")).await;
     check(
         "/api/chats",
         r#"{"sessionId": "t"}"#,
         (400, "CALLER_AMBIGUOUS"),
     )
     .await;
-    check("/api/chats?sessionId=t", "{}", (400, "CALLER_AMBIGUOUS")).await;
+    for path in ["/api/chats?sessionId=s", "/api/chats?userId=ada"] {
+        check(path, "{}", (400, "IDENTITY_IN_QUERY")).await;
+    }
     check("/api/chats", r#"{"agentId": "support"}"#, (201, "")).await;
     check(
         "/api/chats",

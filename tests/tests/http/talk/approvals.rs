@@ -45,7 +45,7 @@ async fn set(ground: &Ground, url: &str, approvers: Approvers) {
         ..proto::ToolSettings::default()
     };
     let settings = proto::AgentSettings {
-        identity_mode: IdentityMode::Signed.into(),
+        identity_mode: IdentityMode::Open.into(),
         model: Some(proto::ModelSettings {
             server: "echo".to_owned(),
             ..proto::ModelSettings::default()

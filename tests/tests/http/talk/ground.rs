@@ -11,6 +11,7 @@ use tests::operator::Operator;
 use tests::program::Program;
 use tests::settings::Role;
 use tests::stack::{Setup, Stack};
+use wire::proto::event::v1::Role as MessageRole;
 use wire::proto::operate::v1 as proto;
 
 use super::model::Model;
@@ -75,7 +76,7 @@ impl Talk {
                 ..proto::ModelSettings::default()
             }),
             tools,
-            ..proto::AgentSettings::default()
+            ..open()
         };
         operator.settings("support", settings).await;
         let key = operator.api_key("support").await;
@@ -126,6 +127,15 @@ impl Talk {
     /// Waits until nothing is being answered.
     pub(super) async fn idle(&self, chat: &str) {
         idle(&self.door, chat).await;
+    }
+}
+
+/// Settings whose callers choose their sessions, and may give histories with instructions and answers.
+pub(super) fn open() -> proto::AgentSettings {
+    proto::AgentSettings {
+        identity_mode: proto::IdentityMode::Open.into(),
+        allowed_roles: vec![MessageRole::System.into(), MessageRole::Assistant.into()],
+        ..proto::AgentSettings::default()
     }
 }
 

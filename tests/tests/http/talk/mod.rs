@@ -12,6 +12,7 @@ mod late;
 mod model_words;
 mod restart;
 mod resumed;
+mod roles;
 mod sessions;
 mod sse;
 mod streams;

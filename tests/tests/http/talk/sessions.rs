@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tests::eventually::eventually;
 
-use super::ground::Talk;
+use super::ground::{Talk, open};
 use super::sse::{Listening, kinds, text as text_of};
 use crate::ground::{ids, list, text};
 
@@ -32,17 +32,17 @@ async fn without_a_session_nothing_is_kept() {
     check(json!({"messages": history}), "echo: from a list").await;
     let listed = talk.door.get("/api/chats").await.ok(200);
     assert!(ids(&listed).is_empty());
-    // Nobody needs to say who they are for a turn alone.
+    // A turn alone is somebody's too.
     let nobody = talk.door.without("x-session-id");
-    let answer = nobody
-        .post("/v1/chat", &json!({"message": "hi", "session_id": "x"}))
-        .await
-        .ok(200);
-    assert_eq!(text(&answer, "response"), "echo: hi");
-    assert_eq!(
-        nobody.post("/v1/chat/sessions", &json!({})).await.status,
-        400
-    );
+    for (path, body) in [
+        ("/v1/chat", json!({"message": "hi"})),
+        ("/v1/chat", json!({"message": "hi", "session_id": "x"})),
+        ("/v1/chat/sessions", json!({})),
+    ] {
+        let refused = nobody.post(path, &body).await;
+        let expected = (401, "SESSION_REQUIRED".to_owned());
+        assert_eq!(refused.told(), expected, "{path} {body}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,7 +137,7 @@ async fn a_failing_model_is_told() {
             model: "m".to_owned(),
             ..Default::default()
         }),
-        ..Default::default()
+        ..open()
     };
     talk.operator.settings("support", settings).await;
     let begun = talk

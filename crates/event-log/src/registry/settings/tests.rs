@@ -74,8 +74,11 @@ fn nothing_is_required() {
 
 #[test]
 fn identity_modes() {
-    check(|settings| settings.identity_mode = 3, "");
-    check(|settings| settings.identity_mode = 4, "identity_mode");
+    for mode in [0, 2, 3, 4, 5] {
+        check(|settings| settings.identity_mode = mode, "");
+    }
+    check(|settings| settings.identity_mode = 1, "identity_mode");
+    check(|settings| settings.identity_mode = 6, "identity_mode");
     check(|settings| settings.identity_mode = -1, "identity_mode");
 }
 
@@ -245,4 +248,18 @@ fn all_of_them_at_their_bound_and_one_past() {
     assert_eq!(CheckedSettings::parse(fits).map(drop), Ok(()));
     let past = CheckedSettings::parse(sized(SETTINGS_BYTES_MAX + 1));
     assert_eq!(past.unwrap_err().reason, ViolationReason::TooLong);
+}
+
+#[test]
+fn allowed_roles() {
+    let (user, assistant, system, developer) = (1, 2, 3, 4);
+    let all = [developer, assistant, system];
+    check(|settings| settings.allowed_roles = all.to_vec(), "");
+    let refused = "allowed_roles[1]";
+    for role in [0, user, assistant, 5, -1] {
+        check(
+            |settings| settings.allowed_roles = vec![assistant, role],
+            refused,
+        );
+    }
 }

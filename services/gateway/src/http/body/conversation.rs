@@ -60,7 +60,7 @@ pub struct ConversationBody {
 pub enum OwnerBody {
     /// A user, as the tenant names them.
     UserId(String),
-    /// An anonymous session.
+    /// A session, as its owner's id: `issued:…`, or as the caller chose it.
     SessionId(String),
     /// A chat of a messaging channel: a keyed hash of the caller's key. Its histories are shown to administrators alone.
     ChannelId(String),

@@ -23,8 +23,7 @@ pub struct CreateChatBody {
     /// The agent, which must be the API key's.
     #[schema(example = "support")]
     agent_id: Option<String>,
-    /// The anonymous session that it belongs to; also as the header `x-session-id`.
-    #[schema(example = "0198c1a2-1111-7b5e-9d0a-1f6f0c9b2a11")]
+    /// The session that it belongs to; also as the header `x-session-id`.
     session_id: Option<String>,
     /// The user that it belongs to; also as the header `x-user-id`.
     user_id: Option<String>,

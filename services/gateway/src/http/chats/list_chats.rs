@@ -27,10 +27,6 @@ pub const CHATS_PAGE: Bounded = Bounded {
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct ListChatsQuery {
-    /// Those of this session.
-    session_id: Option<String>,
-    /// Those of this user, whose token must be in the header `x-user-token`.
-    user_id: Option<String>,
     /// Only those of this status; absent: active and archived ones.
     status: Option<StatusName>,
     /// Most of them; 0 and absent: 50.
@@ -53,7 +49,7 @@ pub struct ConversationsPage {
 
 /// The caller's conversations.
 ///
-/// By `sessionId`, or by `userId` with the user's token; with neither, those of whoever the token or the session names. A
+/// Those of the user whom the token names, else those of the session. A
 /// user's conversations are listed under the user's token alone. One that was just begun or changed may take a moment to
 /// show here, unless its `x-position-token` is given; `GET /api/chats/{id}` knows it at once.
 #[utoipa::path(
@@ -71,12 +67,7 @@ pub(in crate::http) async fn list_chats(
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
     let size = CHATS_PAGE.take(query.limit.unwrap_or_default());
     let size = size.map_err(|violation| problem::of(Problem::from(violation)))?;
-    let by_session = query.session_id.is_some() && query.user_id.is_none();
-    let caller = if by_session {
-        frontend.session(&state)?
-    } else {
-        frontend.lister(&state).await?
-    };
+    let caller = frontend.lister(&state).await?;
     let agent = caller.access.agent.clone();
     let filter = ListFilter::of(agent, caller.owner);
     let listing = Listing {

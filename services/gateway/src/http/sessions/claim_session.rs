@@ -13,13 +13,12 @@ use tokio::time::Instant;
 use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
-use wire::status::Problem;
 
 use crate::http::chats::owned::{command_target, is_others};
 use crate::http::frontend::Frontend;
 use crate::http::state::HttpState;
 use crate::http::{catch_up, problem};
-use crate::identity::{Caller, IdentityRule};
+use crate::identity::Caller;
 use crate::listing::{Listing, Paging};
 use crate::patience::Patience;
 
@@ -39,9 +38,8 @@ const PAGE: u32 = 100;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimSessionBody {
-    /// The session that the user was.
-    #[schema(example = "0198c1a2-1111-7b5e-9d0a-1f6f0c9b2a11")]
-    session_id: String,
+    /// The session that the user was, as it was issued; also as the header `x-session-id`, or as the cookie.
+    session_id: Option<String>,
 }
 
 /// What came of it.
@@ -57,7 +55,7 @@ pub struct ClaimedBody {
 /// Take over a session's conversations.
 ///
 /// All that the session began with this agent before the request becomes the user's, also where it is used meanwhile, and
-/// where an answer is being made, which goes on. Asking again changes nothing; `POST /api/sessions/release` gives a conversation back. Agents that know
+/// where an answer is being made, which goes on. The session itself is needed, as it was issued: an owner's id is none. Asking again changes nothing; `POST /api/sessions/release` gives a conversation back. Agents that know
 /// no users refuse it.
 #[utoipa::path(
     post,
@@ -73,8 +71,7 @@ pub(in crate::http) async fn claim_session(
     Json(body): Json<ClaimSessionBody>,
 ) -> Result<Json<ClaimedBody>, HttpProblem> {
     let user = known_user(&state, &frontend).await?;
-    let session = SessionId::parse(body.session_id)
-        .map_err(|broken| problem::of(Problem::from(broken.within("sessionId"))))?;
+    let session = frontend.issued_session(&state, body.session_id)?;
     Ok(Json(claim(&state, &user, session).await?))
 }
 
@@ -84,8 +81,8 @@ pub(super) async fn known_user(
     frontend: &Frontend,
 ) -> Result<Caller, HttpProblem> {
     let user = frontend.user(state).await?;
-    if frontend.rule(state) == IdentityRule::Anonymous {
-        let detail = "the agent knows no users: set its identity mode to trust or signed";
+    if !frontend.rule(state).knows_users() {
+        let detail = "the agent knows no users: set its identity mode to signed or trust";
         let status = StatusCode::FORBIDDEN;
         return Err(HttpProblem::new(status, "USERS_NOT_KNOWN", detail));
     }

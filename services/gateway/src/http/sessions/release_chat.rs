@@ -2,19 +2,18 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use domain::{Owner, SessionId};
+use domain::Owner;
 use runtime::http::{HttpProblem, Json};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1::ChangeOwnerRequest;
-use wire::status::{Problem, Reason};
+use wire::status::Reason;
 
 use super::claim_session::known_user;
 use crate::http::chats::owned::{command_target, is_others, not_found, owned, target};
 use crate::http::frontend::Frontend;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::problem;
 use crate::http::state::HttpState;
 
 /// What to give back, and to whom.
@@ -24,9 +23,8 @@ pub struct ReleaseChatBody {
     /// The conversation, which is the user's.
     #[schema(example = "0198c1a2-7c1e-7b5e-9d0a-1f6f0c9b2a11")]
     chat_id: String,
-    /// The session that it belongs to from now on.
-    #[schema(example = "0198c1a2-1111-7b5e-9d0a-1f6f0c9b2a11")]
-    session_id: String,
+    /// The session that it belongs to from now on, as it was issued; also as the header `x-session-id`, or as the cookie.
+    session_id: Option<String>,
 }
 
 /// Give a conversation back to a session.
@@ -49,8 +47,7 @@ pub(in crate::http) async fn release_chat(
     Json(body): Json<ReleaseChatBody>,
 ) -> Result<StatusCode, HttpProblem> {
     let user = known_user(&state, &frontend).await?;
-    let session = SessionId::parse(body.session_id)
-        .map_err(|broken| problem::of(Problem::from(broken.within("sessionId"))))?;
+    let session = frontend.issued_session(&state, body.session_id)?;
     let target = target(&state, &user, &body.chat_id)?;
     // The writer is asked first: it alone knows whether this very request gave the conversation away before.
     let request = ChangeOwnerRequest {

@@ -18,6 +18,7 @@ pub mod follow_chat;
 pub mod listener;
 mod refusal;
 mod reply;
+mod roles;
 pub mod said;
 pub mod send_message;
 pub mod session;

@@ -41,7 +41,7 @@ pub struct SendMessageBody {
     /// What a person says of calls that wait for consent. Approved calls run at their webhook first, if they have one.
     #[serde(default)]
     approvals: Vec<ApprovalBody>,
-    /// The anonymous session; also as the header `x-session-id`.
+    /// The session; also as the header `x-session-id`.
     session_id: Option<String>,
     /// The user; also as the header `x-user-id`.
     user_id: Option<String>,

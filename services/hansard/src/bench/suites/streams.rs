@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use wire::proto::operate::v1::{
-    AgentSettings, CreateApiKeyRequest, ModelSettings, SetAgentSettingsRequest,
+    AgentSettings, CreateApiKeyRequest, IdentityMode, ModelSettings, SetAgentSettingsRequest,
 };
 
 use crate::bench::Plan;
@@ -69,7 +69,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     Ok(compared(pieces, rounds, held))
 }
 
-/// An agent's key, its model being the bench's.
+/// An agent's key, its model being the bench's. The bench chooses its sessions.
 async fn frontend(target: &Target) -> anyhow::Result<String> {
     let writer = target.writers.first().context("no writer")?;
     let mut registrar = writer.registrar();
@@ -82,6 +82,7 @@ async fn frontend(target: &Target) -> anyhow::Result<String> {
         agent_id: target.agent.clone(),
         settings: Some(AgentSettings {
             model: Some(model),
+            identity_mode: IdentityMode::Open.into(),
             ..AgentSettings::default()
         }),
         update_mask: None,

@@ -64,6 +64,7 @@ fn changed(
 fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Option<()> {
     match path {
         "identity_mode" => current.identity_mode = given.identity_mode,
+        "allowed_roles" => current.allowed_roles.clone_from(&given.allowed_roles),
         "model" => current.model.clone_from(&given.model),
         "tools" => current.tools.clone_from(&given.tools),
         "retention" => current.retention = given.retention,
@@ -146,6 +147,7 @@ mod tests {
         let given = AgentSettings {
             model: Some(model("c", "d", 0)),
             provider_logs: Some(ProviderLogSettings { detail: 3, days: 0 }),
+            allowed_roles: vec![2],
             ..AgentSettings::default()
         };
         let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
@@ -164,7 +166,11 @@ mod tests {
                 ..AgentSettings::default()
             })
         };
-        check(&[], settings(0, model("c", "d", 0), logs(3, 0)));
+        let given = settings(0, model("c", "d", 0), logs(3, 0)).map(|given| AgentSettings {
+            allowed_roles: vec![2],
+            ..given
+        });
+        check(&[], given);
         check(
             &["model.server", "model.model"],
             settings(3, model("c", "d", 7), logs(2, 5)),
@@ -177,6 +183,12 @@ mod tests {
             &["identity_mode", "provider_logs"],
             settings(0, model("a", "b", 7), logs(3, 0)),
         );
+        let with_roles =
+            settings(3, model("a", "b", 7), logs(2, 5)).map(|unchanged| AgentSettings {
+                allowed_roles: vec![2],
+                ..unchanged
+            });
+        check(&["allowed_roles"], with_roles);
         let unchanged = || settings(3, model("a", "b", 7), logs(2, 5));
         check(&["tools", "retention", "summaries"], unchanged());
         check(&["tools"; PATHS_MAX], unchanged());

@@ -3,9 +3,10 @@
 use axum::extract::State;
 use axum::response::Response;
 use domain::Fact;
+use domain::event::Role;
 use domain::head::OpenCall;
 use runs::ui_message::UiRole;
-use runs::{ChatRequest, ToolAnswer, Trigger, UiMessage};
+use runs::{ChatRequest, InstructionRole, ToolAnswer, Trigger, UiMessage};
 use runtime::http::{HttpProblem, Json, OpenStream};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -20,10 +21,12 @@ use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::talk::client_results::Webhooks;
 use crate::http::talk::listener::StreamedEvent;
+use crate::http::talk::roles::{self, AllowedRoles};
 use crate::http::talk::send_message::answer;
 use crate::http::talk::settled::settled;
 use crate::http::talk::turn::{self, Turn};
 use crate::http::talk::{behind, refusal};
+use crate::identity::Caller;
 
 /// Most bytes of a request, which carries the page's whole history.
 pub const UI_REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -37,7 +40,8 @@ pub struct SendUiMessagesBody {
     /// The chat; it is begun when it first says something.
     #[schema(example = "0198c1a2-7c1e-7b5e-9d0a-1f6f0c9b2a11")]
     id: String,
-    /// The page's messages; the last user's, and what the last assistant's answers to calls, are read.
+    /// The page's messages; the last user's, and what the last assistant's answers to calls, are read. Others than the
+    /// user's and the assistant's are rejected with 403 `ROLE_NOT_ALLOWED`, unless the agent's settings allow the role.
     #[schema(value_type = Vec<Object>)]
     messages: Vec<()>,
     /// `submit-message` or `regenerate-message`.
@@ -76,6 +80,7 @@ pub(in crate::http) async fn send_ui_messages(
     // What stands in their place but is no text is no name.
     let named = serde_json::from_str::<Named>(body.get()).unwrap_or_default();
     let caller = frontend.caller(&state, named).await?;
+    check_instructions(&state, &caller, &request)?;
     let Some(id) = request.chat_id.as_deref().filter(|id| !id.is_empty()) else {
         let detail = "id is required: name the chat";
         return Err(HttpProblem::of_field("FIELD_MISSING", "id", detail));
@@ -95,6 +100,26 @@ pub(in crate::http) async fn send_ui_messages(
     let mut turn = turn_of(&state, &chat, request).await?;
     turn.key = key.0.or(turn.key);
     answer(&state, open, &chat, turn).await
+}
+
+/// Rejects instructions that the agent does not allow. What the page's earlier messages have the assistant say is not read at
+/// all: the record has it.
+fn check_instructions(
+    state: &HttpState,
+    caller: &Caller,
+    request: &ChatRequest,
+) -> Result<(), HttpProblem> {
+    let allowed = AllowedRoles::of(state, &caller.access.agent);
+    let is_allowed = |role: InstructionRole| match role {
+        InstructionRole::System => allowed.allow(Role::System),
+        InstructionRole::Developer => allowed.allow(Role::Developer),
+        InstructionRole::Tool => false,
+    };
+    let mut refused = request.instructions.iter();
+    match refused.find(|(_, role)| !is_allowed(*role)) {
+        Some((place, _)) => Err(roles::not_allowed(*place)),
+        None => Ok(()),
+    }
 }
 
 async fn turn_of(

@@ -22,9 +22,11 @@ use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
 use crate::http::talk::listener::{Listener, StreamedEvent};
 use crate::http::talk::reply::{Reply, gather};
+use crate::http::talk::roles::AllowedRoles;
 use crate::http::talk::settled::settled;
 use crate::http::talk::turn::{self, Begun, Turn};
 use crate::http::{positions, problem};
+use crate::identity::Caller;
 
 /// One turn.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -36,7 +38,8 @@ pub struct TurnBody {
     /// The session: its history is read, and the turn is kept in it. Without one, or with one that is not the caller's, the
     /// turn stands alone and nothing is kept.
     session_id: Option<String>,
-    /// The whole history, instead of the session's: the model reads it as given, `message` last. In a session, what is new
+    /// The whole history, instead of the session's: the model reads it as given, `message` last. Roles but `user` are
+    /// rejected unless the agent's settings allow them, or the session has the message. In a session, what is new
     /// of it is kept when the answer begins; 409 `VERSION_CONFLICT` where somebody else speaks in the session meanwhile.
     messages: Option<Vec<given::GivenMessage>>,
     /// Whether to answer with a stream of server-sent events, as `POST /api/chats/{id}/messages` does.
@@ -81,7 +84,7 @@ struct Answering {
 
 /// One turn, with the history of a session or with none.
 ///
-/// The answer comes as a whole, or as a stream. Where it takes long, the answer begins with white space while it is made, and a
+/// The caller must be identified, with a session or without. The answer comes as a whole, or as a stream. Where it takes long, the answer begins with white space while it is made, and a
 /// failure after that is told as `{"error": {code, detail}}`.
 #[utoipa::path(
     post,
@@ -102,21 +105,28 @@ pub(in crate::http) async fn chat(
     key: IdempotencyKey,
     Json(body): Json<TurnBody>,
 ) -> Result<Response, HttpProblem> {
+    let caller = frontend.caller(&state, Named::default()).await?;
     let session = match &body.session_id {
-        Some(id) => session(&state, &frontend, id).await?,
+        Some(id) => session(&state, &caller, id).await?,
         None => None,
     };
-    let said = given::messages(body.message, body.messages)?;
+    let allowed = AllowedRoles::of(&state, &caller.access.agent);
+    let said = given::messages(body.message, body.messages, &allowed)?;
     let answering = match (session, said) {
         (Some(session), given::Said::Message(text)) => {
             Box::pin(in_session(&state, session, text, key)).await?
         }
         (Some(session), given::Said::History(messages)) => {
             let kept_in = session.target.key.clone();
-            let begun = Box::pin(history::begin(&state, session, (messages, key))).await?;
+            let given = history::Given { messages, allowed };
+            let begun = Box::pin(history::begin(&state, session, given, key)).await?;
             followed(&state, &kept_in, begun).await?
         }
-        (None, said) => alone(&state, &frontend, said.into_messages()).await?,
+        (None, said) => {
+            let messages = said.into_messages();
+            given::check_assistant(&messages, 0..messages.len(), &allowed)?;
+            alone(&state, &caller, messages).await?
+        }
     };
     answer(&state, open, answering, body.stream).await
 }
@@ -124,16 +134,10 @@ pub(in crate::http) async fn chat(
 /// The caller's session; `None`: it is none of theirs.
 async fn session(
     state: &HttpState,
-    frontend: &Frontend,
+    caller: &Caller,
     id: &str,
 ) -> Result<Option<Owned>, HttpProblem> {
-    let caller = match frontend.caller(state, Named::default()).await {
-        Ok(caller) => caller,
-        // Nobody is named, so nothing is theirs.
-        Err(problem) if problem.code == "FIELD_MISSING" => return Ok(None),
-        Err(problem) => return Err(problem),
-    };
-    match owned_latest(state, &caller, id).await {
+    match owned_latest(state, caller, id).await {
         Ok(session) => Ok(Some(session)),
         Err(problem) if problem.code == Reason::ConversationNotFound.as_str() => Ok(None),
         Err(problem) => Err(problem),
@@ -180,13 +184,10 @@ async fn followed(
 
 async fn alone(
     state: &HttpState,
-    frontend: &Frontend,
+    caller: &Caller,
     messages: Vec<MessageAppended>,
 ) -> Result<Answering, HttpProblem> {
-    let parts = state
-        .generations
-        .answer_alone(&frontend.key.access, messages)
-        .await;
+    let parts = state.generations.answer_alone(caller, messages).await;
     Ok(Answering {
         kept: None,
         ui: UiStream::new(RunId(Uuid::now_v7()), None, Approvals::default()),

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use wire::status::Problem;
 
 use crate::http::problem;
+use crate::http::talk::roles::{self, AllowedRoles};
 
 /// Most messages of a history that a caller gives.
 pub const GIVEN_MESSAGES_MAX: usize = 200;
@@ -25,16 +26,21 @@ pub struct GivenMessage {
     content: String,
 }
 
-/// Who speaks.
+/// Who speaks. All but `user` are rejected with 403 `ROLE_NOT_ALLOWED`, unless the agent's settings allow the role. What the
+/// model said in the session may be repeated.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GivenRole {
     /// Instructions; never kept.
     System,
+    /// Instructions, as newer models name them; never kept.
+    Developer,
     /// The user.
     User,
     /// The model.
     Assistant,
+    /// A tool: never allowed, since a text names no call.
+    Tool,
 }
 
 /// What is said.
@@ -56,13 +62,14 @@ impl Said {
     }
 }
 
-/// What a body says.
+/// What a body says. What the model is made to say is to be checked by [`check_assistant`].
 ///
 /// # Errors
-/// Nothing is said, or a bound is passed.
+/// Nothing is said, a bound is passed, or 403 `ROLE_NOT_ALLOWED` for instructions.
 pub(super) fn messages(
     message: Option<String>,
     history: Option<Vec<GivenMessage>>,
+    allowed: &AllowedRoles,
 ) -> Result<Said, HttpProblem> {
     if let Some(text) = &message {
         check(text, || "message".to_owned())?;
@@ -85,11 +92,7 @@ pub(super) fn messages(
     let mut messages = Vec::with_capacity(history.len() + 1);
     for (place, given) in history.into_iter().enumerate() {
         check(&given.content, || format!("messages[{place}].content"))?;
-        let role = match given.role {
-            GivenRole::System => Role::System,
-            GivenRole::User => Role::User,
-            GivenRole::Assistant => Role::Assistant,
-        };
+        let role = role(given.role, allowed).ok_or_else(|| roles::not_allowed(place))?;
         messages.push(MessageAppended::said(role, vec![Part::Text(given.content)]));
     }
     messages.extend(message.map(|text| MessageAppended::said(Role::User, vec![Part::Text(text)])));
@@ -100,6 +103,37 @@ pub(super) fn messages(
         ));
     }
     Ok(Said::History(messages))
+}
+
+/// The role of a message; `None`: it is not allowed.
+fn role(given: GivenRole, allowed: &AllowedRoles) -> Option<Role> {
+    let role = match given {
+        GivenRole::System => Role::System,
+        GivenRole::Developer => Role::Developer,
+        GivenRole::User => Role::User,
+        GivenRole::Assistant => return Some(Role::Assistant),
+        GivenRole::Tool => return None,
+    };
+    allowed.allow(role).then_some(role)
+}
+
+/// Rejects what the model is made to say, of the messages at these places.
+///
+/// # Errors
+/// 403 `ROLE_NOT_ALLOWED`.
+pub(super) fn check_assistant(
+    messages: &[MessageAppended],
+    places: impl IntoIterator<Item = usize>,
+    allowed: &AllowedRoles,
+) -> Result<(), HttpProblem> {
+    let is_refused = |place: &usize| {
+        let message = messages.get(*place);
+        message.is_some_and(|message| !allowed.allow(message.role))
+    };
+    match places.into_iter().find(is_refused) {
+        Some(place) => Err(roles::not_allowed(place)),
+        None => Ok(()),
+    }
 }
 
 fn check(text: &str, field: impl Fn() -> String) -> Result<(), HttpProblem> {
@@ -132,7 +166,8 @@ mod tests {
         history: Option<Vec<GivenMessage>>,
         expected: Result<usize, &str>,
     ) {
-        let seen = messages(message.map(str::to_owned), history);
+        let allowed = AllowedRoles::default();
+        let seen = messages(message.map(str::to_owned), history, &allowed);
         let seen = seen.map(|said| said.into_messages().len());
         let seen = seen.map_err(|problem| problem.field.unwrap_or_default());
         assert_eq!(seen, expected.map_err(str::to_owned));

@@ -8,44 +8,56 @@ use keyed_history::merge::new_turns;
 use runtime::http::HttpProblem;
 use wire::status::Reason;
 
+use super::given::check_assistant;
 use crate::history_rpc::stored::{self, End, History};
 use crate::http::chats::owned::{Owned, not_found, of_read};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
 use crate::http::talk::first_try;
+use crate::http::talk::roles::AllowedRoles;
 use crate::http::talk::settled::settled;
 use crate::http::talk::turn::{self, Begun, Turn};
 
 /// Most times that a turn is tried while the session changes and nobody speaks in it: a title, a summary.
 const ATTEMPTS_MAX: u32 = 4;
 
+/// A history that a caller gives.
+pub(super) struct Given {
+    /// Oldest first.
+    pub(super) messages: Vec<MessageAppended>,
+    /// The roles that what is new of it may have.
+    pub(super) allowed: AllowedRoles,
+}
+
 /// Records what is new and has a run answer it, exactly behind what was read: of two such turns at once, one goes on. A retry
 /// finds the run of the first try.
 ///
 /// # Errors
-/// As [`turn::begin`]; 409 `VERSION_CONFLICT` where somebody else has spoken meanwhile.
+/// As [`turn::begin`]; 403 `ROLE_NOT_ALLOWED` for what the model never said; 409 `VERSION_CONFLICT` where somebody else has
+/// spoken meanwhile.
 pub(super) async fn begin(
     state: &HttpState,
     session: Owned,
-    (messages, key): (Vec<MessageAppended>, IdempotencyKey),
+    given: Given,
+    key: IdempotencyKey,
 ) -> Result<Begun, HttpProblem> {
     let session = &settled(state, session).await?;
-    let mut history = read(state, session, &messages, None).await?;
+    let mut history = read(state, session, &given, None).await?;
     let spoken_at = history.last_message();
     let mut attempts = 1;
     loop {
-        let turn = turn_of(history.seen_at(None), &messages, (history.version, key));
+        let turn = turn_of(history.seen_at(None), &given, (history.version, key))?;
         let refused = match turn::begin(state, session, turn).await {
             Ok(begun) => return Ok(begun),
             Err(problem) => problem,
         };
         if refused.code == Reason::IdempotencyKeyReused.as_str() {
-            return again(state, session, (&messages, key), refused).await;
+            return again(state, session, (&given, key), refused).await;
         }
         if refused.code != Reason::VersionConflict.as_str() || attempts == ATTEMPTS_MAX {
             return Err(refused);
         }
-        history = read(state, session, &messages, None).await?;
+        history = read(state, session, &given, None).await?;
         if history.last_message() != spoken_at {
             return Err(refused);
         }
@@ -57,7 +69,7 @@ pub(super) async fn begin(
 async fn again(
     state: &HttpState,
     session: &Owned,
-    (messages, key): (&[MessageAppended], IdempotencyKey),
+    (given, key): (&Given, IdempotencyKey),
     refused: HttpProblem,
 ) -> Result<Begun, HttpProblem> {
     let before = match key.0 {
@@ -67,23 +79,23 @@ async fn again(
     let Some(before) = before else {
         return Err(refused);
     };
-    let history = read(state, session, messages, Some(before)).await?;
+    let history = read(state, session, given, Some(before)).await?;
     let stood_there = Stored {
         since: &[],
         ..history.seen_at(Some(before))
     };
-    let turn = turn_of(stood_there, messages, (before, key));
+    let turn = turn_of(stood_there, given, (before, key))?;
     turn::begin(state, session, turn).await
 }
 
 async fn read(
     state: &HttpState,
     session: &Owned,
-    messages: &[MessageAppended],
+    given: &Given,
     seen: Option<Version>,
 ) -> Result<History, HttpProblem> {
     let end = End {
-        messages: messages.len(),
+        messages: given.messages.len(),
         seen,
     };
     let history = stored::read(&state.gateway, &session.target, end).await;
@@ -92,17 +104,20 @@ async fn read(
 
 fn turn_of(
     stored: Stored<'_>,
-    messages: &[MessageAppended],
+    given: &Given,
     (version, key): (Version, IdempotencyKey),
-) -> Turn {
+) -> Result<Turn, HttpProblem> {
+    let messages = &given.messages;
+    let new = new_turns(stored, messages);
+    check_assistant(messages, new.iter().copied(), &given.allowed)?;
     let mut turn = Turn::default();
     turn.key = key.0;
     turn.behind = Some(version);
-    turn.given = Some(messages.to_vec());
-    for place in new_turns(stored, messages) {
+    turn.given = Some(messages.clone());
+    for place in new {
         if let Some(message) = messages.get(place) {
             turn.append(format!("messages[{place}]"), message.clone());
         }
     }
-    turn
+    Ok(turn)
 }

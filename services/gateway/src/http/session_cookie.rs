@@ -1,0 +1,124 @@
+//! Issued sessions as cookies that no script can read.
+//!
+//! A browser sends a cookie by itself, whichever page asks. So a cookie counts only for a page whose origin the API key
+//! lists by name: `*` is not enough. Each agent has a cookie of its own, since one gateway serves many. Source: RFC 6265bis
+//! for the prefix `__Host-`; <https://www.w3.org/TR/fetch-metadata/> for `Sec-Fetch-Site`.
+
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, header};
+use domain::AgentId;
+use identity::SESSION_LIFETIME;
+
+use super::cors;
+
+/// What the cookie's name begins with: browsers take such a cookie over TLS only, for one host and all of its paths.
+const NAME_PREFIX: &str = "__Host-hansard-";
+const FETCH_SITE: &str = "sec-fetch-site";
+
+/// Whether a request comes from a page whose origin is listed by name.
+#[must_use]
+pub(super) fn is_from_listed_page(parts: &Parts, allowed: &[String]) -> bool {
+    page_origin(parts).is_some_and(|origin| cors::is_listed(origin.as_bytes(), allowed))
+}
+
+/// The session in the agent's cookie.
+#[must_use]
+pub(super) fn read(headers: &HeaderMap, agent: &AgentId) -> Option<String> {
+    let name = format!("{NAME_PREFIX}{agent}");
+    let cookies = headers.get_all(header::COOKIE).iter();
+    let mut pairs = cookies
+        .filter_map(|cookies| cookies.to_str().ok())
+        .flat_map(|cookies| cookies.split(';'))
+        .filter_map(|cookie| cookie.trim().split_once('='));
+    let (_, token) = pairs.find(|(named, _)| *named == name)?;
+    Some(token.to_owned())
+}
+
+/// The header that sets the agent's cookie; `None` where a token could not stand in one.
+#[must_use]
+pub(super) fn set(agent: &AgentId, token: &str) -> Option<HeaderValue> {
+    let age_s = SESSION_LIFETIME.as_secs();
+    let cookie = format!(
+        "{NAME_PREFIX}{agent}={token}; Path=/; Max-Age={age_s}; Secure; HttpOnly; SameSite=Strict"
+    );
+    HeaderValue::try_from(cookie).ok()
+}
+
+/// The origin of the page that asks. A browser names it but for reads of the page's own origin, which it marks as such.
+fn page_origin(parts: &Parts) -> Option<String> {
+    if let Some(origin) = parts.headers.get(header::ORIGIN) {
+        return origin.to_str().ok().map(str::to_owned);
+    }
+    let is_own = parts.headers.get(FETCH_SITE)?.as_bytes() == b"same-origin";
+    let host = parts.headers.get(header::HOST);
+    let host = host.and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| parts.uri.authority().map(Authority::as_str));
+    // A `__Host-` cookie is sent over TLS alone.
+    host.filter(|_| is_own)
+        .map(|host| format!("https://{host}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::*;
+
+    fn parts(headers: &[(&str, &str)]) -> Parts {
+        let request = headers
+            .iter()
+            .fold(Request::get("/"), |request, (name, value)| {
+                request.header(*name, *value)
+            });
+        request.body(()).unwrap().into_parts().0
+    }
+
+    #[test]
+    fn a_cookie_counts_for_pages_that_are_listed_by_name() {
+        let listed = ["https://shop.example".to_owned()];
+        let any = ["*".to_owned()];
+        let check = |headers: &[(&str, &str)], expected: [bool; 2]| {
+            let parts = parts(headers);
+            let seen = [&listed, &any].map(|allowed| is_from_listed_page(&parts, allowed));
+            assert_eq!(seen, expected, "{headers:?}");
+        };
+        check(&[], [false, false]);
+        check(&[("origin", "https://shop.example")], [true, false]);
+        check(&[("origin", "https://evil.example")], [false, false]);
+        check(&[("origin", "null")], [false, false]);
+        check(&[("origin", "*")], [false, false]);
+        let own = ("sec-fetch-site", "same-origin");
+        check(&[own, ("host", "shop.example")], [true, false]);
+        check(&[own, ("host", "evil.example")], [false, false]);
+        check(&[own], [false, false]);
+        for site in ["same-site", "cross-site", "none"] {
+            let headers = [("sec-fetch-site", site), ("host", "shop.example")];
+            check(&headers, [false, false]);
+        }
+        // What the browser names counts before what it marks.
+        let evil = ("origin", "https://evil.example");
+        check(&[evil, own, ("host", "shop.example")], [false, false]);
+    }
+
+    #[test]
+    fn each_agent_has_its_cookie() {
+        let agent = AgentId::parse("support").unwrap();
+        let check = |cookies: &[&str], expected: Option<&str>| {
+            let headers: Vec<_> = cookies.iter().map(|cookie| ("cookie", *cookie)).collect();
+            let seen = read(&parts(&headers).headers, &agent);
+            assert_eq!(seen.as_deref(), expected, "{cookies:?}");
+        };
+        check(&[], None);
+        check(&["__Host-hansard-support=a"], Some("a"));
+        check(&["x=y; __Host-hansard-support=a ;z=1"], Some("a"));
+        check(&["x=y", "__Host-hansard-support=a"], Some("a"));
+        check(&["__Host-hansard-sales=a"], None);
+        check(&["hansard-support=a"], None);
+        check(&["__host-hansard-support=a"], None);
+        check(&["__Host-hansard-support"], None);
+        let set = set(&agent, "hsess_x").unwrap();
+        let expected = "__Host-hansard-support=hsess_x; Path=/; Max-Age=2592000; Secure; HttpOnly; SameSite=Strict";
+        assert_eq!(set, expected);
+    }
+}

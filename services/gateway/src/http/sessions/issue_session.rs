@@ -1,0 +1,80 @@
+//! `POST /api/sessions`: a caller without a user gets a session.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use runtime::http::{HttpProblem, Json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::http::body::rfc3339;
+use crate::http::frontend::Frontend;
+use crate::http::session_renewal::Transport;
+use crate::http::state::HttpState;
+
+/// How the session is to be kept.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IssueSessionBody {
+    /// How the caller keeps the session; absent: `header`.
+    #[serde(default)]
+    transport: TransportName,
+}
+
+/// How a caller keeps a session.
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TransportName {
+    /// The answer shows the session; the caller sends it as the header `x-session-id`.
+    #[default]
+    Header,
+    /// As a cookie that no script can read, for pages whose origin the API key lists by name, of the gateway's own site.
+    Cookie,
+}
+
+/// The session.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IssuedSessionBody {
+    /// The session: a secret, to be sent as the header `x-session-id`. Absent where it is a cookie.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "hsess_CQkJCQkJCQkJCQkJCQkJCQAAAABle2GA")]
+    session_id: Option<String>,
+    /// When it ends unless it is used: RFC 3339.
+    #[schema(example = "2026-12-22T05:00:00Z")]
+    expires_at: String,
+}
+
+/// Get a session.
+///
+/// It lives for 30 days. An answer to a request that comes after half of that renews it: with the header `x-session-id`, or with
+/// the cookie. The owner of what is made with it is derived from it, and does not give the session.
+#[utoipa::path(
+    post,
+    path = "/api/sessions",
+    tag = "sessions",
+    request_body = IssueSessionBody,
+    responses((status = 201, description = "The session.", body = IssuedSessionBody)),
+    security(("api_key" = []))
+)]
+pub(in crate::http) async fn issue_session(
+    State(state): State<HttpState>,
+    frontend: Frontend,
+    Json(body): Json<IssueSessionBody>,
+) -> Result<Response, HttpProblem> {
+    let transport = match body.transport {
+        TransportName::Header => Transport::Header,
+        TransportName::Cookie => Transport::Cookie,
+    };
+    let issued = frontend.issue(&state, transport)?;
+    let is_shown = transport == Transport::Header;
+    let body = IssuedSessionBody {
+        session_id: is_shown.then_some(issued.token),
+        expires_at: rfc3339(issued.expires_at),
+    };
+    let mut response = (StatusCode::CREATED, Json(body)).into_response();
+    if let Some((name, value)) = issued.header {
+        response.headers_mut().insert(name, value);
+    }
+    Ok(response)
+}
