@@ -27,6 +27,8 @@ struct Attack {
     session: Door,
     /// An outsider who has signed in.
     user: Door,
+    /// A session that was issued to an outsider.
+    issued: Door,
 }
 
 impl Attack {
@@ -36,7 +38,7 @@ impl Attack {
         let operator = ground.operator().await;
         let agent = operator.agent("acme", "support").await;
         let settings = AgentSettings {
-            identity_mode: IdentityMode::Trust.into(),
+            identity_mode: IdentityMode::Open.into(),
             ..AgentSettings::default()
         };
         operator.settings("support", settings).await;
@@ -55,6 +57,7 @@ impl Attack {
         .await;
         Self {
             session: stranger.with("x-session-id", KEY),
+            issued: stranger.in_session().await,
             user,
             ground,
             agent,
@@ -104,12 +107,12 @@ fn ui_message(id: &str, text: &str) -> Value {
 }
 
 /// Every operation on a conversation by its id.
-async fn operations(door: &Door, id: &str) -> Vec<(&'static str, Answer)> {
+async fn operations(door: &Door, id: &str, issued: &str) -> Vec<(&'static str, Answer)> {
     let chat = format!("/api/chats/{id}");
     let at = |end: &str| format!("{chat}/{end}");
     let say = json!({"content": "hello"});
     let title = json!({"title": "mine"});
-    let release = json!({"chatId": id, "sessionId": "s"});
+    let release = json!({"chatId": id, "sessionId": issued});
     let ui = |end: &str| format!("/api/chat/{id}/{end}");
     let regenerate = json!({"id": id, "messages": [], "trigger": "regenerate-message"});
     let sessions = format!("/v1/chat/sessions/{id}/messages");
@@ -148,10 +151,11 @@ async fn a_session_with_the_name_of_a_key_lists_nothing() {
 async fn a_history_looks_like_a_missing_conversation() {
     let attack = Attack::new().await;
     let missing = format!("history:{}", "0".repeat(64));
+    let issued = attack.issued.shown_session();
     for door in [&attack.session, &attack.user] {
-        let here = operations(door, &attack.id).await;
-        let elsewhere = operations(door, &missing).await;
-        let nowhere = operations(door, "no-such-chat").await;
+        let here = operations(door, &attack.id, issued).await;
+        let elsewhere = operations(door, &missing, issued).await;
+        let nowhere = operations(door, "no-such-chat", issued).await;
         for (((what, here), (_, elsewhere)), (_, nowhere)) in
             here.iter().zip(&elsewhere).zip(&nowhere)
         {
@@ -171,8 +175,8 @@ async fn a_history_looks_like_a_missing_conversation() {
 async fn no_user_claims_a_history() {
     let attack = Attack::new().await;
     let body = json!({"sessionId": KEY});
-    let claimed = attack.user.post("/api/sessions/claim", &body).await.ok(200);
-    assert_eq!(claimed, json!({"claimed": 0, "pending": false}));
+    let claimed = attack.user.post("/api/sessions/claim", &body).await;
+    assert_eq!(claimed.told(), (401, "SESSION_INVALID".to_owned()));
     assert_eq!(attack.stored().await.len(), 1);
 }
 

@@ -6,5 +6,7 @@ mod channels;
 mod connections;
 mod egress;
 mod ground;
+mod model_proxy;
 mod secrets;
+mod sessions;
 mod tokens;
