@@ -11,6 +11,7 @@ mod echo;
 mod egress_client;
 mod error;
 mod exchange;
+pub mod fair;
 mod framing;
 mod gathering;
 mod key;

@@ -1,11 +1,11 @@
 //! A reply in pieces, as callers see it.
 
 use formats::{Delta, Reply};
-use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument as _;
 
 use crate::echo::Echo;
 use crate::error::ModelError;
+use crate::fair::FairPlace;
 use crate::meter::Watch;
 use crate::reading::Reading;
 
@@ -31,7 +31,7 @@ pub struct ReplyPieces {
 #[derive(Debug)]
 struct Open {
     source: Source,
-    _permit: OwnedSemaphorePermit,
+    _permit: FairPlace,
 }
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl ReplyPieces {
     pub(crate) fn new(
         source: Source,
         first: Option<Piece>,
-        permit: OwnedSemaphorePermit,
+        permit: FairPlace,
         mut watch: Watch,
     ) -> Self {
         if first.is_some() {

@@ -30,6 +30,8 @@ pub struct ModelRequest {
     /// The ids and names that were written otherwise in the body, as they came with it: what the model says of them is
     /// written as the record has them.
     pub names: Names,
+    /// Whose request it is: tenants wait in fair turns for a server that is at its bound. Empty: a tenant of its own.
+    pub tenant: String,
     /// Who hears of each try.
     pub listener: Option<Listener>,
 }

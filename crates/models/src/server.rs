@@ -1,16 +1,15 @@
 //! One model server: how many requests it takes at once, and what stands behind its name.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use formats::CallOutputs;
 use rustls::ClientConfig;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument as _;
 
 use crate::config::{ModelServerConfig, ServerKind};
 use crate::echo::Echo;
 use crate::error::{ModelError, ModelsError};
+use crate::fair::{FairPlace, FairPlaces};
 use crate::meter::Watch;
 use crate::pieces::{Piece, ReplyPieces, Source};
 use crate::provider::Provider;
@@ -24,7 +23,7 @@ pub(crate) struct Server {
     name: String,
     kind: ServerKind,
     call_outputs: CallOutputs,
-    permits: Arc<Semaphore>,
+    places: FairPlaces,
     backend: Backend,
 }
 
@@ -50,7 +49,11 @@ impl Server {
             name: name.to_owned(),
             kind: config.kind,
             call_outputs: config.call_outputs,
-            permits: Arc::new(Semaphore::new(config.requests_max)),
+            places: FairPlaces::new(
+                config.requests_max,
+                config.waiting_max,
+                Duration::from_millis(config.wait_timeout_ms),
+            ),
             backend,
         })
     }
@@ -78,10 +81,10 @@ impl Server {
     async fn begin(
         &self,
         request: &ModelRequest,
-    ) -> Result<(Source, Option<Piece>, OwnedSemaphorePermit), ModelError> {
+    ) -> Result<(Source, Option<Piece>, FairPlace), ModelError> {
         request.check()?;
-        let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| ModelError::Overloaded {
+        let place = self.places.take(&request.tenant).await;
+        let permit = place.map_err(|_| ModelError::Overloaded {
             retry_after_ms: RETRY_AFTER_MS_DEFAULT,
         })?;
         match &self.backend {

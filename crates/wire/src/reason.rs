@@ -80,6 +80,8 @@ pub enum Reason {
     ReadModelUnavailable,
     /// The service is ending: another instance takes over.
     Draining,
+    /// A quota of the tenant, agent, key, owner or address is used up.
+    QuotaExceeded,
     /// A bound on what is served at once.
     Overloaded,
     /// The instructions, or the newest turn, do not fit the budget.
@@ -138,6 +140,7 @@ impl Reason {
             Self::RecordUnavailable => "RECORD_UNAVAILABLE",
             Self::ReadModelUnavailable => "READ_MODEL_UNAVAILABLE",
             Self::Draining => "DRAINING",
+            Self::QuotaExceeded => "QUOTA_EXCEEDED",
             Self::Overloaded => "OVERLOADED",
             Self::BudgetTooSmall => "BUDGET_TOO_SMALL",
             Self::TemplateFailed => "TEMPLATE_FAILED",
@@ -190,7 +193,7 @@ impl Reason {
             | Self::ReadModelUnavailable
             | Self::ModelNotConfigured
             | Self::Draining => Code::Unavailable,
-            Self::Overloaded => Code::ResourceExhausted,
+            Self::QuotaExceeded | Self::Overloaded => Code::ResourceExhausted,
             Self::DataCorrupt => Code::DataLoss,
         }
     }

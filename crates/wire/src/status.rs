@@ -22,6 +22,14 @@ pub struct Problem {
     metadata: Vec<(&'static str, String)>,
     fields: Vec<FieldProblem>,
     retry_after: Option<Duration>,
+    quota: Option<QuotaProblem>,
+}
+
+/// Whose quota is used up, and which.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct QuotaProblem {
+    subject: String,
+    description: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +49,7 @@ impl Problem {
             metadata: Vec::new(),
             fields: Vec::new(),
             retry_after: None,
+            quota: None,
         }
     }
 
@@ -90,6 +99,16 @@ impl Problem {
         self
     }
 
+    /// Names the quota that is used up, by `google.rpc.QuotaFailure`: `subject` is who is limited.
+    #[must_use]
+    pub fn of_quota(mut self, subject: &str, description: impl Into<String>) -> Self {
+        self.quota = Some(QuotaProblem {
+            subject: subject.to_owned(),
+            description: description.into(),
+        });
+        self
+    }
+
     /// The reason.
     #[must_use]
     pub fn reason(&self) -> Reason {
@@ -131,6 +150,9 @@ impl Problem {
             ErrorDetails::with_error_info(self.reason.as_str(), ERROR_DOMAIN, metadata);
         if let Some(delay) = self.retry_after {
             details.set_retry_info(Some(delay));
+        }
+        if let Some(quota) = &self.quota {
+            details.add_quota_failure_violation(&quota.subject, &quota.description);
         }
         let violations: Vec<FieldViolation> = self.fields.iter().map(field_violation).collect();
         if !violations.is_empty() {

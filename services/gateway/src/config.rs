@@ -6,6 +6,7 @@ use std::time::Duration;
 use egress::EgressConfig;
 use event_log::RecordConfig;
 use models::ModelServersConfig;
+use quotas::QuotaSet;
 use read_model::ReadModelConfig;
 use runtime::config::{Bounds, Checks, Secret, Validate};
 use runtime::grpc::GrpcConfig;
@@ -56,6 +57,8 @@ pub struct GatewayConfig {
     pub egress: EgressConfig,
     /// What runs keep to.
     pub generation: GenerationConfig,
+    /// What tenants, agents, keys, owners and addresses may use where the registry says nothing.
+    pub quotas: QuotaSet,
     /// The longest wait for a position that a caller names, in ms; a call's own deadline may end it earlier.
     pub fence_wait_ms: u64,
     /// Most conversations watched at once; more are refused.
@@ -80,6 +83,7 @@ impl Default for GatewayConfig {
             models: ModelServersConfig::default(),
             egress: EgressConfig::default(),
             generation: GenerationConfig::default(),
+            quotas: QuotaSet::deployment(),
             fence_wait_ms: 2_000,
             watchers_max: 4_000,
             watch_idle_check_ms: 5_000,
@@ -122,6 +126,10 @@ impl Validate for GatewayConfig {
             checks.invalid(&format!("egress.{key}"), mistake);
         }
         checks.section("generation", &self.generation);
+        if let Err((scope, quota, error)) = self.quotas.validate() {
+            let key = format!("quotas.{}.{}", scope.as_str(), quota.as_str());
+            checks.invalid(&key, error.to_string());
+        }
         checks.bounds("fence_wait_ms", self.fence_wait_ms, &FENCE_WAIT);
         checks.bounds("watchers_max", self.watchers_max, &WATCHERS);
         checks.bounds("watch_idle_check_ms", self.watch_idle_check_ms, &IDLE_CHECK);

@@ -27,6 +27,7 @@ pub mod patience;
 pub mod policies;
 pub mod present;
 pub mod problem;
+pub mod quotas;
 pub mod recent;
 pub mod render;
 pub mod request;

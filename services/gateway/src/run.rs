@@ -177,6 +177,7 @@ pub fn generations(
         token,
         models: ModelServers::new(&config.models)?,
         egress: config.egress.clone(),
+        quotas: config.quotas,
         shutdown: shutdown.clone(),
     };
     let generations = Generations::new(gateway.clone(), means, &config.generation)?;

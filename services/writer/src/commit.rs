@@ -81,7 +81,10 @@ pub(crate) async fn carry_out(
             return Ok(result);
         }
         let events = match decided(writer, intent, &loaded).await {
-            Ok(Decision::Commit(events)) => events,
+            Ok(Decision::Commit(events)) => {
+                writer.quotas.check_conversations(writer, intent).await?;
+                events
+            }
             Ok(Decision::Unchanged) if loaded.is_certain => {
                 let earlier = search.before_rejection(writer, intent, &loaded).await?;
                 let result = earlier.unwrap_or_else(|| unchanged(writer, intent, &loaded));
@@ -141,6 +144,10 @@ async fn append(
     };
     let sealed = seal(&draft, previous.map(|base| (&base.head, base.sequence)))?;
     check_payload(writer, &sealed.message)?;
+    let bytes = sealed.message.len();
+    writer
+        .quotas
+        .take_bytes(writer, intent, (sealed.head.owner.as_ref(), bytes))?;
     enter_erasure(writer, intent, previous).await?;
     let Sealed { message, head } = sealed;
     let mut trace = TraceHeaders::default();

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use egress::EgressConfig;
 use event_log::RecordConfig;
+use quotas::QuotaSet;
 use read_model::ReadModelConfig;
 use runtime::config::{Bounds, Checks, Validate};
 use runtime::grpc::GrpcConfig;
@@ -40,6 +41,9 @@ pub struct WriterConfig {
     pub heads_cached_max: usize,
     /// Most commands of one stream that are carried out at once; more wait at the caller.
     pub stream_commands_max: usize,
+    /// What tenants, agents and owners may use where the registry says nothing; the writer limits `conversations` and
+    /// `appended_bytes_per_minute`.
+    pub quotas: QuotaSet,
 }
 
 impl Default for WriterConfig {
@@ -56,6 +60,7 @@ impl Default for WriterConfig {
             egress: EgressConfig::default(),
             heads_cached_max: 50_000,
             stream_commands_max: 256,
+            quotas: QuotaSet::deployment(),
         }
     }
 }
@@ -78,5 +83,9 @@ impl Validate for WriterConfig {
             self.stream_commands_max,
             &STREAM_COMMANDS,
         );
+        if let Err((scope, quota, error)) = self.quotas.validate() {
+            let key = format!("quotas.{}.{}", scope.as_str(), quota.as_str());
+            checks.invalid(&key, error.to_string());
+        }
     }
 }

@@ -13,6 +13,7 @@ pub mod key_age;
 pub mod metrics;
 pub mod problem;
 pub mod queue;
+pub mod quotas;
 pub mod removal;
 pub mod replay;
 pub mod request;
@@ -30,6 +31,7 @@ use read_model::ReadModel;
 use runtime::clock::Clock;
 use uuid::Uuid;
 
+use crate::quotas::WriteQuotas;
 use base::Bases;
 use queue::Queues;
 use removal::Removals;
@@ -61,6 +63,8 @@ pub struct Parts {
     pub queues: Queues,
     /// What erasures leave to remove.
     pub removals: Removals,
+    /// What tenants, agents and owners may append.
+    pub quotas: WriteQuotas,
     /// The time.
     pub clock: Clock,
 }

@@ -5,6 +5,7 @@
 //! | `hansard_writer_append_seconds{outcome}` | s | from the turn's wait to the answer; outcome `committed`, `replayed`, `unchanged` or the error's reason |
 //! | `hansard_writer_parts_seconds{outcome}` | s | from a batch of parts to its answer; outcome `published` or the error's reason |
 //! | `hansard_writer_provider_logs_total{outcome}` | calls | of model servers that were to be logged; outcome `kept`, `off` or the error's reason |
+//! | `hansard_writer_quota_exceeded_total{quota,scope}` | commits | refused by a quota; quota `conversations` or `appended_bytes_per_minute`, scope `tenant`, `agent` or `owner` |
 //! | `hansard_writer_queue_seconds` | s | waiting for the conversation's turn |
 //! | `hansard_writer_pending_erasures` | 1 | erasures in progress in the whole record: their tombstones are there, and commits before them |
 //! | `hansard_writer_pending_erasures_oldest_seconds` | s | since when the oldest of them that was read is in progress |
@@ -14,6 +15,7 @@
 use std::time::Duration;
 
 use ::metrics::{counter, gauge, histogram};
+use ::quotas::Exceeded;
 use domain::Sequence;
 use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
@@ -46,6 +48,13 @@ pub fn call_logged(outcome: &Result<bool, Problem>) {
         Err(problem) => problem.reason().as_str(),
     };
     counter!("hansard_writer_provider_logs_total", "outcome" => outcome).increment(1);
+}
+
+/// A quota refused a commit.
+pub fn quota_exceeded(exceeded: &Exceeded) {
+    let (quota, scope) = (exceeded.quota.as_str(), exceeded.scope.as_str());
+    counter!("hansard_writer_quota_exceeded_total", "quota" => quota, "scope" => scope)
+        .increment(1);
 }
 
 /// A command got its turn.

@@ -19,6 +19,7 @@ use wire::proto::write::v1::write_service_server::WriteServiceServer;
 use crate::base::Bases;
 use crate::egress_rules::EgressRules;
 use crate::queue::Queues;
+use crate::quotas::WriteQuotas;
 use crate::removal::Removals;
 use crate::rpc::{RegistryRpc, RunRpc, Streams, WriteRpc};
 use crate::tips::Tips;
@@ -78,6 +79,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     removals.start();
     let writer = Writer::new(Parts {
         bases: Bases::new(record.clone(), config.heads_cached_max),
+        quotas: WriteQuotas::new(config.quotas),
         record,
         registry,
         egress: EgressRules::new(config.egress),

@@ -17,6 +17,7 @@ mod long_erasure;
 mod messages;
 mod positions;
 mod provider_logs;
+mod quotas;
 mod security_headers;
 mod talk;
 mod tokens;

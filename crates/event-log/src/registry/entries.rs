@@ -303,8 +303,7 @@ mod tests {
         let tenant = Tenant {
             tenant_id: "acme".to_owned(),
             display_name: name.to_owned(),
-            created_at: None,
-            token_rules: None,
+            ..Tenant::default()
         };
         tenant.encode_to_vec()
     }

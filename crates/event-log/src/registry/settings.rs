@@ -12,6 +12,7 @@ use wire::proto::operate::v1::{
     RetentionSettings, SummarySettings, ToolSettings,
 };
 
+use super::quotas::check_of_agent;
 use super::urls::check_url;
 
 /// Most bytes of all settings of an agent, encoded: they are one entry of the bucket.
@@ -64,6 +65,7 @@ impl CheckedSettings {
         within("summaries", settings.summaries.as_ref(), check_summaries)?;
         let logs = settings.provider_logs.as_ref();
         within("provider_logs", logs, |logs| check_provider_logs(*logs))?;
+        check_of_agent(&settings)?;
         Ok(Self(settings))
     }
 

@@ -5,7 +5,7 @@ use wire::proto::operate::v1::Tenant;
 use wire::time;
 
 use super::Registry;
-use super::entries::tenant_key;
+use super::entries::{Held, tenant_key};
 use super::error::RegistryError;
 
 impl Registry {
@@ -24,7 +24,7 @@ impl Registry {
             tenant_id: tenant.as_str().to_owned(),
             display_name: display_name.to_owned(),
             created_at: Some(time::to_proto(at)),
-            token_rules: None,
+            ..Tenant::default()
         };
         let key = tenant_key(tenant);
         self.shared().create(&key, &made, "tenant").await?;
@@ -48,4 +48,11 @@ impl Registry {
             held.map(|held| held.value.clone())
         })
     }
+}
+
+/// The tenant's entry, with its revision.
+pub(super) fn held_tenant(registry: &Registry, tenant: &TenantId) -> Option<Held<Tenant>> {
+    registry
+        .shared()
+        .read(|entries| entries.tenants.get(tenant).cloned())
 }

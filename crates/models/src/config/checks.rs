@@ -25,6 +25,10 @@ const FAILURES: RangeInclusive<u64> = 1..=1_000;
 const OPEN_MS: RangeInclusive<u64> = 1..=600_000;
 /// Bounds of the requests at once.
 const REQUESTS: RangeInclusive<u64> = 1..=65_536;
+/// Bounds of the requests of one tenant that wait.
+const WAITING: RangeInclusive<u64> = 0..=65_536;
+/// Bounds of the wait for a turn, in ms.
+const WAIT_TIMEOUT_MS: RangeInclusive<u64> = 0..=60_000;
 /// Bounds of a context, in tokens.
 const NUM_CTX: RangeInclusive<u64> = 1..=16_777_216;
 /// Bounds of the delay before a word of `echo`, in ms.
@@ -63,6 +67,7 @@ fn is_name(name: &str) -> bool {
 fn numbers(server: &ModelServerConfig) -> impl Iterator<Item = (&'static str, String)> + use<> {
     let breaker = &server.breaker;
     let requests_max = u64::try_from(server.requests_max).unwrap_or(u64::MAX);
+    let waiting_max = u64::try_from(server.waiting_max).unwrap_or(u64::MAX);
     let num_ctx = server.num_ctx.map_or(1, u64::from);
     [
         (
@@ -89,6 +94,8 @@ fn numbers(server: &ModelServerConfig) -> impl Iterator<Item = (&'static str, St
         ),
         ("breaker.open_ms", breaker.open_ms, OPEN_MS),
         ("requests_max", requests_max, REQUESTS),
+        ("waiting_max", waiting_max, WAITING),
+        ("wait_timeout_ms", server.wait_timeout_ms, WAIT_TIMEOUT_MS),
         ("num_ctx", num_ctx, NUM_CTX),
         (
             "echo_word_delay_ms",
@@ -199,6 +206,10 @@ mod tests {
         check(|s| s.requests_max = 0, Some("a.requests_max"));
         check(|s| s.requests_max = 65_536, None);
         check(|s| s.requests_max = 65_537, Some("a.requests_max"));
+        check(|s| s.waiting_max = 65_536, None);
+        check(|s| s.waiting_max = 65_537, Some("a.waiting_max"));
+        check(|s| s.wait_timeout_ms = 60_000, None);
+        check(|s| s.wait_timeout_ms = 60_001, Some("a.wait_timeout_ms"));
         check(|s| s.num_ctx = Some(0), Some("a.num_ctx"));
         check(|s| s.num_ctx = Some(16_777_216), None);
         check(|s| s.num_ctx = Some(16_777_217), Some("a.num_ctx"));

@@ -50,8 +50,12 @@ pub struct ModelServerConfig {
     pub retries_max: u32,
     /// When it is left alone for a while.
     pub breaker: BreakerConfig,
-    /// Most requests at once; more are refused.
+    /// Most requests at once; more wait for their turn.
     pub requests_max: usize,
+    /// Most requests of one tenant that wait; more are refused.
+    pub waiting_max: usize,
+    /// The longest that a request waits for its turn, in ms.
+    pub wait_timeout_ms: u64,
     /// The context in tokens where the rendered body names none; for `ollama` only.
     pub num_ctx: Option<u32>,
     /// How the most tokens of a reply are asked for; for `openai_chat` only.
@@ -135,6 +139,8 @@ impl Default for ModelServerConfig {
             retries_max: 2,
             breaker: BreakerConfig::default(),
             requests_max: 256,
+            waiting_max: 256,
+            wait_timeout_ms: 10_000,
             num_ctx: None,
             output_limit: OutputLimit::default(),
             call_outputs: CallOutputs::default(),
@@ -164,6 +170,8 @@ impl fmt::Debug for ModelServerConfig {
             .field("retries_max", &self.retries_max)
             .field("breaker", &self.breaker)
             .field("requests_max", &self.requests_max)
+            .field("waiting_max", &self.waiting_max)
+            .field("wait_timeout_ms", &self.wait_timeout_ms)
             .finish_non_exhaustive()
     }
 }

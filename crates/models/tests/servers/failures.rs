@@ -151,7 +151,10 @@ async fn nobody_listens() {
 async fn requests_at_once_have_a_bound() {
     let first = Script::begun([streams::first(CHAT).as_bytes()]).then_go_silent();
     let server = FakeServer::start([first.clone(), first, whole(CHAT)]).await;
-    let servers = servers(CHAT, &server, |config| config.requests_max = 2);
+    let servers = servers(CHAT, &server, |config| {
+        config.requests_max = 2;
+        config.wait_timeout_ms = 0;
+    });
     let one = ask(&servers).await.unwrap();
     let _other = ask(&servers).await.unwrap();
     let refused = ask(&servers.clone()).await.unwrap_err();

@@ -4,6 +4,7 @@
 mod active_runs;
 mod committed;
 mod conversation;
+mod count_conversations;
 mod expired;
 mod forked;
 mod forks;
@@ -15,6 +16,7 @@ mod usage_by_day;
 pub use active_runs::{ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, active_runs};
 pub use committed::{CommittedRow, committed};
 pub use conversation::conversation;
+pub use count_conversations::{CountedBy, count_conversations};
 pub use expired::{
     Expired, ExpiredConversation, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,
     SURPLUS_PER_OWNER_MAX, expired,

@@ -22,7 +22,7 @@ macro_rules! case {
 }
 
 #[rustfmt::skip]
-const CASES: [Case; 30] = [
+const CASES: [Case; 35] = [
     case!("list_by_session" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
     case!("list_by_session" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
     case!("list_by_user" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
@@ -48,6 +48,11 @@ const CASES: [Case; 30] = [
     case!("expired_by_session" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_session"),
     case!("expired_by_user" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_user"),
     case!("expired_by_channel" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_channel"),
+    case!("count_by_tenant" ("'t1', 20") by "conversation_by_tenant"),
+    case!("count_by_agent" ("'t1', 20, 'a1'") by "conversation_by_agent"),
+    case!("count_by_user" ("'t1', 20, 'a1', 'u1'") by "conversation_by_user"),
+    case!("count_by_session" ("'t1', 20, 'a1', 's9'") by "conversation_by_session"),
+    case!("count_by_channel" ("'t1', 20, 'a1', 'h25'") by "conversation_by_channel"),
     case!("provider_log" ("'t1', '00000000-0000-0000-0000-000000000000'") by "provider_log_pkey"),
     case!("provider_logs_by_tenant" ("'t1', 'infinity', '00000000-0000-0000-0000-000000000000', '-infinity', NULL, 50") by "provider_log_by_tenant"),
     case!("provider_logs_by_tenant" ("'t1', 'now', '00000000-0000-0000-0000-000000000000', 'yesterday', 'o1', 50") by "provider_log_by_tenant"),

@@ -2,17 +2,17 @@
 //! them. No run, no tools; who stops listening ends it.
 
 use domain::event::MessageAppended;
-use domain::{Fact, RunEnd, RunOutcome, RunPart, RunPartKind};
+use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream, unfold};
-use models::{ModelError, ModelRequest, Piece, ReplyPieces};
-use tokio::sync::OwnedSemaphorePermit;
+use models::{ModelError, ModelRequest, Piece};
 use wire::status::Problem;
 
+use super::ask::{Asking, CountedReply};
 use super::steps::{ended, of_model, tell_failure};
-use super::{Followed, Generations, pieces};
+use super::{Followed, Generations, RunPlace, pieces};
 use crate::assembly::listed;
-use crate::identity::Caller;
+use crate::quotas::account::Account;
 
 impl Generations {
     /// A model's answer to a caller's messages alone, as the parts of a run that is recorded nowhere. The model is asked once the first of
@@ -22,11 +22,11 @@ impl Generations {
     /// There is no place left, or no context can be made of the messages. What the model fails with is the end's error.
     pub async fn answer_alone(
         &self,
-        caller: &Caller,
+        account: Account,
         messages: Vec<MessageAppended>,
     ) -> Result<BoxStream<'static, Followed>, Problem> {
-        let access = &caller.access;
-        let place = self.place()?;
+        let place = self.place(&account).await?;
+        let access = &account.access;
         let model = self.settings(access)?.model;
         let format = self.models.format(&model.server);
         let format = format.unwrap_or(formats::Format::Canonical);
@@ -34,19 +34,24 @@ impl Generations {
         let form = (format, self.models.call_outputs(&model.server));
         let (body, names) = listed::make(&self.gateway, access, form, facts).await?;
         let request = ModelRequest {
-            model: model.model,
+            model: model.model.clone(),
             body,
             tools: Vec::new(),
             max_output_tokens: model.output_tokens_max,
             temperature: model.temperature,
             names,
             // Nobody keeps such a turn: nor does the log.
-            listener: None,
+            ..ModelRequest::default()
         };
         let generations = self.clone();
         let answering = async move {
-            let reply = generations.models.stream(&model.server, request).await;
-            parts(reply.map_err(|error| of_model(&error)), place)
+            let asking = Asking {
+                account: &account,
+                model: &model,
+                purpose: CallPurpose::Answer,
+            };
+            let reply = generations.ask(asking, request).await;
+            parts(reply.map_err(|error| error.end()), place)
         };
         Ok(stream::once(answering).flatten().boxed())
     }
@@ -54,17 +59,14 @@ impl Generations {
 
 /// A reply as it comes.
 struct Coming {
-    reply: ReplyPieces,
+    reply: CountedReply,
     waiting: std::collections::VecDeque<RunPartKind>,
     last: u64,
     is_over: bool,
-    _place: OwnedSemaphorePermit,
+    _place: RunPlace,
 }
 
-fn parts(
-    reply: Result<ReplyPieces, RunEnd>,
-    place: OwnedSemaphorePermit,
-) -> BoxStream<'static, Followed> {
+fn parts(reply: Result<CountedReply, RunEnd>, place: RunPlace) -> BoxStream<'static, Followed> {
     let reply = match reply {
         Ok(reply) => reply,
         Err(end) => {

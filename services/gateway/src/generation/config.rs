@@ -10,6 +10,16 @@ const RUNS: Bounds<usize> = Bounds {
     max: 10_000,
     unit: "runs",
 };
+const RUNS_WAITING: Bounds<usize> = Bounds {
+    min: 0,
+    max: 10_000,
+    unit: "runs",
+};
+const RUN_WAIT: Bounds<u64> = Bounds {
+    min: 0,
+    max: 60_000,
+    unit: "ms",
+};
 const FOLLOWERS: Bounds<usize> = Bounds {
     min: 1,
     max: 100_000,
@@ -52,8 +62,12 @@ const MISSED_SIGNS_MIN: u64 = 3;
 /// What runs keep to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationConfig {
-    /// Most runs that are made here at once; more are refused.
+    /// Most runs that are made here at once; more wait for their turn, which is fair between tenants.
     pub runs_max: usize,
+    /// Most runs of one tenant that wait for their turn; more are refused.
+    pub runs_waiting_max: usize,
+    /// The longest that a run waits for its turn, in ms; 0: it is refused at once.
+    pub run_wait_ms: u64,
     /// Most readers who follow runs here at once; more are refused.
     pub followers_max: usize,
     /// The longest that a run may take, in ms.
@@ -74,6 +88,8 @@ impl Default for GenerationConfig {
     fn default() -> Self {
         Self {
             runs_max: 1_000,
+            runs_waiting_max: 200,
+            run_wait_ms: 2_000,
             followers_max: 4_000,
             run_timeout_ms: 600_000,
             drain_ms: 10_000,
@@ -88,6 +104,8 @@ impl Default for GenerationConfig {
 impl Validate for GenerationConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.bounds("runs_max", self.runs_max, &RUNS);
+        checks.bounds("runs_waiting_max", self.runs_waiting_max, &RUNS_WAITING);
+        checks.bounds("run_wait_ms", self.run_wait_ms, &RUN_WAIT);
         checks.bounds("followers_max", self.followers_max, &FOLLOWERS);
         checks.bounds("run_timeout_ms", self.run_timeout_ms, &RUN_TIMEOUT);
         checks.bounds("drain_ms", self.drain_ms, &DRAIN);

@@ -9,7 +9,6 @@ use domain::event::{MessageAppended, RunStarted};
 use domain::{CallId, Position, RunEnd, RunOutcome, RunPartKind, UserId};
 use event_log::registry::AgentAccess;
 use runtime::backoff::Backoff;
-use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument as _;
 
 use super::close::{Closing, close};
@@ -20,8 +19,9 @@ use super::run_key::RunKey;
 use super::settings::RunSettings;
 use super::steps::{Steps, ended, failed, tell_failure};
 use super::stop::{self, Interruption};
-use super::{Generations, summarise};
+use super::{Generations, RunPlace, summarise};
 use crate::patience::Patience;
+use crate::quotas::account::Account;
 use crate::request::{Freshness, Target};
 
 /// The first wait before a run that could not be finished is finished.
@@ -36,6 +36,8 @@ pub(super) struct Making {
     pub(super) started: RunStarted,
     /// Leave to read the conversation.
     pub(super) access: AgentAccess,
+    /// Whom it counts against.
+    pub(super) account: Account,
     pub(super) settings: RunSettings,
     /// What the model reads in place of the conversation; none: the conversation.
     pub(super) given: Option<Vec<MessageAppended>>,
@@ -45,8 +47,8 @@ pub(super) struct Making {
     pub(super) verified_user: Option<UserId>,
     /// The commit that started it: its reads hold what it answers.
     pub(super) fence: Option<Position>,
-    /// Its place among the runs that are made here.
-    pub(super) _place: OwnedSemaphorePermit,
+    /// Its place among the runs that are made here; none: an earlier try of the same start has it.
+    pub(super) _place: Option<RunPlace>,
 }
 
 impl Making {

@@ -5,6 +5,7 @@
 //! under the gateway's own token.
 
 mod alone;
+mod ask;
 mod calls;
 mod close;
 pub mod config;
@@ -30,15 +31,18 @@ mod sweeper;
 mod tools;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use ::quotas::QuotaSet;
 use domain::{ActiveRun, AgentId, ConversationKey, Head, RunId, Sequence, TenantId};
 use egress::{EgressConfig, Policy};
 use event_log::registry::{AgentAccess, Scope};
 use futures::Stream;
+use models::fair::{FairPlace, FairPlaces};
 use models::{ModelServers, ModelsError};
 use runtime::config::Secret;
 use runtime::shutdown::Shutdown;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tonic::Status;
 use wire::proto::run::v1 as proto;
 use wire::proto::write::v1::CommitResult;
@@ -61,6 +65,8 @@ use tools::Webhooks;
 use crate::call_log::CallLog;
 use crate::fresh::Place;
 use crate::patience::Patience;
+use crate::quotas::account::Account;
+use crate::quotas::{CountedRun, Quotas};
 use crate::request::{Freshness, Target};
 use crate::run_client::RunClient;
 use crate::writer::Writer;
@@ -79,8 +85,17 @@ pub struct Means {
     pub models: ModelServers,
     /// Which servers tenants' webhooks and agents may use.
     pub egress: EgressConfig,
+    /// What the deployment allows.
+    pub quotas: QuotaSet,
     /// What ends the gateway; runs are among its tasks.
     pub shutdown: Shutdown,
+}
+
+/// A place among the answers that are made here, counted against its quotas for as long as it is kept.
+#[derive(Debug)]
+struct RunPlace {
+    _active: CountedRun,
+    _place: FairPlace,
 }
 
 /// The runs of this gateway. Clones share them.
@@ -99,7 +114,8 @@ pub struct Shared {
     call_log: CallLog,
     webhooks: Webhooks,
     followers: Followers,
-    places: Arc<Semaphore>,
+    places: FairPlaces,
+    quotas: Quotas,
     summaries: Arc<Semaphore>,
     rules: Rules,
     shutdown: Shutdown,
@@ -125,6 +141,7 @@ impl Generations {
         config: &GenerationConfig,
     ) -> Result<Self, ModelsError> {
         let call_log = CallLog::start(gateway.clone(), means.client.clone(), &means.shutdown);
+        let quotas = Quotas::new(&gateway, means.quotas);
         let generations = Self(Arc::new(Shared {
             gateway,
             call_log,
@@ -135,7 +152,12 @@ impl Generations {
             webhooks: Webhooks::new(Policy::new(&means.egress))?,
             egress: means.egress,
             followers: Followers::new(config.followers_max),
-            places: Arc::new(Semaphore::new(config.runs_max)),
+            places: FairPlaces::new(
+                config.runs_max,
+                config.runs_waiting_max,
+                Duration::from_millis(config.run_wait_ms),
+            ),
+            quotas,
             summaries: Arc::new(Semaphore::new(config.summaries_max)),
             rules: Rules::of(config),
             shutdown: means.shutdown,
@@ -234,10 +256,22 @@ impl Generations {
         Err(Problem::new(Reason::ModelServerNotAllowed, message))
     }
 
-    /// A place among the answers that are made here.
-    fn place(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        place.map_err(|_| start::too_many_runs(self.rules.runs_max))
+    /// What callers may use, and what they use.
+    #[must_use]
+    pub fn quotas(&self) -> &Quotas {
+        &self.quotas
+    }
+
+    /// A place among the answers that are made here, within the quotas of whom it counts against.
+    async fn place(&self, account: &Account) -> Result<RunPlace, Problem> {
+        let active = self.quotas.enter(account)?;
+        self.quotas.check_tokens(account).await?;
+        let place = self.places.take(&account.consumer.tenant).await;
+        let place = place.map_err(|_| start::too_many_runs(self.rules.runs_max))?;
+        Ok(RunPlace {
+            _active: active,
+            _place: place,
+        })
     }
 
     /// Reads of a conversation by the gateway itself, of what its stream's leader holds; `None`: its token may not, or there is

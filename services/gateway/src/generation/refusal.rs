@@ -43,6 +43,8 @@ impl From<Status> for Refusal {
             _ if is(Reason::PartsSuperseded) => Self::Superseded,
             // The conversation does not go back to the version that was asked for.
             _ if is(Reason::VersionConflict) => Self::Lasting(status),
+            // The caller is told when the quota frees.
+            _ if is(Reason::QuotaExceeded) => Self::Lasting(status),
             (
                 Code::Unavailable
                 | Code::ResourceExhausted
@@ -105,6 +107,7 @@ mod tests {
             (Reason::RecordUnavailable, "passing"),
             (Reason::Draining, "passing"),
             (Reason::Overloaded, "passing"),
+            (Reason::QuotaExceeded, "lasting"),
             (Reason::Contention, "passing"),
             (Reason::VersionConflict, "lasting"),
             (Reason::ConversationArchived, "lasting"),

@@ -19,6 +19,7 @@ use super::refusal::Refusal;
 use super::run_key::{RunKey, started_by};
 use super::{Generations, Making, driver, parts_log};
 use crate::patience::Patience;
+use crate::quotas::account::Account;
 use crate::{fence, problem};
 
 /// The first wait before the start is sent again.
@@ -33,6 +34,8 @@ const FINISHED_FOR_OTHERS_MAX: u32 = 2;
 pub struct Start {
     /// Leave to act for the agent.
     pub access: AgentAccess,
+    /// Whom it counts against.
+    pub account: Account,
     /// The conversation.
     pub key: ConversationKey,
     /// What is recorded with the start, before it, such as the user's message or the results of calls; at most
@@ -65,7 +68,6 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
     if generations.shutdown.has_begun() {
         return Err(draining().into());
     }
-    let place = generations.place()?;
     let settings = generations.settings(&start.access)?;
     let command = start
         .idempotency_key
@@ -74,6 +76,12 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
         agent: start.access.agent.clone(),
         key: start.key.clone(),
         run: started_by(command),
+    };
+    let place = match generations.place(&start.account).await {
+        Ok(place) => Some(place),
+        // A retry of a run that is under way needs no place of its own.
+        Err(_) if is_under_way(generations, &run, start.idempotency_key).await => None,
+        Err(problem) => return Err(problem.into()),
     };
     let provider = generations.models.provider(&settings.model.server);
     let started = RunStarted {
@@ -92,6 +100,7 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
             run,
             started,
             access: start.access,
+            account: start.account,
             settings,
             given: start.given,
             approved: start.approved,
@@ -103,6 +112,15 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
             .spawn(driver::drive(generations.clone(), making));
     }
     Ok(handle)
+}
+
+/// Whether the run that this key names is the conversation's active one already.
+async fn is_under_way(generations: &Generations, run: &RunKey, key: Option<CommitId>) -> bool {
+    if key.is_none() {
+        return false;
+    }
+    let active = generations.active(&run.key).await;
+    active.is_ok_and(|active| active.is_some_and(|active| active.id == run.run))
 }
 
 /// Commits the start; whether it is this call that did. A run that stands in the way and is closed already is finished.

@@ -6,13 +6,14 @@ use domain::bounds::RUN_ERROR_BYTES_MAX;
 use domain::event::ErrorOccurred;
 use domain::{CallPurpose, Fact, Label, RunEnd, RunOutcome, RunPart, RunPartKind, Timestamp};
 use formats::Names;
-use models::{ModelError, ModelRequest, Piece, ReplyPieces};
+use models::{ModelError, ModelRequest, Piece};
 use runs::{FoldError, RunFold};
 use runtime::backoff::Backoff;
 use runtime::clock::Clock;
 use tonic::Code;
 use wire::status::Problem;
 
+use super::ask::{Asking, CountedReply};
 use super::calls::Called;
 use super::pieces::{self, Weight};
 use super::publisher::{Closed, Outlet};
@@ -141,11 +142,15 @@ impl<'a> Steps<'a> {
             temperature: model.temperature,
             names,
             listener,
+            ..ModelRequest::default()
         };
-        let stream = self.generations.models.stream(&model.server, request);
-        let mut reply = stream
-            .await
-            .map_err(|error| Halt::Ended(of_model(&error)))?;
+        let asking = Asking {
+            account: &self.making.account,
+            model,
+            purpose: CallPurpose::Answer,
+        };
+        let reply = self.generations.ask(asking, request).await;
+        let mut reply = reply.map_err(|error| Halt::Ended(error.end()))?;
         let facts = self.stream(&mut reply).await?;
         let before = self.fold.settled().len();
         let called = calls::of_step(&self.making.run, &facts, before);
@@ -154,7 +159,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Publishes what the model streams; the facts of its whole reply.
-    async fn stream(&mut self, reply: &mut ReplyPieces) -> Result<Vec<Fact>, Halt> {
+    async fn stream(&mut self, reply: &mut CountedReply) -> Result<Vec<Fact>, Halt> {
         loop {
             match reply.next().await {
                 Some(Ok(Piece::Delta(delta))) => {
@@ -265,7 +270,8 @@ pub(super) fn tell_failure(end: &RunEnd) {
     }
 }
 
-fn of_problem(problem: &Problem) -> RunEnd {
+/// What a run cannot go on for, as its end.
+pub(super) fn of_problem(problem: &Problem) -> RunEnd {
     let error_type = problem.reason().as_str().to_ascii_lowercase();
     failed(&error_type, problem.message())
 }

@@ -19,6 +19,7 @@ use wire::proto::operate::v1::SummarySettings;
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
+use super::ask::Asking;
 use super::settings::ModelChoice;
 use super::summary_boundary::{Due, Weighed, through};
 use super::summary_room::{due_within, policy_for};
@@ -26,6 +27,7 @@ use super::{Generations, Making, RunKey, metrics};
 use crate::assembly::{self, Order};
 use crate::fence;
 use crate::policies::ReadyPolicy;
+use crate::quotas::account::Account;
 use crate::recent::{Recent, Wanted};
 use crate::request::Target;
 use crate::rpc::CONTEXT_BYTES_MAX;
@@ -65,6 +67,7 @@ pub(super) fn consider(generations: &Generations, making: &Making, finished: Opt
     let task = Task {
         generations: generations.clone(),
         target: making.target(fence::later(making.fence, finished)),
+        account: making.account.clone(),
         run: making.run.clone(),
         logs: making.settings.logs,
         due: due(&settings),
@@ -105,6 +108,8 @@ fn due(settings: &SummarySettings) -> Due {
 struct Task {
     generations: Generations,
     target: Target,
+    /// Whom the call counts against.
+    account: Account,
     run: RunKey,
     logs: Option<ProviderLogs>,
     due: Due,
@@ -187,7 +192,6 @@ impl Task {
 
     /// What the model says of the history up to a version.
     async fn ask(&self, through: Version, mut order: Order) -> Result<String, Failure> {
-        let models = &self.generations.models;
         let gateway = &self.generations.gateway;
         order.at = Some(through);
         let made = assembly::make_with(gateway, &self.target, &order, &[request()]).await?;
@@ -201,8 +205,14 @@ impl Task {
             temperature: self.model.temperature,
             names: made.names,
             listener,
+            ..ModelRequest::default()
         };
-        let reply = models.stream(&self.model.server, request).await;
+        let asking = Asking {
+            account: &self.account,
+            model: &self.model,
+            purpose: CallPurpose::Summary,
+        };
+        let reply = self.generations.ask(asking, request).await;
         let mut reply = reply.map_err(|error| Failure(error.code()))?;
         loop {
             match reply.next().await {

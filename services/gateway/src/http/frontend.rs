@@ -15,6 +15,7 @@ use super::named::{check_query, header_text};
 use super::state::HttpState;
 use super::{caller_refusal, cors, positions, problem, session_cookie};
 use crate::identity::{Caller, Claimed, IdentityRule, Refusal};
+use crate::quotas::account::Via;
 
 const API_KEY_HEADER: &str = "x-api-key";
 const USER_TOKEN_HEADER: &str = "x-user-token";
@@ -25,6 +26,8 @@ const BEARER: &str = "Bearer ";
 pub struct Frontend {
     /// The key.
     pub key: FrontendKey,
+    /// How the request came in: whom what it uses counts against.
+    pub via: Via,
     pub(super) named: Named,
     /// The session in the agent's cookie, where the page may use one.
     pub(super) cookie: Option<String>,
@@ -61,8 +64,13 @@ impl FromRequestParts<HttpState> for Frontend {
         let cookie = is_from_listed_page
             .then(|| session_cookie::read(&parts.headers, &key.access.agent))
             .flatten();
+        let via = Via {
+            api_key_id: Some(key.api_key_id.clone()),
+            address: state.limits.address_of(&parts.extensions, &parts.headers),
+        };
         Ok(Self {
             key,
+            via,
             named: Named::in_headers(&parts.headers)?,
             cookie,
             is_from_listed_page,
@@ -167,7 +175,7 @@ impl Frontend {
 }
 
 /// The key in `x-api-key`, or as a bearer.
-fn api_key(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn api_key(headers: &HeaderMap) -> Option<&str> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = || header(header::AUTHORIZATION.as_str())?.strip_prefix(BEARER);
     header(API_KEY_HEADER).or_else(bearer)

@@ -1,12 +1,15 @@
 //! `GET /v1/limits`: the bounds that callers run into.
 
+use ::quotas::{Quota, QuotaSet, Scope};
 use axum::extract::State;
+use axum::http::HeaderMap;
 use domain::bounds;
 use runtime::http::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::config::LimitsSection;
+use super::frontend::api_key;
 use super::state::HttpState;
 
 /// The bounds that callers run into.
@@ -16,6 +19,22 @@ pub struct LimitsBody {
     content: ContentBounds,
     rates: LimitsSection,
     connections: ConnectionBounds,
+    /// Quotas of the tenant, agent, key, owner and address, by scope. With an API key: those in force for its agent; without
+    /// one: the deployment's. A request past one is refused with 429 `QUOTA_EXCEEDED`.
+    quotas: Vec<QuotaBody>,
+}
+
+/// A quota.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct QuotaBody {
+    /// Who is limited: tenant, agent, key, owner or address.
+    #[schema(example = "owner")]
+    scope: &'static str,
+    /// What: runs, model_tokens_per_day, conversations or appended_bytes_per_minute.
+    #[schema(example = "runs")]
+    quota: &'static str,
+    /// The most.
+    bound: u64,
 }
 
 /// What one request may be.
@@ -69,14 +88,18 @@ pub struct ContentBounds {
 
 /// The bounds that callers run into.
 ///
-/// They are the same for every caller, and change only with a new deployment.
+/// They change only with a new deployment; quotas also with the settings of a tenant or agent.
 #[utoipa::path(
     get,
     path = "/v1/limits",
     tag = "service",
     responses((status = 200, description = "The bounds.", body = LimitsBody))
 )]
-pub(super) async fn get_limits(State(state): State<HttpState>) -> Json<LimitsBody> {
+pub(super) async fn get_limits(
+    State(state): State<HttpState>,
+    headers: HeaderMap,
+) -> Json<LimitsBody> {
+    let quotas = quotas(&state, &headers).await;
     let server = &state.section.server;
     Json(LimitsBody {
         request: RequestBounds {
@@ -101,5 +124,29 @@ pub(super) async fn get_limits(State(state): State<HttpState>) -> Json<LimitsBod
             idle_timeout_ms: server.connection.idle_timeout_ms,
             age_max_ms: server.connection.age_max_ms,
         },
+        quotas: quotas.iter().map(QuotaBody::from).collect(),
     })
+}
+
+/// The quotas of the key's agent; of a key that is none, the deployment's.
+async fn quotas(state: &HttpState, headers: &HeaderMap) -> QuotaSet {
+    let quotas = state.generations.quotas();
+    let Some(shown) = api_key(headers) else {
+        return *quotas.deployment();
+    };
+    let registry = &state.gateway.registry;
+    match registry.authenticate_api_key(shown, state.now()).await {
+        Some(key) => quotas.in_force(key.access.tenant.tenant(), &key.access.agent),
+        None => *quotas.deployment(),
+    }
+}
+
+impl From<(Scope, Quota, u64)> for QuotaBody {
+    fn from((scope, quota, bound): (Scope, Quota, u64)) -> Self {
+        Self {
+            scope: scope.as_str(),
+            quota: quota.as_str(),
+            bound,
+        }
+    }
 }

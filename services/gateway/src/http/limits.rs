@@ -73,6 +73,15 @@ impl RateLimits {
         judge(&self.0.sessions, &key, "session", extensions)
     }
 
+    /// The client's address, as rates and quotas count it; none where the peer is not known.
+    #[must_use]
+    pub fn address_of(&self, extensions: &Extensions, headers: &HeaderMap) -> Option<IpAddr> {
+        let Peer(peer) = extensions.get()?;
+        self.warn_of_forgotten_proxy(peer.ip(), headers);
+        let client = client_address(peer.ip(), headers, &self.0.trusted_proxies);
+        Some(counted_by(client))
+    }
+
     /// Logs the first of them: the settings do not change while the process runs.
     fn warn_of_forgotten_proxy(&self, peer: IpAddr, headers: &HeaderMap) {
         if self.0.warned_of_proxy.is_completed()
@@ -90,12 +99,9 @@ impl RateLimits {
     }
 
     fn admit_address(&self, request: &Request) -> Result<(), HttpProblem> {
-        let Some(Peer(peer)) = request.extensions().get() else {
+        let Some(key) = self.address_of(request.extensions(), request.headers()) else {
             return Ok(());
         };
-        self.warn_of_forgotten_proxy(peer.ip(), request.headers());
-        let client = client_address(peer.ip(), request.headers(), &self.0.trusted_proxies);
-        let key = address_key(client);
         judge(&self.0.addresses, &key, "address", request.extensions())
     }
 }

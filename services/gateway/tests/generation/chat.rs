@@ -15,6 +15,7 @@ use gateway::generation::{Followed, RunHandle, RunKey, Start};
 use gateway::history::{self, Range};
 use gateway::page::PageBounds;
 use gateway::patience::Patience;
+use gateway::quotas::account::{Account, Via};
 use gateway::request::{Call, Freshness, Target};
 use gateway::window;
 use gateway::writer::Writer;
@@ -115,9 +116,11 @@ impl<'s> Chat<'s> {
         facts: Vec<Fact>,
         change: impl FnOnce(&mut Start),
     ) -> Result<RunHandle, Status> {
+        let access = self.target(node).await.access;
         let mut start = Start {
             verified_user: None,
-            access: self.target(node).await.access,
+            account: Account::of(&access, None, &Via::default()),
+            access,
             key: self.key.clone(),
             events: facts.into_iter().map(new_event).collect(),
             behind: None,

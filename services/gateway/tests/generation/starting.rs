@@ -80,7 +80,11 @@ fn a_start_that_is_sent_again_starts_nothing() {
 fn there_is_a_most_of_runs() {
     run(async {
         let stack = shared().await;
-        let node = Node::start_with(stack, |config| config.generation.runs_max = 1).await;
+        let node = Node::start_with(stack, |config| {
+            config.generation.runs_max = 1;
+            config.generation.run_wait_ms = 0;
+        })
+        .await;
         let agent = stack.agent(answered_by(SLOW)).await;
         let (first, second) = (
             Chat::begin(stack, &agent).await,

@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
+use event_log::registry::take_quota;
 use models::ECHO;
 use prost_types::FieldMask;
 use wire::proto::event::v1::Role;
 use wire::proto::operate::v1::{
     Agent, AgentSettings, Approvers, CreateAgentRequest, IdentityMode, ListAgentsRequest,
-    ModelSettings, ProviderLogDetail, RotateWebhookSecretRequest, SetAgentSettingsRequest,
+    ModelSettings, ProviderLogDetail, Quotas, RotateWebhookSecretRequest, SetAgentSettingsRequest,
 };
 
-use super::input_file;
 use super::registry::{AsJson, Call, print_json, print_secret};
+use super::{input_file, quota};
 use crate::client::{Failure, Registrar};
 use crate::exit::{Exit, UsageError};
 use crate::view::{json, when};
@@ -36,6 +37,7 @@ Examples:
   hansard agent set support --approvers administrator
   hansard agent rotate-webhook-secret support --overlap-seconds 86400
   hansard agent set support --identity-mode open --allow-role system --allow-role assistant
+  hansard agent set support --quota owner.runs=4 --quota owner.model_tokens_per_day=50000
   hansard agent set support --settings-file settings.json --json
   hansard agent set support --reset")]
 pub struct Args {
@@ -100,6 +102,10 @@ struct Set {
     /// For how many days it is kept: 1 to 90, 14 where nothing was ever said.
     #[arg(long, value_name = "DAYS", requires = "provider_logs")]
     provider_logs_days: Option<u32>,
+    /// A quota, such as `owner.runs=8`; `default` takes it back. Scopes: agent, key, owner, address. Quotas: runs,
+    /// model_tokens_per_day, conversations, appended_bytes_per_minute.
+    #[arg(long, value_name = "SCOPE.QUOTA=NUMBER")]
+    quota: Vec<String>,
     /// All settings, as JSON of `hansard.operate.v1.AgentSettings`: what is not in it is as by default from then on. The
     /// other options stand above it.
     #[arg(long, value_name = "FILE")]
@@ -299,11 +305,21 @@ fn requested(given: Set) -> anyhow::Result<SetAgentSettingsRequest> {
         logs.days = days;
         named.push("provider_logs.days");
     }
-    if named.is_empty() && !is_whole {
+    let quotas = quota::named(&given.quota)?;
+    let mut paths: Vec<String> = named.into_iter().map(str::to_owned).collect();
+    let current = settings.quotas.get_or_insert_default();
+    for path in quotas.paths {
+        // The paths were made of the names just now.
+        let _: Option<()> = take_quota(current, Some(&quotas.quotas), &path);
+        paths.push(format!("quotas.{path}"));
+    }
+    if *current == Quotas::default() {
+        settings.quotas = None;
+    }
+    if paths.is_empty() && !is_whole {
         let mend = "name what to set, such as --model; --reset sets all of it as by default";
         return Err(UsageError(mend.to_owned()).into());
     }
-    let paths = named.into_iter().map(str::to_owned).collect();
     Ok(SetAgentSettingsRequest {
         agent_id: given.agent,
         settings: Some(settings),

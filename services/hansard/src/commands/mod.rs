@@ -18,6 +18,7 @@ pub mod master_key_args;
 pub mod migrate;
 pub mod parked;
 pub mod policy;
+pub mod quota;
 pub mod rebuild;
 pub mod receipt_key;
 pub mod registry;

@@ -3,30 +3,34 @@
 use std::io::Write as _;
 
 use clap::Subcommand;
+use prost_types::FieldMask;
 use wire::proto::operate::v1::{
     CreateTenantRequest, ListTenantsRequest, RevokeTokenRequest, RevokeTokenResponse,
-    SetTokenRulesRequest, Tenant,
+    SetTenantQuotasRequest, SetTokenRulesRequest, Tenant,
 };
 
+use super::quota;
 use super::registry::{AsJson, Call, print_json};
 use crate::client::{Failure, Registrar};
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::view::when;
 use crate::{console, table};
 
 const MESSAGE: &str = "hansard.operate.v1.Tenant";
 const REVOCATION: &str = "hansard.operate.v1.RevokeTokenResponse";
 
-/// Make and list tenants, and set what they demand of tokens.
+/// Make, list and show tenants, and set what they may use and demand of tokens.
 ///
 /// Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard tenant create acme --name 'Acme Inc.'
+  hansard tenant list --json | jq -r .tenantId
+  hansard tenant set acme --quota tenant.runs=50 --quota owner.model_tokens_per_day=100000
   hansard tenant set acme --token-issuer https://id.acme.example --token-lifetime-max 3600
-  hansard tenant revoke-token acme 7f3a0c2e
-  hansard tenant list --json | jq -r .tenantId")]
+  hansard tenant show acme
+  hansard tenant revoke-token acme 7f3a0c2e")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,
@@ -44,20 +48,17 @@ enum Action {
         #[arg(long, default_value = "")]
         name: String,
     },
-    /// Set what a tenant demands of tokens: what is not named stays as it is.
-    #[command(group = clap::ArgGroup::new("rules").required(true).multiple(true))]
+    /// Set what a tenant may use, and what it demands of tokens: what is not named stays as it is.
+    #[command(group = clap::ArgGroup::new("settings").required(true).multiple(true))]
     Set {
         /// The tenant.
         tenant: String,
-        /// What `aud` must be or have; empty: Hansard or the agent, where it is there.
-        #[arg(long, value_name = "AUDIENCE", group = "rules")]
-        token_audience: Option<String>,
-        /// What `iss` must be; empty: anything.
-        #[arg(long, value_name = "ISSUER", group = "rules")]
-        token_issuer: Option<String>,
-        /// The longest life of a token, in seconds, up to a year; 0: a day.
-        #[arg(long, value_name = "SECONDS", group = "rules")]
-        token_lifetime_max: Option<u32>,
+        /// A quota, such as `owner.runs=8`; `default` takes it back. Scopes: tenant, agent, key, owner, address. Quotas: runs,
+        /// model_tokens_per_day, conversations, appended_bytes_per_minute. Needs a token that is bound to no tenant.
+        #[arg(long, value_name = "SCOPE.QUOTA=NUMBER", group = "settings")]
+        quota: Vec<String>,
+        #[command(flatten)]
+        rules: Rules,
     },
     /// Revoke a token of a tenant's user or administrator before it expires.
     RevokeToken {
@@ -66,8 +67,35 @@ enum Action {
         /// The token's `jti`.
         token_id: String,
     },
+    /// Show a tenant and the quotas that are set for it.
+    Show {
+        /// The tenant.
+        tenant: String,
+    },
     /// List every tenant that the token may see.
     List,
+}
+
+/// What a tenant demands of the tokens of its users and administrators.
+#[derive(Debug, clap::Args)]
+struct Rules {
+    /// What `aud` must be or have; empty: Hansard or the agent, where it is there.
+    #[arg(long, value_name = "AUDIENCE", group = "settings")]
+    token_audience: Option<String>,
+    /// What `iss` must be; empty: anything.
+    #[arg(long, value_name = "ISSUER", group = "settings")]
+    token_issuer: Option<String>,
+    /// The longest life of a token, in seconds, up to a year; 0: a day.
+    #[arg(long, value_name = "SECONDS", group = "settings")]
+    token_lifetime_max: Option<u32>,
+}
+
+impl Rules {
+    fn is_named(&self) -> bool {
+        self.token_audience.is_some()
+            || self.token_issuer.is_some()
+            || self.token_lifetime_max.is_some()
+    }
 }
 
 /// Runs the command.
@@ -80,36 +108,33 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         Action::Create { tenant, name } => create(&mut registrar, tenant, name).await?,
         Action::Set {
             tenant,
-            token_audience,
-            token_issuer,
-            token_lifetime_max,
-        } => {
-            let request = SetTokenRulesRequest {
-                tenant_id: tenant,
-                audience: token_audience,
-                issuer: token_issuer,
-                lifetime_seconds_max: token_lifetime_max,
-            };
-            set(&mut registrar, request).await?
-        }
+            quota,
+            rules,
+        } => set(&mut registrar, tenant, &quota, rules).await?,
         Action::RevokeToken { tenant, token_id } => {
             let revoked = revoke(&mut registrar, tenant, token_id).await?;
             return print_revocation(&revoked, AsJson(args.call.json));
         }
+        Action::Show { tenant } => show(&mut registrar, &tenant).await?,
         Action::List => list(&mut registrar).await?,
     };
     if args.call.json {
         print_json(MESSAGE, &tenants)?;
     } else {
-        let rows: Vec<[String; 3]> = tenants.into_iter().map(row).collect();
-        table::write(&mut console::out(), ["TENANT", "NAME", "CREATED"], &rows)?;
+        let rows: Vec<[String; 4]> = tenants.into_iter().map(row).collect();
+        table::write(
+            &mut console::out(),
+            ["TENANT", "NAME", "QUOTAS", "CREATED"],
+            &rows,
+        )?;
     }
     Ok(Exit::Done)
 }
 
-fn row(tenant: Tenant) -> [String; 3] {
+fn row(tenant: Tenant) -> [String; 4] {
+    let quotas = quota::text(tenant.quotas.as_ref());
     let created = when::seconds(tenant.created_at.as_ref());
-    [tenant.tenant_id, tenant.display_name, created]
+    [tenant.tenant_id, tenant.display_name, quotas, created]
 }
 
 async fn create(
@@ -127,10 +152,32 @@ async fn create(
 
 async fn set(
     registrar: &mut Registrar,
-    request: SetTokenRulesRequest,
-) -> Result<Vec<Tenant>, Failure> {
-    let set = registrar.set_token_rules(request).await?.into_inner();
-    Ok(set.tenant.into_iter().collect())
+    tenant_id: String,
+    quotas: &[String],
+    rules: Rules,
+) -> anyhow::Result<Vec<Tenant>> {
+    let mut set = None;
+    if !quotas.is_empty() {
+        let named = quota::named(quotas)?;
+        let request = SetTenantQuotasRequest {
+            tenant_id: tenant_id.clone(),
+            quotas: Some(named.quotas),
+            update_mask: Some(FieldMask { paths: named.paths }),
+        };
+        let answer = registrar.set_tenant_quotas(request).await;
+        set = answer.map_err(Failure::from)?.into_inner().tenant;
+    }
+    if rules.is_named() {
+        let request = SetTokenRulesRequest {
+            tenant_id,
+            audience: rules.token_audience,
+            issuer: rules.token_issuer,
+            lifetime_seconds_max: rules.token_lifetime_max,
+        };
+        let answer = registrar.set_token_rules(request).await;
+        set = answer.map_err(Failure::from)?.into_inner().tenant;
+    }
+    Ok(set.into_iter().collect())
 }
 
 async fn revoke(
@@ -157,6 +204,18 @@ fn print_revocation(revoked: &RevokeTokenResponse, as_json: AsJson) -> anyhow::R
         )?;
     }
     Ok(Exit::Done)
+}
+
+async fn show(registrar: &mut Registrar, tenant: &str) -> anyhow::Result<Vec<Tenant>> {
+    let tenants = list(registrar).await?.into_iter();
+    let found: Vec<Tenant> = tenants.filter(|known| known.tenant_id == tenant).collect();
+    if found.is_empty() {
+        let mend = format!(
+            "{tenant} is no tenant that this token may see: list them with `hansard tenant list`"
+        );
+        return Err(UsageError(mend).into());
+    }
+    Ok(found)
 }
 
 async fn list(registrar: &mut Registrar) -> Result<Vec<Tenant>, Failure> {

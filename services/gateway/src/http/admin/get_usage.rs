@@ -1,7 +1,8 @@
 //! `GET /v1/admin/usage`: what models were paid for, by day.
 
+use ::quotas::{Quota, Scope};
 use axum::extract::State;
-use domain::{AgentId, Violation, ViolationReason};
+use domain::{AgentId, TenantAccess, Violation, ViolationReason};
 use read_model::queries::{USAGE_ROWS_MAX, UsageDay, usage_by_day};
 use read_model::{Day, DayRange};
 use runtime::http::{HttpProblem, Json, Query};
@@ -38,6 +39,22 @@ pub struct UsagePage {
     days: Vec<UsageDayBody>,
     /// Whether there are more than could be told: ask for fewer days, or for one agent. The last day may then lack some.
     is_cut: bool,
+    /// What the tenant may use as a whole, and what it uses now.
+    quotas: Vec<TenantQuotaBody>,
+}
+
+/// A quota of the tenant.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TenantQuotaBody {
+    /// Its name.
+    #[schema(example = "runs")]
+    quota: &'static str,
+    /// The most.
+    bound: u64,
+    /// What is in use: runs on this gateway, or tokens of today; absent where only the writer counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    used: Option<u64>,
 }
 
 /// What a model was paid for on one day, by one agent.
@@ -89,9 +106,31 @@ pub(in crate::http) async fn get_usage(
     let rows = Patience::until(None).rows(rows).await;
     let rows = rows.map_err(problem::of)?;
     Ok(Json(UsagePage {
+        quotas: tenant_quotas(&state, &admin.tenant).await,
         is_cut: u32::try_from(rows.len()).is_ok_and(|rows| rows >= USAGE_ROWS_MAX),
         days: rows.into_iter().map(UsageDayBody::from).collect(),
     }))
+}
+
+/// The quotas of the tenant as a whole.
+async fn tenant_quotas(state: &HttpState, tenant: &TenantAccess) -> Vec<TenantQuotaBody> {
+    let quotas = state.generations.quotas();
+    let tokens = quotas.tokens_of(tenant).await;
+    let runs = quotas.runs_of(tenant.tenant());
+    let in_force = quotas.of_tenant(tenant.tenant());
+    let of_tenant = in_force
+        .iter()
+        .filter(|(scope, ..)| *scope == Scope::Tenant);
+    let body = |(_, quota, bound): (Scope, Quota, u64)| TenantQuotaBody {
+        quota: quota.as_str(),
+        bound,
+        used: match quota {
+            Quota::Runs => Some(runs),
+            Quota::ModelTokensPerDay => Some(tokens),
+            Quota::Conversations | Quota::AppendedBytesPerMinute => None,
+        },
+    };
+    of_tenant.map(body).collect()
 }
 
 fn days(query: &GetUsageQuery) -> Result<DayRange, Violation> {

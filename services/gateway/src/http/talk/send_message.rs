@@ -79,6 +79,7 @@ pub(in crate::http) async fn send_message(
     let caller = frontend.caller(&state, named).await?;
     let client_message_id = body.client_message_id.take();
     let mut turn = turn_of(body)?;
+    turn.via = frontend.via.clone();
     let chat = owned_latest(&state, &caller, &id).await?;
     turn.key = key
         .0

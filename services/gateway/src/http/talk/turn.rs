@@ -15,6 +15,7 @@ use crate::http::chats::owned::Owned;
 use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::patience::Patience;
+use crate::quotas::account::{Account, Via};
 
 /// What is to be recorded and answered.
 #[derive(Debug, Default)]
@@ -30,6 +31,8 @@ pub(super) struct Turn {
     pub(super) behind: Option<Version>,
     /// What the model reads in place of the chat; none: the chat.
     pub(super) given: Option<Vec<MessageAppended>>,
+    /// How the request came in.
+    pub(super) via: Via,
     /// The client's own id of the message, which is kept with it.
     pub(super) client_message_id: Option<String>,
 }
@@ -155,6 +158,11 @@ pub(super) async fn begin(
     };
     let start = Start {
         access: chat.target.access.clone(),
+        account: Account::of(
+            &chat.target.access,
+            chat.conversation.head.owner.as_ref(),
+            &turn.via,
+        ),
         key: chat.target.key.clone(),
         events: Turn::events(turn.facts, turn.client_message_id),
         behind: turn.behind,

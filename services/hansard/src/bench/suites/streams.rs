@@ -104,6 +104,7 @@ fn settings(model: &ModelServer) -> Vec<String> {
     let server = [
         format!("models.{SERVER}.kind=openai_chat"),
         format!("models.{SERVER}.base_url={}", model.url()),
+        "quotas.address.runs=1000000".to_owned(),
     ];
     limits.chain(server).collect()
 }

@@ -1,7 +1,7 @@
 //! Settings of agents.
 
 use domain::{TenantId, Violation, ViolationReason};
-use event_log::registry::{CheckedSettings, SettingsError};
+use event_log::registry::{CheckedSettings, SettingsError, take_quota};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogSettings};
@@ -71,11 +71,16 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
         "summaries" => current.summaries.clone_from(&given.summaries),
         "approvers" => current.approvers = given.approvers,
         "provider_logs" => current.provider_logs = given.provider_logs,
+        "quotas" => current.quotas = given.quotas,
         _ => {
             return match path.split_once('.')? {
                 ("model", field) => {
                     let model = current.model.get_or_insert_default();
                     take_of_model(model, given.model.as_ref(), field)
+                }
+                ("quotas", field) => {
+                    let quotas = current.quotas.get_or_insert_default();
+                    take_quota(quotas, given.quotas.as_ref(), field)
                 }
                 ("provider_logs", field) => {
                     let logs = current.provider_logs.get_or_insert_default();
@@ -119,8 +124,7 @@ fn take_of_logs(
 }
 
 fn unknown() -> Violation {
-    let rule =
-        "names no setting: give a field of AgentSettings, or one of its `model` or `provider_logs`";
+    let rule = "names no setting: give a field of AgentSettings, or one of its `model`, `provider_logs` or `quotas`";
     Violation::new(ViolationReason::Malformed, rule)
 }
 

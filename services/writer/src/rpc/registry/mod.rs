@@ -94,6 +94,15 @@ impl RegistryService for RegistryRpc {
         Ok(Response::new(tenants::create(&self.writer, request).await?))
     }
 
+    async fn set_tenant_quotas(
+        &self,
+        request: Request<proto::SetTenantQuotasRequest>,
+    ) -> Result<Response<proto::SetTenantQuotasResponse>, Status> {
+        Ok(Response::new(
+            tenants::set_quotas(&self.writer, request).await?,
+        ))
+    }
+
     async fn list_tenants(
         &self,
         request: Request<proto::ListTenantsRequest>,

@@ -99,6 +99,7 @@ pub(in crate::http) async fn send_ui_messages(
     };
     let mut turn = turn_of(&state, &chat, request).await?;
     turn.key = key.0.or(turn.key);
+    turn.via = frontend.via;
     answer(&state, open, &chat, turn).await
 }
 

@@ -27,6 +27,7 @@ use crate::http::talk::settled::settled;
 use crate::http::talk::turn::{self, Begun, Turn};
 use crate::http::{positions, problem};
 use crate::identity::Caller;
+use crate::quotas::account::{Account, Via};
 
 /// One turn.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -114,18 +115,25 @@ pub(in crate::http) async fn chat(
     let said = given::messages(body.message, body.messages, &allowed)?;
     let answering = match (session, said) {
         (Some(session), given::Said::Message(text)) => {
-            Box::pin(in_session(&state, session, text, key)).await?
+            let mut turn = Turn::default();
+            turn.key = key.0;
+            turn.via = frontend.via.clone();
+            Box::pin(in_session(&state, session, (text, turn))).await?
         }
         (Some(session), given::Said::History(messages)) => {
             let kept_in = session.target.key.clone();
-            let given = history::Given { messages, allowed };
+            let given = history::Given {
+                messages,
+                allowed,
+                via: frontend.via.clone(),
+            };
             let begun = Box::pin(history::begin(&state, session, given, key)).await?;
             followed(&state, &kept_in, begun).await?
         }
         (None, said) => {
             let messages = said.into_messages();
             given::check_assistant(&messages, 0..messages.len(), &allowed)?;
-            alone(&state, &caller, messages).await?
+            alone(&state, &caller, &frontend.via, messages).await?
         }
     };
     answer(&state, open, answering, body.stream).await
@@ -144,17 +152,15 @@ async fn session(
     }
 }
 
+/// Says a text in the session, by a turn that says nothing yet.
 async fn in_session(
     state: &HttpState,
     session: Owned,
-    text: String,
-    key: IdempotencyKey,
+    (text, mut turn): (String, Turn),
 ) -> Result<Answering, HttpProblem> {
-    let mut turn = Turn::default();
-    turn.key = key.0;
     let session = settled(state, session).await?;
     // A retry under a key finds its first try by that.
-    let failed = match key.0 {
+    let failed = match turn.key {
         Some(_) => None,
         None => failed_turn::said_before(state, &session, &text).await?,
     };
@@ -185,9 +191,11 @@ async fn followed(
 async fn alone(
     state: &HttpState,
     caller: &Caller,
+    via: &Via,
     messages: Vec<MessageAppended>,
 ) -> Result<Answering, HttpProblem> {
-    let parts = state.generations.answer_alone(caller, messages).await;
+    let account = Account::of(&caller.access, Some(&caller.owner), via);
+    let parts = state.generations.answer_alone(account, messages).await;
     Ok(Answering {
         kept: None,
         ui: UiStream::new(RunId(Uuid::now_v7()), None, Approvals::default()),

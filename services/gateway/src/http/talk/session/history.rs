@@ -17,6 +17,7 @@ use crate::http::talk::first_try;
 use crate::http::talk::roles::AllowedRoles;
 use crate::http::talk::settled::settled;
 use crate::http::talk::turn::{self, Begun, Turn};
+use crate::quotas::account::Via;
 
 /// Most times that a turn is tried while the session changes and nobody speaks in it: a title, a summary.
 const ATTEMPTS_MAX: u32 = 4;
@@ -27,6 +28,8 @@ pub(super) struct Given {
     pub(super) messages: Vec<MessageAppended>,
     /// The roles that what is new of it may have.
     pub(super) allowed: AllowedRoles,
+    /// How the request came in.
+    pub(super) via: Via,
 }
 
 /// Records what is new and has a run answer it, exactly behind what was read: of two such turns at once, one goes on. A retry
@@ -114,6 +117,7 @@ fn turn_of(
     turn.key = key.0;
     turn.behind = Some(version);
     turn.given = Some(messages.clone());
+    turn.via = given.via.clone();
     for place in new {
         if let Some(message) = messages.get(place) {
             turn.append(format!("messages[{place}]"), message.clone());

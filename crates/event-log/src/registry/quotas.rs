@@ -1,0 +1,214 @@
+//! What tenants and agents may use: the quotas of the registry, and of a deployment where it names none.
+
+use std::time::Duration;
+
+use domain::{AgentId, TenantId, Violation, ViolationReason};
+use quotas::{Exceeded, LimitError, Limits, Quota, QuotaSet, Scope};
+use wire::proto::operate::v1 as proto;
+use wire::proto::operate::v1::{AgentSettings, Tenant};
+use wire::status::{Problem, Reason};
+
+use super::Registry;
+use super::bucket::Change;
+use super::entries::tenant_key;
+use super::error::{RegistryError, SettingsError};
+use super::tenants::held_tenant;
+use crate::error::Unavailable;
+
+/// The shortest wait that a refusal names.
+const RETRY_AFTER_MIN: Duration = Duration::from_millis(100);
+
+impl Registry {
+    /// The quotas in force for an agent: its own, else its tenant's, else the deployment's. Answers from memory, without a copy
+    /// of the entries.
+    #[must_use]
+    pub fn quotas(&self, deployment: &QuotaSet, tenant: &TenantId, agent: &AgentId) -> QuotaSet {
+        self.shared().read(|entries| {
+            let tenant = entries.tenants.get(tenant);
+            let tenant = tenant.and_then(|held| held.value.quotas.as_ref());
+            let agent = entries.agents.get(agent);
+            let settings = agent.and_then(|held| held.value.1.settings.as_ref());
+            let agent = settings.and_then(|settings| settings.quotas.as_ref());
+            let (tenant, agent) = (tenant.map(quota_set), agent.map(quota_set));
+            QuotaSet::resolve(deployment, tenant.as_ref(), agent.as_ref())
+        })
+    }
+
+    /// The quotas in force for a tenant as a whole: its own, else the deployment's.
+    #[must_use]
+    pub fn tenant_quotas(&self, deployment: &QuotaSet, tenant: &TenantId) -> QuotaSet {
+        self.shared().read(|entries| {
+            let tenant = entries.tenants.get(tenant);
+            let tenant = tenant.and_then(|held| held.value.quotas.as_ref());
+            QuotaSet::resolve(deployment, tenant.map(quota_set).as_ref(), None)
+        })
+    }
+
+    /// Changes a tenant's quotas, again where others were faster.
+    ///
+    /// # Errors
+    /// [`SettingsError`]: what `change` says of the quotas, or [`RegistryError`].
+    pub async fn change_tenant_quotas(
+        &self,
+        tenant: &TenantId,
+        change: impl Fn(proto::Quotas) -> Result<proto::Quotas, Violation>,
+    ) -> Result<Tenant, SettingsError> {
+        for _ in 0..super::CHANGES_MAX {
+            let Some(held) = held_tenant(self, tenant) else {
+                return Err(RegistryError::NotFound { what: "tenant" }.into());
+            };
+            let quotas = change(held.value.quotas.unwrap_or_default())?;
+            check_quotas(&quotas, QuotaSet::validate)?;
+            let changed = Tenant {
+                quotas: Some(quotas),
+                ..held.value.clone()
+            };
+            if changed == held.value {
+                return Ok(changed);
+            }
+            let put = self
+                .shared()
+                .put(&tenant_key(tenant), &changed, Some(held.revision))
+                .await;
+            if put.map_err(RegistryError::from)? == Change::Made {
+                return Ok(changed);
+            }
+        }
+        let contended = Unavailable::new("the tenant keeps changing");
+        Err(RegistryError::from(contended).into())
+    }
+}
+
+/// The quotas of an agent's settings.
+///
+/// # Errors
+/// The first that breaks a rule, by its path.
+pub(super) fn check_of_agent(settings: &AgentSettings) -> Result<(), Violation> {
+    let Some(quotas) = &settings.quotas else {
+        return Ok(());
+    };
+    check_quotas(quotas, QuotaSet::validate_of_agent)
+}
+
+fn check_quotas(
+    quotas: &proto::Quotas,
+    rule: impl Fn(&QuotaSet) -> Result<(), (Scope, Quota, LimitError)>,
+) -> Result<(), Violation> {
+    rule(&quota_set(quotas)).map_err(|(scope, quota, error)| {
+        Violation::new(ViolationReason::OutOfRange, error.to_string())
+            .within(quota.as_str())
+            .within(scope.as_str())
+            .within("quotas")
+    })
+}
+
+/// The quotas as they are resolved.
+#[must_use]
+pub fn quota_set(given: &proto::Quotas) -> QuotaSet {
+    let limits = |given: Option<&proto::QuotaLimits>| {
+        given.map_or_else(Limits::default, |given| Limits {
+            runs: given.runs,
+            model_tokens_per_day: given.model_tokens_per_day,
+            conversations: given.conversations,
+            appended_bytes_per_minute: given.appended_bytes_per_minute,
+        })
+    };
+    QuotaSet {
+        tenant: limits(given.tenant.as_ref()),
+        agent: limits(given.agent.as_ref()),
+        key: limits(given.key.as_ref()),
+        owner: limits(given.owner.as_ref()),
+        address: limits(given.address.as_ref()),
+    }
+}
+
+/// The quotas as protobuf writes them.
+#[must_use]
+pub fn quotas_to_proto(set: &QuotaSet) -> proto::Quotas {
+    let limits = |limits: &Limits| {
+        (*limits != Limits::default()).then_some(proto::QuotaLimits {
+            runs: limits.runs,
+            model_tokens_per_day: limits.model_tokens_per_day,
+            conversations: limits.conversations,
+            appended_bytes_per_minute: limits.appended_bytes_per_minute,
+        })
+    };
+    proto::Quotas {
+        tenant: limits(&set.tenant),
+        agent: limits(&set.agent),
+        key: limits(&set.key),
+        owner: limits(&set.owner),
+        address: limits(&set.address),
+    }
+}
+
+/// Takes the quota that a path such as `owner.runs` names from `given`; `None`: the path names no quota.
+#[must_use]
+pub fn take_quota(
+    current: &mut proto::Quotas,
+    given: Option<&proto::Quotas>,
+    path: &str,
+) -> Option<()> {
+    let (scope, quota) = path.split_once('.')?;
+    let scope = Scope::ALL
+        .into_iter()
+        .find(|known| known.as_str() == scope)?;
+    let quota = Quota::ALL
+        .into_iter()
+        .find(|known| known.as_str() == quota)?;
+    let value = given.and_then(|given| quota_set(given).of(scope).get(quota));
+    let mut set = quota_set(current);
+    set.of_mut(scope).set(quota, value);
+    *current = quotas_to_proto(&set);
+    Some(())
+}
+
+/// A quota that is used up, as callers see it: RESOURCE_EXHAUSTED or 429, with the quota's name and bound.
+#[must_use]
+pub fn of_exceeded(exceeded: &Exceeded) -> Problem {
+    let (scope, quota) = (exceeded.scope.as_str(), exceeded.quota.as_str());
+    Problem::new(Reason::QuotaExceeded, exceeded.to_string())
+        .of_quota(scope, format!("{quota}: {}", exceeded.bound))
+        .with("quota", quota)
+        .with("scope", scope)
+        .with("bound", exceeded.bound.to_string())
+        .with("used", exceeded.used.to_string())
+        .retry_after(exceeded.retry_after.max(RETRY_AFTER_MIN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_quotas() {
+        let given = proto::Quotas {
+            owner: Some(proto::QuotaLimits {
+                runs: Some(3),
+                ..proto::QuotaLimits::default()
+            }),
+            ..proto::Quotas::default()
+        };
+        let check = |path: &str, expected: Option<Option<u64>>| {
+            let mut current = proto::Quotas::default();
+            let taken = take_quota(&mut current, Some(&given), path);
+            let runs = quota_set(&current).owner.runs;
+            assert_eq!(taken.map(|()| runs), expected, "{path}");
+        };
+        check("owner.runs", Some(Some(3)));
+        check("tenant.runs", Some(None));
+        for path in [
+            "",
+            "owner",
+            "owner.",
+            "owner.jobs",
+            "user.runs",
+            "owner.runs.x",
+        ] {
+            check(path, None);
+        }
+        let mut current = given;
+        assert_eq!(take_quota(&mut current, None, "owner.runs"), Some(()));
+        assert_eq!(current, proto::Quotas::default());
+    }
+}

@@ -1,0 +1,57 @@
+//! Runs under way, by whom they count against.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::consumer::{Consumer, Subject};
+use crate::decision::{Exceeded, check};
+use crate::limits::{Quota, QuotaSet};
+
+/// When to try again where runs are under way: one may end at any time.
+pub const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Runs under way. It holds what has a run, and nothing else.
+#[derive(Debug, Default)]
+pub struct ActiveRuns(HashMap<Subject, u64>);
+
+impl ActiveRuns {
+    /// Counts a run against everyone it belongs to, or against nobody.
+    ///
+    /// # Errors
+    /// [`Exceeded`], by the widest scope that is full.
+    pub fn enter(&mut self, consumer: &Consumer, quotas: &QuotaSet) -> Result<(), Exceeded> {
+        for subject in consumer.subjects() {
+            let bound = quotas.of(subject.scope).runs;
+            let of = (subject.scope, Quota::Runs);
+            check(of, bound, (self.used(&subject), 1), RETRY_AFTER)?;
+        }
+        for subject in consumer.subjects() {
+            *self.0.entry(subject).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    /// Ends a run that was entered.
+    pub fn leave(&mut self, consumer: &Consumer) {
+        for subject in consumer.subjects() {
+            if let Some(count) = self.0.get_mut(&subject) {
+                *count = count.saturating_sub(1);
+                if *count == 0 {
+                    self.0.remove(&subject);
+                }
+            }
+        }
+    }
+
+    /// How many runs count against a subject.
+    #[must_use]
+    pub fn used(&self, subject: &Subject) -> u64 {
+        self.0.get(subject).copied().unwrap_or_default()
+    }
+
+    /// Whether no run is under way.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

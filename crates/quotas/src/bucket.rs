@@ -1,0 +1,142 @@
+//! A token bucket whose size may change between uses.
+
+use std::time::Duration;
+
+const MS_PER_MINUTE: u64 = 60_000;
+/// The longest wait that is named.
+pub const RETRY_AFTER_MAX: Duration = Duration::from_mins(10);
+
+/// A bucket that holds one minute's amount and is refilled evenly.
+///
+/// A use that is larger than the bucket passes when the bucket is full, and empties it: otherwise it could never pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bucket {
+    /// What is taken and not refilled yet, at `at_ms`.
+    taken: u64,
+    at_ms: u64,
+}
+
+/// The bucket has too little. Nothing was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Empty {
+    /// What is taken and not refilled yet.
+    pub taken: u64,
+    /// When the use passes, if nobody else takes anything.
+    pub retry_after: Duration,
+}
+
+impl Bucket {
+    /// Takes an amount at a time, out of a bucket of `per_minute`. Time does not go back: an earlier time counts as the last.
+    ///
+    /// # Errors
+    /// [`Empty`].
+    pub fn take(&mut self, now_ms: u64, per_minute: u64, amount: u64) -> Result<(), Empty> {
+        let taken = self.taken_at(now_ms, per_minute);
+        let wanted = amount.min(per_minute);
+        let room = per_minute.saturating_sub(taken);
+        if wanted > room || per_minute == 0 {
+            let missing = taken.saturating_add(wanted).saturating_sub(per_minute);
+            return Err(Empty {
+                taken,
+                retry_after: refill_time(missing, per_minute),
+            });
+        }
+        *self = Self {
+            taken: taken.saturating_add(wanted),
+            at_ms: now_ms.max(self.at_ms),
+        };
+        Ok(())
+    }
+
+    /// Takes an amount whatever is left: what comes later waits the longer.
+    pub fn charge(&mut self, now_ms: u64, per_minute: u64, amount: u64) {
+        *self = Self {
+            taken: self.taken_at(now_ms, per_minute).saturating_add(amount),
+            at_ms: now_ms.max(self.at_ms),
+        };
+    }
+
+    /// What is taken and not refilled at a time.
+    #[must_use]
+    pub fn taken_at(&self, now_ms: u64, per_minute: u64) -> u64 {
+        let elapsed = now_ms.saturating_sub(self.at_ms);
+        let refilled = u128::from(per_minute) * u128::from(elapsed) / u128::from(MS_PER_MINUTE);
+        let refilled = u64::try_from(refilled).unwrap_or(u64::MAX);
+        self.taken.saturating_sub(refilled)
+    }
+}
+
+fn refill_time(missing: u64, per_minute: u64) -> Duration {
+    if per_minute == 0 {
+        return RETRY_AFTER_MAX;
+    }
+    let ms = u128::from(missing.max(1)) * u128::from(MS_PER_MINUTE);
+    let ms = u64::try_from(ms.div_ceil(u128::from(per_minute)));
+    ms.map_or(RETRY_AFTER_MAX, Duration::from_millis)
+        .min(RETRY_AFTER_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_bucket_gives_a_minutes_amount_and_is_refilled_evenly() {
+        let mut bucket = Bucket::default();
+        let mut check = |now_ms, amount, retry_after_ms: Option<u64>| {
+            let seen = bucket.take(now_ms, 600, amount);
+            let seen = seen.err().map(|empty| empty.retry_after.as_millis());
+            assert_eq!(seen, retry_after_ms.map(u128::from), "{amount} at {now_ms}");
+        };
+        check(1_000, 600, None);
+        check(1_000, 1, Some(100));
+        check(1_099, 1, Some(100));
+        check(1_100, 1, None);
+        check(1_100, 10, Some(1_000));
+        check(900, 1, Some(100));
+        check(70_000, 600, None);
+        check(70_000, 601, Some(60_000));
+        check(130_000, 601, None);
+    }
+
+    #[test]
+    fn what_is_charged_is_waited_for() {
+        let mut bucket = Bucket::default();
+        bucket.charge(0, 600, 900);
+        let empty = bucket.take(0, 600, 1).unwrap_err();
+        assert_eq!((empty.taken, empty.retry_after.as_millis()), (900, 30_100));
+        assert!(bucket.take(30_100, 600, 1).is_ok());
+    }
+
+    #[test]
+    fn an_empty_quota_allows_nothing() {
+        let empty = Bucket::default().take(0, 0, 0).unwrap_err();
+        assert_eq!(empty.retry_after, RETRY_AFTER_MAX);
+    }
+
+    proptest! {
+        /// In any time, at most the bucket and what was refilled is taken; who waits as told passes.
+        #[test]
+        fn no_more_passes_than_was_refilled(
+            per_minute in 1_u64..10_000,
+            uses in prop::collection::vec((0_u64..5_000, 1_u64..2_000), 1..60),
+        ) {
+            let mut bucket = Bucket::default();
+            let (mut now, mut passed) = (0, 0);
+            for (wait, amount) in uses {
+                now += wait;
+                match bucket.take(now, per_minute, amount) {
+                    Ok(()) => passed += amount.min(per_minute),
+                    Err(empty) => {
+                        let later = now + u64::try_from(empty.retry_after.as_millis()).unwrap();
+                        let mut waited = bucket;
+                        prop_assert!(waited.take(later + 1, per_minute, amount).is_ok());
+                    }
+                }
+                prop_assert!(passed <= per_minute + per_minute * now / MS_PER_MINUTE + 60);
+            }
+        }
+    }
+}

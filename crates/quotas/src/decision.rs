@@ -1,0 +1,69 @@
+//! Whether a use is within its quota.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::limits::{Quota, Scope};
+
+/// A quota that does not allow a use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error(
+    "the {} quota `{}` of {bound} is used up: {used} are in use; try again after {} s",
+    scope.as_str(), quota.as_str(), retry_after.as_secs().max(1)
+)]
+pub struct Exceeded {
+    /// Who is limited.
+    pub scope: Scope,
+    /// By what.
+    pub quota: Quota,
+    /// The quota's value.
+    pub bound: u64,
+    /// How much is in use.
+    pub used: u64,
+    /// When to try again.
+    pub retry_after: Duration,
+}
+
+/// Whether `wanted` more are within the bound; no bound allows any number.
+///
+/// # Errors
+/// [`Exceeded`]; `retry_after` is for the caller to know.
+pub fn check(
+    (scope, quota): (Scope, Quota),
+    bound: Option<u64>,
+    (used, wanted): (u64, u64),
+    retry_after: Duration,
+) -> Result<(), Exceeded> {
+    match bound {
+        Some(bound) if used.saturating_add(wanted) > bound => Err(Exceeded {
+            scope,
+            quota,
+            bound,
+            used,
+            retry_after,
+        }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_is_reached_and_not_passed() {
+        let check = |bound, used, wanted, allowed: bool| {
+            let of = (Scope::Key, Quota::Conversations);
+            let seen = check(of, bound, (used, wanted), Duration::from_secs(9));
+            assert_eq!(seen.is_ok(), allowed, "{used} + {wanted} of {bound:?}");
+        };
+        check(None, u64::MAX, u64::MAX, true);
+        check(Some(0), 0, 1, false);
+        check(Some(0), 0, 0, true);
+        check(Some(3), 2, 1, true);
+        check(Some(3), 3, 1, false);
+        check(Some(3), 2, 2, false);
+        check(Some(u64::MAX - 1), u64::MAX, 1, false);
+    }
+}

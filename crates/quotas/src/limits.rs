@@ -1,0 +1,319 @@
+//! Which quotas exist, to whom each applies, and which value is in force.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The highest value of a quota: what a signed 64-bit column holds.
+pub const LIMIT_MAX: u64 = i64::MAX.cast_unsigned();
+
+const GIB: u64 = 1 << 30;
+
+/// A resource that is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Quota {
+    /// Runs and stateless turns at the same time, per gateway process.
+    Runs,
+    /// Tokens that models read and write on one UTC day.
+    ModelTokensPerDay,
+    /// Conversations that are not erased.
+    Conversations,
+    /// Bytes of appended commits, per writer process; a full bucket holds one minute's bytes.
+    AppendedBytesPerMinute,
+}
+
+/// Who is limited together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// All of a tenant.
+    Tenant,
+    /// All of an agent.
+    Agent,
+    /// All callers with one API key.
+    Key,
+    /// One user or session of a tenant.
+    Owner,
+    /// One client address; of IPv6, one /64 network.
+    Address,
+}
+
+impl Quota {
+    /// Every quota.
+    pub const ALL: [Self; 4] = [
+        Self::Runs,
+        Self::ModelTokensPerDay,
+        Self::Conversations,
+        Self::AppendedBytesPerMinute,
+    ];
+
+    /// Its name in settings, errors and metrics.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Runs => "runs",
+            Self::ModelTokensPerDay => "model_tokens_per_day",
+            Self::Conversations => "conversations",
+            Self::AppendedBytesPerMinute => "appended_bytes_per_minute",
+        }
+    }
+
+    /// Whether the quota applies to a scope.
+    #[must_use]
+    pub fn applies_to(self, scope: Scope) -> bool {
+        match self {
+            Self::Runs | Self::ModelTokensPerDay => true,
+            Self::Conversations | Self::AppendedBytesPerMinute => {
+                matches!(scope, Scope::Tenant | Scope::Agent | Scope::Owner)
+            }
+        }
+    }
+}
+
+impl Scope {
+    /// Every scope, the widest first.
+    pub const ALL: [Self; 5] = [
+        Self::Tenant,
+        Self::Agent,
+        Self::Key,
+        Self::Owner,
+        Self::Address,
+    ];
+
+    /// Its name in settings, errors and metrics.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tenant => "tenant",
+            Self::Agent => "agent",
+            Self::Key => "key",
+            Self::Owner => "owner",
+            Self::Address => "address",
+        }
+    }
+}
+
+/// The quotas of one scope. `None`: not set here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// See [`Quota::Runs`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u64>,
+    /// See [`Quota::ModelTokensPerDay`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_tokens_per_day: Option<u64>,
+    /// See [`Quota::Conversations`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversations: Option<u64>,
+    /// See [`Quota::AppendedBytesPerMinute`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub appended_bytes_per_minute: Option<u64>,
+}
+
+impl Limits {
+    /// The value of a quota.
+    #[must_use]
+    pub fn get(&self, quota: Quota) -> Option<u64> {
+        match quota {
+            Quota::Runs => self.runs,
+            Quota::ModelTokensPerDay => self.model_tokens_per_day,
+            Quota::Conversations => self.conversations,
+            Quota::AppendedBytesPerMinute => self.appended_bytes_per_minute,
+        }
+    }
+
+    /// Sets a quota.
+    pub fn set(&mut self, quota: Quota, value: Option<u64>) {
+        let field = match quota {
+            Quota::Runs => &mut self.runs,
+            Quota::ModelTokensPerDay => &mut self.model_tokens_per_day,
+            Quota::Conversations => &mut self.conversations,
+            Quota::AppendedBytesPerMinute => &mut self.appended_bytes_per_minute,
+        };
+        *field = value;
+    }
+}
+
+/// The quotas of every scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct QuotaSet {
+    /// Of the tenant as a whole.
+    pub tenant: Limits,
+    /// Of each agent.
+    pub agent: Limits,
+    /// Of each API key.
+    pub key: Limits,
+    /// Of each user or session.
+    pub owner: Limits,
+    /// Of each client address.
+    pub address: Limits,
+}
+
+/// A setting that is no quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum LimitError {
+    /// The quota does not apply to the scope: leave it out.
+    #[error("is no quota of this scope: leave it out")]
+    NotApplicable,
+    /// An agent's settings cannot limit its tenant: set the tenant's quotas.
+    #[error("cannot be set by an agent: set it for the tenant")]
+    NotTheAgents,
+    /// The value is too high.
+    #[error("is above {LIMIT_MAX}")]
+    TooHigh,
+}
+
+impl QuotaSet {
+    /// What a deployment allows unless its configuration says otherwise: every quota has a value.
+    #[must_use]
+    pub fn deployment() -> Self {
+        let limits = |runs, tokens, conversations: u64, appended_bytes: u64| Limits {
+            runs: Some(runs),
+            model_tokens_per_day: Some(tokens),
+            conversations: (conversations > 0).then_some(conversations),
+            appended_bytes_per_minute: (appended_bytes > 0).then_some(appended_bytes),
+        };
+        Self {
+            tenant: limits(500, 2_000_000_000, 1_000_000, 16 * GIB),
+            agent: limits(400, 1_000_000_000, 1_000_000, 8 * GIB),
+            key: limits(400, 1_000_000_000, 0, 0),
+            owner: limits(32, 20_000_000, 10_000, GIB),
+            address: limits(128, 100_000_000, 0, 0),
+        }
+    }
+
+    /// The quotas of a scope.
+    #[must_use]
+    pub fn of(&self, scope: Scope) -> &Limits {
+        match scope {
+            Scope::Tenant => &self.tenant,
+            Scope::Agent => &self.agent,
+            Scope::Key => &self.key,
+            Scope::Owner => &self.owner,
+            Scope::Address => &self.address,
+        }
+    }
+
+    /// The quotas of a scope, to change them.
+    pub fn of_mut(&mut self, scope: Scope) -> &mut Limits {
+        match scope {
+            Scope::Tenant => &mut self.tenant,
+            Scope::Agent => &mut self.agent,
+            Scope::Key => &mut self.key,
+            Scope::Owner => &mut self.owner,
+            Scope::Address => &mut self.address,
+        }
+    }
+
+    /// Every quota that is set, the widest scope first.
+    pub fn iter(&self) -> impl Iterator<Item = (Scope, Quota, u64)> {
+        Scope::ALL.into_iter().flat_map(|scope| {
+            let limits = *self.of(scope);
+            let set = Quota::ALL.into_iter();
+            set.filter_map(move |quota| Some((scope, quota, limits.get(quota)?)))
+        })
+    }
+
+    /// Checks every value that is set.
+    ///
+    /// # Errors
+    /// The first that breaks a rule, with its scope and quota.
+    pub fn validate(&self) -> Result<(), (Scope, Quota, LimitError)> {
+        for (scope, quota, value) in self.iter() {
+            if !quota.applies_to(scope) {
+                return Err((scope, quota, LimitError::NotApplicable));
+            }
+            if value > LIMIT_MAX {
+                return Err((scope, quota, LimitError::TooHigh));
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`QuotaSet::validate`], for the settings of an agent, which cannot limit its tenant.
+    ///
+    /// # Errors
+    /// As [`QuotaSet::validate`].
+    pub fn validate_of_agent(&self) -> Result<(), (Scope, Quota, LimitError)> {
+        match self.iter().find(|(scope, ..)| *scope == Scope::Tenant) {
+            Some((scope, quota, _)) => Err((scope, quota, LimitError::NotTheAgents)),
+            None => self.validate(),
+        }
+    }
+
+    /// The quotas in force: of each, the agent's value, else the tenant's, else the deployment's.
+    #[must_use]
+    pub fn resolve(deployment: &Self, tenant: Option<&Self>, agent: Option<&Self>) -> Self {
+        let mut resolved = *deployment;
+        for given in [tenant, agent].into_iter().flatten() {
+            for (scope, quota, value) in given.iter() {
+                resolved.of_mut(scope).set(quota, Some(value));
+            }
+        }
+        resolved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_narrower_setting_is_in_force() {
+        let set = |scope: Scope, value| {
+            let mut set = QuotaSet::default();
+            set.of_mut(scope).runs = Some(value);
+            set
+        };
+        let check = |deployment: u64, tenant: Option<u64>, agent: Option<u64>, expected: u64| {
+            let deployment = set(Scope::Owner, deployment);
+            let tenant = tenant.map(|value| set(Scope::Owner, value));
+            let agent = agent.map(|value| set(Scope::Owner, value));
+            let resolved = QuotaSet::resolve(&deployment, tenant.as_ref(), agent.as_ref());
+            assert_eq!(resolved, set(Scope::Owner, expected));
+        };
+        check(1, None, None, 1);
+        check(1, Some(2), None, 2);
+        check(1, None, Some(3), 3);
+        check(1, Some(2), Some(3), 3);
+        check(1, Some(0), None, 0);
+    }
+
+    #[test]
+    fn nothing_is_unlimited_by_default() {
+        let deployment = QuotaSet::deployment();
+        assert_eq!(deployment.validate(), Ok(()));
+        for scope in Scope::ALL {
+            for quota in Quota::ALL {
+                let is_set = deployment.of(scope).get(quota).is_some();
+                assert_eq!(is_set, quota.applies_to(scope), "{scope:?} {quota:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_checked_by_scope_and_quota() {
+        for scope in Scope::ALL {
+            for quota in Quota::ALL {
+                let check = |value, expected, of_agent| {
+                    let mut set = QuotaSet::default();
+                    set.of_mut(scope).set(quota, Some(value));
+                    let seen = set.validate().err().map(|(.., error)| error);
+                    assert_eq!(seen, expected, "{scope:?} {quota:?} {value}");
+                    let seen = set.validate_of_agent().err().map(|(.., error)| error);
+                    assert_eq!(seen, of_agent, "{scope:?} {quota:?} {value} of an agent");
+                };
+                let applies = quota.applies_to(scope);
+                let refused = (!applies).then_some(LimitError::NotApplicable);
+                let of_agent = |otherwise| match scope {
+                    Scope::Tenant => Some(LimitError::NotTheAgents),
+                    Scope::Agent | Scope::Key | Scope::Owner | Scope::Address => otherwise,
+                };
+                check(0, refused, of_agent(refused));
+                check(LIMIT_MAX, refused, of_agent(refused));
+                let too_high = refused.or(Some(LimitError::TooHigh));
+                check(LIMIT_MAX + 1, too_high, of_agent(too_high));
+            }
+        }
+    }
+}

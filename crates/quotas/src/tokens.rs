@@ -1,0 +1,112 @@
+//! Tokens of one day: what others have counted, and what this process has counted since.
+
+use std::time::Duration;
+
+const MS_PER_DAY: u64 = 86_400_000;
+
+/// The tokens of one subject on one day.
+///
+/// `rows` is what all processes have counted, and may be behind. `own` is what this process has counted since it first read
+/// the rows. The larger of both readings is in force: exact with one process; with several, behind by what the others have
+/// not reported yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DayTokens {
+    day: u64,
+    first: Option<u64>,
+    rows: u64,
+    own: u64,
+    read_at_ms: u64,
+}
+
+/// The UTC day of a time: whole days since 1970.
+#[must_use]
+pub fn day_of(now_ms: u64) -> u64 {
+    now_ms / MS_PER_DAY
+}
+
+/// How long until the next UTC day.
+#[must_use]
+pub fn until_next_day(now_ms: u64) -> Duration {
+    Duration::from_millis(MS_PER_DAY - now_ms % MS_PER_DAY)
+}
+
+impl DayTokens {
+    /// What is in use on the day of this time.
+    #[must_use]
+    pub fn used(&self, now_ms: u64) -> u64 {
+        if self.day != day_of(now_ms) {
+            return 0;
+        }
+        let own = self.first.unwrap_or_default().saturating_add(self.own);
+        self.rows.max(own)
+    }
+
+    /// Whether the rows were read within this time.
+    #[must_use]
+    pub fn is_fresh(&self, now_ms: u64, fresh: Duration) -> bool {
+        let age = Duration::from_millis(now_ms.saturating_sub(self.read_at_ms));
+        self.day == day_of(now_ms) && self.first.is_some() && age < fresh
+    }
+
+    /// Counts tokens of this process.
+    pub fn add(&mut self, now_ms: u64, tokens: u64) {
+        self.begin(now_ms);
+        self.own = self.own.saturating_add(tokens);
+    }
+
+    /// Takes what the rows say.
+    pub fn read(&mut self, now_ms: u64, rows: u64) {
+        self.begin(now_ms);
+        // What this process counted before its first reading is taken as being in the rows.
+        let first = rows.saturating_sub(self.own);
+        self.first.get_or_insert(first);
+        self.rows = self.rows.max(rows);
+        self.read_at_ms = now_ms;
+    }
+
+    fn begin(&mut self, now_ms: u64) {
+        let day = day_of(now_ms);
+        if self.day != day {
+            *self = Self {
+                day,
+                ..Self::default()
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_tokens_count_until_the_rows_have_them() {
+        let now = 5 * MS_PER_DAY;
+        let mut tokens = DayTokens::default();
+        tokens.read(now, 100);
+        assert_eq!(tokens.used(now), 100);
+        tokens.add(now, 7);
+        assert_eq!(tokens.used(now), 107);
+        tokens.read(now, 100);
+        assert_eq!(tokens.used(now), 107);
+        tokens.read(now, 107);
+        assert_eq!(tokens.used(now), 107);
+        // Another process has counted 50.
+        tokens.read(now, 157);
+        assert_eq!(tokens.used(now), 157);
+    }
+
+    #[test]
+    fn a_day_ends_at_midnight() {
+        let last = 6 * MS_PER_DAY - 1;
+        let mut tokens = DayTokens::default();
+        tokens.read(last, 9);
+        assert!(tokens.is_fresh(last, Duration::from_millis(1)));
+        assert_eq!((tokens.used(last), tokens.used(last + 1)), (9, 0));
+        assert!(!tokens.is_fresh(last + 1, Duration::from_secs(9)));
+        tokens.add(last + 1, 2);
+        assert_eq!(tokens.used(last + 1), 2);
+        assert_eq!(until_next_day(last), Duration::from_millis(1));
+        assert_eq!(until_next_day(last + 1), Duration::from_hours(24));
+    }
+}

@@ -1,0 +1,106 @@
+//! Quotas on the command line: `--quota SCOPE.QUOTA=VALUE`, and the table of those that are set.
+
+use event_log::registry::{quota_set, quotas_to_proto};
+use quotas::{Quota, QuotaSet, Scope};
+use wire::proto::operate::v1::Quotas;
+
+use crate::exit::UsageError;
+
+/// The word that takes a quota back.
+const DEFAULT: &str = "default";
+
+/// Quotas as they are given: those that are set, and the paths of all that are named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Those with a value.
+    pub quotas: Quotas,
+    /// Such as `owner.runs`.
+    pub paths: Vec<String>,
+}
+
+/// Reads `--quota` options.
+///
+/// # Errors
+/// The first that is none.
+pub fn named(options: &[String]) -> Result<Named, UsageError> {
+    let mut set = QuotaSet::default();
+    let mut paths = Vec::with_capacity(options.len());
+    for option in options {
+        let (scope, quota, value) = parse(option)?;
+        set.of_mut(scope).set(quota, value);
+        paths.push(format!("{}.{}", scope.as_str(), quota.as_str()));
+    }
+    Ok(Named {
+        quotas: quotas_to_proto(&set),
+        paths,
+    })
+}
+
+fn parse(option: &str) -> Result<(Scope, Quota, Option<u64>), UsageError> {
+    let read = || {
+        let (path, value) = option.split_once('=')?;
+        let (scope, quota) = path.split_once('.')?;
+        let scope = Scope::ALL
+            .into_iter()
+            .find(|known| known.as_str() == scope)?;
+        let quota = Quota::ALL
+            .into_iter()
+            .find(|known| known.as_str() == quota)?;
+        let value = match value {
+            DEFAULT => None,
+            number => Some(number.parse().ok()?),
+        };
+        Some((scope, quota, value))
+    };
+    read().ok_or_else(|| {
+        UsageError(format!(
+            "--quota {option} is no quota: give SCOPE.QUOTA=NUMBER or SCOPE.QUOTA=default, such as owner.runs=8"
+        ))
+    })
+}
+
+/// The quotas that are set, as `owner.runs=8`, in their order; `default` where none is.
+#[must_use]
+pub fn text(quotas: Option<&Quotas>) -> String {
+    let set = quotas.map(quota_set).unwrap_or_default();
+    let named = set
+        .iter()
+        .map(|(scope, quota, value)| format!("{}.{}={value}", scope.as_str(), quota.as_str()));
+    let named: Vec<String> = named.collect();
+    if named.is_empty() {
+        return DEFAULT.to_owned();
+    }
+    named.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_come_back_as_they_were_given() {
+        let check = |options: &[&str], expected: Option<&str>| {
+            let options: Vec<String> = options.iter().map(|text| (*text).to_owned()).collect();
+            let seen = named(&options).ok().map(|named| text(Some(&named.quotas)));
+            assert_eq!(seen.as_deref(), expected, "{options:?}");
+        };
+        check(&[], Some("default"));
+        check(&["owner.runs=8"], Some("owner.runs=8"));
+        check(
+            &["owner.runs=0", "tenant.conversations=5"],
+            Some("tenant.conversations=5 owner.runs=0"),
+        );
+        check(&["owner.runs=8", "owner.runs=default"], Some("default"));
+        for wrong in [
+            "",
+            "owner",
+            "owner.runs",
+            "owner.runs=",
+            "owner.runs=-1",
+            "x.runs=1",
+            "owner.x=1",
+        ] {
+            check(&[wrong], None);
+        }
+    }
+}

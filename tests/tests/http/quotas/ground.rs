@@ -1,0 +1,120 @@
+//! A system with two tenants, whose models take their time, and gateways that believe a proxy's word on addresses.
+
+use std::time::Duration;
+
+use gateway::GatewayConfig;
+use quotas::QuotaSet;
+use serde_json::{Value, json};
+use tests::door::{Answer, Door};
+use tests::eventually::eventually;
+use wire::proto::operate::v1 as proto;
+
+use crate::ground::{AGENT, FOREIGN_AGENT, Ground, TENANT};
+
+/// How long the model thinks before each word.
+pub(super) const WORD_DELAY: Duration = Duration::from_millis(40);
+
+/// The same, with quotas of the deployment.
+pub(super) async fn ground(
+    quotas: impl FnOnce(&mut QuotaSet),
+    change: impl FnOnce(&mut GatewayConfig),
+) -> Ground {
+    let ground = Ground::with(|config| {
+        let slow = json!({"slow": {
+            "kind": "echo", "echo_word_delay_ms": WORD_DELAY.as_millis(),
+            "requests_max": 8,
+        }});
+        config.models = serde_json::from_value(slow).unwrap();
+        config.http.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+        quotas(&mut config.quotas);
+        change(config);
+    })
+    .await;
+    for agent in [AGENT, FOREIGN_AGENT] {
+        let settings = proto::AgentSettings {
+            identity_mode: proto::IdentityMode::Trust.into(),
+            model: Some(proto::ModelSettings {
+                server: "slow".to_owned(),
+                model: "slow".to_owned(),
+                ..proto::ModelSettings::default()
+            }),
+            ..proto::AgentSettings::default()
+        };
+        ground.operator.settings(agent, settings).await;
+    }
+    eventually("a gateway that knows the slow model", || async {
+        let started = std::time::Instant::now();
+        let said = say(&session(&ground, "warm", "192.0.2.250"), "a b c").await;
+        (said.status == 200 && started.elapsed() > WORD_DELAY).then_some(())
+    })
+    .await;
+    ground
+}
+
+/// A session of the first tenant's frontend, at an address.
+pub(super) fn session(ground: &Ground, id: &str, address: &str) -> Door {
+    ground.session(id).with("x-forwarded-for", address)
+}
+
+/// One turn without a kept session.
+pub(super) async fn say(door: &Door, text: &str) -> Answer {
+    door.post("/v1/chat", &json!({"message": text})).await
+}
+
+/// Sets quotas of the first tenant, and waits until the gateway has them.
+pub(super) async fn set(ground: &Ground, scope: &str, quota: &str, value: Option<u64>) {
+    let mut given = QuotaSet::default();
+    let scope_of = quotas::Scope::ALL
+        .into_iter()
+        .find(|one| one.as_str() == scope);
+    let quota_of = quotas::Quota::ALL
+        .into_iter()
+        .find(|one| one.as_str() == quota);
+    let (scope_of, quota_of) = (scope_of.unwrap(), quota_of.unwrap());
+    given.of_mut(scope_of).set(quota_of, value);
+    let request = proto::SetTenantQuotasRequest {
+        tenant_id: TENANT.to_owned(),
+        quotas: Some(event_log::registry::quotas_to_proto(&given)),
+        update_mask: Some(prost_types::FieldMask {
+            paths: vec![format!("{scope}.{quota}")],
+        }),
+    };
+    let registry = ground.operator.registry().set_tenant_quotas(request).await;
+    registry.expect("quotas of a tenant");
+    eventually("a gateway that knows the quota", || async {
+        let in_force = bound(&ground.frontend(), scope, quota).await;
+        (value.is_none() || in_force == value).then_some(())
+    })
+    .await;
+}
+
+/// The quota as `GET /v1/limits` shows it.
+pub(super) async fn bound(door: &Door, scope: &str, quota: &str) -> Option<u64> {
+    let limits = door.get("/v1/limits").await.ok(200);
+    let quotas = limits["quotas"].as_array().cloned().unwrap_or_default();
+    let is_it = |one: &&Value| one["scope"] == scope && one["quota"] == quota;
+    quotas
+        .iter()
+        .find(is_it)
+        .and_then(|one| one["bound"].as_u64())
+}
+
+/// Checks that an answer is a refusal by this quota.
+pub(super) fn check_refused(answer: &Answer, (scope, quota): (&str, &str), bound: u64) {
+    assert_eq!(answer.told(), (429, "QUOTA_EXCEEDED".to_owned()));
+    let problem = answer.json();
+    let metadata = &problem["metadata"];
+    let metadata = if metadata.is_null() {
+        &problem
+    } else {
+        metadata
+    };
+    let told = (&metadata["quota"], &metadata["scope"], &metadata["bound"]);
+    assert_eq!(
+        told,
+        (&json!(quota), &json!(scope), &json!(bound.to_string())),
+        "{problem}"
+    );
+    let seconds: u64 = answer.headers["retry-after"].parse().unwrap();
+    assert!(seconds >= 1, "{seconds}");
+}
