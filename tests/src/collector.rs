@@ -49,14 +49,14 @@ impl Collector {
         Self::serve(server.expect("a certificate and its key"), "https").await
     }
 
-    async fn serve(mut server: Server, scheme: &str) -> Self {
+    async fn serve(mut builder: Server, scheme: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let endpoint = format!("{scheme}://{}", listener.local_addr().expect("an address"));
         let spans = Spans::default();
         let service = TraceServiceServer::new(spans.clone());
         let serving = tokio::spawn(async move {
             let incoming = TcpListenerStream::new(listener);
-            let served = server.add_service(service).serve_with_incoming(incoming);
+            let served = builder.add_service(service).serve_with_incoming(incoming);
             served.await.expect("a collector that serves");
         });
         Self {

@@ -44,6 +44,9 @@ struct Script {
 
 impl Model {
     /// Starts a server that is told what to answer by how often it was asked before.
+    ///
+    /// # Panics
+    /// When no port is free.
     pub async fn start(answers: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
         let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
         let script = Script {
@@ -53,28 +56,33 @@ impl Model {
         let routes = Router::new()
             .route("/chat/completions", post(answer))
             .with_state(script);
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let addr = listener.local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let addr = listener.local_addr().expect("an address");
         tokio::spawn(async move { axum::serve(listener, routes).await });
         Self { addr, asked }
     }
 
     /// The settings of a gateway that knows it by this name.
+    #[must_use]
     pub fn named(&self, name: &str) -> Value {
         let url = format!("http://{}", self.addr);
         json!({name: {"kind": "openai_chat", "base_url": url, "retries_max": 0}})
     }
 
     /// The bodies of all requests so far.
+    ///
+    /// # Panics
+    /// When an answer has panicked.
+    #[must_use]
     pub fn asked(&self) -> Vec<Value> {
-        self.asked.lock().unwrap().clone()
+        self.asked.lock().expect("no panic before").clone()
     }
 }
 
 async fn answer(State(script): State<Script>, body: Bytes) -> Response {
     let before = {
-        let mut asked = script.asked.lock().unwrap();
-        asked.push(serde_json::from_slice(&body).unwrap());
+        let mut asked = script.asked.lock().expect("no panic before");
+        asked.push(serde_json::from_slice(&body).expect("JSON"));
         asked.len() - 1
     };
     match (script.answers)(before) {

@@ -64,7 +64,7 @@ mod tests {
             );
         };
         let (young, old) = (
-            TOMBSTONE_IN_FLIGHT_MAX - Duration::from_nanos(1),
+            TOMBSTONE_IN_FLIGHT_MAX.saturating_sub(Duration::from_nanos(1)),
             TOMBSTONE_IN_FLIGHT_MAX,
         );
         for age in [young, old] {

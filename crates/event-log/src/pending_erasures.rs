@@ -130,7 +130,6 @@ impl Record {
     }
 
     /// Writes an entry in the place of the revision; `None`: the entry is another one by now.
-
     async fn write_erasure(
         &self,
         key: &ConversationKey,

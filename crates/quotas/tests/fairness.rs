@@ -119,14 +119,13 @@ proptest! {
                     *mine -= 1;
                     let fewest = waiting.iter().filter(|(_, ids)| !ids.is_empty());
                     let fewest = fewest.map(|(party, _)| held.get(party).copied().unwrap_or(0)).min();
-                    match queue.leave(&party) {
-                        Some((next, _)) => {
-                            let before = held.entry(next.clone()).or_default();
-                            prop_assert_eq!(Some(*before), fewest);
-                            *before += 1;
-                            waiting.entry(next).or_default().pop_front();
-                        }
-                        None => prop_assert_eq!(fewest, None),
+                    if let Some((next, _)) = queue.leave(&party) {
+                        let before = held.entry(next.clone()).or_default();
+                        prop_assert_eq!(Some(*before), fewest);
+                        *before += 1;
+                        waiting.entry(next).or_default().pop_front();
+                    } else {
+                        prop_assert_eq!(fewest, None);
                     }
                 }
                 Step::Abandon(party) => {

@@ -22,7 +22,7 @@ pub struct Problem {
     metadata: Vec<(&'static str, String)>,
     fields: Vec<FieldProblem>,
     retry_after: Option<Duration>,
-    quota: Option<QuotaProblem>,
+    quota: Option<Box<QuotaProblem>>,
 }
 
 /// Whose quota is used up, and which.
@@ -102,10 +102,10 @@ impl Problem {
     /// Names the quota that is used up, by `google.rpc.QuotaFailure`: `subject` is who is limited.
     #[must_use]
     pub fn of_quota(mut self, subject: &str, description: impl Into<String>) -> Self {
-        self.quota = Some(QuotaProblem {
+        self.quota = Some(Box::new(QuotaProblem {
             subject: subject.to_owned(),
             description: description.into(),
-        });
+        }));
         self
     }
 

@@ -11,7 +11,7 @@ use domain::bounds::FORK_DEPTH_MAX;
 use domain::event::ConversationCreated;
 use domain::{
     Action, Command, ConversationId, ConversationKey, Expectation, ForkPoint, ForkSource,
-    Rejection, Status, TenantId, fork_source,
+    Rejection, Status, TenantId, Timestamp, fork_source,
 };
 use event_log::registry::AgentAccess;
 use wire::proto::write::v1::CommitResult;
@@ -104,7 +104,14 @@ pub async fn confirmed(
     let fork = writer.bases.load_certain(&intent.key).await?;
     let own = fork.head().and_then(|head| head.forked_from.as_ref());
     let first = own.unwrap_or(asked).conversation.clone();
-    if is_readable(writer, &intent.key.tenant, first).await? {
+    let Some(erased_at) = erased_at(writer, &intent.key.tenant, first).await? else {
+        return Ok(result);
+    };
+    // A retry of a fork that was appended before the erasure gets its first answer.
+    let recorded_at = result
+        .recorded_at
+        .and_then(|at| wire::time::from_proto(at).ok());
+    if result.replayed && recorded_at.is_some_and(|recorded_at| recorded_at < erased_at) {
         return Ok(result);
     }
     // What was said in it since is somebody's: then it stays, as any fork does whose parent is erased.
@@ -117,31 +124,34 @@ pub async fn confirmed(
     Err(problem::of_rejection(&Rejection::ForkPointMissing))
 }
 
-/// Whether a conversation and all that it goes on from are there, as the leaders know them.
-async fn is_readable(
+/// When the first of a conversation and those behind it that is erased was erased, as the leaders know it; `None`: all are there.
+async fn erased_at(
     writer: &Writer,
     tenant: &TenantId,
     first: ConversationId,
-) -> Result<bool, Problem> {
+) -> Result<Option<Timestamp>, Problem> {
     let mut next = Some(first);
     for _ in 0..=FORK_DEPTH_MAX {
         let Some(conversation) = next else {
-            return Ok(true);
+            return Ok(None);
         };
         let key = ConversationKey {
             tenant: tenant.clone(),
             conversation,
         };
         let loaded = writer.bases.load_certain(&key).await?;
-        let Some(head) = loaded.head().filter(|head| head.status != Status::Erased) else {
-            return Ok(false);
+        let Some(head) = loaded.head() else {
+            return Ok(Some(Timestamp(i64::MIN)));
         };
+        if head.status == Status::Erased {
+            return Ok(Some(head.recorded_at));
+        }
         next = head
             .forked_from
             .as_ref()
             .map(|point| point.conversation.clone());
     }
-    Ok(true)
+    Ok(None)
 }
 
 /// Erases a fork that nothing was said in.

@@ -217,7 +217,7 @@ fn fresh_ms(counted: u64, bound: u64) -> u64 {
     let [near, below, far] = FRESH_MS;
     if counted < bound / 2 {
         far
-    } else if counted < bound - bound / 10 {
+    } else if bound.saturating_sub(counted) > (bound / 10).max(1) {
         below
     } else {
         near

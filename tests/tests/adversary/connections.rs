@@ -152,11 +152,11 @@ async fn others_do_not_notice_connections_that_take_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes a minute"]
 async fn others_do_not_notice_for_a_minute() {
-    hold_out(Duration::from_secs(60)).await;
+    hold_out(Duration::from_mins(1)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes an hour"]
 async fn others_do_not_notice_for_an_hour() {
-    hold_out(Duration::from_secs(3_600)).await;
+    hold_out(Duration::from_hours(1)).await;
 }

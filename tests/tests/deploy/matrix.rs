@@ -8,10 +8,11 @@ use tests::raw_nats::RawNats;
 const REGISTRY: &str = "KV_HANSARD_registry";
 const RESTRICTED: &str = "KV_HANSARD_restricted";
 const ARCHIVE: &str = "HANSARD_ARCHIVE";
-const STREAMS: [&str; 7] = [
+const STREAMS: [&str; 8] = [
     "HANSARD_0",
     "HANSARD_PARTS_0",
     "HANSARD_LOGS",
+    "HANSARD_ERASURES",
     ARCHIVE,
     REGISTRY,
     RESTRICTED,
@@ -96,19 +97,27 @@ fn may_ask(user: &str, prefix: &str, request: &str, stream: &str) -> bool {
         "CONSUMER.MSG.NEXT.@.c",
     ];
     match (user, prefix, request) {
-        ("writer", "$JS.API", "STREAM.CREATE.@" | "STREAM.MSG.GET.@" | "STREAM.INFO.@")
-        | ("writer", "$JS.API", "DIRECT.GET.@" | "DIRECT.GET.@.a.subject")
+        (
+            "writer",
+            "$JS.API",
+            "STREAM.CREATE.@"
+            | "STREAM.MSG.GET.@"
+            | "STREAM.INFO.@"
+            | "DIRECT.GET.@"
+            | "DIRECT.GET.@.a.subject",
+        )
         | ("projector" | "gateway", "RECORD.API", "STREAM.INFO.@") => true,
         ("writer", "$JS.API", "STREAM.MSG.DELETE.@") => !is_secret && stream != ARCHIVE,
-        ("writer", "$JS.API", request) => stream == REGISTRY && follows.contains(&request),
-        ("projector", "RECORD.API", "DIRECT.GET.@") => !is_secret,
+        ("projector", "RECORD.API", "DIRECT.GET.@" | "STREAM.MSG.GET.@") => !is_secret,
         ("projector", "RECORD.API", request) => !is_secret && follows.contains(&request),
         (
             "gateway",
             "RECORD.API",
             "STREAM.MSG.GET.@" | "DIRECT.GET.@" | "DIRECT.GET.@.a.subject",
         ) => stream != RESTRICTED,
-        ("gateway", "RECORD.API", request) => stream == REGISTRY && follows.contains(&request),
+        ("writer", "$JS.API", request) | ("gateway", "RECORD.API", request) => {
+            stream == REGISTRY && follows.contains(&request)
+        }
         _ => false,
     }
 }
@@ -118,6 +127,7 @@ fn may_publish(user: &str, subject: &str) -> bool {
         "hansard.",
         "hansard_parts.",
         "hansard_logs.",
+        "hansard_erasures.",
         "$KV.HANSARD_registry.",
         "$KV.HANSARD_restricted.",
     ];

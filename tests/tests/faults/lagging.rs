@@ -36,17 +36,17 @@ struct Lagging {
 impl Lagging {
     async fn start(three: &Three, ground: &mut Ground) -> (Self, usize) {
         let model = Model::start(|_| Reply::Text("It is on its way.".to_owned())).await;
-        let (follower, followed) = follower(ground).await;
+        let (slow, followed) = follower(ground).await;
         let gateway = &mut ground.stack.gateway;
         gateway.stop().await;
-        gateway.settings.gateway.record.nats_url = three.url_of(follower);
+        gateway.settings.gateway.record.nats_url = three.url_of(slow);
         gateway.settings.gateway.models = serde_json::from_value(model.named(MODEL)).unwrap();
         gateway.start().await;
         let operator = ground.stack.operator().await;
         operator.settings(AGENT, settings()).await;
         let key = operator.api_key(AGENT).await;
         let door = ground.stack.door().with("x-api-key", &key.secret);
-        let door = door.with("x-session-id", &Uuid::now_v7().to_string());
+        let door = door.in_session().await;
         eventually("a gateway that knows the key", || async {
             (door.get("/api/chats/none").await.status == 404).then_some(())
         })
@@ -57,7 +57,7 @@ impl Lagging {
             followed,
             record: ground.record().await,
         };
-        (lagging, follower)
+        (lagging, slow)
     }
 
     /// An id of a conversation whose stream is led by another server.

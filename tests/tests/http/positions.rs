@@ -83,7 +83,7 @@ async fn tokens_that_are_none_are_refused() {
         record: RecordId([0; 8]),
         ..decoded(&begun)
     };
-    let nine = vec![begun.as_str(); 9].join(",");
+    let nine = [begun.as_str(); 9].join(",");
     let cases = [
         ("x", "POSITION_TOKEN_MALFORMED"),
         (&foreign.encode(), "POSITION_TOKEN_OF_OTHER_RECORD"),
@@ -99,7 +99,7 @@ async fn tokens_that_are_none_are_refused() {
         }
     }
     // The same eight times is taken.
-    let eight = vec![begun.as_str(); 8].join(", ");
+    let eight = [begun.as_str(); 8].join(", ");
     let fenced = door.with(HEADER, &eight);
     assert_eq!(fenced.get(&format!("/api/chats/{id}")).await.status, 200);
 }

@@ -163,7 +163,7 @@ pub fn take_quota(
     Some(())
 }
 
-/// A quota that is used up, as callers see it: RESOURCE_EXHAUSTED or 429, with the quota's name and bound.
+/// A quota that is used up, as callers see it: `RESOURCE_EXHAUSTED` or 429, with the quota's name and bound.
 #[must_use]
 pub fn of_exceeded(exceeded: &Exceeded) -> Problem {
     let (scope, quota) = (exceeded.scope.as_str(), exceeded.quota.as_str());

@@ -91,8 +91,11 @@ async fn a_record_comes_back_message_by_message() {
     assert_eq!(writer.append(&again, "on").await, Sequence(64));
     let bounds = again.bounds_of(Partition(0)).await.unwrap();
     assert_eq!((bounds.first, bounds.last), (Sequence(1), Sequence(64)));
+    check_occupied(&new).await;
+}
 
-    let occupied = restoration_on(&new).await.map(drop);
+async fn check_occupied(server: &NatsServer) {
+    let occupied = restoration_on(server).await.map(drop);
     assert!(
         matches!(occupied, Err(RestoreError::Occupied { .. })),
         "{occupied:?}"

@@ -176,7 +176,21 @@ impl Drop for TokenCount {
 fn reported(facts: &[Fact]) -> Option<Usage> {
     let usages = facts.iter().filter_map(|fact| match fact {
         Fact::MessageAppended(message) => message.usage,
-        _ => None,
+        Fact::ToolCalled(_)
+        | Fact::ToolReturned(_)
+        | Fact::SystemNoted(_)
+        | Fact::ErrorOccurred(_)
+        | Fact::ConversationCreated(_)
+        | Fact::ConversationUpdated(_)
+        | Fact::ConversationArchived
+        | Fact::ConversationRestored
+        | Fact::ConversationErased
+        | Fact::HistorySummarised(_)
+        | Fact::OwnerChanged(_)
+        | Fact::RunStarted(_)
+        | Fact::RunStopRequested(_)
+        | Fact::RunFinished(_)
+        | Fact::HistoryRewound(_) => None,
     });
     usages.reduce(|sum, usage| Usage {
         input_tokens: sum.input_tokens.saturating_add(usage.input_tokens),

@@ -79,7 +79,7 @@ impl RateLimits {
         let Peer(peer) = extensions.get()?;
         self.warn_of_forgotten_proxy(peer.ip(), headers);
         let client = client_address(peer.ip(), headers, &self.0.trusted_proxies);
-        Some(counted_by(client))
+        Some(address_key(client))
     }
 
     /// Logs the first of them: the settings do not change while the process runs.

@@ -53,8 +53,8 @@ enum Action {
     Set {
         /// The tenant.
         tenant: String,
-        /// A quota, such as `owner.runs=8`; `default` takes it back. Scopes: tenant, agent, key, owner, address. Quotas: runs,
-        /// model_tokens_per_day, conversations, appended_bytes_per_minute. Needs a token that is bound to no tenant.
+        /// A quota, such as `owner.runs=8`; `default` takes it back. Scopes: tenant, agent, key, owner, address. Quotas: `runs`,
+        /// `model_tokens_per_day`, `conversations`, `appended_bytes_per_minute`. Needs a token that is bound to no tenant.
         #[arg(long, value_name = "SCOPE.QUOTA=NUMBER", group = "settings")]
         quota: Vec<String>,
         #[command(flatten)]
@@ -80,21 +80,23 @@ enum Action {
 #[derive(Debug, clap::Args)]
 struct Rules {
     /// What `aud` must be or have; empty: Hansard or the agent, where it is there.
-    #[arg(long, value_name = "AUDIENCE", group = "settings")]
-    token_audience: Option<String>,
+    #[arg(long = "token-audience", value_name = "AUDIENCE", group = "settings")]
+    audience: Option<String>,
     /// What `iss` must be; empty: anything.
-    #[arg(long, value_name = "ISSUER", group = "settings")]
-    token_issuer: Option<String>,
+    #[arg(long = "token-issuer", value_name = "ISSUER", group = "settings")]
+    issuer: Option<String>,
     /// The longest life of a token, in seconds, up to a year; 0: a day.
-    #[arg(long, value_name = "SECONDS", group = "settings")]
-    token_lifetime_max: Option<u32>,
+    #[arg(
+        long = "token-lifetime-max",
+        value_name = "SECONDS",
+        group = "settings"
+    )]
+    lifetime_max: Option<u32>,
 }
 
 impl Rules {
     fn is_named(&self) -> bool {
-        self.token_audience.is_some()
-            || self.token_issuer.is_some()
-            || self.token_lifetime_max.is_some()
+        self.audience.is_some() || self.issuer.is_some() || self.lifetime_max.is_some()
     }
 }
 
@@ -170,9 +172,9 @@ async fn set(
     if rules.is_named() {
         let request = SetTokenRulesRequest {
             tenant_id,
-            audience: rules.token_audience,
-            issuer: rules.token_issuer,
-            lifetime_seconds_max: rules.token_lifetime_max,
+            audience: rules.audience,
+            issuer: rules.issuer,
+            lifetime_seconds_max: rules.lifetime_max,
         };
         let answer = registrar.set_token_rules(request).await;
         set = answer.map_err(Failure::from)?.into_inner().tenant;

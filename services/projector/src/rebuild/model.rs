@@ -130,7 +130,12 @@ impl Protocol {
                     *projector = Projector::default();
                 }
             }
-            _ => return None,
+            Step::Append
+            | Step::Erase(_)
+            | Step::Replicate
+            | Step::Seize
+            | Step::CatchUp
+            | Step::Flip => return None,
         }
         Some(())
     }

@@ -129,7 +129,7 @@ mod tests {
                 "{after:?}"
             );
         };
-        let nearly = TAKEOVER_AFTER - Duration::from_nanos(1);
+        let nearly = TAKEOVER_AFTER.saturating_sub(Duration::from_nanos(1));
         check(&entry(own, 1), Duration::ZERO, true);
         check(&entry(other, 1), Duration::ZERO, false);
         check(&entry(other, 1), nearly, false);

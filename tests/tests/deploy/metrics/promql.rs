@@ -1,7 +1,13 @@
 //! Which of our metrics an expression asks for.
 
 /// What our metrics begin with.
-const OURS: [&str; 4] = ["hansard_", "grpc_server_", "http_server_", "process_"];
+const OURS: [&str; 5] = [
+    "hansard_",
+    "grpc_server_",
+    "http_server_",
+    "process_",
+    "server_",
+];
 
 /// A metric, and what its labels must be.
 #[derive(Debug, Clone, PartialEq, Eq)]

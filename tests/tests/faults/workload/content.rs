@@ -23,7 +23,7 @@ pub(crate) fn key(rng: &mut StdRng) -> CommitId {
     let (seconds, nanos) = uuid::Timestamp::now(uuid::NoContext).to_unix();
     let now_ms = seconds * 1_000 + u64::from(nanos) / 1_000_000;
     CommitId(match rng.random_range(0..10) {
-        0 => Uuid::from_u128(rng.random()),
+        0 => Builder::from_random_bytes(rng.random()).into_uuid(),
         1 => Builder::from_unix_timestamp_millis(now_ms - OLD_KEY_AGE_MS, &bytes).into_uuid(),
         _ => Builder::from_unix_timestamp_millis(now_ms, &bytes).into_uuid(),
     })

@@ -32,7 +32,7 @@ pub(super) async fn ground(
     .await;
     for agent in [AGENT, FOREIGN_AGENT] {
         let settings = proto::AgentSettings {
-            identity_mode: proto::IdentityMode::Trust.into(),
+            identity_mode: proto::IdentityMode::Open.into(),
             model: Some(proto::ModelSettings {
                 server: "slow".to_owned(),
                 model: "slow".to_owned(),

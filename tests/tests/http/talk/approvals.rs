@@ -45,7 +45,7 @@ async fn set(ground: &Ground, url: &str, approvers: Approvers) {
         ..proto::ToolSettings::default()
     };
     let settings = proto::AgentSettings {
-        identity_mode: IdentityMode::Open.into(),
+        identity_mode: IdentityMode::Signed.into(),
         model: Some(proto::ModelSettings {
             server: "echo".to_owned(),
             ..proto::ModelSettings::default()
@@ -89,7 +89,7 @@ async fn decided(door: &Door, chat: &str, expected: &str) {
 
 /// Waits until the gateway has heard of the settings: by calls of their own.
 async fn heard(ground: &Ground, posted: &Posted, session_may: bool) {
-    let door = ground.session("probe");
+    let door = ground.issued().await;
     eventually("the agent's settings", || async {
         let chat = waiting(ground, &door).await;
         let path = format!("/api/chats/{chat}/messages");
@@ -141,7 +141,7 @@ async fn who_may_approve_is_the_agents_setting() {
         set(&ground, &url, approvers).await;
         heard(&ground, &posted, session_may).await;
         for (door, may) in [
-            (ground.session("s"), session_may),
+            (ground.issued().await, session_may),
             (ground.user("ada"), user_may),
         ] {
             for approved in [true, false] {
@@ -210,7 +210,7 @@ async fn calls_are_signed_with_a_secret_that_is_rotated() {
     let (url, posted) = hook().await;
     set(&ground, &url, Approvers::Owner).await;
     heard(&ground, &posted, true).await;
-    let door = ground.session("s");
+    let door = ground.issued().await;
     // Until a call is signed by exactly these.
     let check = async |secrets: &[&String], retired: &[&String]| {
         eventually("a signed call", || async {

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use tests::jwt;
-use wire::proto::operate::v1::SigningKeyUse;
+use wire::proto::operate::v1::{self as proto, SigningKeyUse};
 
 use super::ground::Talk;
 use super::model::{Model, Reply};
@@ -122,7 +122,10 @@ async fn a_failed_turn_that_is_tried_again_is_stored_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_without_a_model_answers_nobody() {
     let talk = Talk::new().await;
-    let none = wire::proto::operate::v1::AgentSettings::default();
+    let none = proto::AgentSettings {
+        identity_mode: proto::IdentityMode::Open.into(),
+        ..proto::AgentSettings::default()
+    };
     talk.operator.settings("support", none).await;
     let chat = talk.chat().await;
     let expected = (503, "MODEL_NOT_CONFIGURED".to_owned());

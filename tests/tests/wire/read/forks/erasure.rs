@@ -77,10 +77,10 @@ fn in_first_partition(tenant: &TenantId, name: &str) -> ConversationId {
 async fn a_fork_that_comes_after_its_parents_tombstone_is_not_acknowledged() {
     let stack = Setup::tasks().start().await;
     let agent = stack.agent("acme", "support").await;
-    let mut other = stack.another(Role::Writer);
-    other.start().await;
-    let caller = agent.caller().with_writer(&other.grpc_url());
-    let eraser = Agent::new(caller, agent.id());
+    let mut second = stack.another(Role::Writer);
+    second.start().await;
+    let caller = agent.caller().with_writer(&second.grpc_url());
+    let other = Agent::new(caller, agent.id());
     let record = Record::open(settings::record(&stack.servers)).await;
     let record = record.expect("a record");
     let tenant = TenantId::parse("acme").expect("an id");
@@ -99,7 +99,7 @@ async fn a_fork_that_comes_after_its_parents_tombstone_is_not_acknowledged() {
         let child = in_first_partition(&tenant, &format!("child-{trial}"));
         agent.create(parent.as_str()).await;
         let forking = try_fork(&agent, child.as_str(), parent.as_str(), 1);
-        let erasing = eraser.try_erase(eraser.target(parent.as_str()));
+        let erasing = other.try_erase(other.target(parent.as_str()));
         let (forked, erased) = tokio::join!(forking, erasing);
         erased.expect("an erasure");
         let tombstone = last(parent).await.expect("a tombstone");
@@ -122,5 +122,5 @@ async fn a_fork_that_comes_after_its_parents_tombstone_is_not_acknowledged() {
         }
     }
     assert_eq!(acknowledged + refused, TRIALS);
-    other.stop().await;
+    second.stop().await;
 }
