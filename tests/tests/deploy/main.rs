@@ -15,4 +15,5 @@ mod nats;
 mod permissions;
 mod postgres;
 mod roles;
+mod security_claims;
 mod systemd;

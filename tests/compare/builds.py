@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Compares two builds of `hansard`: each runs the same bench suites by turns, on a stack of its own, on one machine.
+
+    python3 tests/compare/builds.py OLD NEW [--turns 5] [--suite unary,context] [--slower-max 0.03]
+
+OLD and NEW are binaries. Prints, per figure, the median of the ratios NEW/OLD of neighbouring turns, and the ratios.
+Exits with 1 when a figure of NEW is slower than the bound. The order within a pair alternates, so that a drift of the
+machine favours neither build.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+
+def measure(binary, suites, seconds):
+    """The figures of one turn, by name: operations a second (more is better), p50 and p99 in ms (less is better)."""
+    command = [binary, "bench", "--own-stack", "--json", "--rounds", "1", "--duration", str(seconds), "--suite", suites]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        sys.exit(f"{binary} bench ended with {run.returncode}:\n{run.stderr[-2000:]}")
+    figures = {}
+    for comparison in json.loads(run.stdout)["comparisons"]:
+        system = comparison["rounds"][0]["system"]
+        figures[f"{comparison['title']}: per_second"] = system["per_second"]
+        for name in ("p50_ms", "p99_ms"):
+            figures[f"{comparison['title']}: {name}"] = system["latency"][name]
+    return figures
+
+
+def slower(name, ratio):
+    """How much slower NEW is, as a share; negative: faster."""
+    return (1 / ratio if name.endswith("per_second") else ratio) - 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", type=pathlib.Path)
+    parser.add_argument("new", type=pathlib.Path)
+    parser.add_argument("--turns", type=int, default=5, help="pairs of turns (default: 5)")
+    parser.add_argument("--seconds", type=int, default=5, help="length of a turn (default: 5)")
+    parser.add_argument("--suite", default="unary,context", help="suites of `hansard bench` (default: unary,context)")
+    parser.add_argument("--slower-max", type=float, default=0.03, help="largest slowdown of a median (default: 0.03)")
+    args = parser.parse_args()
+    ratios = {}
+    for turn in range(args.turns):
+        builds = [("old", args.old), ("new", args.new)]
+        figures = {name: measure(path, args.suite, args.seconds) for name, path in (builds if turn % 2 == 0 else builds[::-1])}
+        for name, value in figures["new"].items():
+            ratios.setdefault(name, []).append(value / figures["old"][name])
+        print(f"turn {turn + 1} of {args.turns} done", file=sys.stderr, flush=True)
+    failed = False
+    for name, values in ratios.items():
+        median = statistics.median(values)
+        # The tail of a shared machine says more about the machine than about a build.
+        judged = not name.endswith("p99_ms")
+        missed = judged and slower(name, median) > args.slower_max
+        failed |= missed
+        mark = "SLOWER" if missed else "ok" if judged else "stated"
+        print(f"{name}: {median:.3f} ({', '.join(f'{value:.3f}' for value in values)}) {mark}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
