@@ -108,7 +108,7 @@ def settings(server_url):
     schema = {"type": "object", "properties": {"city": {"type": "string", "description": "The city."}}, "required": ["city"]}
     tool = {"toolName": "weather", "description": "Tells the weather.", "webhookUrl": server_url + "/weather"}
     model = {"server": SERVER, "model": MODEL, "outputTokensMax": 64, "temperature": 0.5}
-    return {"model": model, "tools": [{**tool, "inputSchemaJson": json.dumps(schema)}]}
+    return {"identityMode": "IDENTITY_MODE_OPEN", "model": model, "tools": [{**tool, "inputSchemaJson": json.dumps(schema)}]}
 
 
 def run(hansard, operator, *arguments):
@@ -160,6 +160,8 @@ def main(hansard):
             file.write_text(json.dumps(settings(url_of_server)))
             run(hansard, operator, "agent", "set", "demo", "--settings-file", str(file))
             imported(hansard, operator, folder)
+        # The imported chat belongs to a session whose id was chosen.
+        who["x-session-id"] = "check"
         told = check_context(hansard, operator, check_turn(url, who))
         chats = wait_for("the list of chats", lambda: listed(url, who))
         told += sum(check_context(hansard, operator, chat["id"]) for chat in chats)
