@@ -1,6 +1,6 @@
 //! History by a caller's key, for callers that know a chat by what its channel calls it, and not by a conversation's id.
 //!
-//! [`key::resolve`] makes the key from the caller's rules and variables, [`ids::derive`] derives the ids that its history is
+//! [`key::resolve`] makes the key from the caller's rules and variables, [`ids`] derives the ids that its history is
 //! kept under, and [`merge::merge`] puts what is stored and what the caller has into one history, and says what is new. All
 //! of it is pure: who calls reads and records.
 

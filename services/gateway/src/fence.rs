@@ -1,6 +1,6 @@
 //! Fences: a read that follows a write waits until it holds that write, within bounds.
 //!
-//! The decisions are in [`decision`], which is pure. This file asks whom they name: the stream's leader, or the rows again.
+//! The decisions are in `decision`, which is pure. This file asks whom they name: the stream's leader, or the rows again.
 
 mod decision;
 #[cfg(test)]
@@ -40,7 +40,7 @@ pub fn later(one: Option<Position>, other: Option<Position>) -> Option<Position>
     one.max(other)
 }
 
-/// The read once it holds what it must; see [`decision::step`].
+/// The read once it holds what it must; see `decision::step`.
 ///
 /// # Errors
 /// The fence is not reached within the gateway's bound and the call's patience, or a dependency is away.

@@ -2,7 +2,7 @@
 //!
 //! A preflight carries no key, so that it is answered for any origin and allows nothing by itself; the request after it is
 //! refused where its key does not allow the origin. Cookies are for pages whose origin is listed by name, see
-//! [`super::session_cookie`]. Source: <https://fetch.spec.whatwg.org/>.
+//! `session_cookie`. Source: <https://fetch.spec.whatwg.org/>.
 
 use std::sync::{Arc, OnceLock};
 

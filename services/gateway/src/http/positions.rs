@@ -1,7 +1,7 @@
 //! Position tokens over HTTP: a caller's reads hold the caller's writes, whichever replica answers.
 //!
 //! An answer names in `x-position-token` the positions of what its request wrote, or read where it wrote nothing. A request
-//! gives them back in the same header. [`layer`] keeps the positions of one request in a task-local value: commands add to it,
+//! gives them back in the same header. `layer` keeps the positions of one request in a task-local value: commands add to it,
 //! and every read of the request takes its fence from it. Browsers that keep the header lose nothing; those that do not are
 //! covered within a request, and for what does not seem to exist, which the stream's leader is asked about.
 

@@ -9,7 +9,7 @@ use tests::checker::Outcome;
 use tests::errors::Failure;
 use tests::parts::{end, text};
 use tokio::time::{Instant, sleep};
-use uuid::Uuid;
+use uuid::Builder;
 use wire::event::outcome_to_proto;
 use wire::proto::run::v1 as proto;
 
@@ -25,7 +25,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(100);
 /// Makes runs in a conversation that nobody else writes to. A run that has begun is finished, whatever happens.
 pub(crate) async fn runs(mut client: Client, conversation: String) {
     while client.goes_on() {
-        let run = RunId(Uuid::from_u128(client.rng.random()));
+        let run = RunId(Builder::from_random_bytes(client.rng.random()).into_uuid());
         let mut events = content::some_events(&mut client.rng);
         events.push(content::plain(Fact::RunStarted(RunStarted {
             run,
