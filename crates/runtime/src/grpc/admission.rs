@@ -9,7 +9,7 @@ use tonic_types::{ErrorDetails, StatusExt};
 
 use super::config::GrpcConfig;
 use super::method::{Kind, Method};
-use crate::net::{Drain, Slot, Slots};
+use crate::net::{Drain, Interruption, NamedSlots, Slot, Slots};
 
 /// `google.rpc.ErrorInfo.domain` of what the server refuses by itself: that of all errors of Hansard's.
 const ERROR_DOMAIN: &str = "hansard";
@@ -34,8 +34,7 @@ impl Admission {
         }
     }
 
-    /// Each kind of slots, and its name in readiness.
-    pub(super) fn slots(&self) -> Vec<(&'static str, Arc<Slots>)> {
+    pub(super) fn slots(&self) -> NamedSlots {
         vec![
             ("grpc.calls", Arc::clone(&self.calls)),
             ("grpc.streams", Arc::clone(&self.streams)),
@@ -66,6 +65,24 @@ impl Admission {
     pub(super) fn draining(&self) -> Status {
         let message = "server is shutting down; connect again".to_owned();
         self.refuse((Code::Unavailable, "DRAINING"), message)
+    }
+
+    /// What a caller reads whose call is ended because it did not send its request.
+    pub(super) fn interrupted(&self, why: Interruption) -> Status {
+        match why {
+            Interruption::Preempted => {
+                let message = "call gave its slot to another while it waited for its request; \
+                               send it faster, or try again later";
+                self.refuse((Code::ResourceExhausted, "OVERLOADED"), message.to_owned())
+            }
+            Interruption::BodyStalled => {
+                let message = "the request made no progress; send it faster";
+                self.refuse(
+                    (Code::DeadlineExceeded, "BODY_TOO_SLOW"),
+                    message.to_owned(),
+                )
+            }
+        }
     }
 
     fn refuse(&self, (code, reason): (Code, &str), message: String) -> Status {

@@ -21,7 +21,7 @@ use super::method::{Kind, Methods};
 use super::observe::{Observation, status_of};
 use super::stream::StreamBody;
 use super::trusted_callers::TrustedCallers;
-use crate::net::{Drain, Exchange, Slot};
+use crate::net::{Drain, Exchange, ReceivedBody};
 
 /// What the calls of one server share.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub(super) struct Calls<S> {
     rules: Arc<Rules>,
 }
 
-impl<S> Service<Request<Body>> for Calls<S>
+impl<S> Service<Request<ReceivedBody>> for Calls<S>
 where
     S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
 {
@@ -67,7 +67,7 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+    fn call(&mut self, request: Request<ReceivedBody>) -> Self::Future {
         let method = self.rules.methods.find(request.uri().path());
         let mut observation =
             Observation::start(method, request.headers(), &self.rules.trusted_callers);
@@ -76,6 +76,16 @@ where
             Err(status) => return CallFuture::refused(observation, status),
         };
         let exchange = request.extensions().get::<Arc<Exchange>>().cloned();
+        if let (Some(slot), Some(exchange)) = (slot, &exchange) {
+            exchange.occupy(slot);
+        }
+        let mut request = request.map(|body| {
+            if method.may_pause() {
+                Body::new(body.of_messages())
+            } else {
+                Body::new(body)
+            }
+        });
         let deadline = Deadline::for_call(
             method.kind,
             request.headers(),
@@ -93,7 +103,6 @@ where
             refusal: None,
             running: Some(Running {
                 observation,
-                slot,
                 exchange,
                 rules: Some(Arc::clone(&self.rules)),
             }),
@@ -105,8 +114,7 @@ where
 #[derive(Debug)]
 struct Running {
     observation: Observation,
-    slot: Option<Slot>,
-    /// What holds the slot of a stream until it is sent.
+    /// What holds the slot.
     exchange: Option<Arc<Exchange>>,
     /// `None` for a call that was refused.
     rules: Option<Arc<Rules>>,
@@ -128,7 +136,6 @@ impl<F> CallFuture<F> {
     fn refused(observation: Observation, status: Status) -> Self {
         let running = Running {
             observation,
-            slot: None,
             exchange: None,
             rules: None,
         };
@@ -158,13 +165,9 @@ where
             None => Poll::Ready(Ok(refusal(this.refusal.take()))),
         };
         drop(entered);
-        let response = match (answer, this.sleep.as_pin_mut()) {
-            (Poll::Ready(Ok(response)), _) => response,
-            (Poll::Pending, Some(sleep)) => {
-                ready!(sleep.poll(cx));
-                deadline_passed().into_http()
-            }
-            (Poll::Pending, None) => return Poll::Pending,
+        let response = match answer {
+            Poll::Ready(Ok(response)) => response,
+            Poll::Pending => ready!(poll_end(this.running.as_ref(), this.sleep, cx)).into_http(),
         };
         Poll::Ready(Ok(match this.running.take() {
             Some(running) => answered(running, response),
@@ -173,18 +176,36 @@ where
     }
 }
 
+/// The status that ends a call which is not answered: its request is late, or its deadline has passed.
+fn poll_end(
+    running: Option<&Running>,
+    sleep: Pin<&mut Option<Sleep>>,
+    cx: &mut Context<'_>,
+) -> Poll<Status> {
+    if let Some(running) = running
+        && let (Some(exchange), Some(rules)) = (&running.exchange, &running.rules)
+        && let Poll::Ready(why) = exchange.poll_interrupted(cx)
+    {
+        return Poll::Ready(rules.admission.interrupted(why));
+    }
+    match sleep.as_pin_mut() {
+        Some(sleep) => sleep.poll(cx).map(|()| deadline_passed()),
+        None => Poll::Pending,
+    }
+}
+
 /// Ends the observation, or hands it on to the body of a stream.
 fn answered(mut running: Running, response: Response<Body>) -> Response<Body> {
     let streams = running.observation.kind() != Kind::Unary;
     match (status_of(response.headers()), running.rules) {
         (None, Some(rules)) if streams => {
-            if let (Some(slot), Some(exchange)) = (running.slot, &running.exchange) {
-                exchange.occupy(slot);
-            }
             let (observation, exchange) = (running.observation, running.exchange);
             response.map(|body| Body::new(StreamBody::new(body, observation, exchange, rules)))
         }
         (status, _) => {
+            if let Some(exchange) = running.exchange {
+                exchange.vacate();
+            }
             running.observation.end(status.unwrap_or(Code::Ok));
             response
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
-use crate::net::ConnectionConfig;
-use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT};
+use crate::net::bounds::{CONNECTIONS, DRAIN, PROGRESS, RETRY_AFTER, STREAMS, TIMEOUT};
+use crate::net::{BodyProgress, ConnectionConfig};
 use crate::tls::TlsConfig;
 
 const CALLS: Bounds<usize> = Bounds {
@@ -49,6 +49,11 @@ pub struct GrpcConfig {
     /// The largest message taken, in bytes. Each service's constructor applies it, by
     /// `max_decoding_message_size`.
     pub message_bytes_max: usize,
+    /// How long the server waits for more of a request, in ms: at least `body_progress_bytes_min` must arrive meanwhile. A
+    /// stream of requests may pause between two messages.
+    pub body_progress_timeout_ms: u64,
+    /// The least that must arrive of a request in each `body_progress_timeout_ms`, in bytes, unless it ends.
+    pub body_progress_bytes_min: usize,
     /// How long a connection may be silent before it is asked for a sign of life, in ms.
     pub keepalive_interval_ms: u64,
     /// How long the sign may take before the connection is closed, in ms.
@@ -83,6 +88,8 @@ impl GrpcConfig {
             connections_max: 4096,
             connection_streams_max: 1024,
             message_bytes_max: 4 * 1024 * 1024,
+            body_progress_timeout_ms: 5_000,
+            body_progress_bytes_min: 1024,
             keepalive_interval_ms: 20_000,
             keepalive_timeout_ms: 10_000,
             drain_ms: 10_000,
@@ -95,6 +102,13 @@ impl GrpcConfig {
 
     pub(super) const fn unary_timeout(&self) -> Duration {
         Duration::from_millis(self.unary_timeout_ms)
+    }
+
+    pub(super) const fn body_progress(&self) -> BodyProgress {
+        BodyProgress {
+            timeout: Duration::from_millis(self.body_progress_timeout_ms),
+            bytes_min: self.body_progress_bytes_min,
+        }
     }
 
     pub(super) const fn drain(&self) -> Duration {
@@ -114,6 +128,16 @@ impl Validate for GrpcConfig {
             &CONNECTION_STREAMS,
         );
         checks.bounds("message_bytes_max", self.message_bytes_max, &MESSAGE);
+        checks.bounds(
+            "body_progress_timeout_ms",
+            self.body_progress_timeout_ms,
+            &TIMEOUT,
+        );
+        checks.bounds(
+            "body_progress_bytes_min",
+            self.body_progress_bytes_min,
+            &PROGRESS,
+        );
         checks.bounds(
             "keepalive_interval_ms",
             self.keepalive_interval_ms,

@@ -59,6 +59,11 @@ impl Method {
         }
     }
 
+    /// Whether its requests may come one at a time, with pauses between them.
+    pub(super) fn may_pause(&self) -> bool {
+        self.infrastructure || self.kind == Kind::ClientStreaming
+    }
+
     /// Counts a call that ended with `code`.
     pub(super) fn count(&self, code: Code) {
         let slot = usize::try_from(i32::from(code))

@@ -11,7 +11,6 @@ use http::{HeaderMap, Request};
 use hyper_util::rt::TokioTimer;
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::server::NamedService;
@@ -26,9 +25,9 @@ use super::method::Methods;
 use super::trusted_callers::TrustedCallers;
 use crate::health::Health;
 use crate::net::{
-    self, AddressBounds, Drain, Drained, Gauges, Listening, ReceivedBody, StreamExecutor,
+    self, Drain, Drained, Listening, NamedSlots, Proxies, ReceivedBody, StreamExecutor,
 };
-use crate::tls::{Acceptor, TlsError};
+use crate::tls::TlsError;
 
 /// The name of this server in metrics.
 const SERVER: &str = "grpc";
@@ -186,45 +185,24 @@ impl GrpcServer {
             drain: drain.clone(),
             trusted_callers: self.trusted_callers.clone(),
         };
-        let (listening, gauges) = self.listening((listener, tls), &rules.admission);
+        let slots = rules.admission.slots();
+        let listening = Listening {
+            server: SERVER,
+            listener,
+            tls,
+            connections_max: self.config.connections_max,
+            proxies: Proxies::default(),
+            config: self.config.connection,
+        };
         Ok(BoundGrpcServer {
             calls: CallLayer(Arc::new(rules)).layer(self.routes.routes().prepare()),
             config: self.config,
             health: self.health,
             listening,
-            gauges,
+            slots,
             local_addr,
             drain,
         })
-    }
-
-    fn listening(
-        &self,
-        (listener, tls): (TcpListener, Option<Acceptor>),
-        admission: &Admission,
-    ) -> (Listening, Gauges) {
-        let config = &self.config;
-        let slots = Arc::new(Semaphore::new(config.connections_max));
-        let gauges = Gauges {
-            server: SERVER,
-            slots: admission.slots(),
-            connections: Arc::clone(&slots),
-            connections_max: config.connections_max,
-        };
-        let addresses = AddressBounds {
-            per_address_max: config.connection.per_address_max,
-            per_proxy_max: config.connection.per_address_max,
-            proxies: Vec::new(),
-        };
-        let listening = Listening {
-            server: SERVER,
-            listener,
-            tls,
-            slots,
-            addresses,
-            config: config.connection,
-        };
-        (listening, gauges)
     }
 
     fn add_reflection(&mut self) -> Result<(), tonic_reflection::server::Error> {
@@ -253,7 +231,7 @@ pub struct BoundGrpcServer {
     config: GrpcConfig,
     health: Health,
     listening: Listening,
-    gauges: Gauges,
+    slots: NamedSlots,
     local_addr: SocketAddr,
     drain: Drain,
 }
@@ -277,18 +255,17 @@ impl BoundGrpcServer {
             transport: transport(&config),
             connection: config.connection,
             header_timeout: FIRST_CALL_TIMEOUT,
-            body_progress: None,
+            body_progress: config.body_progress(),
             drain: self.drain,
         };
         let calls = self.calls;
-        let answer =
-            move |request: Request<ReceivedBody>| calls.clone().oneshot(request.map(Body::new));
+        let answer = move |request: Request<ReceivedBody>| calls.clone().oneshot(request);
         let end = (shutdown, config.drain());
         net::serve(
             self.listening,
             rules,
             answer,
-            (self.gauges, self.health),
+            (self.slots, self.health),
             end,
         )
         .await

@@ -78,7 +78,14 @@ impl http_body::Body for StreamBody {
             }
             return Poll::Ready(frame);
         }
-        let status = ready!(interruption(this.drain, this.sleep, this.rules, cx));
+        let interrupted = this
+            .exchange
+            .as_ref()
+            .map_or(Poll::Pending, |exchange| exchange.poll_interrupted(cx));
+        let status = match interrupted {
+            Poll::Ready(why) => this.rules.admission.interrupted(why),
+            Poll::Pending => ready!(interruption(this.drain, this.sleep, this.rules, cx)),
+        };
         *this.ended = true;
         if let Some(exchange) = this.exchange.take() {
             exchange.vacate();

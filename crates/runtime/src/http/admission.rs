@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::HttpConfig;
 use super::problem::HttpProblem;
-use crate::net::{Drain, Exchange, Slot, Slots};
+use crate::net::{Drain, Exchange, NamedSlots, Slot, Slots};
 
 /// The slots of a server.
 #[derive(Debug)]
@@ -35,8 +35,7 @@ impl Admission {
         }
     }
 
-    /// Each kind of slots, and its name in readiness.
-    pub(super) fn slots(&self) -> Vec<(&'static str, Arc<Slots>)> {
+    pub(super) fn slots(&self) -> NamedSlots {
         vec![
             ("http.requests", Arc::clone(&self.requests)),
             ("http.streams", Arc::clone(&self.streams)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Bounds, Checks, Validate};
-use crate::net::bounds::{CONNECTIONS, DRAIN, RETRY_AFTER, STREAMS, TIMEOUT};
+use crate::net::bounds::{CONNECTIONS, DRAIN, PROGRESS, RETRY_AFTER, STREAMS, TIMEOUT};
 use crate::net::{BodyProgress, ConnectionConfig};
 use crate::tls::TlsConfig;
 
@@ -18,11 +18,6 @@ const HEADERS: Bounds<usize> = Bounds {
 const BODY: Bounds<usize> = Bounds {
     min: 1024,
     max: 64 * 1024 * 1024,
-    unit: "bytes",
-};
-const PROGRESS: Bounds<usize> = Bounds {
-    min: 1,
-    max: 1024 * 1024,
     unit: "bytes",
 };
 const REQUESTS: Bounds<usize> = Bounds {

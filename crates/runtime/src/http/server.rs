@@ -11,7 +11,6 @@ use axum::middleware::from_fn_with_state;
 use http::{Request, StatusCode};
 use ipnet::IpNet;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
@@ -21,8 +20,8 @@ use super::connection;
 use super::handle::{Rules, handle};
 use super::problem::HttpProblem;
 use crate::health::Health;
-use crate::net::{self, AddressBounds, Drain, Drained, Gauges, Listening, ReceivedBody};
-use crate::tls::{Acceptor, TlsError};
+use crate::net::{self, Drain, Drained, Listening, NamedSlots, Proxies, ReceivedBody};
+use crate::tls::TlsError;
 
 /// The name of this server in metrics.
 const SERVER: &str = "http";
@@ -108,7 +107,19 @@ impl HttpServer {
         let local_addr = listener.local_addr().map_err(refused)?;
         let drain = Drain::default();
         let admission = Arc::new(Admission::new(&self.config, drain.clone()));
-        let (listening, gauges) = self.listening((listener, tls), &admission);
+        let slots = admission.slots();
+        let proxies = Proxies {
+            networks: self.trusted_proxies.clone(),
+            connections_max: self.config.connections_per_proxy_max,
+        };
+        let listening = Listening {
+            server: SERVER,
+            listener,
+            tls,
+            connections_max: self.config.connections_max,
+            proxies,
+            config: self.config.connection,
+        };
         let rules = Rules {
             admission: Arc::clone(&admission),
             draining: Draining::new(drain.token()),
@@ -126,39 +137,10 @@ impl HttpServer {
             health: self.health,
             router,
             listening,
-            gauges,
+            slots,
             local_addr,
             drain,
         })
-    }
-
-    fn listening(
-        &self,
-        (listener, tls): (TcpListener, Option<Acceptor>),
-        admission: &Admission,
-    ) -> (Listening, Gauges) {
-        let config = &self.config;
-        let slots = Arc::new(Semaphore::new(config.connections_max));
-        let gauges = Gauges {
-            server: SERVER,
-            slots: admission.slots(),
-            connections: Arc::clone(&slots),
-            connections_max: config.connections_max,
-        };
-        let addresses = AddressBounds {
-            per_address_max: config.connection.per_address_max,
-            per_proxy_max: config.connections_per_proxy_max,
-            proxies: self.trusted_proxies.clone(),
-        };
-        let listening = Listening {
-            server: SERVER,
-            listener,
-            tls,
-            slots,
-            addresses,
-            config: config.connection,
-        };
-        (listening, gauges)
     }
 }
 
@@ -169,7 +151,7 @@ pub struct BoundHttpServer {
     health: Health,
     router: Router,
     listening: Listening,
-    gauges: Gauges,
+    slots: NamedSlots,
     local_addr: SocketAddr,
     drain: Drain,
 }
@@ -192,7 +174,7 @@ impl BoundHttpServer {
             transport: connection::transport(&config),
             connection: config.connection,
             header_timeout: config.header_timeout(),
-            body_progress: Some(config.body_progress()),
+            body_progress: config.body_progress(),
             drain: self.drain,
         };
         let router = self.router;
@@ -203,7 +185,7 @@ impl BoundHttpServer {
             self.listening,
             rules,
             answer,
-            (self.gauges, self.health),
+            (self.slots, self.health),
             end,
         )
         .await

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::activity::{Activity, CloseReason};
-use super::addresses::{AddressBounds, Addresses, Counted};
+use super::addresses::{Addresses, Counted, Proxies};
 use super::config::ConnectionConfig;
 use super::drain::Drain;
 use super::serve::closed;
@@ -35,18 +35,23 @@ pub(crate) struct Listening {
     /// Speaks TLS; `None`: connections are plain.
     pub(crate) tls: Option<Acceptor>,
     /// The most connections at once; more wait to be accepted.
-    pub(crate) slots: Arc<Semaphore>,
-    pub(crate) addresses: AddressBounds,
+    pub(crate) connections_max: usize,
+    pub(crate) proxies: Proxies,
     pub(crate) config: ConnectionConfig,
 }
 
-/// Accepts connections within their bounds; dropping the stream closes the port.
-pub(super) fn connections(listening: Listening, drain: Drain) -> impl Stream<Item = Connection> {
-    let addresses = Addresses::new(listening.addresses.clone());
+/// Accepts connections, each with one of `slots`; dropping the stream closes the port.
+pub(super) fn accepted(
+    listening: Listening,
+    slots: Arc<Semaphore>,
+    drain: Drain,
+) -> impl Stream<Item = Connection> {
+    let per_address_max = listening.config.per_address_max;
+    let addresses = Addresses::new(per_address_max, listening.proxies.clone());
     unfold(
-        (listening, addresses, drain),
-        async |(listening, addresses, drain)| {
-            let slot = Arc::clone(&listening.slots).acquire_owned().await.ok()?;
+        (listening, slots, addresses, drain),
+        async |(listening, slots, addresses, drain)| {
+            let slot = Arc::clone(&slots).acquire_owned().await.ok()?;
             let (stream, peer, counted) = loop {
                 let (stream, peer) = accept(&listening.listener).await;
                 match addresses.count(peer.ip()) {
@@ -64,7 +69,7 @@ pub(super) fn connections(listening: Listening, drain: Drain) -> impl Stream<Ite
                 _counted: counted,
                 _slot: slot,
             };
-            Some((connection, (listening, addresses, drain)))
+            Some((connection, (listening, slots, addresses, drain)))
         },
     )
 }

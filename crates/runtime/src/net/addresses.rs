@@ -18,33 +18,18 @@ pub fn address_key(client: IpAddr) -> IpAddr {
     }
 }
 
-/// The most connections of one address, and of one trusted proxy.
-#[derive(Debug, Clone)]
-pub(crate) struct AddressBounds {
-    pub(crate) per_address_max: usize,
-    pub(crate) per_proxy_max: usize,
-    pub(crate) proxies: Vec<IpNet>,
-}
-
-impl AddressBounds {
-    fn max_of(&self, address: IpAddr) -> usize {
-        let address = address.to_canonical();
-        if self
-            .proxies
-            .iter()
-            .any(|network| network.contains(&address))
-        {
-            self.per_proxy_max
-        } else {
-            self.per_address_max
-        }
-    }
+/// The trusted proxies before a server, and the most connections of each.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Proxies {
+    pub(crate) networks: Vec<IpNet>,
+    pub(crate) connections_max: usize,
 }
 
 /// Counts the connections of each address.
 #[derive(Debug)]
 pub(super) struct Addresses {
-    bounds: AddressBounds,
+    per_address_max: usize,
+    proxies: Proxies,
     counts: Mutex<HashMap<IpAddr, usize>>,
 }
 
@@ -56,16 +41,27 @@ pub(super) struct Counted {
 }
 
 impl Addresses {
-    pub(super) fn new(bounds: AddressBounds) -> Arc<Self> {
+    pub(super) fn new(per_address_max: usize, proxies: Proxies) -> Arc<Self> {
         Arc::new(Self {
-            bounds,
+            per_address_max,
+            proxies,
             counts: Mutex::default(),
         })
     }
 
+    fn max_of(&self, address: IpAddr) -> usize {
+        let address = address.to_canonical();
+        let mut networks = self.proxies.networks.iter();
+        if networks.any(|network| network.contains(&address)) {
+            self.proxies.connections_max
+        } else {
+            self.per_address_max
+        }
+    }
+
     /// Counts a connection; `None` when its address is at its bound.
     pub(super) fn count(self: &Arc<Self>, address: IpAddr) -> Option<Counted> {
-        let max = self.bounds.max_of(address);
+        let max = self.max_of(address);
         let key = address_key(address);
         let mut counts = self.counts();
         let count = counts.entry(key).or_default();
@@ -114,11 +110,13 @@ mod tests {
 
     #[test]
     fn an_address_has_its_bound_and_a_proxy_another() {
-        let addresses = Addresses::new(AddressBounds {
-            per_address_max: 2,
-            per_proxy_max: 3,
-            proxies: vec!["10.0.0.0/8".parse().unwrap()],
-        });
+        let addresses = Addresses::new(
+            2,
+            Proxies {
+                networks: vec!["10.0.0.0/8".parse().unwrap()],
+                connections_max: 3,
+            },
+        );
         let check = |address: &str, max: usize| {
             let count = || addresses.count(address.parse().unwrap());
             let held: Vec<_> = (0..max).map(|_| count().unwrap()).collect();

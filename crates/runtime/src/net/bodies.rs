@@ -12,6 +12,7 @@ use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::exchange::{Exchange, Interruption};
+use super::messages::Messages;
 
 /// The largest piece of a response that is handed to the transport at once: the unit of a client's progress.
 const PIECE_BYTES_MAX: usize = 64 * 1024;
@@ -119,25 +120,31 @@ pin_project! {
         sleep: Option<Sleep>,
         received: usize,
         waiting: bool,
-        // `None`: the request may pause for as long as it likes.
-        progress: Option<BodyProgress>,
+        progress: BodyProgress,
+        // `Some`: the body may pause between two of its messages.
+        messages: Option<Messages>,
         exchange: Arc<Exchange>,
     }
 }
 
 impl ReceivedBody {
-    pub(super) fn new(
-        inner: Incoming,
-        progress: Option<BodyProgress>,
-        exchange: Arc<Exchange>,
-    ) -> Self {
+    pub(super) fn new(inner: Incoming, progress: BodyProgress, exchange: Arc<Exchange>) -> Self {
         Self {
             inner,
             sleep: None,
             received: 0,
             waiting: false,
             progress,
+            messages: None,
             exchange,
+        }
+    }
+
+    /// A body of gRPC messages that may pause between two of them for as long as it likes.
+    pub(crate) fn of_messages(self) -> Self {
+        Self {
+            messages: Some(Messages::default()),
+            ..self
         }
     }
 }
@@ -152,28 +159,34 @@ impl Body for ReceivedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let mut this = self.project();
         let polled = this.inner.poll_frame(cx);
-        let Some(rule) = *this.progress else {
-            return polled;
-        };
+        let rule = *this.progress;
         if let Poll::Ready(frame) = polled {
             *this.waiting = false;
-            this.exchange.resumes();
+            this.exchange.received();
             let data = frame
                 .as_ref()
                 .and_then(|frame| frame.as_ref().ok()?.data_ref());
             *this.received += data.map_or(0, Bytes::len);
+            if let (Some(messages), Some(data)) = (this.messages, data) {
+                messages.receive(data);
+            }
             if *this.received >= rule.bytes_min {
                 *this.received = 0;
                 this.sleep.set(None);
             }
             return Poll::Ready(frame);
         }
+        if this.messages.as_ref().is_some_and(Messages::is_between) {
+            *this.received = 0;
+            this.sleep.set(None);
+            return Poll::Pending;
+        }
         if this.sleep.is_none() {
             this.sleep
                 .set(Some(sleep_until(Instant::now() + rule.timeout)));
         }
         if !std::mem::replace(this.waiting, true) {
-            this.exchange.waits();
+            this.exchange.awaits_body();
         }
         let late = this.sleep.as_pin_mut();
         if late.is_some_and(|sleep| sleep.poll(cx).is_ready()) {

@@ -23,6 +23,13 @@ pub(crate) const CONNECTIONS: Bounds<usize> = Bounds {
     unit: "connections",
 };
 
+/// What must arrive of a body in each of its timeouts.
+pub(crate) const PROGRESS: Bounds<usize> = Bounds {
+    min: 1,
+    max: 1024 * 1024,
+    unit: "bytes",
+};
+
 /// How long what is in flight may go on once a server ends.
 pub(crate) const DRAIN: Bounds<u64> = Bounds {
     min: 0,

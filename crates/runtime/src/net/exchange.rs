@@ -82,7 +82,7 @@ impl Exchange {
         drop(freed);
     }
 
-    /// Ready once the exchange is interrupted. For the layer that can still answer.
+    /// Ready once the exchange is interrupted. For the layer that can still answer, or end the response.
     pub(crate) fn poll_interrupted(&self, cx: &mut Context<'_>) -> Poll<Interruption> {
         self.task.register(cx.waker());
         self.interruption().map_or(Poll::Pending, Poll::Ready)
@@ -136,8 +136,22 @@ impl Exchange {
         }
     }
 
+    /// The server needs more of the request. While some of the response is unsent, that alone decides.
+    pub(super) fn awaits_body(self: &Arc<Self>) {
+        if self.unsent() == 0 {
+            self.waits();
+        }
+    }
+
+    /// More of the request has arrived.
+    pub(super) fn received(&self) {
+        if self.unsent() == 0 {
+            self.resumes();
+        }
+    }
+
     /// From now on only the client can end the wait.
-    pub(super) fn waits(self: &Arc<Self>) {
+    fn waits(self: &Arc<Self>) {
         let mut place = self.place();
         place.stop_waiting();
         place.progress = Instant::now();
@@ -148,7 +162,7 @@ impl Exchange {
     }
 
     /// The client did its part.
-    pub(super) fn resumes(&self) {
+    fn resumes(&self) {
         self.place().stop_waiting();
     }
 

@@ -12,6 +12,7 @@ mod config;
 mod drain;
 mod exchange;
 mod lifetime;
+mod messages;
 mod saturation;
 mod serve;
 mod slots;
@@ -21,16 +22,15 @@ mod transport;
 use std::time::Duration;
 
 pub(crate) use accept::Listening;
-pub(crate) use addresses::AddressBounds;
+pub(crate) use addresses::Proxies;
 pub use addresses::address_key;
 pub(crate) use bodies::{BodyProgress, ReceivedBody};
 pub use config::ConnectionConfig;
 pub(crate) use drain::{CutOnDrop, Drain};
 pub(crate) use exchange::{Exchange, Interruption};
-pub(crate) use saturation::Gauges;
 pub use serve::Peer;
 pub(crate) use serve::{Rules, serve};
-pub(crate) use slots::{Slot, Slots};
+pub(crate) use slots::{NamedSlots, Slot, Slots};
 pub(crate) use stream_task::StreamExecutor;
 
 /// The longest wait for connections to close once they are cut.

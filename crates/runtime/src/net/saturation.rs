@@ -7,7 +7,7 @@ use metrics::gauge;
 use tokio::sync::Semaphore;
 use tokio::time::interval;
 
-use super::slots::Slots;
+use super::slots::NamedSlots;
 use crate::health::Health;
 
 /// How often it is looked at.
@@ -15,13 +15,12 @@ const INTERVAL: Duration = Duration::from_millis(100);
 
 /// What a server has bounds of.
 #[derive(Debug)]
-pub(crate) struct Gauges {
+pub(super) struct Gauges {
     /// The protocol of the server, as a label of metrics.
-    pub(crate) server: &'static str,
-    /// Each kind of slots, and the name of its saturation in readiness.
-    pub(crate) slots: Vec<(&'static str, Arc<Slots>)>,
-    pub(crate) connections: Arc<Semaphore>,
-    pub(crate) connections_max: usize,
+    pub(super) server: &'static str,
+    pub(super) slots: NamedSlots,
+    pub(super) connections: Arc<Semaphore>,
+    pub(super) connections_max: usize,
 }
 
 /// Looks again and again; never ends.

@@ -15,16 +15,18 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
 use metrics::counter;
+use tokio::sync::Semaphore;
 use tokio::time::{interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::accept::{Connection, Listening, connections};
+use super::accept::{Connection, Listening, accepted};
 use super::activity::CloseReason;
 use super::bodies::{BodyProgress, ReceivedBody, SentBody};
 use super::config::ConnectionConfig;
 use super::exchange::Exchange;
 use super::lifetime::{Lifetime, Verdict};
+use super::slots::NamedSlots;
 use super::stream_task::{StreamExecutor, is_stream, watch};
 use super::{CUT_GRACE, CutOnDrop, Drain, Drained};
 use crate::health::Health;
@@ -42,7 +44,7 @@ pub(crate) struct Rules {
     pub(crate) transport: Builder<StreamExecutor>,
     pub(crate) connection: ConnectionConfig,
     pub(crate) header_timeout: Duration,
-    pub(crate) body_progress: Option<BodyProgress>,
+    pub(crate) body_progress: BodyProgress,
     pub(crate) drain: Drain,
 }
 
@@ -51,7 +53,7 @@ pub(crate) async fn serve<A, F, B>(
     listening: Listening,
     rules: Rules,
     answer: A,
-    (gauges, health): (Gauges, Health),
+    (slots, health): (NamedSlots, Health),
     (shutdown, drain_max): (CancellationToken, Duration),
 ) -> Drained
 where
@@ -61,11 +63,18 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let cut = CutOnDrop(rules.drain.clone());
+    let connections = Arc::new(Semaphore::new(listening.connections_max));
+    let gauges = Gauges {
+        server: listening.server,
+        slots,
+        connections: Arc::clone(&connections),
+        connections_max: listening.connections_max,
+    };
     let monitor = saturation::watch(gauges, rules.connection.saturated_after(), health.clone());
     let _monitor = AbortOnDropHandle::new(tokio::spawn(monitor));
     let tasks = TaskTracker::new();
     {
-        let accepted = connections(listening, rules.drain.clone());
+        let accepted = accepted(listening, connections, rules.drain.clone());
         let mut accepted = pin!(accepted.take_until(shutdown.cancelled_owned()));
         while let Some(connection) = accepted.next().await {
             tasks.spawn(serve_connection(connection, rules.clone(), answer.clone()));

@@ -16,6 +16,9 @@ use super::exchange::Exchange;
 /// When an exchange began to wait for its client, and its number among those of the same moment.
 pub(super) type WaitKey = (Instant, u64);
 
+/// The kinds of slots of a server, each with its name in readiness.
+pub(crate) type NamedSlots = Vec<(&'static str, Arc<Slots>)>;
+
 /// A bounded number of slots of one kind.
 #[derive(Debug)]
 pub(crate) struct Slots {

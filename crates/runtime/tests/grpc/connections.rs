@@ -9,6 +9,7 @@ use h2::client::{Builder, SendRequest};
 use h2::{Reason, RecvStream};
 use http::Request;
 use prost::Message;
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -51,6 +52,27 @@ async fn call(requests: &SendRequest<Bytes>, path: &str) -> RecvStream {
         .unwrap()
         .unwrap()
         .into_body()
+}
+
+/// Time passes when nothing else happens, so that the bound is reached at once.
+#[tokio::test(start_paused = true)]
+async fn a_connection_without_a_call_is_closed_after_a_minute() {
+    let stack = serve(|_| {}).await;
+    let authority = stack.endpoint.uri().authority().unwrap().as_str();
+    let (opened, mut silent) = (Instant::now(), TcpStream::connect(authority).await.unwrap());
+    silent.read_to_end(&mut Vec::new()).await.unwrap();
+    check_minute(opened);
+    // Neither does it help to answer PINGs.
+    let opened = Instant::now();
+    let (_requests, connection) = stalling(&stack).await;
+    drop(connection.await.unwrap());
+    check_minute(opened);
+}
+
+/// Connections are looked at once a second.
+fn check_minute(opened: Instant) {
+    let open_for = opened.elapsed().as_secs_f64();
+    assert!((60.0..61.1).contains(&open_for), "{open_for}");
 }
 
 #[tokio::test]

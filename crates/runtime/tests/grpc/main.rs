@@ -11,6 +11,8 @@ mod echo;
 #[cfg(test)]
 mod health;
 #[cfg(test)]
+mod slow_requests;
+#[cfg(test)]
 mod stack;
 #[cfg(test)]
 mod streams;

@@ -18,3 +18,5 @@ mod stack;
 mod stalling;
 #[cfg(test)]
 mod telemetry;
+#[cfg(test)]
+mod vanished;

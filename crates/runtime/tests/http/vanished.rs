@@ -1,0 +1,82 @@
+//! Peers that vanish without a FIN or an RST: their machine takes no packet and sends none.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use socket2::{SockFilter, SockRef};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+
+use crate::stack::{Stack, serve};
+
+/// The shortest that can be set. A dead connection is found one probe after the first, or as soon as what was written to it is
+/// not acknowledged for so long.
+const SECOND_MS: u64 = 1_000;
+
+/// Both timers together, and what a slow machine adds.
+const FREED_WITHIN: Duration = Duration::from_secs(5);
+
+/// So long that no test reaches it.
+const NEVER_MS: u64 = 600_000;
+
+/// One connection at once, whose other bounds are out of reach.
+async fn serve_one() -> Stack {
+    serve(|c| {
+        c.connections_max = 1;
+        c.header_timeout_ms = NEVER_MS;
+        c.connection.write_timeout_ms = NEVER_MS;
+        c.connection.idle_timeout_ms = NEVER_MS;
+        c.connection.tcp_keepalive_ms = SECOND_MS;
+        c.connection.tcp_user_timeout_ms = SECOND_MS;
+    })
+    .await
+}
+
+async fn ask(to: SocketAddr, path: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(to).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream
+}
+
+/// Whether the server answers a new connection within `within`.
+async fn is_served(to: SocketAddr, within: Duration) -> bool {
+    let mut stream = ask(to, "/hello").await;
+    let read = timeout(within, stream.read(&mut [0])).await;
+    read.is_ok_and(|read| read.is_ok_and(|bytes| bytes > 0))
+}
+
+/// From now on no packet reaches the socket: its system neither acknowledges, answers probes nor resets.
+fn vanish(stream: &TcpStream) {
+    let drop_all = SockFilter::new(0x06, 0, 0, 0);
+    SockRef::from(stream).attach_filter(&[drop_all]).unwrap();
+}
+
+async fn check(path: &str) {
+    let stack = serve_one().await;
+    let mut stream = ask(stack.addr, path).await;
+    match path {
+        "/hold" => stack.held(1).await,
+        _ => drop(stream.read(&mut [0]).await.unwrap()),
+    }
+    vanish(&stream);
+    let started = Instant::now();
+    assert!(is_served(stack.addr, FREED_WITHIN).await, "{path}");
+    let held = started.elapsed();
+    assert!(held >= Duration::from_millis(SECOND_MS), "{path}: {held:?}");
+}
+
+/// One that is idle, one whose request is at work, one that is being sent a response.
+#[tokio::test]
+async fn a_vanished_peer_loses_its_connection() {
+    tokio::join!(check("/hello"), check("/hold"), check("/flood"));
+}
+
+#[tokio::test]
+async fn a_silent_peer_that_is_there_keeps_its_connection() {
+    let stack = serve_one().await;
+    let mut stream = ask(stack.addr, "/hello").await;
+    assert!(stream.read(&mut [0]).await.unwrap() > 0);
+    assert!(!is_served(stack.addr, Duration::from_millis(3 * SECOND_MS)).await);
+}
