@@ -1,8 +1,8 @@
 //! Issued sessions: anonymous callers with an owner that nobody else can name.
 //!
-//! A session's token carries 128 random bits and an expiry, with an HMAC-SHA256 over both, the tenant and the agent. The
-//! stored owner is another HMAC of the random bits: an administrator, a log or an export that shows an owner shows no
-//! session. Nothing is stored: each gateway verifies a token by the tenant's key alone.
+//! A session's token carries 128 random bits, the time of issue and an expiry, with an HMAC-SHA256 over them, the tenant and
+//! the agent. The stored owner is another HMAC of the random bits: an administrator, a log or an export that shows an owner
+//! shows no session. Nothing is stored: each gateway verifies a token by the tenant's key alone.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,13 +22,15 @@ pub const SESSION_LIFETIME: Duration = Duration::from_hours(30 * 24);
 /// Random bytes of a session: 128 bits.
 pub const SESSION_RANDOM_BYTES: usize = 16;
 
-const EXPIRY_BYTES: usize = 8;
+/// Seconds since the epoch, the highest byte first.
+const TIME_BYTES: usize = 8;
 const MAC_BYTES: usize = 32;
-const TOKEN_BYTES: usize = SESSION_RANDOM_BYTES + EXPIRY_BYTES + MAC_BYTES;
+const PAYLOAD_BYTES: usize = SESSION_RANDOM_BYTES + 2 * TIME_BYTES;
+const TOKEN_BYTES: usize = PAYLOAD_BYTES + MAC_BYTES;
 /// Bytes of the HMAC that the owner shows: as many as a session has random ones.
 const OWNER_BYTES: usize = 16;
 /// The two uses of a tenant's key. Neither input can be taken for the other's.
-const TOKEN_LABEL: &[u8] = b"hansard session token 1";
+const TOKEN_LABEL: &[u8] = b"hansard session token 2";
 const OWNER_LABEL: &[u8] = b"hansard session owner 1";
 
 /// Why a token names no session, by what the caller can do. In both cases: get a new session.
@@ -37,7 +39,7 @@ pub enum SessionError {
     /// It was not issued for this tenant and agent, or was changed.
     #[error("the session was not issued for this agent")]
     NotIssued,
-    /// It was not used for [`SESSION_LIFETIME`].
+    /// It was not used for [`SESSION_LIFETIME`], or has reached its greatest age.
     #[error("the session has expired")]
     Expired,
 }
@@ -59,6 +61,7 @@ impl fmt::Debug for SessionIssuer<'_> {
 #[derive(Clone, PartialEq, Eq)]
 pub struct IssuedSession {
     random: [u8; SESSION_RANDOM_BYTES],
+    issued_at: Timestamp,
     expires_at: Timestamp,
 }
 
@@ -69,12 +72,13 @@ impl fmt::Debug for IssuedSession {
 }
 
 impl IssuedSession {
-    /// A new session, which lives for [`SESSION_LIFETIME`] from `now`.
+    /// A new session, which lives for [`SESSION_LIFETIME`] from `now`, at most for `age_max`.
     #[must_use]
-    pub fn new(random: [u8; SESSION_RANDOM_BYTES], now: Timestamp) -> Self {
+    pub fn new(random: [u8; SESSION_RANDOM_BYTES], now: Timestamp, age_max: Duration) -> Self {
         Self {
             random,
-            expires_at: end_of_life(now),
+            issued_at: now,
+            expires_at: seconds_after(now, SESSION_LIFETIME.min(age_max)),
         }
     }
 
@@ -84,28 +88,38 @@ impl IssuedSession {
         self.expires_at
     }
 
-    /// The same session with a new expiry, once half of its life has passed; before that, `None`.
+    /// The same session with a later expiry, once half of its life has passed; `None` before that, and where `age_max` allows
+    /// no later one.
     #[must_use]
-    pub fn renewed(&self, now: Timestamp) -> Option<Self> {
+    pub fn renewed(&self, now: Timestamp, age_max: Duration) -> Option<Self> {
         let half = i64::try_from((SESSION_LIFETIME / 2).as_nanos()).unwrap_or(i64::MAX);
         let is_due = self.expires_at.0.saturating_sub(now.0) < half;
-        is_due.then(|| Self::new(self.random, now))
+        let oldest = seconds_after(self.issued_at, age_max);
+        let expires_at = seconds_after(now, SESSION_LIFETIME).min(oldest);
+        (is_due && expires_at > self.expires_at).then(|| Self {
+            expires_at,
+            ..self.clone()
+        })
     }
 
-    fn payload(&self) -> [u8; SESSION_RANDOM_BYTES + EXPIRY_BYTES] {
-        let mut payload = [0; SESSION_RANDOM_BYTES + EXPIRY_BYTES];
-        let (random, expiry) = payload.split_at_mut(SESSION_RANDOM_BYTES);
+    fn payload(&self) -> [u8; PAYLOAD_BYTES] {
+        let mut payload = [0; PAYLOAD_BYTES];
+        let (random, times) = payload.split_at_mut(SESSION_RANDOM_BYTES);
+        let (issued, expiry) = times.split_at_mut(TIME_BYTES);
         random.copy_from_slice(&self.random);
+        issued.copy_from_slice(&self.issued_at.seconds().to_be_bytes());
         expiry.copy_from_slice(&self.expires_at.seconds().to_be_bytes());
         payload
     }
 
     fn read(payload: &[u8]) -> Option<Self> {
-        let (random, expiry) = payload.split_first_chunk()?;
-        let expiry = i64::from_be_bytes(expiry.try_into().ok()?);
+        let time = |bytes| Timestamp::from_parts(i64::from_be_bytes(bytes), 0);
+        let (random, times) = payload.split_first_chunk()?;
+        let (issued, expiry) = times.split_first_chunk()?;
         Some(Self {
             random: *random,
-            expires_at: Timestamp::from_parts(expiry, 0)?,
+            issued_at: time(*issued)?,
+            expires_at: time(expiry.try_into().ok()?)?,
         })
     }
 }
@@ -130,11 +144,17 @@ impl<'a> SessionIssuer<'a> {
         format!("{SESSION_TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(token))
     }
 
-    /// The session that a token shows. The MAC is compared in constant time, before anything else of it is read.
+    /// The session that a token shows. The MAC is compared in constant time, before anything else of it is read. `age_max`
+    /// counts also for sessions that were issued under a greater one.
     ///
     /// # Errors
     /// [`SessionError`]; a changed token is never told to have expired.
-    pub fn verify(&self, token: &str, now: Timestamp) -> Result<IssuedSession, SessionError> {
+    pub fn verify(
+        &self,
+        token: &str,
+        now: Timestamp,
+        age_max: Duration,
+    ) -> Result<IssuedSession, SessionError> {
         let not_issued = SessionError::NotIssued;
         let text = token.strip_prefix(SESSION_TOKEN_PREFIX).ok_or(not_issued)?;
         // One byte more than a token has: a longer text is refused, however long it is.
@@ -145,7 +165,11 @@ impl<'a> SessionIssuer<'a> {
         let (payload, mac) = bytes.ok_or(not_issued)?.split_at(TOKEN_BYTES - MAC_BYTES);
         hmac::verify(&self.key, &self.input(TOKEN_LABEL, payload), mac).map_err(|_| not_issued)?;
         let session = IssuedSession::read(payload).ok_or(not_issued)?;
-        if now >= session.expires_at {
+        if now
+            >= session
+                .expires_at
+                .min(seconds_after(session.issued_at, age_max))
+        {
             return Err(SessionError::Expired);
         }
         Ok(session)
@@ -171,8 +195,8 @@ impl<'a> SessionIssuer<'a> {
 }
 
 /// Whole seconds: what a token can carry.
-fn end_of_life(now: Timestamp) -> Timestamp {
-    let lifetime = i64::try_from(SESSION_LIFETIME.as_secs()).unwrap_or(i64::MAX);
-    let seconds = now.seconds().saturating_add(lifetime);
-    Timestamp::from_parts(seconds, 0).unwrap_or(now)
+fn seconds_after(start: Timestamp, time: Duration) -> Timestamp {
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    let seconds = start.seconds().saturating_add(seconds);
+    Timestamp::from_parts(seconds, 0).unwrap_or(start)
 }

@@ -1,5 +1,7 @@
 //! Issued sessions: whom they name, how long, and what an id that is not one gives.
 
+use std::time::Duration;
+
 use domain::{AgentId, TenantId, Timestamp};
 use event_log::registry::KeyPurpose;
 use event_log::{Record, Registry};
@@ -40,16 +42,27 @@ async fn page(ground: &Ground) -> Door {
     door.with("origin", PAGE)
 }
 
-/// A session that was issued so many seconds ago, and its end in seconds since the epoch.
+/// As the gateway's settings have it.
+const AGE_MAX: Duration = Duration::from_hours(180 * 24);
+
+/// A session that was issued so many seconds ago.
 async fn issued_before(ground: &Ground, seconds: u64) -> String {
+    used_since(ground, seconds, &[]).await
+}
+
+/// A session that was issued so many seconds ago, and was used at some moments since.
+async fn used_since(ground: &Ground, seconds: u64, used: &[u64]) -> String {
     let record = tests::settings::record(&ground.stack.servers);
     let registry = Registry::open(&Record::open(record).await.unwrap()).await;
     let tenant = TenantId::parse(TENANT).unwrap();
     let agent = AgentId::parse(AGENT).unwrap();
     let key = registry.unwrap().tenant_key(&tenant, KeyPurpose::Session);
-    let ago = i64::try_from(seconds).unwrap() * 1_000_000_000;
-    let at = Timestamp(Clock::System.now_nanos() - ago);
-    let session = IssuedSession::new([5; 16], at);
+    let now = Clock::System.now_nanos();
+    let ago = |seconds: u64| Timestamp(now - i64::try_from(seconds).unwrap() * 1_000_000_000);
+    let mut session = IssuedSession::new([5; 16], ago(seconds), AGE_MAX);
+    for used in used {
+        session = session.renewed(ago(*used), AGE_MAX).expect("a renewal");
+    }
     SessionIssuer::new(key.unwrap().as_bytes(), &tenant, &agent).token(&session)
 }
 
@@ -136,6 +149,19 @@ async fn a_session_is_renewed_while_it_is_used() {
     assert_eq!(ground.session(renewed).get(&path).await.status, 200);
     let expired = issued_before(&ground, lifetime_s + 60).await;
     check(&ground.session(&expired), (401, "SESSION_EXPIRED")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_used_ends_at_its_greatest_age() {
+    let ground = ground().await;
+    let (age, day) = (AGE_MAX.as_secs(), 86_400);
+    let used: Vec<_> = (1..9).rev().map(|n| n * 20 * day).collect();
+    let old = used_since(&ground, age - 60, &used).await;
+    let answer = ground.session(&old).post("/api/chats", &json!({})).await;
+    assert_eq!(answer.status, 201);
+    assert_eq!(answer.headers.get("x-session-id"), None, "a later end");
+    let past = used_since(&ground, age + 60, &used).await;
+    check(&ground.session(&past), (401, "SESSION_EXPIRED")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,7 @@
 //! Issued sessions: what is valid, for whom and until when.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{AgentId, TenantId, Timestamp};
@@ -10,6 +12,8 @@ use identity::{
 
 const KEY: [u8; 32] = [7; 32];
 const RANDOM: [u8; 16] = [9; 16];
+/// Three lives.
+const AGE_MAX: Duration = Duration::from_hours(90 * 24);
 const SECOND: i64 = 1_000_000_000;
 /// Some whole second.
 const NOW: Timestamp = Timestamp(1_700_000_000 * SECOND);
@@ -18,7 +22,7 @@ type Verified = Result<IssuedSession, SessionError>;
 
 /// A token of this key, tenant and agent, verified by the issuer that tokens are issued by here.
 fn verified((key, tenant, agent): ([u8; 32], &str, &str)) -> Verified {
-    let session = IssuedSession::new(RANDOM, NOW);
+    let session = IssuedSession::new(RANDOM, NOW, AGE_MAX);
     let (tenant, agent) = ids(tenant, agent);
     let token = SessionIssuer::new(&key, &tenant, &agent).token(&session);
     verify(&token, NOW)
@@ -26,12 +30,12 @@ fn verified((key, tenant, agent): ([u8; 32], &str, &str)) -> Verified {
 
 fn verify(token: &str, now: Timestamp) -> Verified {
     let (tenant, agent) = ids("acme", "support");
-    SessionIssuer::new(&KEY, &tenant, &agent).verify(token, now)
+    SessionIssuer::new(&KEY, &tenant, &agent).verify(token, now, AGE_MAX)
 }
 
 fn token() -> String {
     let (tenant, agent) = ids("acme", "support");
-    SessionIssuer::new(&KEY, &tenant, &agent).token(&IssuedSession::new(RANDOM, NOW))
+    SessionIssuer::new(&KEY, &tenant, &agent).token(&IssuedSession::new(RANDOM, NOW, AGE_MAX))
 }
 
 fn ids(tenant: &str, agent: &str) -> (TenantId, AgentId) {
@@ -49,7 +53,7 @@ fn lifetime_s() -> i64 {
 
 #[test]
 fn a_session_is_of_its_key_tenant_and_agent() {
-    let session = IssuedSession::new(RANDOM, NOW);
+    let session = IssuedSession::new(RANDOM, NOW, AGE_MAX);
     assert_eq!(verified((KEY, "acme", "support")), Ok(session));
     for other in [
         ([8; 32], "acme", "support"),
@@ -67,7 +71,7 @@ fn no_bit_of_a_token_can_be_changed() {
     let token = token();
     let text = token.strip_prefix(SESSION_TOKEN_PREFIX).unwrap();
     let bytes = URL_SAFE_NO_PAD.decode(text).unwrap();
-    assert_eq!(bytes.len(), 56);
+    assert_eq!(bytes.len(), 64);
     for bit in 0..bytes.len() * 8 {
         let mut changed = bytes.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
@@ -118,11 +122,12 @@ fn a_session_ends_at_its_expiry() {
 
 #[test]
 fn a_session_slides_once_half_of_its_life_has_passed() {
-    let session = IssuedSession::new(RANDOM, NOW);
+    let session = IssuedSession::new(RANDOM, NOW, AGE_MAX);
     let half = lifetime_s() / 2;
-    assert_eq!(session.renewed(after(0)), None);
-    assert_eq!(session.renewed(after(half)), None);
-    let renewed = session.renewed(after(half + 1)).unwrap();
+    let renew = |at| session.renewed(after(at), AGE_MAX);
+    assert_eq!(renew(0), None);
+    assert_eq!(renew(half), None);
+    let renewed = renew(half + 1).unwrap();
     assert_eq!(renewed.expires_at(), after(half + 1 + lifetime_s()));
     let (tenant, agent) = ids("acme", "support");
     let issuer = SessionIssuer::new(&KEY, &tenant, &agent);
@@ -131,10 +136,46 @@ fn a_session_slides_once_half_of_its_life_has_passed() {
 }
 
 #[test]
+fn a_session_that_is_used_ends_at_its_greatest_age() {
+    let (tenant, agent) = ids("acme", "support");
+    let issuer = SessionIssuer::new(&KEY, &tenant, &agent);
+    let age_max_s = i64::try_from(AGE_MAX.as_secs()).unwrap();
+    let mut session = IssuedSession::new(RANDOM, NOW, AGE_MAX);
+    // Used every day.
+    for day in 1..90 {
+        let now = after(day * 86_400);
+        session = issuer
+            .verify(&issuer.token(&session), now, AGE_MAX)
+            .unwrap();
+        session = session.renewed(now, AGE_MAX).unwrap_or(session);
+    }
+    assert_eq!(session.expires_at(), after(age_max_s));
+    assert_eq!(session.renewed(after(age_max_s - 1), AGE_MAX), None);
+    let token = issuer.token(&session);
+    let check = |at: Timestamp, age_max, expected: Result<(), SessionError>| {
+        let verified = issuer.verify(&token, at, age_max).map(|_| ());
+        assert_eq!(verified, expected, "{at:?} {age_max:?}");
+    };
+    check(Timestamp(after(age_max_s).0 - 1), AGE_MAX, Ok(()));
+    check(after(age_max_s), AGE_MAX, Err(SessionError::Expired));
+    // The bound in force counts, not the one of its issue.
+    check(after(age_max_s), AGE_MAX * 2, Err(SessionError::Expired));
+    let half = AGE_MAX / 2;
+    check(Timestamp(after(age_max_s / 2).0 - 1), half, Ok(()));
+    check(after(age_max_s / 2), half, Err(SessionError::Expired));
+    let short = IssuedSession::new(RANDOM, NOW, Duration::from_secs(60));
+    assert_eq!(short.expires_at(), after(60));
+}
+
+#[test]
 fn an_owner_is_of_one_session_and_shows_nothing_of_it() {
     let (tenant, agent) = ids("acme", "support");
     let issuer = SessionIssuer::new(&KEY, &tenant, &agent);
-    let owner = |random: [u8; 16]| issuer.owner(&IssuedSession::new(random, NOW)).unwrap();
+    let owner = |random: [u8; 16]| {
+        issuer
+            .owner(&IssuedSession::new(random, NOW, AGE_MAX))
+            .unwrap()
+    };
     let one = owner(RANDOM);
     assert_eq!(one, owner(RANDOM));
     assert_ne!(one, owner([10; 16]));
@@ -155,7 +196,7 @@ fn an_owner_is_of_one_session_and_shows_nothing_of_it() {
     let of_other_key = SessionIssuer::new(&[8; 32], &tenant, &agent);
     assert_ne!(
         of_other_key
-            .owner(&IssuedSession::new(RANDOM, NOW))
+            .owner(&IssuedSession::new(RANDOM, NOW, AGE_MAX))
             .unwrap(),
         one
     );
@@ -163,7 +204,7 @@ fn an_owner_is_of_one_session_and_shows_nothing_of_it() {
 
 #[test]
 fn what_names_a_session_is_in_no_debug() {
-    let session = IssuedSession::new(RANDOM, NOW);
+    let session = IssuedSession::new(RANDOM, NOW, AGE_MAX);
     assert_eq!(format!("{session:?}"), "IssuedSession(until 1702592000)");
     let (tenant, agent) = ids("acme", "support");
     let issuer = SessionIssuer::new(&KEY, &tenant, &agent);

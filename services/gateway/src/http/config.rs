@@ -1,6 +1,7 @@
 //! The HTTP door's settings, and their bounds.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use ipnet::IpNet;
 use runtime::config::{Bounds, Checks, Validate};
@@ -22,8 +23,17 @@ const BURST: Bounds<u32> = Bounds {
     unit: "requests",
 };
 
+const SESSION_AGE: Bounds<u32> = Bounds {
+    min: 1,
+    max: 3_650,
+    unit: "days",
+};
+
 /// The most networks of trusted proxies.
 const TRUSTED_PROXIES_MAX: usize = 64;
+
+/// The age at which issued sessions end, unless asked otherwise.
+const SESSION_AGE_MAX_DAYS: u32 = 180;
 
 /// The HTTP door's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +44,14 @@ pub struct HttpSection {
     pub limits: LimitsSection,
     /// The networks of the proxies before the gateway, as CIDR (`10.0.0.0/8`): from them alone `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// The age at which an issued session ends, however often it was renewed, in days.
+    pub session_age_max_days: u32,
+}
+
+impl HttpSection {
+    pub(super) fn session_age_max(&self) -> Duration {
+        Duration::from_hours(24 * u64::from(self.session_age_max_days))
+    }
 }
 
 /// How often who may ask; every request counts towards all that apply.
@@ -62,6 +80,7 @@ impl Default for HttpSection {
             server: HttpConfig::at(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))),
             limits: LimitsSection::default(),
             trusted_proxies: Vec::new(),
+            session_age_max_days: SESSION_AGE_MAX_DAYS,
         }
     }
 }
@@ -81,6 +100,11 @@ impl Validate for HttpSection {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("server", &self.server);
         checks.section("limits", &self.limits);
+        checks.bounds(
+            "session_age_max_days",
+            self.session_age_max_days,
+            &SESSION_AGE,
+        );
         let given = self.trusted_proxies.len();
         if given > TRUSTED_PROXIES_MAX {
             let mistake = format!(
@@ -129,6 +153,9 @@ mod tests {
                     check(&json!({ "limits": limits }), expected);
                 }
             }
+        }
+        for (days, expected) in [(0, false), (1, true), (3_650, true), (3_651, false)] {
+            check(&json!({ "session_age_max_days": days }), expected);
         }
         for (count, expected) in [(0, true), (64, true), (65, false)] {
             check(

@@ -58,7 +58,8 @@ impl Frontend {
             let status = StatusCode::FORBIDDEN;
             return Err(HttpProblem::new(status, "COOKIE_NOT_ALLOWED", detail));
         }
-        let session = IssuedSession::new(rand::random(), state.now());
+        let session =
+            IssuedSession::new(rand::random(), state.now(), state.section.session_age_max());
         let key = self.session_key(state);
         let key = key.map_err(|refusal| caller_refusal::of(&refusal))?;
         let token = self.issuer(&key).token(&session);
@@ -109,8 +110,9 @@ impl Frontend {
     ) -> Result<SessionId, Refusal> {
         let key = self.session_key(state)?;
         let issuer = self.issuer(&key);
-        let session = issuer.verify(token, state.now())?;
-        if let Some(renewed) = session.renewed(state.now()) {
+        let (now, age_max) = (state.now(), state.section.session_age_max());
+        let session = issuer.verify(token, now, age_max)?;
+        if let Some(renewed) = session.renewed(now, age_max) {
             let token = issuer.token(&renewed);
             let header = handed_over(transport, &self.key.access.agent, &token);
             session_renewal::offer(&self.extensions, header);

@@ -48,7 +48,7 @@ pub struct IssuedSessionBody {
 /// Get a session.
 ///
 /// It lives for 30 days. An answer to a request that comes after half of that renews it: with the header `x-session-id`, or with
-/// the cookie. The owner of what is made with it is derived from it, and does not give the session.
+/// the cookie. It ends 180 days after its issue unless the deployment sets another greatest age. The owner of what is made with it is derived from it, and does not give the session.
 #[utoipa::path(
     post,
     path = "/api/sessions",
