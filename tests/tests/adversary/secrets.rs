@@ -2,7 +2,9 @@
 
 use domain::Timestamp;
 use event_log::Record;
+use futures::future::join_all;
 use serde_json::json;
+use tests::eventually::eventually;
 use tests::guarded;
 use tests::raw_nats::RawNats;
 use tests::settings;
@@ -49,10 +51,28 @@ async fn readers_credentials_do_not_reach_the_keys_of_receipts() {
     }
 }
 
+/// How often the header is named in what the gateway has logged.
+fn warnings(ground: &mut Ground) -> usize {
+    let gateway = ground.stack.gateway.process().expect("a process");
+    gateway.log().matches("X-Forwarded-For").count()
+}
+
+/// A stranger who names a client writes one line into the log, however often.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_is_asked_for_a_key() {
-    let ground = Ground::start().await;
+    let mut ground = Ground::start().await;
     ground.operator().await.agent("acme", "support").await;
-    let answer = ground.stranger().get("/api/chats").await;
-    assert_eq!(answer.status, 401);
+    let stranger = ground.stranger();
+    assert_eq!(stranger.get("/api/chats").await.status, 401);
+    assert_eq!(warnings(&mut ground), 0);
+    let named = |n: u32| stranger.with("x-forwarded-for", &format!("198.51.100.{n}"));
+    let asked = join_all((0..100).map(async |n| named(n).get("/api/chats").await.status));
+    assert_eq!(asked.await, [401; 100]);
+    eventually("a warning", || {
+        let count = warnings(&mut ground);
+        async move { (count > 0).then_some(()) }
+    })
+    .await;
+    assert_eq!(named(200).get("/api/chats").await.status, 401);
+    assert_eq!(warnings(&mut ground), 1);
 }
