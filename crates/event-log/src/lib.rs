@@ -64,7 +64,9 @@ pub use moments::StoredAt;
 pub use partition_standing::PartitionStanding;
 pub use parts::{LiveParts, LivePartsItem, PartsBounds, PartsOutcome, PartsPage, StoredParts};
 pub use pending_erasures::PendingErasure;
-pub use receipt_keys::{RECEIPT_KEYS_MAX, RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys};
+pub use receipt_keys::{
+    RECEIPT_KEYS_MAX, RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, receipt_key_id,
+};
 pub use record::{PartitionBounds, Record};
 pub use registry::Registry;
 pub use replay::{REPLAY_PREFIX_BYTES_MAX, Replay, ReplayPrefix, ReplayPrefixError};

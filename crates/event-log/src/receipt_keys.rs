@@ -9,7 +9,7 @@ mod restricted;
 
 use domain::{Sequence, Timestamp};
 
-pub use form::{ReceiptKey, ReceiptKeys};
+pub use form::{ReceiptKey, ReceiptKeys, receipt_key_id};
 use restricted::{ENTRY, Stored};
 
 use crate::error::Unavailable;

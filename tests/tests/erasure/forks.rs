@@ -67,7 +67,38 @@ async fn forks_are_refused_or_go_too() {
         (erased_ids(&again), &again["commits"]),
         (erased_ids(&told), &json!(0))
     );
+    rotated_keys_prove_receipts(&stack, &receipt).await;
     receipts_are_proved(&stack, &receipt).await;
+}
+
+/// A rotated key proves its receipts, signs no more, and no receipt passes under the id of another key.
+async fn rotated_keys_prove_receipts(stack: &Stack, old: &str) {
+    let signer = |receipt: &Value| receipt["keyId"].as_str().expect("a key's id").to_owned();
+    let read = |file: &str| -> Value {
+        let text = std::fs::read_to_string(file).expect("a receipt");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let listed = check(stack, "receipt-key rotate --json", 0).await.stdout;
+    let keys: Vec<Value> = listed
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(keys.len(), 2, "{listed}");
+    assert_eq!(keys[0]["keyId"], signer(&read(old)));
+    let new = format!("{old}.new");
+    let line = format!("erase conversation beside --tenant acme --receipt {new} --json");
+    json(stack, &line).await;
+    let mut changed = read(&new);
+    assert_eq!(signer(&changed), keys[1]["keyId"]);
+    for receipt in [old, &new] {
+        check(stack, &format!("erase verify-receipt {receipt}"), 0).await;
+    }
+    for id in [&keys[0]["keyId"], &json!("0123456789abcdef")] {
+        changed["keyId"] = id.clone();
+        std::fs::write(&new, changed.to_string()).expect("a file");
+        let refused = check(stack, &format!("erase verify-receipt {new}"), 5).await;
+        assert!(refused.stdout.contains("not genuine"), "{id}: {refused:?}");
+    }
 }
 
 fn tempfile_folder() -> tempfile::TempDir {

@@ -42,13 +42,19 @@ pub struct ReceiptKeys {
     keys: Vec<ReceiptKey>,
 }
 
+/// The id of the key of receipts with this public half: 16 hexadecimal digits of its SHA-256.
+#[must_use]
+pub fn receipt_key_id(public_key: &[u8]) -> String {
+    let digest = Sha256::digest(public_key);
+    hex::encode(digest.get(..ID_BYTES).unwrap_or_default())
+}
+
 impl ReceiptKey {
     fn of_seed(seed: Seed, created_at: Timestamp) -> Result<Self, Unavailable> {
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| UNREADABLE)?;
         let public_key = pair.public_key().as_ref();
-        let digest = Sha256::digest(public_key);
         Ok(Self {
-            id: hex::encode(digest.get(..ID_BYTES).unwrap_or_default()),
+            id: receipt_key_id(public_key),
             public_key: hex::encode(public_key),
             created_at,
             rotated_at: None,

@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use domain::Timestamp;
-use event_log::{RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, Record};
+use event_log::{RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, Record, receipt_key_id};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use runtime::clock::Clock;
 
@@ -25,15 +25,16 @@ impl SigningKey {
     /// The record does not answer.
     pub async fn of(record: &Record) -> anyhow::Result<Self> {
         let keys = receipt_keys(record).await?;
-        let (key, seed) = keys
+        let (_, seed) = keys
             .signing()
             .ok_or_else(|| anyhow!("no key signs receipts"))?;
-        Self::of_seed(key.id.clone(), seed)
+        Self::of_seed(seed)
     }
 
-    pub(super) fn of_seed(id: String, seed: &[u8; RECEIPT_SEED_BYTES]) -> anyhow::Result<Self> {
+    pub(super) fn of_seed(seed: &[u8; RECEIPT_SEED_BYTES]) -> anyhow::Result<Self> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed)
             .map_err(|_| anyhow!("the seed of the receipt key is none"))?;
+        let id = receipt_key_id(pair.public_key().as_ref());
         Ok(Self { id, pair })
     }
 
@@ -68,6 +69,11 @@ pub async fn receipt_keys(record: &Record) -> anyhow::Result<ReceiptKeys> {
 pub fn public_keys(keys: &ReceiptKeys) -> Vec<String> {
     let public = |key: &ReceiptKey| key.public_key.clone();
     keys.list().iter().map(public).collect()
+}
+
+/// Whether an id is that of a key, whose public half is given in hexadecimal digits.
+pub(super) fn is_id_of(id: &str, public_key: &str) -> bool {
+    hex::decode(public_key).is_ok_and(|public_key| receipt_key_id(&public_key) == id)
 }
 
 /// Whether a signature is of these bytes by this key; both in hexadecimal digits.

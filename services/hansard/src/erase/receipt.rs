@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use super::entry::Entry;
 pub(crate) use super::entry::rfc3339;
 use super::job::Erased;
-use super::keys::{SigningKey, is_signed};
+use super::keys::{SigningKey, is_id_of, is_signed};
 use super::rows::Rows;
 use super::scan::Found;
 use super::subject::Subject;
@@ -169,10 +169,12 @@ impl Signed {
         public_keys.iter().any(|key| self.is_by(key))
     }
 
-    /// Whether it is as it was signed, by this key, in hexadecimal digits. The key says who signed, not the id beside it.
+    /// Whether it is as it was signed, by this key, in hexadecimal digits. A receipt that names the id of another key is not.
     #[must_use]
     pub fn is_by(&self, public_key: &str) -> bool {
+        let id = self.key_id.as_deref();
         self.public_key == public_key
+            && id.is_none_or(|id| is_id_of(id, public_key))
             && serde_json::to_vec(&self.receipt)
                 .is_ok_and(|bytes| is_signed(public_key, &bytes, &self.signature))
     }
@@ -213,7 +215,7 @@ mod tests {
             rows: Rows::Gone,
         };
         receipt
-            .signed(&SigningKey::of_seed("one".to_owned(), &[1; 32]).unwrap())
+            .signed(&SigningKey::of_seed(&[1; 32]).unwrap())
             .unwrap()
     }
 
@@ -231,8 +233,10 @@ mod tests {
         check(|signed| signed.receipt.registry.clear(), false);
         check(|signed| signed.receipt.subject = SubjectName::Ledger, false);
         check(|signed| signed.signature.clear(), false);
+        check(|signed| signed.key_id = None, true);
+        check(|signed| signed.key_id = Some("0".repeat(16)), false);
         check(|signed| signed.signature = "00".repeat(64), false);
-        let other = SigningKey::of_seed("two".to_owned(), &[2; 32]).unwrap();
+        let other = SigningKey::of_seed(&[2; 32]).unwrap();
         let resigned = signed().receipt.signed(&other).unwrap();
         assert!(resigned.is_by(&other.public_key()) && !resigned.is_by(&key));
     }
@@ -245,7 +249,8 @@ mod tests {
         assert_eq!(Signed::read(&file).unwrap(), signed());
         // As earlier versions wrote it.
         let text = std::fs::read_to_string(&file).unwrap();
-        let old = text.replace("  \"keyId\": \"one\",\n", "");
+        let id = signed().key_id.unwrap();
+        let old = text.replace(&format!("  \"keyId\": \"{id}\",\n"), "");
         assert_ne!(old, text);
         std::fs::write(&file, old).unwrap();
         let old = Signed::read(&file).unwrap();
