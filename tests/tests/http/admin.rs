@@ -5,7 +5,8 @@ use tests::door::Door;
 use tests::events::{assistant, user};
 use tests::eventually::eventually;
 use wire::proto::event::v1::event::Fact;
-use wire::proto::event::v1::{Event, Usage};
+use wire::proto::event::v1::{Event, MessageAppended, Part, Role, Usage, part};
+use wire::proto::history::v1::{HistoryKey, RecordHistoryRequest};
 
 use crate::ground::{AGENT, Ground, OTHER_AGENT, begin, ids, list, text};
 
@@ -50,6 +51,15 @@ async fn conversations_are_found_by_agent_owner_status_and_time() {
     let time = text(&list(&page, "conversations")[1], "lastEventAt").to_owned();
     check(format!("?activeAfter={time}"), &[&a, &c]).await;
     check(format!("?activeBefore={time}"), &[&b]).await;
+    let channel = channels_are_listed(&ground, &check).await;
+    assert_eq!(
+        listed(
+            &ground.foreign_admin(),
+            &format!("?agentId={AGENT}&channelId={channel}")
+        )
+        .await,
+        [""; 0]
+    );
     let refused = async |query: &str, field: &str| {
         let path = format!("/v1/admin/conversations{query}");
         let answer = admin.get(&path).await;
@@ -61,6 +71,17 @@ async fn conversations_are_found_by_agent_owner_status_and_time() {
     };
     refused("?userId=ada", "agentId").await;
     refused("?sessionId=s", "agentId").await;
+    refused(&format!("?channelId={channel}"), "agentId").await;
+    refused(
+        &format!("?agentId={AGENT}&channelId=telegram:42"),
+        "channelId",
+    )
+    .await;
+    refused(
+        &format!("?agentId={AGENT}&userId=ada&channelId={channel}"),
+        "channelId",
+    )
+    .await;
     refused(
         &format!("?agentId={AGENT}&userId=ada&sessionId=s"),
         "sessionId",
@@ -69,6 +90,55 @@ async fn conversations_are_found_by_agent_owner_status_and_time() {
     refused("?activeAfter=yesterday", "activeAfter").await;
     refused("?limit=201", "limit").await;
     refused("?cursor=x", "cursor").await;
+}
+
+/// Keeps a history under a caller's key; its conversation and its channel.
+async fn history(ground: &Ground, agent: &str, key: &str) -> (String, String) {
+    let request = RecordHistoryRequest {
+        key: Some(HistoryKey {
+            agent_id: agent.to_owned(),
+            history_key_candidates: vec![key.to_owned()],
+            ..HistoryKey::default()
+        }),
+        messages: vec![MessageAppended {
+            role: Role::User.into(),
+            parts: vec![Part {
+                kind: Some(part::Kind::Text("hello".to_owned())),
+            }],
+            ..MessageAppended::default()
+        }],
+        ..RecordHistoryRequest::default()
+    };
+    let mut service = ground.agent.caller().history();
+    let recorded = service.record_history(request).await;
+    let recorded = recorded.expect("a history").into_inner();
+    (recorded.conversation_id, recorded.channel_id)
+}
+
+/// A channel is the same for all agents of a tenant, and its histories are listed agent by agent; the channel.
+async fn channels_are_listed(ground: &Ground, check: &impl AsyncFn(String, &[&String])) -> String {
+    let (ours, channel) = history(ground, AGENT, "telegram:42").await;
+    let (theirs, same) = history(ground, OTHER_AGENT, "telegram:42").await;
+    let (beside, other) = history(ground, AGENT, "telegram:43").await;
+    assert!(channel == same && channel != other);
+    let admin = ground.admin();
+    eventually("rows of histories", || async {
+        let all = listed(&admin, "").await;
+        let are_there = [&ours, &theirs, &beside].map(|id| all.contains(id));
+        (are_there == [true; 3]).then_some(())
+    })
+    .await;
+    for (agent, channel, expected) in [
+        (AGENT, &channel, &ours),
+        (OTHER_AGENT, &channel, &theirs),
+        (AGENT, &other, &beside),
+    ] {
+        check(format!("?agentId={agent}&channelId={channel}"), &[expected]).await;
+    }
+    check(format!("?agentId={OTHER_AGENT}&channelId={other}"), &[]).await;
+    let shown = admin.get(&format!("/v1/admin/conversations/{ours}")).await;
+    assert_eq!(shown.ok(200)["owner"], json!({"channelId": channel}));
+    channel
 }
 
 #[tokio::test(flavor = "multi_thread")]
