@@ -18,7 +18,7 @@ use tests::client::Caller;
 use tests::door::Door;
 use tests::operator::Operator;
 use tests::program;
-use tests::settings::Settings;
+use tests::settings::{self, Settings};
 use tests::stack::{Setup, Stack};
 use tests::{deploy_files, guarded, logins};
 use writer::WriterConfig;
@@ -65,6 +65,20 @@ impl Ground {
     pub(crate) fn stranger(&self) -> Door {
         let addr = self.stack.gateway.settings.gateway.http.server.addr;
         Door::over_tls(addr, &self.authority.ca())
+    }
+
+    /// The variables by which an operator's commands reach the servers.
+    pub(crate) fn operators(&self) -> [(String, String); 2] {
+        let plain = settings::record(&self.stack.servers);
+        let record = guarded::record_config(&plain.nats_url, "operator");
+        let database = self.stack.servers.database_url();
+        [
+            ("HANSARD_RECORD__NATS_URL".to_owned(), record.nats_url),
+            (
+                "HANSARD_READ_MODEL__DATABASE_URL".to_owned(),
+                database.to_owned(),
+            ),
+        ]
     }
 
     /// The operator: no attacker is.

@@ -10,3 +10,4 @@ mod model_proxy;
 mod secrets;
 mod sessions;
 mod tokens;
+mod traces;

@@ -1,0 +1,145 @@
+//! What a history under a caller's key leaves behind: nothing by which somebody could find the key by trying all numbers.
+
+use std::process::Command;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use sha2::{Digest as _, Sha256};
+use tests::eventually::eventually;
+use tests::folder::files_with;
+use tests::program;
+use uuid::Uuid;
+use wire::proto::operate::v1::{
+    AgentSettings, IdentityMode, ProviderLogDetail, ProviderLogSettings,
+};
+
+use crate::channels::{Attack, KEY};
+
+/// The part of the key that is a person's.
+const NUMBER: &str = "4915550100";
+
+/// The key, the number, and every form of a hash of them that needs no secret.
+fn guesses() -> Vec<Vec<u8>> {
+    let scheme = ["hansard.keyed-history.v1", "support", "default", KEY].join("\0");
+    let mut guesses = vec![NUMBER.as_bytes().to_vec()];
+    for text in [KEY, NUMBER, &scheme] {
+        let hash = Sha256::digest(text.as_bytes());
+        guesses.push(hash.to_vec());
+        for shown in [
+            hex::encode(hash),
+            STANDARD_NO_PAD.encode(hash),
+            URL_SAFE_NO_PAD.encode(hash),
+        ] {
+            guesses.push(shown.into_bytes());
+        }
+    }
+    guesses
+}
+
+/// Every row of every table, as text; bytes in hexadecimal digits.
+fn rows(attack: &mut Attack) -> String {
+    let servers = &mut attack.ground.stack.servers;
+    let url = servers.database_url().to_owned();
+    let mut dump = Command::new(servers.postgres_mut().tool("pg_dump"));
+    let output = dump.args(["--data-only", "--dbname", &url]).output();
+    let output = output.expect("pg_dump");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What the roles have logged so far.
+fn logs(attack: &mut Attack) -> String {
+    let stack = &mut attack.ground.stack;
+    let nodes = [&mut stack.writer, &mut stack.projector, &mut stack.gateway];
+    let logs = nodes.map(|node| node.process().expect("a process").log());
+    logs.concat()
+}
+
+fn contains(text: &str, guess: &[u8]) -> bool {
+    let in_hex = hex::encode(guess);
+    let as_text = String::from_utf8_lossy(guess);
+    text.contains(&in_hex) || text.contains(as_text.as_ref())
+}
+
+/// Looks for every guess: in files of NATS with their subjects, in rows, in logs, and in what was answered.
+fn check(attack: &mut Attack, when: &str, answered: &[String]) {
+    let texts = [rows(attack), logs(attack), answered.concat()];
+    let id = attack.id.clone();
+    assert!(texts[0].contains(&id), "{when}: no row of {id}");
+    let folder = attack.ground.stack.servers.nats().folder();
+    assert!(
+        !files_with(folder, id.as_bytes()).is_empty(),
+        "{when}: no subject of {id}"
+    );
+    for guess in guesses() {
+        let shown = String::from_utf8_lossy(&guess).into_owned();
+        let files = files_with(folder, &guess);
+        assert!(files.is_empty(), "{when}, {files:?}: {shown}");
+        for (place, text) in ["rows", "logs", "answers"].iter().zip(&texts) {
+            assert!(!contains(text, &guess), "{when}, {place}: {shown}");
+        }
+    }
+}
+
+/// A call of a model for the history, in the log that administrators read.
+async fn logged_call(attack: &mut Attack) {
+    let settings = AgentSettings {
+        identity_mode: IdentityMode::Open.into(),
+        provider_logs: Some(ProviderLogSettings {
+            detail: ProviderLogDetail::Bodies.into(),
+            days: 0,
+        }),
+        ..AgentSettings::default()
+    };
+    let operator = attack.ground.operator().await;
+    operator.settings("support", settings).await;
+    let run = Uuid::now_v7().to_string();
+    let request = attack.agent.log_request(&attack.id, &run);
+    let agent = attack.agent.clone();
+    eventually("a writer that logs calls", || async {
+        let logged = agent.try_log(request.clone()).await;
+        logged.expect("an answer").then_some(())
+    })
+    .await;
+    eventually("a row of the call", || {
+        let is_there = rows(attack).contains(&run);
+        async move { is_there.then_some(()) }
+    })
+    .await;
+}
+
+/// Erases the channel as an operator does; the receipt.
+async fn erase_channel(attack: &Attack, channel: &str) -> String {
+    let line = ["erase", "channel", channel, "--tenant", "acme", "--json"];
+    let ended = program!().run(line, &attack.ground.operators()).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.stdout
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_key_is_in_nothing_that_outlives_its_history() {
+    let mut attack = Attack::new().await;
+    // Whoever guesses the key leaves it in no log either.
+    assert_eq!(attack.session.get("/api/chats").await.status, 200);
+    logged_call(&mut attack).await;
+    let id = attack.id.clone();
+    let context = attack.agent.context(&id, 10).await;
+    let answered = vec![format!("{context:?}")];
+    check(&mut attack, "before", &answered);
+    let conversation = attack.agent.conversation(&id).await;
+    let owner = conversation.owner.and_then(|owner| owner.kind);
+    let Some(wire::proto::event::v1::owner::Kind::ChannelId(channel)) = owner else {
+        panic!("{owner:?}");
+    };
+    let receipt = erase_channel(&attack, &channel).await;
+    assert!(receipt.contains(&id), "{receipt}");
+    let listed = program!()
+        .run(["status"], &attack.ground.operators())
+        .await
+        .stdout;
+    check(
+        &mut attack,
+        "after",
+        &[answered[0].clone(), receipt, listed],
+    );
+}
