@@ -111,6 +111,7 @@ fn shows(chat: &Value, text: &str) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_follows_a_write_sees_it_on_a_follower_that_lags() {
     let (three, mut ground) = Three::start().await;
+    Box::pin(crate::ends::check(&three, &ground)).await;
     let (lagging, follower) = Lagging::start(&three, &mut ground).await;
     ground.kill(Victim::Projectors);
     let mut chats = Vec::new();

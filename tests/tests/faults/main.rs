@@ -19,6 +19,7 @@ mod bits;
 mod clock;
 mod cluster;
 mod contexts;
+mod ends;
 mod full_disk;
 mod ground;
 mod judgement;

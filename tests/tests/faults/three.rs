@@ -8,11 +8,12 @@ use devstack::NatsConfig;
 use event_log::Record;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tests::disk::Disk;
 use tests::eventually::eventually;
 use tests::port;
 use tests::proxy::{Proxy, Weather};
+use tests::raw_nats::RawNats;
 use tests::servers::nats_page;
 use tests::settings;
 
@@ -122,6 +123,13 @@ impl Three {
         self.roads_of(server, Weather::Slow(delay));
     }
 
+    /// Changes the weather between two servers, in both directions.
+    pub(crate) fn between(&self, ends: [usize; 2], weather: Weather) {
+        let roads = self.roads.iter();
+        let touched = roads.filter(|road| ends.iter().all(|end| road.ends.contains(end)));
+        touched.for_each(|road| road.proxy.set(weather));
+    }
+
     /// The address of one server, for a role that is to reach no other.
     pub(crate) fn url_of(&self, server: usize) -> String {
         format!("nats://{}", self.doors[server].addr())
@@ -163,6 +171,33 @@ pub(crate) async fn leader(ground: &Ground) -> usize {
         (0..SERVERS).max_by_key(led)
     })
     .await
+}
+
+/// The server that leads the cluster's metadata, and so places consumers.
+pub(crate) async fn metadata_leader(ground: &Ground) -> usize {
+    eventually("a leader of the metadata", || async {
+        let page = nats_page(ground.stack.servers.nats(), "/jsz").await?;
+        let leader = page.pointer("/meta_cluster/leader")?.as_str()?.to_owned();
+        (0..SERVERS).find(|index| name(*index) == leader)
+    })
+    .await
+}
+
+/// Has a server lead a stream.
+pub(crate) async fn lead(ground: &Ground, three: &Three, stream: &str, server: usize) {
+    let subject = format!("$JS.API.STREAM.LEADER.STEPDOWN.{stream}");
+    let preferred = json!({"placement": {"preferred": name(server)}}).to_string();
+    eventually("a leader of choice", || async {
+        let all = all_streams(ground, server).await?;
+        let found = all.iter().find(|one| one["name"] == stream)?;
+        if found.pointer("/cluster/leader")?.as_str()? == name(server) {
+            return Some(());
+        }
+        let mut nats = RawNats::connect(&three.url_of(server), "", "").await;
+        nats.publish(&subject, "_INBOX.x", &preferred).await;
+        None
+    })
+    .await;
 }
 
 /// A server that leads as few of the record's streams as any, and the names of those that others lead.
@@ -273,17 +308,22 @@ async fn leaders(ground: &Ground, server: usize) -> Option<Vec<String>> {
 
 /// The streams of the record, by name, as one server knows them.
 async fn streams(ground: &Ground, server: usize) -> Option<Vec<Value>> {
-    let server = &ground.stack.servers.cluster()[server];
-    let page = nats_page(server, "/jsz?streams=true").await?;
-    let streams = page.pointer("/account_details/0/stream_detail")?;
     let name = |stream: &Value| {
         stream
             .get("name")
             .and_then(Value::as_str)
             .map(str::to_owned)
     };
-    let mut of_record = streams.as_array()?.clone();
+    let mut of_record = all_streams(ground, server).await?;
     of_record.retain(|stream| name(stream).is_some_and(|name| name.starts_with(STREAMS)));
     of_record.sort_by_key(name);
     Some(of_record)
+}
+
+/// Every stream, as one server knows it.
+async fn all_streams(ground: &Ground, server: usize) -> Option<Vec<Value>> {
+    let server = &ground.stack.servers.cluster()[server];
+    let page = nats_page(server, "/jsz?streams=true").await?;
+    let streams = page.pointer("/account_details/0/stream_detail")?;
+    streams.as_array().cloned()
 }

@@ -11,7 +11,7 @@ use crate::error::Unavailable;
 use crate::feed::{Feed, FeedItem, FeedMessage};
 use crate::topology::{self, REGISTRY_PREFIX, REGISTRY_STREAM};
 
-/// Reads every entry into memory; returns the feed of those that come.
+/// Reads every entry that the stream's leader holds into memory; returns the feed of later changes.
 pub(super) async fn load(shared: &Shared) -> Result<Feed, Unavailable> {
     let deadline = shared.record.deadline();
     let connection = shared.record.connection();
@@ -22,19 +22,38 @@ pub(super) async fn load(shared: &Shared) -> Result<Feed, Unavailable> {
         REGISTRY_STREAM.to_owned(),
         Sequence(0),
     );
+    let last = Sequence(info.state.last_seq);
     let mut is_loaded = info.state.messages == 0;
     let loading = async {
         while !is_loaded {
             if let FeedItem::Message(message) = feed.next().await {
                 apply(shared, &message);
-                is_loaded = message.pending == 0;
+                is_loaded = is_end(shared, &message, last).await?;
             }
         }
+        Ok::<_, Unavailable>(())
     };
     let late = Unavailable::new("the registry did not load in time");
-    timeout_at(deadline, loading).await.map_err(|_| late)?;
+    timeout_at(deadline, loading).await.map_err(|_| late)??;
     shared.is_fresh.store(true, Ordering::Relaxed);
     Ok(feed)
+}
+
+/// Whether memory holds every entry up to `last`, which the leader named before the read. A consumer's count of pending
+/// messages is that of its replica, which may lag; the leader decides.
+async fn is_end(shared: &Shared, read: &FeedMessage, last: Sequence) -> Result<bool, Unavailable> {
+    if read.sequence >= last {
+        return Ok(true);
+    }
+    if read.pending > 0 {
+        return Ok(false);
+    }
+    // The last entry may have been erased since.
+    let next = shared
+        .record
+        .next_on_leader(REGISTRY_STREAM, read.sequence)
+        .await?;
+    Ok(next.is_none())
 }
 
 /// Applies changes for ever.
