@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod agent_ids;
 mod channels;
 mod connections;
 mod egress;

@@ -7,6 +7,7 @@
 
 mod access;
 mod admins;
+mod agent_ids;
 mod agents;
 mod api_keys;
 mod bucket;
@@ -36,6 +37,7 @@ mod watch;
 mod webhook_secrets;
 
 pub use access::{AgentAccess, Principal, Scope, Scopes};
+pub use agent_ids::agent_id_of_tenant;
 pub use api_keys::OVERLAP_MAX;
 pub use entries::Digest;
 pub use error::{AccessError, RegistryError, SettingsError};

@@ -51,7 +51,8 @@ pub struct Args {
 enum Action {
     /// Make an agent.
     Create {
-        /// Its id, unique among all tenants: 1 to 64 of `A-Z a-z 0-9 _ -`.
+        /// Its id, unique among all tenants: 1 to 64 of `A-Z a-z 0-9 _ -`. A token that is bound to a tenant gets the id with
+        /// the tenant's namespace at its end, and at most 51 characters before it; the answer shows the whole id.
         agent: String,
         /// Whose it is.
         #[arg(long)]

@@ -1,7 +1,7 @@
 //! Agents.
 
-use domain::{AgentId, TenantId};
-use event_log::registry::Principal;
+use domain::{AgentId, TenantId, Violation};
+use event_log::registry::{Principal, agent_id_of_tenant};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
@@ -17,7 +17,7 @@ pub(super) async fn create(
     let operator = operator(writer, request.metadata()).await?;
     let request = request.into_inner();
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
-    let agent = agent_id(&request.agent_id)?;
+    let agent = new_id(&operator, &request.agent_id)?;
     display_name(&request.display_name)?;
     let made = writer
         .registry
@@ -36,6 +36,15 @@ pub(super) async fn list(
     Ok(proto::ListAgentsResponse {
         agents: writer.registry.list_agents(&tenant),
     })
+}
+
+/// The id of a new agent. An operator of one tenant gets it in that tenant's namespace, and so never learns which ids others
+/// have.
+fn new_id(operator: &Principal, name: &str) -> Result<AgentId, Violation> {
+    let Some(tenant) = &operator.tenant else {
+        return agent_id(name);
+    };
+    agent_id_of_tenant(tenant, name).map_err(|violation| violation.within("agent_id"))
 }
 
 /// The agent of a request, if the operator may see its tenant.
