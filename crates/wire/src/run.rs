@@ -103,7 +103,7 @@ fn step_facts(step: proto::StepFinished) -> Result<Vec<Fact>, Violation> {
         .map_err(|violation| violation.within("events"))?;
     let fact = |(index, given): (usize, event_proto::Event)| {
         let at = |violation: Violation| violation.at(index).within("events");
-        let fact = event::new_event_from_proto(given).map_err(at)?.fact;
+        let fact = event::stored_event_from_proto(given).map_err(at)?.fact;
         if matches!(fact, Fact::MessageAppended(_) | Fact::ToolCalled(_)) {
             return Ok(fact);
         }
@@ -141,11 +141,32 @@ fn end_from_proto(end: proto::RunEnded) -> Result<RunEnd, Violation> {
 }
 
 /// Parts of one batch, as callers give them: 1 to [`PARTS_PER_BATCH_MAX`], their deltas at most
-/// [`BATCH_DELTA_BYTES_MAX`] together, numbered without gaps, an end only last.
+/// [`BATCH_DELTA_BYTES_MAX`] together, numbered without gaps, an end only last, no text of a step empty.
 ///
 /// # Errors
 /// The first field that breaks a rule, by its path under `parts`.
 pub fn parts_from_proto(parts: Vec<proto::Part>) -> Result<Vec<RunPart>, Violation> {
+    let taken = stored_parts_from_proto(parts)?;
+    for (index, part) in taken.iter().enumerate() {
+        check_texts(part).map_err(|violation| violation.at(index).within("parts"))?;
+    }
+    Ok(taken)
+}
+
+/// Rejects an empty text of a step that is new.
+fn check_texts(part: &RunPart) -> Result<(), Violation> {
+    let RunPartKind::StepFinished(facts) = &part.kind else {
+        return Ok(());
+    };
+    for (index, fact) in facts.iter().enumerate() {
+        let within = |violation: Violation| violation.at(index).within("step_finished.events");
+        event::check_texts(fact).map_err(within)?;
+    }
+    Ok(())
+}
+
+/// As [`parts_from_proto`], for parts that are stored: an empty text was allowed once.
+fn stored_parts_from_proto(parts: Vec<proto::Part>) -> Result<Vec<RunPart>, Violation> {
     if parts.is_empty() {
         return Err(missing("parts"));
     }
@@ -209,7 +230,7 @@ pub fn encode_batch(parts: &[RunPart]) -> Bytes {
 /// [`CorruptCommit`]: the caller names stream and sequence, and never skips it.
 pub fn decode_batch(bytes: Bytes) -> Result<Vec<RunPart>, CorruptCommit> {
     let batch = proto::PartBatch::decode(bytes).map_err(|_| CorruptCommit::Body)?;
-    parts_from_proto(batch.parts).map_err(|violation| CorruptCommit::Field(violation.field))
+    stored_parts_from_proto(batch.parts).map_err(|violation| CorruptCommit::Field(violation.field))
 }
 
 fn delta(text: String, field: &str) -> Result<String, Violation> {

@@ -286,6 +286,44 @@ fn golden_bytes() {
     insta::assert_snapshot!(lines.join("\n"));
 }
 
+/// Facts with empty texts, which were taken from callers once.
+fn empty_texts() -> Vec<(&'static str, Fact, &'static str)> {
+    let message = |part: Part| {
+        let parts = vec![Part::Text("a".to_owned()), part];
+        Fact::MessageAppended(MessageAppended::said(Role::User, parts))
+    };
+    let note = Fact::SystemNoted(SystemNoted {
+        topic: None,
+        text: String::new(),
+    });
+    let (text, refusal) = (Part::Text(String::new()), Part::Refusal(String::new()));
+    vec![
+        ("text", message(text), "message_appended.parts[1].text"),
+        (
+            "refusal",
+            message(refusal),
+            "message_appended.parts[1].refusal",
+        ),
+        ("note", note, "system_noted.text"),
+    ]
+}
+
+#[test]
+fn stored_events_with_empty_texts_are_read_and_new_ones_rejected() {
+    let mut golden = Vec::new();
+    for (name, fact, field) in empty_texts() {
+        let event = event(fact);
+        let proto = wire::event::to_proto(&event);
+        let bytes = proto.encode_to_vec();
+        golden.push(format!("{name} {}", hex(&bytes)));
+        assert_eq!(wire::commit::decode_event(bytes.into()), Ok(event));
+        let rejected = wire::event::new_event_from_proto(proto).unwrap_err();
+        let seen = (rejected.reason, rejected.field.as_str());
+        assert_eq!(seen, (ViolationReason::Missing, field), "{name}");
+    }
+    insta::assert_snapshot!(golden.join("\n"));
+}
+
 #[test]
 fn every_event_round_trips() {
     for (name, fact) in every_fact() {

@@ -288,6 +288,17 @@ fn fields_of_protobuf_that_no_part_has() {
 }
 
 #[test]
+fn a_stored_step_may_hold_an_empty_text_and_a_new_one_may_not() {
+    let message = MessageAppended::said(Role::Assistant, vec![Part::Text(String::new())]);
+    let step = RunPartKind::StepFinished(vec![Fact::MessageAppended(message)]);
+    let parts = numbered(1, vec![step.clone()]);
+    assert_eq!(decode_batch(encode_batch(&parts)).unwrap(), parts);
+    let field = "parts[0].step_finished.events[0].message_appended.parts[0].text";
+    let rejected = Some((ViolationReason::Missing, field));
+    check("an empty text", vec![step], rejected);
+}
+
+#[test]
 fn what_is_no_batch_is_said_so() {
     let check = |bytes: &'static [u8], expected: CorruptCommit| {
         assert_eq!(

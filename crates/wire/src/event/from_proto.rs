@@ -11,7 +11,7 @@ use domain::{
     Version, Violation, ViolationReason,
 };
 
-use super::lifecycle;
+use super::{lifecycle, texts};
 use crate::content;
 use crate::optional::{label, metadata, text};
 use crate::proto::event::v1 as proto;
@@ -42,9 +42,16 @@ pub fn from_proto(event: proto::Event) -> Result<Event, Violation> {
 /// An event as a caller gives it.
 ///
 /// # Errors
-/// The first field that breaks a rule, by its path in the event. Lifecycle facts are refused, and fields that the writer
-/// alone fills in.
+/// The first field that breaks a rule, by its path in the event. Lifecycle facts are refused, empty texts, and fields that
+/// the writer alone fills in.
 pub fn new_event_from_proto(event: proto::Event) -> Result<NewEvent, Violation> {
+    let event = stored_event_from_proto(event)?;
+    texts::check(&event.fact)?;
+    Ok(event)
+}
+
+/// As [`new_event_from_proto`], for an event of a part that is stored: an empty text was allowed once.
+pub(crate) fn stored_event_from_proto(event: proto::Event) -> Result<NewEvent, Violation> {
     refuse_written("tokens", event.tokens.into())?;
     refuse_written("tokens_through", event.tokens_through)?;
     if let Some(proto::event::Fact::HistorySummarised(summary)) = &event.fact {

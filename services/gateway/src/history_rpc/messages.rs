@@ -27,10 +27,16 @@ pub(super) fn parse(
     }
     let messages = messages.into_iter().enumerate();
     let messages = messages.map(|(place, message)| {
-        let message = check_size(&message).and_then(|()| wire::event::message_from_proto(message));
-        message.map_err(|violation| violation.at(place).within("messages"))
+        checked(message).map_err(|violation| violation.at(place).within("messages"))
     });
     messages.collect()
+}
+
+fn checked(message: event::MessageAppended) -> Result<MessageAppended, Violation> {
+    check_size(&message)?;
+    let message = wire::event::message_from_proto(message)?;
+    wire::event::check_message(&message)?;
+    Ok(message)
 }
 
 fn check_size(message: &event::MessageAppended) -> Result<(), Violation> {
@@ -89,6 +95,10 @@ mod tests {
         check(
             vec![nobody],
             Some(("messages[0].role", ViolationReason::Missing)),
+        );
+        check(
+            vec![message(1), message(0)],
+            Some(("messages[1].parts[0].text", ViolationReason::Missing)),
         );
     }
 }

@@ -2,7 +2,7 @@
 //! "sender"}, …], …], "start", "prompt", "ratings"}`, where an inner list is one speaker's turn.
 //!
 //! Two people talk. Whoever speaks first is the user and owns the conversation, anybody else is the assistant; `author`
-//! keeps the speaker's id. The prompt is the title; `start`, `prompt` and `ratings` are the metadata.
+//! keeps the speaker's id. A message with an empty text is kept without a part. The prompt is the title; `start`, `prompt` and `ratings` are the metadata.
 //! Source: <https://github.com/BYU-PCCL/chitchat-dataset>.
 
 use domain::Violation;
@@ -11,7 +11,7 @@ use wire::proto::event::v1 as proto;
 use wire::proto::event::v1::event::Fact;
 
 use super::fields::{Fields, malformed, missing, read};
-use super::{Dialogue, PlacedEvent, check, instant, text_part};
+use super::{Dialogue, PlacedEvent, check, instant, text_parts};
 
 #[derive(Debug, Deserialize)]
 struct Message {
@@ -73,7 +73,7 @@ fn event(message: Message, owner: &str) -> Result<proto::Event, Violation> {
         occurred_at: Some(occurred_at),
         fact: Some(Fact::MessageAppended(proto::MessageAppended {
             role: role.into(),
-            parts: vec![text_part(message.text)],
+            parts: text_parts(message.text),
             author: message.sender,
             ..proto::MessageAppended::default()
         })),
@@ -91,6 +91,17 @@ mod tests {
         [{"text":"hi \u0000","timestamp":"2018-05-02T19:38:20Z","sender":"b"}]],
         "start":"2018-05-03T01:38:01Z","prompt":"Why?","ratings":{"witty": "1"}}"#;
 
+    fn texts(message: &proto::MessageAppended) -> Vec<&str> {
+        let mut texts = Vec::new();
+        for part in &message.parts {
+            let Some(proto::part::Kind::Text(text)) = &part.kind else {
+                panic!("{part:?}");
+            };
+            texts.push(text.as_str());
+        }
+        texts
+    }
+
     #[test]
     fn the_first_speaker_is_the_user_and_texts_are_verbatim() {
         let dialogue = parse("c1", CONVERSATION).unwrap();
@@ -101,19 +112,16 @@ mod tests {
             dialogue.metadata_json,
             r#"{"prompt":"Why?","ratings":{"witty": "1"},"start":"2018-05-03T01:38:01Z"}"#
         );
-        let seen: Vec<(i32, &str, i64)> = dialogue
+        let seen: Vec<(i32, Vec<&str>, i64)> = dialogue
             .events
             .iter()
             .map(|placed| {
                 let Some(Fact::MessageAppended(message)) = &placed.event.fact else {
                     panic!()
                 };
-                let Some(proto::part::Kind::Text(text)) = &message.parts[0].kind else {
-                    panic!()
-                };
                 (
                     message.role,
-                    text.as_str(),
+                    texts(message),
                     placed.event.occurred_at.unwrap().seconds,
                 )
             })
@@ -121,9 +129,9 @@ mod tests {
         assert_eq!(
             seen,
             [
-                (1, "Hello", 1_525_289_895),
-                (1, "", 1_525_289_896),
-                (2, "hi \0", 1_525_289_900)
+                (1, vec!["Hello"], 1_525_289_895),
+                (1, vec![], 1_525_289_896),
+                (2, vec!["hi \0"], 1_525_289_900)
             ]
         );
     }

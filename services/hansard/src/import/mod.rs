@@ -39,6 +39,14 @@ pub struct PlacedEvent {
     pub event: proto::Event,
 }
 
+/// The parts of a message that says a text. An empty text is no part: the message is kept without one.
+fn text_parts(text: String) -> Vec<proto::Part> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    vec![text_part(text)]
+}
+
 fn text_part(text: impl Into<String>) -> proto::Part {
     proto::Part {
         kind: Some(proto::part::Kind::Text(text.into())),

@@ -20,6 +20,7 @@ const LINES: &str = r#"{"id":"one","user":"ada","title":"First","messages":[{"ro
 {"id":"three","messages":[{"role":"tool","tool_call_id":"never","content":"x"}]}
 {"id":"four","messages":[{"role":"nobody","content":"x"}]}
 {"id":"five","messages":[{"role":"user","content":"last"}]}
+{"id":"six","messages":[{"role":"user","content":[{"type":"text","text":""}]}]}
 "#;
 
 async fn import(stack: &Stack, agent: &Agent, file: &Path) -> Ended {
@@ -64,7 +65,7 @@ async fn bad_lines_are_told_and_the_others_kept_once() {
     std::fs::write(&file, LINES).unwrap();
     let first = import(&stack, &agent, &file).await;
     assert_eq!(first.code, Some(3), "{first:?}");
-    for line in ["2", "5", "6"] {
+    for line in ["2", "5", "6", "8"] {
         assert!(
             first.stderr.contains(&format!("line {line}")),
             "no line {line} in {}",
@@ -81,8 +82,10 @@ async fn bad_lines_are_told_and_the_others_kept_once() {
     let told = summary(&first);
     assert_eq!(
         (&told["conversations"], &told["refused"]),
-        (&3.into(), &3.into())
+        (&3.into(), &4.into())
     );
+    let empty = "line 8: messages[0].message_appended.parts[0].text: is empty";
+    assert!(first.stderr.contains(empty), "{}", first.stderr);
     assert_eq!(
         (&told["messages"], &told["already_there"]),
         (&8.into(), &0.into())

@@ -72,6 +72,8 @@ fn bad_messages() -> Vec<BadEvent> {
     vec![
         ("no role", no_role, "FIELD_MISSING", "events[1].message_appended.role"),
         ("a part of no kind", with_part(None), "FIELD_MISSING", "events[1].message_appended.parts[1]"),
+        ("an empty text", with_part(Some(Kind::Text(String::new()))), "FIELD_MISSING", "events[1].message_appended.parts[1].text"),
+        ("an empty refusal", with_part(Some(Kind::Refusal(String::new()))), "FIELD_MISSING", "events[1].message_appended.parts[1].refusal"),
         ("a picture from nowhere", image, "FIELD_MISSING", "events[1].message_appended.parts[1].image.source"),
         ("a file from nowhere", file, "FIELD_MISSING", "events[1].message_appended.parts[1].file.source"),
         ("an item that is no JSON", item("a", "{]"), "INVALID_JSON", "events[1].message_appended.parts[1].provider_item.item_json"),
@@ -96,11 +98,18 @@ fn bad_tool_events() -> Vec<BadEvent> {
 
 fn bad_others() -> Vec<BadEvent> {
     let error = event(Fact::ErrorOccurred(proto::ErrorOccurred::default()));
+    let note = event(Fact::SystemNoted(proto::SystemNoted::default()));
     let error_type = "events[1].error_occurred.error_type";
     let nothing = proto::Event::default();
     let mut cases = vec![
         ("no fact", nothing, "FIELD_MISSING", "events[1].fact"),
         ("an error of no type", error, "FIELD_MISSING", error_type),
+        (
+            "an empty note",
+            note,
+            "FIELD_MISSING",
+            "events[1].system_noted.text",
+        ),
     ];
     let created = proto::ConversationCreated {
         agent_id: "a".to_owned(),

@@ -6,16 +6,17 @@ use wire::proto::event::v1 as proto;
 use wire::proto::event::v1::part::Kind;
 
 use crate::import::fields::{Fields, malformed, missing, read};
-use crate::import::text_part;
+use crate::import::text_parts;
 
 /// The name under which a part of OpenAI's own is kept.
 const PROVIDER: &str = "openai";
 
-/// The parts of a content, in order. A part of an unknown type is kept verbatim.
+/// The parts of a content, in order. A part of an unknown type is kept verbatim; an empty text is no part, and an empty text
+/// in a list of parts is rejected with its event.
 pub(super) fn parts(content: &RawValue) -> Result<Vec<proto::Part>, Violation> {
     let text = content.get();
     if text.starts_with('"') {
-        return Ok(vec![text_part(read::<String>(text)?)]);
+        return Ok(text_parts(read(text)?));
     }
     if !text.starts_with('[') {
         return Err(malformed("is neither a text nor a list of parts"));

@@ -1,0 +1,62 @@
+//! Texts of new events: none is empty. Stored events may hold empty texts, from before this rule.
+
+use domain::event::MessageAppended;
+use domain::{Fact, Part, Violation, ViolationReason};
+
+/// Rejects an empty text of a fact that is new. An output of a tool may be empty.
+pub(crate) fn check(fact: &Fact) -> Result<(), Violation> {
+    match fact {
+        Fact::MessageAppended(message) => {
+            check_message(message).map_err(|violation| violation.within("message_appended"))
+        }
+        Fact::SystemNoted(note) if note.text.is_empty() => {
+            Err(empty().within("text").within("system_noted"))
+        }
+        Fact::SystemNoted(_)
+        | Fact::ToolCalled(_)
+        | Fact::ToolReturned(_)
+        | Fact::ErrorOccurred(_)
+        | Fact::HistorySummarised(_)
+        | Fact::HistoryRewound(_)
+        | Fact::ConversationCreated(_)
+        | Fact::ConversationUpdated(_)
+        | Fact::ConversationArchived
+        | Fact::ConversationRestored
+        | Fact::ConversationErased
+        | Fact::OwnerChanged(_)
+        | Fact::RunStarted(_)
+        | Fact::RunStopRequested(_)
+        | Fact::RunFinished(_) => Ok(()),
+    }
+}
+
+/// Rejects an empty text or refusal of a message that is new.
+///
+/// # Errors
+/// [`ViolationReason::Missing`], by the path of the text in the message.
+pub fn check_message(message: &MessageAppended) -> Result<(), Violation> {
+    let mut parts = message.parts.iter().enumerate();
+    let found = parts.find_map(|(index, part)| Some((index, empty_field(part)?)));
+    match found {
+        Some((index, field)) => Err(empty().within(field).at(index).within("parts")),
+        None => Ok(()),
+    }
+}
+
+/// The field of a part that holds an empty text; `None`: the part may be kept.
+fn empty_field(part: &Part) -> Option<&'static str> {
+    match part {
+        Part::Text(text) => text.is_empty().then_some("text"),
+        Part::Refusal(text) => text.is_empty().then_some("refusal"),
+        // A provider that shows no thought gives an empty one, with its signature.
+        Part::Thinking { .. }
+        | Part::RedactedThinking(_)
+        | Part::Image { .. }
+        | Part::File { .. }
+        | Part::ProviderItem { .. } => None,
+    }
+}
+
+fn empty() -> Violation {
+    Violation::new(ViolationReason::Missing, "is empty")
+}
