@@ -8,11 +8,13 @@ use tests::raw_nats::RawNats;
 const REGISTRY: &str = "KV_HANSARD_registry";
 const RESTRICTED: &str = "KV_HANSARD_restricted";
 const ARCHIVE: &str = "HANSARD_ARCHIVE";
+/// The list of erasures in progress.
+const ERASURES: &str = "HANSARD_ERASURES";
 const STREAMS: [&str; 8] = [
     "HANSARD_0",
     "HANSARD_PARTS_0",
     "HANSARD_LOGS",
-    "HANSARD_ERASURES",
+    ERASURES,
     ARCHIVE,
     REGISTRY,
     RESTRICTED,
@@ -61,10 +63,11 @@ const OF_SERVER: [&str; 7] = [
 ];
 const PREFIXES: [&str; 2] = ["$JS.API", "RECORD.API"];
 /// What is stored, republished, answered or of the system.
-const SUBJECTS: [&str; 13] = [
+const SUBJECTS: [&str; 14] = [
     "hansard.0.acme.c",
     "hansard_parts.0.acme.c.r",
     "hansard_logs.acme.c",
+    "hansard_erasures.acme.c",
     "hansard-archive.0.x",
     "hansard-restoring",
     "$KV.HANSARD_registry.tenant.acme",
@@ -91,6 +94,8 @@ const HEARD: [&str; 9] = [
 /// Whether a user may send a request of the API about a stream.
 fn may_ask(user: &str, prefix: &str, request: &str, stream: &str) -> bool {
     let is_secret = [REGISTRY, RESTRICTED].contains(&stream);
+    // Writers and operators alone.
+    let is_theirs = [RESTRICTED, ERASURES].contains(&stream);
     let follows = [
         "CONSUMER.CREATE.@",
         "CONSUMER.INFO.@.c",
@@ -108,13 +113,17 @@ fn may_ask(user: &str, prefix: &str, request: &str, stream: &str) -> bool {
         )
         | ("projector" | "gateway", "RECORD.API", "STREAM.INFO.@") => true,
         ("writer", "$JS.API", "STREAM.MSG.DELETE.@") => !is_secret && stream != ARCHIVE,
-        ("projector", "RECORD.API", "DIRECT.GET.@" | "STREAM.MSG.GET.@") => !is_secret,
-        ("projector", "RECORD.API", request) => !is_secret && follows.contains(&request),
+        ("projector", "RECORD.API", "DIRECT.GET.@" | "STREAM.MSG.GET.@") => {
+            !is_secret && !is_theirs
+        }
+        ("projector", "RECORD.API", request) => {
+            !is_secret && !is_theirs && follows.contains(&request)
+        }
         (
             "gateway",
             "RECORD.API",
             "STREAM.MSG.GET.@" | "DIRECT.GET.@" | "DIRECT.GET.@.a.subject",
-        ) => stream != RESTRICTED,
+        ) => !is_theirs,
         ("writer", "$JS.API", request) | ("gateway", "RECORD.API", request) => {
             stream == REGISTRY && follows.contains(&request)
         }

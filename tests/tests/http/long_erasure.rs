@@ -1,15 +1,18 @@
 //! A `DELETE` of a long conversation: durable at once, and finished in the background, whatever becomes of the connection.
 
 use std::io::Write as _;
+use std::pin::pin;
 use std::time::Duration;
 
 use domain::{ConversationId, ConversationKey, Status, TenantId};
 use event_log::Record;
 use reqwest::Method;
 use serde_json::json;
+use tests::agent::Agent;
 use tests::events::user;
 use tests::eventually::{PATIENCE, eventually};
 use tokio::time::Instant;
+use tonic::Code;
 use uuid::Uuid;
 
 use crate::ground::{Ground, TENANT, begin};
@@ -40,8 +43,69 @@ async fn finished(record: &Record, key: &ConversationKey, deadline: Duration) ->
     }
 }
 
+/// A conversation beside one that is erased, which appends go to all the time.
+struct Beside {
+    agent: Agent,
+    id: String,
+}
+
+impl Beside {
+    /// In the same partition: the server does both in one stream.
+    async fn new(ground: &Ground, record: &Record, erased: &ConversationKey) -> Self {
+        let named = (0..).map(|n| format!("beside-{n}"));
+        let id = named.into_iter().find(|id| {
+            let key = ConversationKey {
+                conversation: ConversationId::parse(id.as_str()).unwrap(),
+                ..erased.clone()
+            };
+            record.partition_of(&key) == record.partition_of(erased)
+        });
+        let (agent, id) = (ground.agent.clone(), id.expect("an id"));
+        agent.create(&id).await;
+        Self { agent, id }
+    }
+
+    /// How long each append took, one after the other, until `end`.
+    async fn appends(&self, end: impl Future<Output = Duration>) -> (Duration, Vec<Duration>) {
+        let (mut end, mut times) = (pin!(end), Vec::new());
+        loop {
+            let began = Instant::now();
+            tokio::select! {
+                ended = &mut end => return (ended, times),
+                () = self.append() => times.push(began.elapsed()),
+            }
+        }
+    }
+
+    /// Appends, again where the writer says that the record does not answer.
+    async fn append(&self) {
+        let events = vec![user("beside")];
+        let request = self.agent.append_request(&self.id, events);
+        while let Err(status) = self.agent.try_append(request.clone()).await {
+            assert_eq!(status.code(), Code::Unavailable, "{status}");
+        }
+    }
+}
+
+/// The median, the 99th percentile and the longest.
+fn spread(mut times: Vec<Duration>) -> String {
+    times.sort_unstable();
+    let at = |percent: usize| times.get(times.len() * percent / 100).or(times.last());
+    let shown = [at(50), at(99), times.last()].map(|time| time.copied().unwrap_or_default());
+    let [p50, p99, max] = shown;
+    format!(
+        "{} appends: p50 {p50:?}, p99 {p99:?}, max {max:?}",
+        times.len()
+    )
+}
+
+async fn waited(time: Duration) -> Duration {
+    tokio::time::sleep(time).await;
+    time
+}
+
 /// Erases a conversation of so many commits over a connection that is closed before the answer.
-async fn check(commits: usize, deadline: Duration) {
+async fn check(commits: usize, deadline: Duration, alone: Duration) {
     let ground = Ground::new().await;
     let session = ground.session("s");
     let chat = begin(&session, &json!({})).await;
@@ -63,6 +127,8 @@ async fn check(commits: usize, deadline: Duration) {
     let held = u64::try_from(commits).unwrap();
     assert_eq!(record.commits_of(&key).await, Ok(held));
 
+    let beside = Beside::new(&ground, &record, &key).await;
+    let (_, before) = beside.appends(waited(alone)).await;
     let path = format!("/api/chats/{chat}");
     let named = session.with("idempotency-key", &Uuid::now_v7().to_string());
     let cut = tokio::spawn(named.request(Method::DELETE, &path).send());
@@ -81,23 +147,27 @@ async fn check(commits: usize, deadline: Duration) {
     .await
     .unwrap();
     assert!((1..=held).contains(&left), "{left}");
-    let took = finished(&record, &key, deadline).await;
+    let (took, during) = beside.appends(finished(&record, &key, deadline)).await;
     eventually("a retry that says that all is done", || async {
         (named.delete(&path).await.status == 204).then_some(())
     })
     .await;
-    let line = format!("{commits} commits overwritten in {took:?} after the retry\n");
+    let line = format!(
+        "{commits} commits overwritten in {took:?} after the retry; beside it, before: {}; meanwhile: {}\n",
+        spread(before),
+        spread(during)
+    );
     // Shown where it is asked for.
     let _closed = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delete_whose_connection_is_closed_is_finished() {
-    check(1_200, PATIENCE * 2).await;
+    check(1_200, PATIENCE * 2, Duration::from_millis(200)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes"]
 async fn a_delete_of_20_000_commits_is_finished_within_15_minutes() {
-    check(20_000, Duration::from_mins(15)).await;
+    check(20_000, Duration::from_mins(15), Duration::from_secs(20)).await;
 }
