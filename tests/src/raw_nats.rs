@@ -42,6 +42,19 @@ impl RawNats {
         self.refusals().await
     }
 
+    /// Waits for a message of a subscription; its bytes are not looked at.
+    ///
+    /// # Panics
+    /// When none comes in time.
+    pub async fn message(&mut self) {
+        let mut line = Vec::new();
+        while !line.starts_with(b"MSG ") && !line.starts_with(b"HMSG ") {
+            line.clear();
+            let read = within("a message", self.0.read_until(b'\n', &mut line)).await;
+            assert_ne!(read.expect("a line"), 0, "the server has hung up");
+        }
+    }
+
     async fn send(&mut self, text: &str) {
         let stream = self.0.get_mut();
         stream

@@ -1,11 +1,14 @@
 //! A system in the deployed configuration: the settings of `deploy/*.toml`, a NATS user for each role with the permissions
-//! of `deploy/nats/accounts.conf`, a login of Postgres for each of `deploy/postgres/roles.sql`, and TLS on every listener that callers reach. Roles are real processes.
+//! of `deploy/nats/accounts.conf`, a login of Postgres for each of `deploy/postgres/roles.sql`, a master key, and TLS on every
+//! listener that callers reach. Roles are real processes.
 //!
 //! An attack may change settings between [`Ground::prepare`] and [`Ground::start`]; it must say why.
 
 use std::fs;
 use std::path::PathBuf;
 
+use event_log::seal::{MasterKey, MasterKeys};
+use event_log::{Record, RecordConfig};
 use gateway::GatewayConfig;
 use projector::ProjectorConfig;
 use runtime::config::{Sources, Validate, load};
@@ -23,6 +26,9 @@ use tests::stack::{Setup, Stack};
 use tests::{deploy_files, guarded, logins};
 use writer::WriterConfig;
 
+/// The variable of the master key.
+const MASTER_KEY: &str = "HANSARD_MASTER_KEY";
+
 /// A system and the CA of its certificates.
 pub(crate) struct Ground {
     /// Servers and roles.
@@ -30,6 +36,8 @@ pub(crate) struct Ground {
     authority: Authority,
     /// What internal callers show.
     own: Identity,
+    /// What seals secrets at rest.
+    pub(crate) master_key: MasterKey,
 }
 
 impl Ground {
@@ -44,6 +52,8 @@ impl Ground {
         let mut settings = Settings::clone(&stack.writer.settings);
         deploy(&mut settings, &folder);
         secure(&mut settings, &authority, &own);
+        let master_key = MasterKey::generate();
+        seal(&mut settings, &master_key);
         for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
             *node.settings = settings.clone();
         }
@@ -51,6 +61,7 @@ impl Ground {
             stack,
             authority,
             own,
+            master_key,
         }
     }
 
@@ -67,12 +78,32 @@ impl Ground {
         Door::over_tls(addr, &self.authority.ca())
     }
 
-    /// The variables by which an operator's commands reach the servers.
-    pub(crate) fn operators(&self) -> [(String, String); 2] {
+    /// Gives the roles that start from now on another master key.
+    pub(crate) fn set_master_key(&mut self, key: MasterKey) {
+        let stack = &mut self.stack;
+        for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
+            seal(&mut node.settings, &key);
+        }
+        self.master_key = key;
+    }
+
+    /// The record as a user of NATS sees it who has these master keys.
+    pub(crate) async fn record(&self, user: &str, keys: &MasterKeys) -> Record {
+        let plain = settings::record(&self.stack.servers);
+        let config = RecordConfig {
+            master_keys: keys.clone(),
+            ..guarded::record_config(&plain.nats_url, user)
+        };
+        Record::open(config).await.expect("a record")
+    }
+
+    /// The variables by which an operator's commands reach the servers and open secrets.
+    pub(crate) fn operators(&self) -> [(String, String); 3] {
         let plain = settings::record(&self.stack.servers);
         let record = guarded::record_config(&plain.nats_url, "operator");
         let database = self.stack.servers.database_url();
         [
+            (MASTER_KEY.to_owned(), self.master_key.reveal()),
             ("HANSARD_RECORD__NATS_URL".to_owned(), record.nats_url),
             (
                 "HANSARD_READ_MODEL__DATABASE_URL".to_owned(),
@@ -133,6 +164,22 @@ where
     let file: PathBuf = folder.path().join(role);
     fs::write(&file, text.replace(telemetry, "")).expect("a file");
     load(&Sources::new().file(Some(file))).expect("the settings of a role")
+}
+
+/// The master key, for the roles and for the test's own first token.
+fn seal(settings: &mut Settings, key: &MasterKey) {
+    settings.variables.retain(|(name, _)| name != MASTER_KEY);
+    let variable = (MASTER_KEY.to_owned(), key.reveal());
+    settings.variables.push(variable);
+    settings.writer.record.master_keys = current(key);
+}
+
+/// This master key alone.
+pub(crate) fn current(key: &MasterKey) -> MasterKeys {
+    MasterKeys {
+        current: Some(key.clone()),
+        previous: None,
+    }
 }
 
 /// TLS on every listener that callers reach; gRPC asks for certificates, HTTP does not.

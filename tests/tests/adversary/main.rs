@@ -8,6 +8,7 @@ mod connections;
 mod egress;
 mod ground;
 mod model_proxy;
+mod rotation;
 mod secrets;
 mod sessions;
 mod tokens;

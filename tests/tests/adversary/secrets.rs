@@ -1,7 +1,6 @@
 //! A thief of a reader's NATS credentials looks for the keys of receipts.
 
 use domain::Timestamp;
-use event_log::Record;
 use futures::future::join_all;
 use serde_json::json;
 use tests::eventually::eventually;
@@ -9,7 +8,8 @@ use tests::guarded;
 use tests::raw_nats::RawNats;
 use tests::settings;
 
-use crate::ground::Ground;
+use crate::ground::{Ground, current};
+use crate::rotation;
 
 const NOW: Timestamp = Timestamp(1_790_000_000_000_000_000);
 /// Every request of the API that tells of a message.
@@ -24,15 +24,15 @@ const READS: [&str; 6] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_credentials_do_not_reach_the_keys_of_receipts() {
-    let ground = Ground::start().await;
-    let operators = guarded::record(&ground.stack).await;
+    let mut ground = Ground::start().await;
+    let master = current(&ground.master_key);
+    let operators = ground.record("operator", &master).await;
     let keys = operators.receipt_keys(NOW).await.expect("keys");
     assert!(keys.signing().is_some());
     let urls = settings::record(&ground.stack.servers).nats_url;
-    let as_user = async |user| Record::open(guarded::record_config(&urls, user)).await;
-    let writer = as_user("writer").await.expect("a record");
-    assert_eq!(writer.receipt_keys_made().await, Ok(Some(keys)));
-    let gateway = as_user("gateway").await.expect("a record");
+    let writer = ground.record("writer", &master).await;
+    assert_eq!(writer.receipt_keys_made().await, Ok(Some(keys.clone())));
+    let gateway = ground.record("gateway", &master).await;
     assert!(gateway.receipt_keys_made().await.is_err());
     for user in ["gateway", "projector"] {
         let mut thief = RawNats::connect(&urls, user, &guarded::password(user)).await;
@@ -49,6 +49,7 @@ async fn readers_credentials_do_not_reach_the_keys_of_receipts() {
             assert_eq!(refusals.len(), 1, "{user} subscribes to {subject}");
         }
     }
+    rotation::is_resumed(&mut ground, &keys).await;
 }
 
 /// How often the header is named in what the gateway has logged.
