@@ -16,8 +16,9 @@ use crate::record::Record;
 use crate::resolve::wait;
 use crate::topology;
 
-/// Deletions that are under way at a time.
-const DELETES_IN_FLIGHT: usize = 16;
+/// Deletions that are under way at a time. The server overwrites one at a time for each stream, so that more are no faster, and
+/// an append to the same stream waits behind all of them.
+const DELETES_IN_FLIGHT: usize = 4;
 /// Most bytes of messages that are read at a time, to learn their sequences.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Most times that a subject is looked through: a replica that answers may be behind the leader, who says what is left.
