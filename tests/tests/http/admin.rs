@@ -60,6 +60,10 @@ async fn conversations_are_found_by_agent_owner_status_and_time() {
         .await,
         [""; 0]
     );
+    what_names_no_listing_is_refused(&admin, &channel).await;
+}
+
+async fn what_names_no_listing_is_refused(admin: &Door, channel: &str) {
     let refused = async |query: &str, field: &str| {
         let path = format!("/v1/admin/conversations{query}");
         let answer = admin.get(&path).await;
