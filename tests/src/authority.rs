@@ -64,7 +64,17 @@ impl Authority {
         identity
     }
 
-    /// The same into these files.
+    /// Lines for the configuration of a nats-server: it shows a certificate, and asks for one.
+    #[must_use]
+    pub fn nats_lines(&self) -> String {
+        let (Identity { cert, key }, ca) = (self.sign("nats"), self.ca());
+        let (cert, key, ca) = (cert.display(), key.display(), ca.display());
+        format!(
+            "tls {{\n cert_file: \"{cert}\"\n key_file: \"{key}\"\n ca_file: \"{ca}\"\n verify: true\n}}\n"
+        )
+    }
+
+    /// A certificate as [`Authority::sign`] makes it, into these files.
     ///
     /// # Panics
     /// When they cannot be written.

@@ -33,11 +33,7 @@ pub fn nats_lines() -> String {
 
 /// Servers, and roles that do not run yet, each with its own credentials.
 pub async fn prepare(program: Program) -> Stack {
-    prepare_on(Setup::processes(program)).await
-}
-
-/// The same on other servers than the usual ones.
-pub async fn prepare_on(setup: Setup) -> Stack {
+    let setup = Setup::processes(program);
     let mut stack = setup.with_nats_lines(&nats_lines()).prepare().await;
     let plain = settings::record(&stack.servers);
     for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
@@ -85,13 +81,13 @@ pub fn record_config(urls: &str, user: &str) -> RecordConfig {
 /// When they are no URLs of NATS.
 #[must_use]
 pub fn url(urls: &str, user: &str) -> String {
-    let address = urls.strip_prefix("nats://").expect("a URL of NATS");
+    let (scheme, address) = urls.split_once("://").expect("a URL of NATS");
     let password = password(user)
         .replace('%', "%25")
         .replace(':', "%3A")
         .replace('/', "%2F")
         .replace('@', "%40");
-    format!("nats://{user}:{password}@{address}")
+    format!("{scheme}://{user}:{password}@{address}")
 }
 
 /// The record, as operators' commands see it.

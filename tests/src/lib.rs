@@ -51,4 +51,5 @@ pub mod raw_nats;
 pub mod servers;
 pub mod settings;
 pub mod stack;
+pub mod terminator;
 mod watchdog;

@@ -1,23 +1,45 @@
 //! The protocol of NATS itself, as somebody with stolen credentials would speak it.
 
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use crate::eventually::within;
 
 /// A connection of a user.
 #[derive(Debug)]
-pub struct RawNats(BufReader<TcpStream>);
+pub struct RawNats(BufReader<Box<dyn Bytes>>);
+
+/// The bytes of a connection, in clear or in TLS.
+trait Bytes: AsyncRead + AsyncWrite + Unpin + Send + Debug {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + Debug> Bytes for T {}
 
 impl RawNats {
-    /// Connects as a user.
+    /// Connects as a user; over TLS where the URL names files, as `tls://host:port?ca=FILE&cert=FILE&key=FILE`.
     ///
     /// # Panics
     /// When the server refuses.
     pub async fn connect(url: &str, user: &str, password: &str) -> Self {
-        let address = url.strip_prefix("nats://").expect("a URL of NATS");
+        let (_, address) = url.split_once("://").expect("a URL of NATS");
+        let (address, files) = address.split_once('?').unwrap_or((address, ""));
         let stream = TcpStream::connect(address).await.expect("a connection");
+        let stream: Box<dyn Bytes> = if files.is_empty() {
+            Box::new(stream)
+        } else {
+            Box::new(secured(stream, files).await)
+        };
         let mut connection = Self(BufReader::new(stream));
         let hello = json!({
             "user": user, "pass": password, "verbose": false, "pedantic": false,
@@ -79,4 +101,35 @@ impl RawNats {
             }
         }
     }
+}
+
+/// Opens TLS on a connection, by the files that a URL names. The server says in clear that it wants it.
+async fn secured(mut stream: TcpStream, files: &str) -> TlsStream<TcpStream> {
+    while within("the server's first line", stream.read_u8())
+        .await
+        .expect("a byte")
+        != b'\n'
+    {}
+    let file = |name: &str| {
+        let mut named = files.split('&').filter_map(|one| one.split_once('='));
+        let found = named.find(|(key, _)| *key == name);
+        found.expect("a file").1
+    };
+    let mut roots = RootCertStore::empty();
+    let ca = CertificateDer::from_pem_file(file("ca")).expect("a CA");
+    roots.add(ca).expect("a CA");
+    let own = CertificateDer::from_pem_file(file("cert")).expect("a certificate");
+    let key = PrivateKeyDer::from_pem_file(file("key")).expect("a key");
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider);
+    let builder = builder
+        .with_safe_default_protocol_versions()
+        .expect("versions");
+    let builder = builder.with_root_certificates(roots);
+    let config = builder
+        .with_client_auth_cert(vec![own], key)
+        .expect("a certificate");
+    let name = ServerName::try_from("localhost").expect("a name");
+    let opening = TlsConnector::from(Arc::new(config)).connect(name, stream);
+    within("a connection of TLS", opening).await.expect("TLS")
 }

@@ -1,10 +1,11 @@
 //! A system in the deployed configuration: the settings of `deploy/*.toml`, a NATS user for each role with the permissions
-//! of `deploy/nats/accounts.conf`, a login of Postgres for each of `deploy/postgres/roles.sql`, a master key, and TLS on every
-//! listener that callers reach. Roles are real processes.
+//! of `deploy/nats/accounts.conf`, a login of Postgres for each of `deploy/postgres/roles.sql`, a master key, and TLS on every hop.
+//! Roles are real processes.
 //!
 //! An attack may change settings between [`Ground::prepare`] and [`Ground::start`]; it must say why.
 
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use event_log::seal::{MasterKey, MasterKeys};
@@ -21,9 +22,10 @@ use tests::client::Caller;
 use tests::door::Door;
 use tests::operator::Operator;
 use tests::program;
-use tests::settings::{self, Settings};
+use tests::servers::Servers;
+use tests::settings::Settings;
 use tests::stack::{Setup, Stack};
-use tests::{deploy_files, guarded, logins};
+use tests::{deploy_files, guarded, logins, terminator};
 use writer::WriterConfig;
 
 /// The variable of the master key.
@@ -43,11 +45,18 @@ pub(crate) struct Ground {
 impl Ground {
     /// Servers that run, and roles that do not run yet.
     pub(crate) async fn prepare() -> Self {
-        let setup = Setup::processes(program!()).with_own_postgres();
-        let mut stack = guarded::prepare_on(setup).await;
-        logins::prepare(&mut stack, &program!()).await;
         let authority = Authority::new("ours");
         let own = authority.sign("caller");
+        let nats = guarded::nats_lines() + &authority.nats_lines();
+        let setup = Setup::processes(program!()).with_own_postgres();
+        let mut stack = setup.with_nats_lines(&nats).prepare().await;
+        let plain = RecordConfig::new(nats_url(&stack, &authority, &own));
+        guarded::guard(&mut stack.writer, &plain);
+        logins::prepare(&mut stack, &program!()).await;
+        logins::log_in(
+            &mut stack.writer,
+            &database_url(&mut stack.servers, &authority).await,
+        );
         let folder = tempfile::tempdir().expect("a folder");
         let mut settings = Settings::clone(&stack.writer.settings);
         deploy(&mut settings, &folder);
@@ -78,6 +87,11 @@ impl Ground {
         Door::over_tls(addr, &self.authority.ca())
     }
 
+    /// The nats-server's URL, without a user.
+    pub(crate) fn nats_url(&self) -> String {
+        nats_url(&self.stack, &self.authority, &self.own)
+    }
+
     /// Gives the roles that start from now on another master key.
     pub(crate) fn set_master_key(&mut self, key: MasterKey) {
         let stack = &mut self.stack;
@@ -89,18 +103,16 @@ impl Ground {
 
     /// The record as a user of NATS sees it who has these master keys.
     pub(crate) async fn record(&self, user: &str, keys: &MasterKeys) -> Record {
-        let plain = settings::record(&self.stack.servers);
         let config = RecordConfig {
             master_keys: keys.clone(),
-            ..guarded::record_config(&plain.nats_url, user)
+            ..guarded::record_config(&self.nats_url(), user)
         };
         Record::open(config).await.expect("a record")
     }
 
     /// The variables by which an operator's commands reach the servers and open secrets.
     pub(crate) fn operators(&self) -> [(String, String); 3] {
-        let plain = settings::record(&self.stack.servers);
-        let record = guarded::record_config(&plain.nats_url, "operator");
+        let record = guarded::record_config(&self.nats_url(), "operator");
         let database = self.stack.servers.database_url();
         [
             (MASTER_KEY.to_owned(), self.master_key.reveal()),
@@ -124,6 +136,24 @@ impl Ground {
         );
         Operator::new(Caller::new(&writer, &gateway, token))
     }
+}
+
+/// The nats-server over TLS, as somebody with a certificate reaches it.
+fn nats_url(stack: &Stack, authority: &Authority, own: &Identity) -> String {
+    let url = stack.servers.nats().url().replace("nats://", "tls://");
+    url + &showing(&authority.ca(), own)
+}
+
+/// The database over TLS.
+async fn database_url(servers: &mut Servers, authority: &Authority) -> String {
+    let port = servers.postgres_mut().port();
+    let postgres = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let addr = terminator::before(postgres, &authority.sign("postgres")).await;
+    let url = servers.database_url();
+    let name = url.split(['/', '?']).nth(3).expect("a database");
+    let ca = authority.ca();
+    let ca = ca.display();
+    format!("postgres://hansard@{addr}/{name}?sslmode=verify-full&sslrootcert={ca}")
 }
 
 /// The settings that `deploy/*.toml` give, at the addresses of this stack.

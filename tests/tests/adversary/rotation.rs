@@ -11,7 +11,6 @@ use tests::guarded;
 use tests::process::Process;
 use tests::program;
 use tests::raw_nats::RawNats;
-use tests::settings;
 
 use crate::ground::{Ground, current};
 
@@ -54,7 +53,7 @@ impl Rotation {
 
     /// Starts the command, and kills it once it has sealed some entries.
     async fn killed(&self, ground: &Ground) {
-        let url = settings::record(&ground.stack.servers).nats_url;
+        let url = ground.nats_url();
         let mut changes = RawNats::connect(&url, "operator", &guarded::password("operator")).await;
         let refusals = changes.subscribe("$KV.HANSARD_registry.>").await;
         assert_eq!(refusals, [""; 0]);

@@ -6,7 +6,6 @@ use serde_json::json;
 use tests::eventually::eventually;
 use tests::guarded;
 use tests::raw_nats::RawNats;
-use tests::settings;
 
 use crate::ground::{Ground, current};
 use crate::rotation;
@@ -29,7 +28,7 @@ async fn readers_credentials_do_not_reach_the_keys_of_receipts() {
     let operators = ground.record("operator", &master).await;
     let keys = operators.receipt_keys(NOW).await.expect("keys");
     assert!(keys.signing().is_some());
-    let urls = settings::record(&ground.stack.servers).nats_url;
+    let urls = ground.nats_url();
     let writer = ground.record("writer", &master).await;
     assert_eq!(writer.receipt_keys_made().await, Ok(Some(keys.clone())));
     let gateway = ground.record("gateway", &master).await;

@@ -9,4 +9,3 @@ mod otlp;
 mod postgres;
 mod renewal;
 mod system;
-mod terminator;

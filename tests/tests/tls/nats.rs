@@ -26,14 +26,7 @@ async fn check(server: &NatsServer, (scheme, query): (&str, &str), expected: Res
 
 /// A server that shows a certificate, and asks for one.
 async fn secured(authority: &Authority) -> NatsServer {
-    let own = authority.sign("nats");
-    let (cert, key) = (own.cert.display(), own.key.display());
-    let ca = authority.ca();
-    let ca = ca.display();
-    let lines = format!(
-        "tls {{\n cert_file: \"{cert}\"\n key_file: \"{key}\"\n ca_file: \"{ca}\"\n verify: true\n}}"
-    );
-    devstack::test::nats_with(|config| config.extra = lines).await
+    devstack::test::nats_with(|config| config.extra = authority.nats_lines()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

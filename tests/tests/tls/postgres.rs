@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use devstack::PostgresServer;
 use read_model::{ReadModel, ReadModelConfig};
 
-use super::terminator;
 use tests::authority::Authority;
+use tests::terminator;
 
 const DATABASE: &str = "hansard";
 

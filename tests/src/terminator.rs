@@ -12,16 +12,19 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-use tests::authority::Identity;
+use crate::authority::Identity;
 
 /// Source: <https://www.postgresql.org/docs/18/protocol-message-formats.html>, `SSLRequest`.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 /// Listens for as long as the test's runtime lives; gives where.
-pub(crate) async fn before(postgres: SocketAddr, own: &Identity) -> SocketAddr {
+///
+/// # Panics
+/// When there is no port, or the identity's files hold none.
+pub async fn before(postgres: SocketAddr, own: &Identity) -> SocketAddr {
     let acceptor = acceptor(own);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let addr = listener.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let addr = listener.local_addr().expect("an address");
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
             tokio::spawn(pass(client, acceptor.clone(), postgres));
@@ -50,12 +53,14 @@ async fn pass(
 }
 
 fn acceptor(own: &Identity) -> TlsAcceptor {
-    let chain = CertificateDer::pem_file_iter(&own.cert).unwrap();
-    let chain = chain.collect::<Result<Vec<_>, _>>().unwrap();
-    let key = PrivateKeyDer::from_pem_file(&own.key).unwrap();
+    let chain = CertificateDer::pem_file_iter(&own.cert).expect("a certificate");
+    let chain = chain.collect::<Result<Vec<_>, _>>().expect("a certificate");
+    let key = PrivateKeyDer::from_pem_file(&own.key).expect("a key");
     let provider = Arc::new(ring::default_provider());
     let builder = ServerConfig::builder_with_provider(provider);
-    let builder = builder.with_safe_default_protocol_versions().unwrap();
+    let builder = builder
+        .with_safe_default_protocol_versions()
+        .expect("versions");
     let config = builder.with_no_client_auth().with_single_cert(chain, key);
-    TlsAcceptor::from(Arc::new(config.unwrap()))
+    TlsAcceptor::from(Arc::new(config.expect("a configuration")))
 }
