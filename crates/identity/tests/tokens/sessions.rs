@@ -163,7 +163,7 @@ fn a_session_that_is_used_ends_at_its_greatest_age() {
     let half = AGE_MAX / 2;
     check(Timestamp(after(age_max_s / 2).0 - 1), half, Ok(()));
     check(after(age_max_s / 2), half, Err(SessionError::Expired));
-    let short = IssuedSession::new(RANDOM, NOW, Duration::from_secs(60));
+    let short = IssuedSession::new(RANDOM, NOW, Duration::from_mins(1));
     assert_eq!(short.expires_at(), after(60));
 }
 
