@@ -200,6 +200,22 @@ pub(crate) async fn lead(ground: &Ground, three: &Three, stream: &str, server: u
     .await;
 }
 
+/// Whether a server leads these streams, as each server knows it.
+pub(crate) async fn leads(ground: &Ground, streams: &[&str], leader: usize) -> bool {
+    for server in 0..SERVERS {
+        let all = all_streams(ground, server).await.unwrap_or_default();
+        let is_led = |stream: &&str| {
+            let found = all.iter().find(|one| one["name"] == **stream);
+            let known = found.and_then(|found| found.pointer("/cluster/leader"));
+            known.and_then(Value::as_str) == Some(&name(leader))
+        };
+        if !streams.iter().all(is_led) {
+            return false;
+        }
+    }
+    true
+}
+
 /// A server that leads as few of the record's streams as any, and the names of those that others lead.
 pub(crate) async fn follower(ground: &Ground) -> (usize, Vec<String>) {
     eventually("leaders of every stream", || async {
