@@ -63,6 +63,7 @@ pub async fn reached(
         let seen = Seen {
             source,
             last: base.place.sequence,
+            is_running: base.head().is_some_and(|head| head.active_run.is_some()),
         };
         let next = step(seen, fence);
         match next {

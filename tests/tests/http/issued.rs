@@ -16,6 +16,7 @@ use crate::ground::{AGENT, Ground, TENANT, begin, text};
 
 const PAGE: &str = "https://shop.example";
 const COOKIE: &str = "__Host-hansard-support";
+const POSITION_COOKIE: &str = "__Host-hansard.position-support";
 
 /// A system whose agent takes issued sessions alone.
 async fn ground() -> Ground {
@@ -205,6 +206,62 @@ async fn a_cookie_counts_for_pages_that_the_key_lists() {
     assert_eq!(refused.headers.get(credentials), None);
     let any = any.with("cookie", &cookie_of(&issued));
     assert_eq!(any.get(&path).await.status, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_with_a_cookie_reads_what_it_wrote() {
+    let mut ground = ground().await;
+    let page = page(&ground).await;
+    let body = json!({"transport": "cookie"});
+    let session = cookie_of(&page.post("/api/sessions", &body).await);
+    let page = page.with("cookie", &session);
+    // An answer to a write sets the position, an answer to a read does not.
+    let begun = page.post("/api/chats", &json!({})).await;
+    let chat = text(&begun.ok(201), "id").to_owned();
+    let position = position_of(&begun);
+    let path = format!("/api/chats/{chat}");
+    let with = |position: &str| page.with("cookie", &format!("{session}; {position}"));
+    let read = with(&position).get(&path).await;
+    assert_eq!((read.status, read.headers.get("set-cookie")), (200, None));
+    assert_eq!(with(&position).get("/api/chats").await.status, 200);
+
+    ground.stack.projector.stop().await;
+    let changed = with(&position).patch(&path, &json!({"title": "a"})).await;
+    let later = position_of(&changed);
+    assert_ne!(later, position);
+    // The rows are behind what the page wrote: a listing waits for them.
+    let behind = (503, "POSITION_NOT_REACHED".to_owned());
+    assert_eq!(with(&later).get("/api/chats").await.told(), behind);
+    assert_eq!(with(&later).get(&path).await.ok(200)["title"], "a");
+    // The header counts before the cookie.
+    let header = position.split_once('=').unwrap().1;
+    let told = with(&later).with("x-position-token", header);
+    assert_eq!(told.get("/api/chats").await.status, 200);
+    // What is no position of this deployment fails nothing.
+    let zeros = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    for value in ["", "x", ".", "%", zeros, &"x".repeat(4_000)] {
+        let ignored = with(&format!("{POSITION_COOKIE}={value}"));
+        for path in ["/api/chats", &path] {
+            let answer = ignored.get(path).await;
+            assert_eq!(answer.status, 200, "{value}: {:?}", answer.body);
+        }
+    }
+    // A page whose session is a header gets no cookie, and is not fenced by one.
+    let header = ground.issued().await;
+    let plain = header.with("cookie", &later);
+    let begun = plain.post("/api/chats", &json!({})).await;
+    assert_eq!((begun.status, begun.headers.get("set-cookie")), (201, None));
+    assert_eq!(plain.get("/api/chats").await.status, 200);
+}
+
+fn position_of(answer: &Answer) -> String {
+    let cookie = &answer.headers["set-cookie"];
+    let (pair, attributes) = cookie.split_once("; ").unwrap();
+    let expected = "Path=/; Max-Age=300; Secure; HttpOnly; SameSite=Strict";
+    assert_eq!(attributes, expected);
+    let value = pair.strip_prefix(&format!("{POSITION_COOKIE}=")).unwrap();
+    assert!(value.len() < 512, "{value}");
+    pair.to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]

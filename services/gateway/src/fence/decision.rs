@@ -23,6 +23,8 @@ pub(super) struct Seen {
     pub(super) source: Source,
     /// The conversation's last commit; 0: none.
     pub(super) last: Sequence,
+    /// Whether a run is under way there.
+    pub(super) is_running: bool,
 }
 
 /// What a read does next.
@@ -41,8 +43,13 @@ pub(super) enum Step {
 
 /// What a read does that must reach `fence`; 0: no position.
 ///
-/// A read without a fence asks the leader only for a conversation that nobody seems to know.
+/// A read without a fence asks the leader only for a conversation that nobody seems to know. A read with one asks it also
+/// whether a run that seems to be under way is finished: the caller has the position of the run's beginning, and may have
+/// heard the run to its end since.
 pub(super) fn step(seen: Seen, fence: Sequence) -> Step {
+    if seen.source == Source::Replica && seen.is_running && fence > Sequence(0) {
+        return Step::AskLeader;
+    }
     if seen.last >= fence && seen.last > Sequence(0) {
         return Step::Answer;
     }
@@ -65,8 +72,17 @@ mod tests {
             let seen = Seen {
                 source,
                 last: Sequence(last),
+                is_running: false,
             };
             assert_eq!(step(seen, Sequence(fence)), expected, "{seen:?} {fence}");
+            // Of a run that seems to be under way a replica's word is not enough.
+            let running = Seen {
+                is_running: true,
+                ..seen
+            };
+            let is_asked = source == Source::Replica && fence > 0;
+            let expected = if is_asked { Step::AskLeader } else { expected };
+            assert_eq!(step(running, Sequence(fence)), expected, "{running:?}");
         };
         let leader = |partition| Source::Leader {
             partition: Sequence(partition),

@@ -138,6 +138,7 @@ impl State {
         let seen = Seen {
             source,
             last: sequence(last),
+            is_running: false,
         };
         let next = match rule {
             Rule::Unfenced => Step::Answer,

@@ -32,6 +32,8 @@ const WAIT_MAX: Duration = Duration::from_secs(1);
 const FINISHED_WITHIN: Duration = Duration::from_secs(2);
 /// The first wait between two looks whether it is.
 const LOOK_WAIT_BASE: Duration = Duration::from_millis(5);
+/// Most looks for the end of a closed run on a replica that lags: about two seconds.
+const END_LOOKS_MAX: u32 = 24;
 /// The longest wait between two looks.
 const LOOK_WAIT_MAX: Duration = Duration::from_millis(100);
 
@@ -149,6 +151,8 @@ async fn read(
     let mut fold = RunFold::new(started);
     let mut after = Sequence(0);
     let mut fault = None;
+    // The end was published before: a replica that lags has it soon.
+    let mut backoff = Backoff::new(LOOK_WAIT_BASE, LOOK_WAIT_MAX).attempts(END_LOOKS_MAX);
     loop {
         let page = parts_log::page(&generations.gateway, (&run.key, run.run), after).await?;
         for batch in &page.batches {
@@ -160,7 +164,7 @@ async fn read(
                 }
             }
         }
-        if !page.has_more {
+        if !page.has_more && !backoff.wait().await {
             let message = "the end of the run is not there yet: try again";
             return Err(Problem::new(Reason::RecordUnavailable, message));
         }

@@ -64,6 +64,10 @@ impl FromRequestParts<HttpState> for Frontend {
         let cookie = is_from_listed_page
             .then(|| session_cookie::read(&parts.headers, &key.access.agent))
             .flatten();
+        let named = Named::in_headers(&parts.headers)?;
+        if cookie.is_some() && named.session_id.is_none() {
+            positions::use_cookie(&parts.headers, &key.access.agent);
+        }
         let via = Via {
             api_key_id: Some(key.api_key_id.clone()),
             address: state.limits.address_of(&parts.extensions, &parts.headers),
@@ -71,7 +75,7 @@ impl FromRequestParts<HttpState> for Frontend {
         Ok(Self {
             key,
             via,
-            named: Named::in_headers(&parts.headers)?,
+            named,
             cookie,
             is_from_listed_page,
             user_token: header_text(&parts.headers, USER_TOKEN_HEADER)?,

@@ -25,6 +25,7 @@ pub mod limiter;
 pub mod limits;
 pub mod named;
 pub mod openapi;
+mod position_cookie;
 pub mod positions;
 pub mod problem;
 pub mod router;

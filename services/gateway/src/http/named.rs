@@ -24,7 +24,8 @@ pub struct CallerHeaders {
     #[param(rename = "x-user-id")]
     pub user: Option<String>,
     /// Positions that the answer must hold: the header of the same name of earlier answers, at most 8 tokens, separated by
-    /// commas. Without it, an answer may miss what the caller wrote a moment ago.
+    /// commas. Without it, an answer may miss what the caller wrote a moment ago, unless the session is a cookie: then answers
+    /// to writes set the cookie of positions, which counts where this header is absent.
     #[param(rename = "x-position-token")]
     pub position: Option<String>,
 }

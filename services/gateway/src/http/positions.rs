@@ -2,20 +2,22 @@
 //!
 //! An answer names in `x-position-token` the positions of what its request wrote, or read where it wrote nothing. A request
 //! gives them back in the same header. `layer` keeps the positions of one request in a task-local value: commands add to it,
-//! and every read of the request takes its fence from it. Browsers that keep the header lose nothing; those that do not are
-//! covered within a request, and for what does not seem to exist, which the stream's leader is asked about.
+//! and every read of the request takes its fence from it. Where the session is a cookie, the positions are in a cookie too:
+//! see `position_cookie`. A request's header counts before its cookie. Callers that keep neither are fenced within a request,
+//! and for what does not seem to exist, which the stream's leader is asked about.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use domain::{ConversationKey, Partition, Position};
+use domain::{AgentId, ConversationKey, Partition, Position};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 use wire::token::{PositionToken, RecordId, TokenError};
 
+use super::position_cookie::{self, SEPARATOR};
 use super::problem;
 use crate::fresh::Place;
 use crate::{Gateway, fence};
@@ -46,8 +48,16 @@ struct OfRequest {
 
 #[derive(Debug, Default)]
 struct Kept {
+    cookie: Option<Cookie>,
     read: Positions,
     written: Positions,
+}
+
+/// The cookie of a page whose session is one.
+#[derive(Debug, Clone)]
+struct Cookie {
+    agent: AgentId,
+    given: Positions,
 }
 
 tokio::task_local! {
@@ -70,7 +80,23 @@ pub(super) async fn layer(
     if let Some(value) = positions.with(Kept::header) {
         response.headers_mut().insert(POSITION_HEADER, value);
     }
+    if let Some(cookie) = positions.cookie() {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
     response
+}
+
+/// Takes the positions in the agent's cookie, and has the answer to a write set it.
+pub(super) fn use_cookie(headers: &HeaderMap, agent: &AgentId) {
+    // As in `wrote`.
+    let _ = REQUEST.try_with(|request| {
+        let value = position_cookie::read(headers, agent).unwrap_or_default();
+        let cookie = Cookie {
+            agent: agent.clone(),
+            given: Positions::in_cookie(&value, request.record),
+        };
+        request.with(|kept| kept.cookie = Some(cookie));
+    });
 }
 
 /// Checks the tokens that the request gives.
@@ -90,8 +116,7 @@ pub fn check() -> Result<(), HttpProblem> {
 pub fn fence_of(gateway: &Gateway, key: &ConversationKey) -> Option<Position> {
     let partition = gateway.record.partition_of(key);
     let fence = REQUEST.try_with(|request| {
-        let given = request.given.as_ref().ok();
-        let given = given.and_then(|given| given.of(partition));
+        let given = request.given().of(partition);
         request.with(|kept| {
             let kept = fence::later(kept.read.of(partition), kept.written.of(partition));
             fence::later(given, kept)
@@ -104,7 +129,7 @@ pub fn fence_of(gateway: &Gateway, key: &ConversationKey) -> Option<Position> {
 #[must_use]
 pub fn fences() -> Vec<Position> {
     let fences = REQUEST.try_with(|request| {
-        let mut all = request.given.clone().unwrap_or_default();
+        let mut all = request.given();
         request.with(|kept| kept.written.0.iter().for_each(|token| all.add(*token)));
         all.0.iter().map(|token| token.position).collect()
     });
@@ -150,6 +175,27 @@ fn refused(refusal: Refusal) -> HttpProblem {
 }
 
 impl OfRequest {
+    /// The positions in the header, or else in the cookie.
+    fn given(&self) -> Positions {
+        match &self.given {
+            Ok(given) if !given.0.is_empty() => given.clone(),
+            Ok(_) | Err(_) => {
+                let cookie = self.with(|kept| kept.cookie.clone());
+                cookie.map(|cookie| cookie.given).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The cookie of an answer to a write: what the request gave, and what it wrote.
+    fn cookie(&self) -> Option<HeaderValue> {
+        let mut positions = self.given();
+        let (cookie, written) = self.with(|kept| (kept.cookie.clone(), kept.written.clone()));
+        let cookie = cookie.filter(|_| !written.0.is_empty())?;
+        written.0.into_iter().for_each(|token| positions.add(token));
+        let tokens: Vec<String> = positions.0.iter().map(PositionToken::encode).collect();
+        position_cookie::set(&cookie.agent, &tokens.join(&SEPARATOR.to_string()))
+    }
+
     fn with<T>(&self, act: impl FnOnce(&mut Kept) -> T) -> T {
         act(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -188,6 +234,16 @@ impl Positions {
             return Err(Refusal::TooMany(count));
         }
         Ok(given)
+    }
+
+    /// The tokens of a cookie. What is none of this record's is ignored, and what is past the bound.
+    fn in_cookie(value: &str, record: RecordId) -> Self {
+        let mut given = Self::default();
+        let tokens = value.split(SEPARATOR).take(POSITIONS_MAX);
+        tokens
+            .filter_map(|token| PositionToken::decode(token, record).ok())
+            .for_each(|token| given.add(token));
+        given
     }
 
     /// Adds a position; of one partition the later one is kept, of too many the one that was added first goes.
@@ -255,6 +311,30 @@ mod tests {
         assert_eq!(given("x"), Err(Refusal::Token(TokenError::Malformed)));
         let other = Err(Refusal::Token(TokenError::OtherRecord));
         assert_eq!(given(&text(&[foreign])), other);
+    }
+
+    #[test]
+    fn a_cookie_holds_what_it_can_and_nothing_fails() {
+        let join = |tokens: &[PositionToken]| {
+            let tokens: Vec<String> = tokens.iter().map(PositionToken::encode).collect();
+            tokens.join(".")
+        };
+        let check = |value: &str, expected: &[PositionToken]| {
+            assert_eq!(Positions::in_cookie(value, RECORD).0, expected, "{value}");
+        };
+        let nine: Vec<_> = (0..9).map(|partition| token(partition, 1)).collect();
+        let foreign = PositionToken {
+            record: RecordId([8; 8]),
+            ..token(0, 1)
+        };
+        check("", &[]);
+        check(&join(&nine[..8]), &nine[..8]);
+        check(&join(&nine), &nine[..8]);
+        check("x", &[]);
+        check(&join(&[foreign]), &[]);
+        check(&format!("x.{}", join(&[foreign, nine[1]])), &[nine[1]]);
+        // What is set is far below what browsers keep of a cookie, 4,096 bytes.
+        assert!(join(&nine[..8]).len() < 512);
     }
 
     #[test]

@@ -25,14 +25,19 @@ pub(super) fn is_from_listed_page(parts: &Parts, allowed: &[String]) -> bool {
 /// The session in the agent's cookie.
 #[must_use]
 pub(super) fn read(headers: &HeaderMap, agent: &AgentId) -> Option<String> {
-    let name = format!("{NAME_PREFIX}{agent}");
+    value(headers, &format!("{NAME_PREFIX}{agent}"))
+}
+
+/// The value of a cookie.
+#[must_use]
+pub(super) fn value(headers: &HeaderMap, name: &str) -> Option<String> {
     let cookies = headers.get_all(header::COOKIE).iter();
     let mut pairs = cookies
         .filter_map(|cookies| cookies.to_str().ok())
         .flat_map(|cookies| cookies.split(';'))
         .filter_map(|cookie| cookie.trim().split_once('='));
-    let (_, token) = pairs.find(|(named, _)| *named == name)?;
-    Some(token.to_owned())
+    let (_, value) = pairs.find(|(named, _)| *named == name)?;
+    Some(value.to_owned())
 }
 
 /// The header that sets the agent's cookie; `None` where a token could not stand in one.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use domain::{AgentId, Timestamp, ToolName};
+use domain::{AgentId, ConversationKey, RunId, Timestamp, ToolName};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use runs::Approvals;
 use runtime::clock::Clock;
 use runtime::health::Health;
@@ -37,6 +39,15 @@ impl HttpState {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp(self.clock.now_nanos())
+    }
+
+    /// Is ready once a run that was heard to its end is finished, within two seconds.
+    #[must_use]
+    pub fn finished(&self, key: &ConversationKey, run: RunId) -> BoxFuture<'static, ()> {
+        let (generations, key) = (self.generations.clone(), key.clone());
+        // Where it is not finished in time, the client reads it later.
+        let waiting = async move { generations.wait_for_finish(&key, run).await };
+        waiting.map(|_place| ()).boxed()
     }
 
     /// The tools of an agent whose calls a person must approve.

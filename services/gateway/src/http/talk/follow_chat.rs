@@ -147,6 +147,7 @@ pub(super) async fn follow(
     let listener = Listener {
         run: Some(run),
         parts,
+        finished: state.finished(&chat.target.key, run),
         opening: opening(&ui, continued.as_ref(), from),
         ui,
         after: from.saturating_sub(1),

@@ -1,7 +1,8 @@
 //! One client that listens to a run: its parts as server-sent events, in the AI SDK's UI message stream.
 //!
 //! Who stops listening stops nothing. Every stream ends with `[DONE]`: after the run's end, or early with an error that says
-//! why, after which the client may come back with the last event's id.
+//! why, after which the client may come back with the last event's id. After a run's end `[DONE]` waits for the commit that
+//! finishes the run, for at most two seconds: a client that has heard it reads what it heard.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use domain::{RunEnd, RunId, RunOutcome, RunPart, RunPartKind};
 use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use futures::stream::{BoxStream, unfold};
 use runs::sse::{DONE, KEEP_ALIVE, PROTOCOL_HEADER, PartId, frames};
 use runs::{UiChunk, UiStream};
@@ -51,6 +53,8 @@ pub(super) struct Listener {
     pub(super) run: Option<RunId>,
     /// The run's parts, from the first.
     pub(super) parts: BoxStream<'static, Followed>,
+    /// Is ready once the run is finished; nothing follows but `[DONE]`.
+    pub(super) finished: BoxFuture<'static, ()>,
     /// What they say.
     pub(super) ui: UiStream,
     /// What is said first.
@@ -67,6 +71,7 @@ impl Listener {
             run: self.run,
             opening: (!self.opening.is_empty()).then_some(self.opening),
             parts: self.parts,
+            finished: Some(self.finished),
             ui: self.ui,
             after: self.after,
             last: 0,
@@ -99,6 +104,7 @@ struct Telling {
     run: Option<RunId>,
     opening: Option<Vec<UiChunk>>,
     parts: BoxStream<'static, Followed>,
+    finished: Option<BoxFuture<'static, ()>>,
     ui: UiStream,
     after: u64,
     /// The number of the last part that came.
@@ -116,6 +122,9 @@ impl Telling {
         if self.is_over {
             return None;
         }
+        if self.ui.is_over() {
+            return self.done().await;
+        }
         loop {
             tokio::select! {
                 biased;
@@ -124,6 +133,9 @@ impl Telling {
                     Some(Followed::Part(part)) => {
                         if let Some(told) = self.part(&part) {
                             return Some(told);
+                        }
+                        if self.ui.is_over() {
+                            return self.done().await;
                         }
                     }
                     Some(Followed::Gone) | None => return Some(self.broken_off(GONE)),
@@ -137,19 +149,16 @@ impl Telling {
         let chunks = self.ui.push(part);
         self.last = part.number;
         let is_heard = part.number <= self.after;
-        if is_heard && !self.ui.is_over() {
-            return None;
+        (!is_heard).then(|| self.written(Some(part.number), &chunks))
+    }
+
+    /// The last that is sent, once the run is finished.
+    async fn done(&mut self) -> Option<String> {
+        self.is_over = true;
+        if let Some(finished) = self.finished.take() {
+            finished.await;
         }
-        let mut told = if is_heard {
-            String::new()
-        } else {
-            self.written(Some(part.number), &chunks)
-        };
-        if self.ui.is_over() {
-            self.is_over = true;
-            told.push_str(DONE);
-        }
-        Some(told)
+        Some(DONE.to_owned())
     }
 
     fn written(&mut self, part: Option<u64>, chunks: &[UiChunk]) -> String {

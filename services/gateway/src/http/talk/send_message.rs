@@ -121,6 +121,7 @@ pub(super) async fn answer(
     let listener = Listener {
         run: Some(run),
         parts: parts.map_err(problem::of)?.boxed(),
+        finished: state.finished(&chat.target.key, run),
         opening: vec![ui.opening()],
         ui,
         after: 0,

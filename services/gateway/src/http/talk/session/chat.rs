@@ -215,6 +215,10 @@ async fn answer(
         let listener = Listener {
             run,
             parts,
+            finished: match &kept {
+                Some((session, run)) => state.finished(session, *run),
+                None => Box::pin(std::future::ready(())),
+            },
             opening: vec![ui.opening()],
             ui,
             after: 0,
