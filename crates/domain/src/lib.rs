@@ -17,6 +17,7 @@ pub mod event;
 pub mod head;
 pub mod id;
 pub mod json;
+pub mod metered_call;
 pub mod model_call;
 pub mod part;
 pub mod passed_over;
@@ -45,6 +46,7 @@ pub use id::{
     ModelServerId, RunId, SessionId, SigningKeyId, TenantId, ToolName, UserId,
 };
 pub use json::JsonText;
+pub use metered_call::{MeteredCall, OwnerDigest};
 pub use model_call::{CallPurpose, LoggedBody, LoggedCall, ModelCall};
 pub use part::{RunEnd, RunPart, RunPartKind};
 pub use passed_over::PassedOver;

@@ -7,7 +7,7 @@
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::{Deserialize, Serialize};
 
-use domain::{ConversationKey, Sequence};
+use domain::{ConversationKey, OwnerDigest, Sequence, TenantId};
 
 use crate::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
 use crate::error::Unavailable;
@@ -160,6 +160,27 @@ impl Record {
         let doomed = Doomed {
             stream: topology::logs::STREAM,
             subject: &topology::logs::subject(key),
+            before: Sequence(u64::MAX),
+        };
+        self.erase_all(&doomed).await
+    }
+
+    /// Overwrites and removes the metered calls of a tenant, or of one of its owners, for good; how many there were. Done
+    /// twice, it is done.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: call again until it succeeds; what is gone stays gone.
+    pub async fn erase_usage(
+        &self,
+        tenant: &TenantId,
+        owner: Option<&OwnerDigest>,
+    ) -> Result<u64, Unavailable> {
+        if self.logs_bounds().await?.is_none() {
+            return Ok(0);
+        }
+        let doomed = Doomed {
+            stream: topology::logs::STREAM,
+            subject: &topology::logs::usage_subjects(tenant, owner),
             before: Sequence(u64::MAX),
         };
         self.erase_all(&doomed).await

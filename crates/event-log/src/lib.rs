@@ -58,7 +58,7 @@ pub use erase_again::{EraseAgainError, ErasedStream, HOLES_MAX};
 pub use error::{CorruptMessage, RecordError, Unavailable};
 pub use follow::FollowedMessage;
 pub use live::{LiveItem, LiveSubscription};
-pub use logs::LoggedMessage;
+pub use logs::{LoggedMessage, LoggedSubject, METERED_KEPT_FOR};
 pub use message::{StoredCommit, StoredMessage, TraceHeaders};
 pub use moments::StoredAt;
 pub use partition_standing::PartitionStanding;

@@ -1,32 +1,49 @@
-//! Logged calls of model servers: a stream of their own, one call a message, kept for a while.
+//! Calls of model servers, logged and metered: a stream of their own, one call a message, kept for a while.
 //!
-//! Nothing depends on it. What a message holds is the business of `wire::model_call`.
+//! No conversation depends on it. What a message holds is the business of `wire::model_call` and `wire::metered_call`.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::{ConversationKey, LogId, LoggedCall, Sequence, Timestamp};
+use domain::{
+    ConversationKey, LogId, LoggedCall, MeteredCall, OwnerDigest, Sequence, TenantId, Timestamp,
+};
 use futures::{Stream, StreamExt as _};
 use wire::commit::CorruptCommit;
 
 use crate::connection::Outgoing;
 use crate::error::Unavailable;
 use crate::feed::{Feed, FeedItem, FeedMessage};
+use crate::get::Which;
 use crate::headers;
 use crate::publish::{self, Ack};
 use crate::record::{PartitionBounds, Record};
 use crate::topology;
 
-/// A logged call as its stream keeps it.
+/// How long a metered call stays in the stream: projectors that stop for longer miss calls.
+pub const METERED_KEPT_FOR: Duration = Duration::from_hours(48);
+
+/// What a message is about, by its subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoggedSubject {
+    /// A logged call of a conversation.
+    Conversation(ConversationKey),
+    /// A metered call of a tenant.
+    Usage(TenantId),
+    /// Nothing that this program knows.
+    Unknown,
+}
+
+/// A call as its stream keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedMessage {
-    /// The conversation, by the message's subject; `None`: the subject is no conversation's.
-    pub key: Option<ConversationKey>,
+    /// What it is about.
+    pub subject: LoggedSubject,
     /// Where it stands.
     pub sequence: Sequence,
     /// When the stream stored it, by the server's clock.
     pub stored_at: Timestamp,
-    /// The call, as `wire::model_call::encode_logged` made it.
+    /// The call, as `wire::model_call::encode_logged` or `wire::metered_call::encode_metered` made it.
     pub bytes: Bytes,
 }
 
@@ -37,6 +54,14 @@ impl LoggedMessage {
     /// [`CorruptCommit`]: it is none.
     pub fn open(&self) -> Result<LoggedCall, CorruptCommit> {
         wire::model_call::decode_logged(self.bytes.clone())
+    }
+
+    /// Opens a metered call.
+    ///
+    /// # Errors
+    /// [`CorruptCommit`]: it is none.
+    pub fn open_metered(&self) -> Result<MeteredCall, CorruptCommit> {
+        wire::metered_call::decode_metered(self.bytes.clone())
     }
 }
 
@@ -56,10 +81,55 @@ impl Record {
             headers: Some(headers::of_passing(&id.to_string(), kept_for)),
             payload: bytes,
         };
+        self.publish_call(outgoing).await
+    }
+
+    /// Keeps a metered call of a tenant for [`METERED_KEPT_FOR`]; `false`: there is no stream for it. The same id is kept once.
+    ///
+    /// # Errors
+    /// As [`Record::publish_log`].
+    pub async fn publish_usage(
+        &self,
+        tenant: &TenantId,
+        call: &MeteredCall,
+    ) -> Result<bool, Unavailable> {
+        let outgoing = Outgoing {
+            subject: topology::logs::usage_subject(tenant, call.owner.as_ref()),
+            headers: Some(headers::of_passing(&call.id.to_string(), METERED_KEPT_FOR)),
+            payload: wire::metered_call::encode_metered(call),
+        };
+        match self.publish_call(outgoing).await {
+            Ok(()) => Ok(true),
+            Err(_) if self.logs_bounds().await?.is_none() => Ok(false),
+            Err(unavailable) => Err(unavailable),
+        }
+    }
+
+    /// The sequence of the last metered call of a tenant, or of one of its owners, as the stream's leader knows it; `None`: it
+    /// holds none.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn last_usage(
+        &self,
+        tenant: &TenantId,
+        owner: Option<&OwnerDigest>,
+    ) -> Result<Option<Sequence>, Unavailable> {
+        if self.logs_bounds().await?.is_none() {
+            return Ok(None);
+        }
+        let subject = topology::logs::usage_subjects(tenant, owner);
+        let last = Which::LastOf(&subject);
+        let connection = self.connection();
+        let last = connection.get_from_leader(topology::logs::STREAM, &last, self.deadline());
+        Ok(last.await?.map(|last| last.sequence))
+    }
+
+    async fn publish_call(&self, outgoing: Outgoing) -> Result<(), Unavailable> {
         let reply = self.connection().request(outgoing, self.deadline()).await?;
         match publish::read(&reply.payload)? {
             Ack::Stored(_) | Ack::Duplicate(_) => Ok(()),
-            Ack::Refused { .. } => Err(Unavailable::new("the stream of logged calls refuses one")),
+            Ack::Refused { .. } => Err(Unavailable::new("the stream of calls refuses one")),
         }
     }
 
@@ -92,8 +162,13 @@ impl Record {
 }
 
 fn logged(message: FeedMessage) -> LoggedMessage {
+    let subject = &message.message.subject;
+    let conversation = topology::logs::key_of(subject).map(LoggedSubject::Conversation);
+    let usage = || topology::logs::metered_tenant_of(subject).map(LoggedSubject::Usage);
     LoggedMessage {
-        key: topology::logs::key_of(&message.message.subject),
+        subject: conversation
+            .or_else(usage)
+            .unwrap_or(LoggedSubject::Unknown),
         sequence: message.sequence,
         stored_at: message.stored_at,
         bytes: message.message.payload,

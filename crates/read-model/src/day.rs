@@ -29,6 +29,12 @@ impl Day {
         Self(i32::try_from(time.0.div_euclid(NANOS_PER_DAY)).unwrap_or_default())
     }
 
+    /// The day so many days before.
+    #[must_use]
+    pub(crate) fn before(self, days: u32) -> Self {
+        Self(self.0.saturating_sub_unsigned(days))
+    }
+
     /// The day that `text` writes as `YYYY-MM-DD`; `None` when it is none.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

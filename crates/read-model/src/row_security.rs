@@ -36,7 +36,7 @@ mod tests {
                        WHERE attrelid = class.oid AND attname = 'tenant_id' AND NOT attisdropped)
         FROM pg_class AS class
         JOIN pg_namespace AS schema ON schema.oid = class.relnamespace
-        WHERE (schema.nspname LIKE 'conversations\\_v%' OR class.relname = 'provider_log')
+        WHERE (schema.nspname LIKE 'conversations\\_v%' OR class.relname IN ('provider_log', 'model_usage'))
               AND class.relkind IN ('r', 'p', 'v', 'm', 'f')
         ORDER BY 1";
     const INSUFFICIENT_PRIVILEGE: &str = "42501";

@@ -29,7 +29,7 @@ use crate::error::ReadModelError;
 use crate::reader_role;
 
 /// Every migration: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 11] = [
+const MIGRATIONS: [(i64, &str, &str); 12] = [
     (
         1,
         "conversations",
@@ -64,6 +64,11 @@ const MIGRATIONS: [(i64, &str, &str); 11] = [
         11,
         "active runs",
         include_str!("../migrations/0011_active_runs.sql"),
+    ),
+    (
+        12,
+        "model usage",
+        include_str!("../migrations/0012_model_usage.sql"),
     ),
 ];
 

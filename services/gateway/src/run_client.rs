@@ -81,6 +81,16 @@ impl RunClient {
         Ok(answer.into_inner().is_kept)
     }
 
+    /// Counts the tokens of a call of a model; `false`: the record has no stream for it.
+    ///
+    /// # Errors
+    /// As [`RunClient::start`].
+    pub async fn meter(&self, request: proto::MeterModelCallRequest) -> Result<bool, Status> {
+        let request = on_behalf(&self.call(), request)?;
+        let answer = self.service.clone().meter_model_call(request).await?;
+        Ok(answer.into_inner().is_counted)
+    }
+
     /// Asks a run to stop.
     ///
     /// # Errors

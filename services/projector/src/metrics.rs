@@ -11,7 +11,7 @@
 //! | `hansard_projector_batch_commits` | 1 | commits in one transaction |
 //! | `hansard_projector_retries_total{cause}` | 1 | transactions that were refused or lost |
 //! | `hansard_projector_parked_conversations` | 1 | conversations that wait for an operator |
-//! | `hansard_projector_provider_logs_total{outcome}` | 1 | logged calls: `read`; left out since they are `unreadable`, or `refused` by Postgres; `expired`, which is removed since its time is over |
+//! | `hansard_projector_provider_logs_total{outcome}` | 1 | calls: `read` of the log, and `metered`; left out since they are `unreadable`, or `refused` by Postgres; `expired`, which is removed since its time is over |
 
 use std::time::Duration;
 

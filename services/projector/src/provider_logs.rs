@@ -1,4 +1,4 @@
-//! The log of model servers' calls: from its stream to its table, and out of that when its time is over.
+//! Calls of model servers, logged and metered: from their stream to their tables, and out of those when their time is over.
 //!
 //! Beside the record's projection, and never in its way: one task, one connection, small transactions. One projector of all
 //! does it at a time. A message that cannot be projected is counted and left out: nothing waits for it.
@@ -7,11 +7,12 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use domain::{Sequence, Timestamp};
-use event_log::{LoggedMessage, Record, Unavailable};
+use event_log::{LoggedMessage, LoggedSubject, Record, Unavailable};
 use futures::StreamExt as _;
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::provider_logs::{
-    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, PlacedCall, apply, expire, restart, take,
+    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, PlacedCall, PlacedUsage,
+    USAGE_EXPIRED_PER_CALL_MAX, apply, expire, expire_usage, restart, take,
 };
 use read_model::{ReadModel, ReadModelError};
 use runtime::clock::Clock;
@@ -135,15 +136,14 @@ impl Logs {
         let Some(last) = messages.last() else {
             return Ok(previous);
         };
-        let batch = LogBatch {
-            holder: self.holder.clone(),
-            previous,
-            last: last.sequence,
-            calls: messages.iter().filter_map(placed).collect(),
-        };
+        let mut batch = self.batch(previous, last.sequence);
+        for message in messages {
+            add(&mut batch, message);
+        }
         apply(&self.model, &batch).await?;
-        let calls = u64::try_from(batch.calls.len()).unwrap_or(u64::MAX);
-        metrics::provider_logs("read", calls);
+        let count = |calls: usize| u64::try_from(calls).unwrap_or(u64::MAX);
+        metrics::provider_logs("read", count(batch.calls.len()));
+        metrics::provider_logs("metered", count(batch.usage.len()));
         Ok(batch.last)
     }
 
@@ -152,14 +152,18 @@ impl Logs {
         previous: Sequence,
         last: Sequence,
     ) -> Result<Sequence, LogsApplyError> {
-        let batch = LogBatch {
+        apply(&self.model, &self.batch(previous, last)).await?;
+        Ok(last)
+    }
+
+    fn batch(&self, previous: Sequence, last: Sequence) -> LogBatch {
+        LogBatch {
             holder: self.holder.clone(),
             previous,
             last,
             calls: Vec::new(),
-        };
-        apply(&self.model, &batch).await?;
-        Ok(last)
+            usage: Vec::new(),
+        }
     }
 
     async fn remove_old(&self) -> Result<(), TurnError> {
@@ -167,7 +171,10 @@ impl Logs {
             let now = Timestamp(Clock::System.now_nanos());
             let gone = expire(&self.model, now).await?;
             metrics::provider_logs("expired", gone);
-            if gone < u64::from(EXPIRED_PER_CALL_MAX) {
+            let usage = expire_usage(&self.model, now).await?;
+            let is_last = gone < u64::from(EXPIRED_PER_CALL_MAX)
+                && usage < u64::from(USAGE_EXPIRED_PER_CALL_MAX);
+            if is_last {
                 return Ok(());
             }
         }
@@ -182,16 +189,34 @@ fn written(outcome: Result<Sequence, LogsApplyError>) -> Result<Option<Sequence>
     }
 }
 
-/// What there is to write of a message; `None`: nothing.
-fn placed(message: &LoggedMessage) -> Option<PlacedCall> {
-    if let (Some(key), Ok(logged)) = (&message.key, message.open()) {
-        return Some(PlacedCall {
-            key: key.clone(),
-            stored_at: message.stored_at,
-            logged,
-        });
+/// Adds what there is to write of a message.
+fn add(batch: &mut LogBatch, message: &LoggedMessage) {
+    let stored_at = message.stored_at;
+    match &message.subject {
+        LoggedSubject::Conversation(key) => {
+            if let Ok(logged) = message.open() {
+                let key = key.clone();
+                batch.calls.push(PlacedCall {
+                    key,
+                    stored_at,
+                    logged,
+                });
+                return;
+            }
+        }
+        LoggedSubject::Usage(tenant) => {
+            if let Ok(call) = message.open_metered() {
+                let tenant = tenant.clone();
+                batch.usage.push(PlacedUsage {
+                    tenant,
+                    stored_at,
+                    call,
+                });
+                return;
+            }
+        }
+        LoggedSubject::Unknown => {}
     }
     metrics::provider_logs("unreadable", 1);
     tracing::warn!(sequence = %message.sequence, "a message of the log holds no call, and is left out");
-    None
 }

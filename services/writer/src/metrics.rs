@@ -5,6 +5,7 @@
 //! | `hansard_writer_append_seconds{outcome}` | s | from the turn's wait to the answer; outcome `committed`, `replayed`, `unchanged` or the error's reason |
 //! | `hansard_writer_parts_seconds{outcome}` | s | from a batch of parts to its answer; outcome `published` or the error's reason |
 //! | `hansard_writer_provider_logs_total{outcome}` | calls | of model servers that were to be logged; outcome `kept`, `off` or the error's reason |
+//! | `hansard_writer_metered_calls_total{outcome}` | calls | of models whose tokens were to be counted; outcome `kept`, `no_stream` or the error's reason |
 //! | `hansard_writer_quota_exceeded_total{quota,scope}` | commits | refused by a quota; quota `conversations` or `appended_bytes_per_minute`, scope `tenant`, `agent` or `owner` |
 //! | `hansard_writer_queue_seconds` | s | waiting for the conversation's turn |
 //! | `hansard_writer_pending_erasures` | 1 | erasures in progress in the whole record: their tombstones are there, and commits before them |
@@ -48,6 +49,16 @@ pub fn call_logged(outcome: &Result<bool, Problem>) {
         Err(problem) => problem.reason().as_str(),
     };
     counter!("hansard_writer_provider_logs_total", "outcome" => outcome).increment(1);
+}
+
+/// The tokens of a call of a model were to be counted.
+pub fn call_metered(outcome: &Result<bool, Problem>) {
+    let outcome = match outcome {
+        Ok(true) => "kept",
+        Ok(false) => "no_stream",
+        Err(problem) => problem.reason().as_str(),
+    };
+    counter!("hansard_writer_metered_calls_total", "outcome" => outcome).increment(1);
 }
 
 /// A quota refused a commit.

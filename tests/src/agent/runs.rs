@@ -99,6 +99,15 @@ impl Agent {
         Ok(answer.into_inner().is_kept)
     }
 
+    /// Counts the tokens of a call of a model; whether it is counted.
+    ///
+    /// # Errors
+    /// What the service answers.
+    pub async fn try_meter(&self, request: run::MeterModelCallRequest) -> Result<bool, Status> {
+        let answer = self.caller.runs().meter_model_call(request).await?;
+        Ok(answer.into_inner().is_counted)
+    }
+
     /// Starts a run.
     ///
     /// # Errors

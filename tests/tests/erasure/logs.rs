@@ -1,8 +1,8 @@
 //! What was logged of a conversation goes with it, from every file of NATS and every row.
 
-use domain::{TenantAccess, TenantId};
-use read_model::ReadModel;
-use read_model::queries::{ProviderLogQuery, provider_logs};
+use domain::{Owner, OwnerDigest, TenantAccess, TenantId, Timestamp, UserId};
+use read_model::queries::{ProviderLogQuery, UsageScope, model_usage_of, provider_logs};
+use read_model::{Day, ReadModel};
 use serde_json::Value;
 use tests::agent::Agent;
 use tests::checker;
@@ -11,7 +11,7 @@ use tests::eventually::eventually;
 use tests::stack::{Setup, Stack};
 use uuid::Uuid;
 use wire::proto::operate::v1::{AgentSettings, ProviderLogDetail, ProviderLogSettings};
-use wire::proto::run::v1::LoggedBody;
+use wire::proto::run::v1::{LoggedBody, MeterModelCallRequest, MeteredCall};
 
 use crate::ground::{check, conversation, in_nats, json};
 
@@ -83,6 +83,17 @@ async fn a_logged_call_goes_with_its_conversation() {
     }
     rows_become(&stack, &["by-caller", "by-operator", "kept"]).await;
     assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [SECRET, KEPT]);
+    let [ada, bob] = ["ada", "bob"].map(|user| OwnerDigest::of(&Owner::User(parsed(user))));
+    let digests = [ada.as_str(), bob.as_str()];
+    for digest in digests {
+        meter(&agent, digest).await;
+    }
+    usage_becomes(&stack, digests, &[3, 3]).await;
+    // Someone without a conversation is known by what models used.
+    check(&stack, "erase user ada --tenant acme", 0).await;
+    usage_becomes(&stack, digests, &[0, 3]).await;
+    assert_eq!(in_nats(&stack, &digests), [bob.as_str()]);
+    check(&stack, "erase user ada --tenant acme", 1).await;
     agent
         .try_erase(agent.target("by-caller"))
         .await
@@ -98,6 +109,45 @@ async fn a_logged_call_goes_with_its_conversation() {
     check(&stack, "erase tenant acme", 0).await;
     assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [""; 0]);
     rows_become(&stack, &[]).await;
+    usage_becomes(&stack, digests, &[0, 0]).await;
+    assert_eq!(in_nats(&stack, &digests), [""; 0]);
+}
+
+fn parsed(user: &str) -> UserId {
+    UserId::parse(user).expect("an id")
+}
+
+async fn meter(agent: &Agent, owner_digest: &str) {
+    let call = MeteredCall {
+        call_id: Uuid::now_v7().to_string(),
+        agent_id: agent.id().to_owned(),
+        owner_digest: owner_digest.to_owned(),
+        input_tokens: 1,
+        output_tokens: 2,
+        ..MeteredCall::default()
+    };
+    let request = MeterModelCallRequest { call: Some(call) };
+    assert!(agent.try_meter(request).await.expect("an answer"));
+}
+
+async fn usage_becomes(stack: &Stack, owners: [&str; 2], tokens: &[u64]) {
+    let config = &stack.projector.settings.projector.read_model;
+    let model = ReadModel::connect_lazy(config).expect("a configuration");
+    let access = TenantAccess::grant(TenantId::parse("acme").expect("an id"));
+    let named = owners.map(|owner| (UsageScope::Owner, owner));
+    eventually(&format!("usage of {tokens:?}"), || async {
+        let now = i64::try_from(time_nanos()).ok()?;
+        let today = Day::of(Timestamp(now));
+        let used = model_usage_of(&model, &access, today, &named).await.ok()?;
+        (used == tokens).then_some(())
+    })
+    .await;
+}
+
+fn time_nanos() -> u128 {
+    let now = std::time::SystemTime::now();
+    let since = now.duration_since(std::time::UNIX_EPOCH);
+    since.expect("a clock").as_nanos()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,9 +1,9 @@
-//! The stream of logged calls of model servers: one for all conversations, beside the record.
+//! The stream of calls of model servers, logged and metered: one for all conversations, beside the record.
 //!
-//! Without it everything works but the log: a server that has no room for it is told of, and nothing ends.
+//! Without it everything works but the log and the metering: a server that has no room for it is told of, and nothing ends.
 
 use async_nats::jetstream::stream::Config;
-use domain::ConversationKey;
+use domain::{ConversationKey, OwnerDigest, TenantId};
 use tokio::time::Instant;
 
 use super::{key, make};
@@ -12,6 +12,8 @@ use crate::error::RecordError;
 
 /// The stream.
 pub(crate) const STREAM: &str = "HANSARD_LOGS";
+/// In the subject of what nobody owns.
+const NOBODY: &str = "nobody";
 /// All that it holds.
 pub(super) const SUBJECTS: &str = "hansard_logs.>";
 
@@ -24,6 +26,28 @@ pub(crate) fn subject(key: &ConversationKey) -> String {
 pub(crate) fn key_of(subject: &str) -> Option<ConversationKey> {
     let (tenant, conversation) = subject.strip_prefix("hansard_logs.")?.split_once('.')?;
     key(tenant, conversation)
+}
+
+/// The subject of a tenant's metered calls by an owner, or by nobody. It has one token more than a conversation's.
+pub(crate) fn usage_subject(tenant: &TenantId, owner: Option<&OwnerDigest>) -> String {
+    let owner = owner.map_or(NOBODY, OwnerDigest::as_str);
+    format!("hansard_logs.{tenant}.usage.{owner}")
+}
+
+/// The subjects of all metered calls of a tenant, or of one of its owners.
+pub(crate) fn usage_subjects(tenant: &TenantId, owner: Option<&OwnerDigest>) -> String {
+    match owner {
+        Some(_) => usage_subject(tenant, owner),
+        None => format!("hansard_logs.{tenant}.usage.*"),
+    }
+}
+
+/// The tenant of a subject of metered calls; `None`: it is no such subject.
+pub(crate) fn metered_tenant_of(subject: &str) -> Option<TenantId> {
+    let (tenant, rest) = subject.strip_prefix("hansard_logs.")?.split_once('.')?;
+    let owner = rest.strip_prefix("usage.")?;
+    let is_owner = owner == NOBODY || OwnerDigest::parse(owner).is_ok();
+    TenantId::parse(tenant).ok().filter(|_| is_owner)
 }
 
 /// Makes the stream, where the server has room for it.
@@ -66,5 +90,24 @@ mod tests {
         check("hansard_logs.acme", None);
         check("hansard_logs.acme.c.d", None);
         check("hansard.acme.c", None);
+    }
+
+    #[test]
+    fn subjects_of_metered_calls_name_their_tenants() {
+        let tenant = TenantId::parse("acme").unwrap();
+        let owner = OwnerDigest::parse(&"a0".repeat(16)).unwrap();
+        for owner in [None, Some(&owner)] {
+            let subject = usage_subject(&tenant, owner);
+            assert_eq!(metered_tenant_of(&subject).as_ref(), Some(&tenant));
+            assert_eq!(key_of(&subject), None, "{subject}");
+        }
+        for other in [
+            "hansard_logs.acme.usage",
+            "hansard_logs.acme.usage.x",
+            "hansard_logs.acme.usage.nobody.x",
+            "hansard_logs.acme.c.nobody",
+        ] {
+            assert_eq!(metered_tenant_of(other), None, "{other}");
+        }
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_nats::jetstream;
 use bytes::Bytes;
-use domain::{LogId, Sequence};
-use event_log::{Record, Unavailable};
+use domain::{ConversationKey, LogId, MeteredCall, OwnerDigest, Sequence};
+use event_log::{LoggedSubject, Record, Unavailable};
 use futures::StreamExt as _;
 use uuid::Uuid;
 
@@ -32,6 +32,13 @@ async fn again(
     record.publish_log(&of.key, id, message).await
 }
 
+fn conversation_of(subject: &LoggedSubject) -> ConversationKey {
+    let LoggedSubject::Conversation(key) = subject else {
+        panic!("{subject:?}")
+    };
+    key.clone()
+}
+
 #[tokio::test]
 async fn calls_are_kept_once_in_order_and_erased_in_every_file() {
     let mut server = devstack::test::nats().await;
@@ -45,7 +52,13 @@ async fn calls_are_kept_once_in_order_and_erased_in_every_file() {
     let followed: Vec<_> = record.follow_logs(Sequence(2)).take(4).collect().await;
     let followed = followed.into_iter().map(Result::unwrap);
     let followed: Vec<_> = followed
-        .map(|message| (message.sequence.0, message.key.unwrap(), message.bytes))
+        .map(|message| {
+            (
+                message.sequence.0,
+                conversation_of(&message.subject),
+                message.bytes,
+            )
+        })
         .collect();
     let expected = (3..=6).map(|sequence| match sequence % 2 {
         1 => (sequence, erased.key.clone(), Bytes::from(SECRET)),
@@ -58,6 +71,44 @@ async fn calls_are_kept_once_in_order_and_erased_in_every_file() {
     assert_eq!(files_with(server.folder(), SECRET), 0);
     assert_eq!(after_restart(&mut server, SECRET).await, 0);
     assert_eq!(files_with(server.folder(), KEPT), 1);
+}
+
+#[tokio::test]
+async fn metered_calls_are_kept_once_and_erased_by_owner_in_every_file() {
+    let mut server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let tenant = Writer::of("c").key.tenant;
+    let [ada, bob] = ["a1", "b2"].map(|digits| OwnerDigest::parse(&digits.repeat(16)).unwrap());
+    let meter = async |owner: Option<&OwnerDigest>| {
+        let call = MeteredCall {
+            id: LogId(Uuid::now_v7()),
+            agent: domain::AgentId::parse("support").unwrap(),
+            api_key: None,
+            owner: owner.cloned(),
+            input_tokens: 1,
+            output_tokens: 2,
+        };
+        for _ in 0..2 {
+            assert_eq!(record.publish_usage(&tenant, &call).await, Ok(true));
+        }
+        call
+    };
+    let first = meter(Some(&ada)).await;
+    meter(Some(&bob)).await;
+    meter(None).await;
+    let message = record.follow_logs(Sequence(0)).next().await.unwrap();
+    let message = message.unwrap();
+    assert_eq!(message.subject, LoggedSubject::Usage(tenant.clone()));
+    assert_eq!(message.open_metered(), Ok(first));
+    let last = async |owner| record.last_usage(&tenant, owner).await.unwrap();
+    assert_eq!(last(Some(&ada)).await, Some(Sequence(1)));
+    assert_eq!(last(None).await, Some(Sequence(3)));
+    assert_eq!(record.erase_usage(&tenant, Some(&ada)).await, Ok(1));
+    assert_eq!(last(Some(&ada)).await, None);
+    assert_eq!(after_restart(&mut server, ada.as_str()).await, 0);
+    assert_eq!(files_with(server.folder(), bob.as_str()), 1);
+    assert_eq!(record.erase_usage(&tenant, None).await, Ok(2));
+    assert_eq!(files_with(server.folder(), bob.as_str()), 0);
 }
 
 #[tokio::test]
@@ -87,6 +138,18 @@ async fn without_the_stream_there_is_no_log_and_all_else_works() {
     assert_eq!(record.erase_logs(&writer.key).await, Ok(0));
     let refused = again(&record, &writer, LogId(Uuid::nil()), (KEPT, HOUR)).await;
     assert!(refused.is_err());
+    let call = MeteredCall {
+        id: LogId(Uuid::nil()),
+        agent: domain::AgentId::parse("support").unwrap(),
+        api_key: None,
+        owner: None,
+        input_tokens: 1,
+        output_tokens: 2,
+    };
+    let tenant = &writer.key.tenant;
+    assert_eq!(record.publish_usage(tenant, &call).await, Ok(false));
+    assert_eq!(record.last_usage(tenant, None).await, Ok(None));
+    assert_eq!(record.erase_usage(tenant, None).await, Ok(0));
     // A writer that starts makes it.
     let record = record_of_one(&server).await;
     keep(&record, &writer, (KEPT, HOUR)).await;

@@ -9,6 +9,7 @@ mod expired;
 mod forked;
 mod forks;
 mod list_conversations;
+mod model_usage;
 mod provider_logs;
 mod standing_with_events;
 mod usage_by_day;
@@ -26,6 +27,7 @@ pub use forks::{FORKS_PER_READ_MAX, ForkRow, forks};
 pub use list_conversations::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
 };
+pub use model_usage::{ModelUsageDay, UsageScope, model_usage_by_day, model_usage_of};
 pub use provider_logs::{
     PROVIDER_LOGS_PER_READ_MAX, ProviderLogCursor, ProviderLogQuery, ProviderLogRow, provider_log,
     provider_logs,

@@ -15,6 +15,7 @@ mod fixture;
 mod forks;
 mod latency;
 mod listings;
+mod model_usage;
 mod overview;
 mod parking;
 mod plans;

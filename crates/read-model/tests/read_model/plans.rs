@@ -22,7 +22,7 @@ macro_rules! case {
 }
 
 #[rustfmt::skip]
-const CASES: [Case; 35] = [
+const CASES: [Case; 38] = [
     case!("list_by_session" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
     case!("list_by_session" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
     case!("list_by_user" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
@@ -41,6 +41,9 @@ const CASES: [Case; 35] = [
     case!("rare_events_backward" ("'t1', 'c5', 1, 4, 10, '{2}', 1000") by "event_by_kind"),
     case!("usage_by_tenant" ("'t1', current_date - 365, current_date, 10000") by "usage_day_of_tenant"),
     case!("usage_by_agent" ("'t1', current_date - 365, current_date, 10000, 'a1'") by "usage_day_pkey"),
+    case!("model_usage_of" ("'t1', current_date, '{1,2,3,4}', '{\"\",a1,k1,o1}'") by "model_usage_pkey"),
+    case!("model_usage_by_tenant" ("'t1', current_date - 365, current_date, 10000, NULL") by "model_usage_pkey"),
+    case!("model_usage_by_tenant" ("'t1', current_date - 365, current_date, 10000, 'a1'") by "model_usage_pkey"),
     case!("forked" ("'t1', '{c5,c7,c9}'") by "conversation_by_fork"),
     case!("forks" ("'t1', 'c5', 64, 1000") by "conversation_by_fork"),
     case!("expired_idle" ("'t1', 'a1', '{1,2}', '-infinity', '', 'now', 50") by "conversation_by_agent"),

@@ -1,5 +1,5 @@
 -- 40,000 conversations of four tenants, each of two agents, with hundreds of sessions, users and channels; four events each; and a
--- year's usage of 300 agents; and as many logged calls as conversations.
+-- year's usage of 300 agents and their models, and of 40,000 owners; and as many logged calls as conversations.
 INSERT INTO conversations_v1.conversation (
     version, sequence, created_at, last_event_at, partition, created_nanos, status,
     tenant_id, conversation_id, agent_id, user_id, session_id, channel_id, head, forked_from
@@ -29,3 +29,9 @@ INSERT INTO hansard.provider_log (
 SELECT now() - n * interval '1 minute', now(), 1, 1, 1, 1, gen_random_uuid(), gen_random_uuid(), 1, 't' || n % 4,
        'c' || n, 'a' || n % 8, 's', 'm', 'o' || n % 3
 FROM generate_series(1, 40000) AS n;
+
+INSERT INTO hansard.model_usage (calls, input_tokens, output_tokens, day, scope, tenant_id, name)
+SELECT 1, 1, 1, current_date - day, 2, 't' || agent % 4, 'a' || agent
+FROM generate_series(1, 300) AS agent, generate_series(0, 365) AS day
+UNION ALL
+SELECT 1, 1, 1, current_date, 4, 't' || n % 4, 'o' || n FROM generate_series(1, 40000) AS n;

@@ -11,7 +11,8 @@ use domain::{
 use read_model::ReadModel;
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::provider_logs::{
-    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, PlacedCall, apply, expire, restart, take,
+    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, PlacedCall, PlacedUsage, apply, expire,
+    restart, take,
 };
 use read_model::queries::{
     ProviderLogCursor, ProviderLogQuery, ProviderLogRow, provider_log, provider_logs,
@@ -49,7 +50,17 @@ impl Log {
             previous: self.at,
             last: Sequence(self.at.0 + 1),
             calls,
+            usage: Vec::new(),
         }
+    }
+
+    pub(crate) async fn meter(&mut self, usage: Vec<PlacedUsage>) {
+        let batch = LogBatch {
+            usage,
+            ..self.batch(Vec::new())
+        };
+        apply(&self.model, &batch).await.unwrap();
+        self.at = batch.last;
     }
 
     pub(crate) async fn write(&mut self, calls: Vec<PlacedCall>) {

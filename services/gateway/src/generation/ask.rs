@@ -9,8 +9,9 @@ use wire::status::Problem;
 use super::Generations;
 use super::settings::ModelChoice;
 use super::steps::{of_model, of_problem};
-use crate::quotas::Quotas;
 use crate::quotas::account::Account;
+use crate::quotas::metering::MeterPermit;
+use crate::quotas::{Quotas, metrics};
 
 /// Bytes of text that stand for one token where a server reports no tokens.
 const BYTES_PER_TOKEN: usize = 4;
@@ -18,7 +19,7 @@ const BYTES_PER_TOKEN: usize = 4;
 /// Why a model was not asked, or does not answer.
 #[derive(Debug)]
 pub(super) enum AskError {
-    /// The tokens of the day are used up.
+    /// The tokens of the day are used up, or the call cannot be metered.
     Quota(Problem),
     /// The model server.
     Model(ModelError),
@@ -49,7 +50,8 @@ struct TokenCount {
     purpose: CallPurpose,
     request_bytes: usize,
     reply_bytes: usize,
-    is_counted: bool,
+    /// None once the call is counted.
+    permit: Option<MeterPermit>,
 }
 
 impl Generations {
@@ -69,6 +71,7 @@ impl Generations {
         } = asking;
         let within = self.quotas.check_tokens(account).await;
         within.map_err(AskError::Quota)?;
+        let permit = self.quotas.reserve().map_err(AskError::Quota)?;
         request.tenant.clone_from(&account.consumer.tenant);
         let mut count = TokenCount {
             quotas: self.quotas.clone(),
@@ -78,12 +81,14 @@ impl Generations {
             purpose,
             request_bytes: request.body.len(),
             reply_bytes: 0,
-            is_counted: false,
+            permit: Some(permit),
         };
         match self.models.stream(&model.server, request).await {
             Ok(reply) => Ok(CountedReply { reply, count }),
             Err(error) => {
-                count.is_counted = !has_read(&error);
+                if !has_read(&error) {
+                    count.permit = None;
+                }
                 Err(AskError::Model(error))
             }
         }
@@ -142,8 +147,11 @@ impl TokenCount {
     }
 
     fn count(&mut self, usage: &Usage, is_reported: bool) {
-        self.is_counted = true;
-        self.quotas.spend(&self.account, usage, is_reported);
+        let Some(permit) = self.permit.take() else {
+            return;
+        };
+        self.quotas.spend(&self.account, usage, permit);
+        metrics::spent(usage, is_reported);
         let consumer = &self.account.consumer;
         tracing::info!(
             tenant.id = consumer.tenant,
@@ -165,7 +173,7 @@ impl TokenCount {
 
 impl Drop for TokenCount {
     fn drop(&mut self) {
-        if !self.is_counted {
+        if self.permit.is_some() {
             let estimate = self.estimate();
             self.count(&estimate, false);
         }

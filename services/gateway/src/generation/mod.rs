@@ -66,6 +66,7 @@ use crate::call_log::CallLog;
 use crate::fresh::Place;
 use crate::patience::Patience;
 use crate::quotas::account::Account;
+use crate::quotas::metering::Metering;
 use crate::quotas::{CountedRun, Quotas};
 use crate::request::{Freshness, Target};
 use crate::run_client::RunClient;
@@ -141,7 +142,9 @@ impl Generations {
         config: &GenerationConfig,
     ) -> Result<Self, ModelsError> {
         let call_log = CallLog::start(gateway.clone(), means.client.clone(), &means.shutdown);
-        let quotas = Quotas::new(&gateway, means.quotas);
+        let drain = Duration::from_millis(config.drain_ms);
+        let metering = Metering::start(means.client.clone(), drain, &means.shutdown);
+        let quotas = Quotas::new(&gateway, means.quotas, metering);
         let generations = Self(Arc::new(Shared {
             gateway,
             call_log,

@@ -1,10 +1,12 @@
 //! What callers may use here, and what they use: runs under way, and model tokens of the day.
 //!
 //! The decisions are those of the crate `quotas`; here are their state and where it comes from. Runs under way are this
-//! process's own. Tokens are those of the read model, for tenants and agents, and what this process has counted since; where
-//! the read model does not answer, the last known count is in force. Conversations and appended bytes are the writer's to limit.
+//! process's own. Tokens are those of the read model and what this process has counted since; those of addresses are this
+//! process's own. Where the read model does not answer, the last known count is in force. Conversations and appended bytes are
+//! the writer's to limit.
 
 pub mod account;
+pub mod metering;
 pub mod metrics;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,14 +19,15 @@ use domain::{AgentId, TenantAccess, TenantId, Timestamp};
 use event_log::Registry;
 use event_log::registry::of_exceeded;
 use quick_cache::sync::Cache;
-use read_model::queries::{UsageDay, usage_by_day};
-use read_model::{Day, DayRange, ReadModel};
+use read_model::queries::{UsageScope, model_usage_of};
+use read_model::{Day, ReadModel};
 use runtime::clock::Clock;
 use tokio::time::timeout;
 use wire::status::Problem;
 
 use crate::Gateway;
 use account::Account;
+use metering::{MeterPermit, Metering, metered};
 
 /// Most subjects whose tokens are remembered; the least used are read again when they call.
 pub const SUBJECTS_MAX: usize = 100_000;
@@ -45,6 +48,7 @@ struct Shared {
     deployment: QuotaSet,
     active: Mutex<ActiveRuns>,
     tokens: Cache<Subject, Arc<Mutex<DayTokens>>>,
+    metering: Metering,
     clock: Clock,
 }
 
@@ -58,13 +62,14 @@ pub struct CountedRun {
 impl Quotas {
     /// The quotas of a gateway, where the registry says nothing those of its deployment.
     #[must_use]
-    pub fn new(gateway: &Gateway, deployment: QuotaSet) -> Self {
+    pub fn new(gateway: &Gateway, deployment: QuotaSet, metering: Metering) -> Self {
         Self(Arc::new(Shared {
             registry: gateway.registry.clone(),
             read_model: gateway.read_model.clone(),
             deployment,
             active: Mutex::default(),
             tokens: Cache::new(SUBJECTS_MAX),
+            metering,
             clock: Clock::System,
         }))
     }
@@ -109,13 +114,22 @@ impl Quotas {
         self.active().used(&whole(tenant))
     }
 
+    /// Takes room for the metering of a call.
+    ///
+    /// # Errors
+    /// As [`Metering::reserve`].
+    pub fn reserve(&self) -> Result<MeterPermit, Problem> {
+        self.0.metering.reserve()
+    }
+
     /// Whether a model may be asked: tokens are left to everyone whom the call counts against. A call under way may go past
     /// the quota by its own tokens.
     ///
     /// # Errors
     /// `QUOTA_EXCEEDED`.
     pub async fn check_tokens(&self, account: &Account) -> Result<(), Problem> {
-        self.refresh(account).await;
+        self.refresh(&account.access.tenant, account.consumer.subjects())
+            .await;
         let consumer = &account.consumer;
         let quotas = self.in_force(account.access.tenant.tenant(), &account.access.agent);
         let now_ms = self.now_ms();
@@ -129,10 +143,12 @@ impl Quotas {
         Ok(())
     }
 
-    /// Counts what a call of a model took.
-    pub fn spend(&self, account: &Account, usage: &Usage, is_reported: bool) {
-        metrics::spent(usage, is_reported);
+    /// Counts what a call of a model took, here and durably.
+    pub fn spend(&self, account: &Account, usage: &Usage, permit: MeterPermit) {
         let consumer = &account.consumer;
+        if let Some(call) = metered(consumer, (usage.input_tokens, usage.output_tokens)) {
+            permit.send(call);
+        }
         let now_ms = self.now_ms();
         let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
         for subject in consumer.subjects() {
@@ -142,40 +158,35 @@ impl Quotas {
 
     /// How many tokens of a tenant are counted today.
     pub async fn tokens_of(&self, tenant: &TenantAccess) -> u64 {
-        self.read(tenant).await;
-        lock(&self.counted(&whole(tenant.tenant()))).used(self.now_ms())
+        let subject = whole(tenant.tenant());
+        self.refresh(tenant, std::iter::once(subject.clone())).await;
+        lock(&self.counted(&subject)).used(self.now_ms())
     }
 
-    /// Reads what the read model has counted of the account's tenant and agent, unless that is fresh.
-    async fn refresh(&self, account: &Account) {
-        let tenant = self.counted(&whole(account.access.tenant.tenant()));
-        let agents = account.consumer.subjects();
-        let mut agents = agents.filter(|subject| subject.scope == Scope::Agent);
-        let agent = agents.next().map(|subject| self.counted(&subject));
+    /// Reads what the read model has counted of subjects of a tenant, unless that is fresh.
+    async fn refresh(&self, tenant: &TenantAccess, subjects: impl Iterator<Item = Subject>) {
         let now_ms = self.now_ms();
-        let is_fresh = |counted: &Mutex<DayTokens>| lock(counted).is_fresh(now_ms, FRESH);
-        if is_fresh(&tenant) && agent.as_deref().is_none_or(is_fresh) {
+        let metered = subjects.filter_map(|subject| Some((usage_scope(subject.scope)?, subject)));
+        let metered: Vec<(UsageScope, Subject)> = metered.collect();
+        let is_fresh = |(_, subject): &(UsageScope, Subject)| {
+            lock(&self.counted(subject)).is_fresh(now_ms, FRESH)
+        };
+        if metered.iter().all(is_fresh) {
             return;
         }
-        let rows = self.read(&account.access.tenant).await;
-        if let (Some(rows), Some(agent)) = (rows, agent) {
-            let theirs = rows.iter().filter(|row| row.agent == account.access.agent);
-            lock(&agent).read(now_ms, sum(theirs));
-        }
-    }
-
-    /// Reads what the read model has counted of a tenant today; `None`: it does not answer in time.
-    async fn read(&self, tenant: &TenantAccess) -> Option<Vec<UsageDay>> {
-        let now_ms = self.now_ms();
+        let named = metered
+            .iter()
+            .map(|(scope, subject)| (*scope, subject.name.as_str()));
+        let named: Vec<(UsageScope, &str)> = named.collect();
         let today = Day::of(Timestamp(self.0.clock.now_nanos()));
-        let days = DayRange::new(today, today).ok()?;
-        let reading = usage_by_day(&self.0.read_model, tenant, None, days);
-        let Ok(Ok(rows)) = timeout(READ_MAX, reading).await else {
+        let reading = model_usage_of(&self.0.read_model, tenant, today, &named);
+        let Ok(Ok(tokens)) = timeout(READ_MAX, reading).await else {
             metrics::unread();
-            return None;
+            return;
         };
-        lock(&self.counted(&whole(tenant.tenant()))).read(now_ms, sum(rows.iter()));
-        Some(rows)
+        for ((_, subject), tokens) in metered.iter().zip(tokens) {
+            lock(&self.counted(subject)).read(now_ms, tokens);
+        }
     }
 
     fn counted(&self, subject: &Subject) -> Arc<Mutex<DayTokens>> {
@@ -208,12 +219,15 @@ fn whole(tenant: &TenantId) -> Subject {
     }
 }
 
-fn sum<'r>(rows: impl Iterator<Item = &'r UsageDay>) -> u64 {
-    rows.fold(0, |sum: u64, row| {
-        let tokens = &row.tokens;
-        sum.saturating_add(tokens.input_tokens)
-            .saturating_add(tokens.output_tokens)
-    })
+/// As whom the read model counts a subject; `None`: it does not.
+fn usage_scope(scope: Scope) -> Option<UsageScope> {
+    match scope {
+        Scope::Tenant => Some(UsageScope::Tenant),
+        Scope::Agent => Some(UsageScope::Agent),
+        Scope::Key => Some(UsageScope::Key),
+        Scope::Owner => Some(UsageScope::Owner),
+        Scope::Address => None,
+    }
 }
 
 fn refused(exceeded: &Exceeded) -> Problem {

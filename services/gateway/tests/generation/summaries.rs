@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::event::HistorySummarised;
 use domain::{CallPurpose, Fact, RecordedEvent, Sequence, Version};
+use event_log::LoggedSubject;
 use futures::StreamExt as _;
 use gateway::generation::SUMMARY_REQUEST;
 use tokio::time::{Instant, sleep, timeout};
@@ -73,8 +74,8 @@ async fn logged(chat: &Chat<'_>, purpose: CallPurpose) {
     let finding = async {
         while let Some(message) = messages.next().await {
             let message = message.unwrap();
-            let call = message.open().unwrap().call;
-            if message.key.as_ref() == Some(&chat.key) && call.purpose == purpose {
+            let is_theirs = message.subject == LoggedSubject::Conversation(chat.key.clone());
+            if is_theirs && message.open().unwrap().call.purpose == purpose {
                 return;
             }
         }

@@ -18,6 +18,7 @@ mod rows;
 mod scan;
 mod subject;
 mod tombstone;
+mod usage;
 mod whole;
 
 pub use again::{Again, of_receipts};
@@ -27,3 +28,4 @@ pub use plan::{ForkRule, Plan};
 pub use rows::{Rows, await_rows};
 pub use scan::{Found, finish_all, mark_pending, scan};
 pub use subject::Subject;
+pub use usage::{erase_metered, erase_usage};

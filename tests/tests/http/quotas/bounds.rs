@@ -1,8 +1,12 @@
 //! Each quota at its bound and one past it, by the public endpoints.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tests::door::Door;
 use tests::eventually::eventually;
+use tonic::Code;
+use tonic_types::StatusExt as _;
 
 use super::ground::{bound, check_refused, ground, say, session, set};
 use crate::ground::{Ground, begin};
@@ -130,6 +134,49 @@ async fn conversations_are_limited() {
     let another = session(&ground, "third", "192.0.2.1");
     let refused = another.post("/api/chats", &json!({})).await;
     check_refused(&refused, ("tenant", "conversations"), 0);
+    set(&ground, "tenant", "conversations", Some(1_000)).await;
+    for of in [
+        ("tenant", "conversations"),
+        ("agent", "conversations"),
+        ("owner", "conversations"),
+        ("tenant", "appended_bytes_per_minute"),
+        ("agent", "appended_bytes_per_minute"),
+        ("owner", "appended_bytes_per_minute"),
+    ] {
+        check_status(&ground, of).await;
+    }
+}
+
+/// Sets a quota to 0, and checks the details of the gRPC refusal.
+async fn check_status(ground: &Ground, (scope, quota): (&str, &str)) {
+    set(ground, scope, quota, Some(0)).await;
+    let status = eventually("a writer that knows the quota", || async {
+        let id = uuid::Uuid::now_v7().to_string();
+        let created = ground.agent.try_create(ground.agent.create_request(&id));
+        created.await.err()
+    })
+    .await;
+    assert_eq!(status.code(), Code::ResourceExhausted);
+    let details = status.get_error_details();
+    let info = details.error_info().unwrap();
+    assert_eq!(info.reason, "QUOTA_EXCEEDED");
+    let told = ["scope", "quota", "bound"].map(|name| info.metadata[name].as_str());
+    assert_eq!(told, [scope, quota, "0"]);
+    assert!(info.metadata["used"].parse::<u64>().is_ok(), "{info:?}");
+    let failure = details.quota_failure().unwrap();
+    let violations = failure.violations.iter();
+    let violations = violations.map(|one| (one.subject.as_str(), one.description.as_str()));
+    let expected = (scope, format!("{quota}: 0"));
+    assert!(
+        violations.eq([(expected.0, expected.1.as_str())]),
+        "{failure:?}"
+    );
+    let retry = details.retry_info().and_then(|retry| retry.retry_delay);
+    assert!(
+        retry.is_some_and(|retry| retry >= Duration::from_millis(100)),
+        "{retry:?}"
+    );
+    set(ground, scope, quota, Some(1_000_000_000)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -143,15 +190,10 @@ async fn appended_bytes_are_limited() {
     };
     let large = || json!({"metadata": {"k": random()}});
     set(&ground, "owner", "appended_bytes_per_minute", Some(30_000)).await;
-    begin(&door, &large()).await;
+    let id = begin(&door, &large()).await;
     let refused = door.post("/api/chats", &large()).await;
     check_refused(&refused, ("owner", "appended_bytes_per_minute"), 30_000);
     begin(&session(&ground, "other", "192.0.2.1"), &large()).await;
-    let listed = door.get("/api/chats").await.ok(200);
-    let id = listed["conversations"][0]["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
     // What removes something is never refused.
     assert!(door.delete(&format!("/api/chats/{id}")).await.status < 300);
     assert_eq!(

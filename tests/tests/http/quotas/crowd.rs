@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tests::door::Door;
 
-use super::ground::{ground, say, session, set};
-use crate::ground::{FOREIGN_AGENT, Ground};
+use super::ground::{ground, other, say, session, set};
+use crate::ground::FOREIGN_AGENT;
 
 /// How often the greedy tenant asks at once: far more than its quota and than the model server takes.
 const GREEDY: usize = 60;
@@ -53,15 +53,6 @@ fn flood(
         })
     });
     flooding.collect()
-}
-
-fn other(ground: &Ground) -> Door {
-    let door = ground
-        .stack
-        .door()
-        .with("x-api-key", &ground.foreign_key.secret);
-    door.with("x-session-id", "other")
-        .with("x-forwarded-for", "198.51.100.1")
 }
 
 async fn check(count: usize, margin: Duration) {

@@ -3,4 +3,5 @@
 mod bounds;
 mod crowd;
 mod ground;
+mod metering;
 mod settings;

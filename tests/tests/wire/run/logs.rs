@@ -1,7 +1,7 @@
 //! The log of model servers' calls, as the writer keeps it: what the agent's settings say, and nothing of what is erased.
 
 use domain::{ConversationId, ConversationKey, Sequence, TenantId};
-use event_log::Record;
+use event_log::{LoggedMessage, LoggedSubject, Record};
 use futures::StreamExt as _;
 use futures::future::join_all;
 use tests::agent::Agent;
@@ -34,6 +34,13 @@ fn request(agent: &Agent, conversation: &str) -> proto::LogModelCallRequest {
         is_cut: false,
     });
     request
+}
+
+fn conversation_of(message: &LoggedMessage) -> &str {
+    let LoggedSubject::Conversation(key) = &message.subject else {
+        panic!("{:?}", message.subject)
+    };
+    key.conversation.as_str()
 }
 
 /// How many messages the stream of the log has ever held.
@@ -72,10 +79,7 @@ async fn the_settings_say_what_is_kept() {
         let kept = message.open().expect("a call");
         assert_eq!((kept.days, kept.agent.as_str()), (3, agent.id()));
         assert_eq!(kept.call.request.is_some(), has_body);
-        assert_eq!(
-            message.key.expect("a conversation").conversation.as_str(),
-            "c"
-        );
+        assert_eq!(conversation_of(&message), "c");
     }
     assert_eq!(stored(&record).await, 2);
 }
@@ -108,8 +112,7 @@ async fn nothing_is_kept_of_what_is_erased_or_was_never_there() {
     let mut logged = record.follow_logs(Sequence(0));
     let first = within("a logged call", logged.next()).await;
     let first = first.expect("an item").expect("a call");
-    let key = first.key.expect("a conversation");
-    assert_eq!(key.conversation.as_str(), "kept");
+    assert_eq!(conversation_of(&first), "kept");
     assert_eq!(stored(&record).await, 3);
 }
 
@@ -177,4 +180,55 @@ async fn only_who_may_append_and_only_what_is_within_its_bounds() {
         refused,
         (Code::PermissionDenied, "MISSING_SCOPE", ""),
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_metered_call_is_kept_once_and_only_within_its_bounds() {
+    let stack = Setup::tasks().start().await;
+    let agent = stack.any_agent().await;
+    let metered = proto::MeterModelCallRequest {
+        call: Some(proto::MeteredCall {
+            call_id: Uuid::now_v7().to_string(),
+            agent_id: agent.id().to_owned(),
+            api_key_id: "k".repeat(256),
+            owner_digest: "a0".repeat(16),
+            input_tokens: u64::MAX,
+            output_tokens: 1,
+        }),
+    };
+    for _ in 0..2 {
+        assert!(agent.try_meter(metered.clone()).await.expect("an answer"));
+    }
+    assert_eq!(stored(&record_of(&stack).await).await, 1);
+    let check = async |change: fn(&mut proto::MeteredCall), field: &'static str, reason| {
+        let mut request = metered.clone();
+        change(request.call.as_mut().expect("a call"));
+        let outcome = agent.try_meter(request).await;
+        check_failure(field, outcome, (Code::InvalidArgument, reason, field));
+    };
+    let empty = agent
+        .try_meter(proto::MeterModelCallRequest::default())
+        .await;
+    let missing = (Code::InvalidArgument, "FIELD_MISSING", "call");
+    check_failure("nothing", empty, missing);
+    check(
+        |call| call.call_id.clear(),
+        "call.call_id",
+        "FIELD_MALFORMED",
+    )
+    .await;
+    check(
+        |call| call.agent_id.clear(),
+        "call.agent_id",
+        "FIELD_MISSING",
+    )
+    .await;
+    let too_long = |call: &mut proto::MeteredCall| call.api_key_id.push('k');
+    check(too_long, "call.api_key_id", "FIELD_TOO_LONG").await;
+    let not_hex = |call: &mut proto::MeteredCall| call.owner_digest = "ada".to_owned();
+    check(not_hex, "call.owner_digest", "FIELD_MALFORMED").await;
+    let stranger = stack.any_agent().await;
+    let foreign = stranger.try_meter(metered).await;
+    let not_found = (Code::NotFound, "AGENT_NOT_FOUND", "call.agent_id");
+    check_failure("another tenant's", foreign, not_found);
 }

@@ -35,12 +35,12 @@ pub async fn remains(
     Ok(u64::try_from(count.unwrap_or_default()).unwrap_or_default())
 }
 
-/// Forgets what a tenant's models were paid for, in every schema: the numbers that the erasure of its conversations leaves.
-/// A schema that was left may be gone back to, and hands its numbers on.
+/// Forgets what a tenant's models used and were paid for, in every schema: the numbers that the erasure of its conversations
+/// leaves; how many rows of metered calls there were. A schema that was left may be gone back to, and hands its numbers on.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`]: nothing has changed then.
-pub async fn forget_usage(model: &ReadModel, tenant: &TenantId) -> Result<(), ReadModelError> {
+pub async fn forget_usage(model: &ReadModel, tenant: &TenantId) -> Result<u64, ReadModelError> {
     let work = async |connection: &mut PgConnection| {
         // None is dropped, and no numbers move from one to another meanwhile.
         connection
@@ -53,7 +53,9 @@ pub async fn forget_usage(model: &ReadModel, tenant: &TenantId) -> Result<(), Re
             let forget = sqlx::query(AssertSqlSafe(forget)).bind(tenant.as_str());
             forget.execute(&mut *connection).await?;
         }
-        Ok::<_, ReadModelError>(())
+        let forget = sqlx::query("DELETE FROM hansard.model_usage WHERE tenant_id = $1");
+        let gone = forget.bind(tenant.as_str()).execute(connection).await?;
+        Ok::<_, ReadModelError>(gone.rows_affected())
     };
     model.transaction(Durability::Durable, work).await
 }

@@ -5,6 +5,7 @@ use sqlx::Executor as _;
 use sqlx::postgres::{PgArguments, PgConnection};
 use thiserror::Error;
 
+use super::usage::{PlacedUsage, count_usage};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 use crate::moment::Moment;
@@ -26,8 +27,10 @@ pub struct LogBatch {
     pub previous: Sequence,
     /// Up to where they go then.
     pub last: Sequence,
-    /// The calls among these messages.
+    /// The logged calls among these messages.
     pub calls: Vec<PlacedCall>,
+    /// The metered calls among them.
+    pub usage: Vec<PlacedUsage>,
 }
 
 /// A call, and where and when it was kept.
@@ -69,6 +72,7 @@ pub async fn apply(model: &ReadModel, batch: &LogBatch) -> Result<(), LogsApplyE
             let written = query.execute(&mut *connection).await;
             written.map_err(ReadModelError::from)?;
         }
+        count_usage(connection, &batch.usage).await?;
         Ok(())
     };
     model.transaction(Durability::Repeatable, work).await

@@ -2,7 +2,7 @@
 
 use domain::Sequence;
 use sqlx::Row as _;
-use sqlx::postgres::PgArguments;
+use sqlx::postgres::{PgArguments, PgRow};
 
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
@@ -23,11 +23,17 @@ pub async fn take(
         bind(arguments, signed(ttl_ms))
     };
     let rows = model.fetch(include_str!("take.sql"), arguments).await?;
-    let sequence = rows
-        .first()
-        .map(|row| row.try_get::<i64, _>(0))
-        .transpose()?;
-    Ok(sequence.map(|sequence| Sequence(u64::try_from(sequence).unwrap_or_default())))
+    sequence_of(&rows)
+}
+
+/// The last sequence that the rows hold.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`].
+pub async fn checkpoint(model: &ReadModel) -> Result<Sequence, ReadModelError> {
+    let sql = "SELECT sequence FROM hansard.provider_log_checkpoint";
+    let rows = model.fetch(sql, PgArguments::default).await?;
+    sequence_of(&rows).map(Option::unwrap_or_default)
 }
 
 /// Goes back to the beginning, where the stream is another one than the rows were made from; what is held stays held.
@@ -38,4 +44,10 @@ pub async fn restart(model: &ReadModel, holder: &Holder) -> Result<(), ReadModel
     let arguments = || bind(PgArguments::default(), holder.0.as_str());
     let sql = "UPDATE hansard.provider_log_checkpoint SET sequence = 0 WHERE holder = $1";
     model.fetch(sql, arguments).await.map(drop)
+}
+
+fn sequence_of(rows: &[PgRow]) -> Result<Option<Sequence>, ReadModelError> {
+    let sequence = rows.first().map(|row| row.try_get::<i64, _>(0));
+    let sequence = sequence.transpose()?;
+    Ok(sequence.map(|sequence| Sequence(u64::try_from(sequence).unwrap_or_default())))
 }

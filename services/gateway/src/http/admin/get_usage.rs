@@ -1,9 +1,11 @@
-//! `GET /v1/admin/usage`: what models were paid for, by day.
+//! `GET /v1/admin/usage`: what messages and calls of models used, by day.
 
 use ::quotas::{Quota, Scope};
 use axum::extract::State;
 use domain::{AgentId, TenantAccess, Violation, ViolationReason};
-use read_model::queries::{USAGE_ROWS_MAX, UsageDay, usage_by_day};
+use read_model::queries::{
+    ModelUsageDay, USAGE_ROWS_MAX, UsageDay, UsageScope, model_usage_by_day, usage_by_day,
+};
 use read_model::{Day, DayRange};
 use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
@@ -37,10 +39,35 @@ pub struct GetUsageQuery {
 pub struct UsagePage {
     /// By day, then agent, then model; a day without any has none.
     days: Vec<UsageDayBody>,
+    /// Every call that gateways made of models, stateless turns and summaries among them, by day: of each agent, then of each
+    /// API key. Not to be added to `days`: an answer that is recorded is in both, and a call of an agent by a key is counted
+    /// for each of the two. Calls are kept for 400 days.
+    calls: Vec<CallsDayBody>,
     /// Whether there are more than could be told: ask for fewer days, or for one agent. The last day may then lack some.
     is_cut: bool,
     /// What the tenant may use as a whole, and what it uses now.
     quotas: Vec<TenantQuotaBody>,
+}
+
+/// The calls of models that count against an agent or an API key on one day.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CallsDayBody {
+    /// The day in UTC on which the calls ended.
+    #[schema(example = "2026-11-22")]
+    day: String,
+    /// The agent; absent where a key is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<String>,
+    /// The API key; absent where an agent is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_key_id: Option<String>,
+    /// How many calls.
+    calls: u64,
+    /// Tokens that models read. A call without a report of its tokens is estimated from its bytes.
+    input_tokens: u64,
+    /// Tokens that models wrote.
+    output_tokens: u64,
 }
 
 /// A quota of the tenant.
@@ -77,7 +104,7 @@ pub struct UsageDayBody {
     tokens: UsageBody,
 }
 
-/// What models were paid for, by day, agent and model.
+/// What messages and calls of models used, by day.
 ///
 /// Counted from the rows, so that the last moments may be missing. What was erased stays counted.
 #[utoipa::path(
@@ -97,18 +124,19 @@ pub(in crate::http) async fn get_usage(
     let days = days(&query).map_err(of)?;
     let agent = query.agent_id.map(AgentId::parse).transpose();
     let agent = agent.map_err(|violation| of(violation.within("agentId")))?;
-    let rows = usage_by_day(
-        &state.gateway.read_model,
-        &admin.tenant,
-        agent.as_ref(),
-        days,
-    );
+    let model = &state.gateway.read_model;
+    let rows = usage_by_day(model, &admin.tenant, agent.as_ref(), days);
     let rows = Patience::until(None).rows(rows).await;
     let rows = rows.map_err(problem::of)?;
+    let calls = model_usage_by_day(model, &admin.tenant, agent.as_ref(), days);
+    let calls = Patience::until(None).rows(calls).await;
+    let calls = calls.map_err(problem::of)?;
+    let is_cut = |rows: usize| u32::try_from(rows).is_ok_and(|rows| rows >= USAGE_ROWS_MAX);
     Ok(Json(UsagePage {
         quotas: tenant_quotas(&state, &admin.tenant).await,
-        is_cut: u32::try_from(rows.len()).is_ok_and(|rows| rows >= USAGE_ROWS_MAX),
+        is_cut: is_cut(rows.len()) || is_cut(calls.len()),
         days: rows.into_iter().map(UsageDayBody::from).collect(),
+        calls: calls.into_iter().map(CallsDayBody::from).collect(),
     }))
 }
 
@@ -144,6 +172,25 @@ fn days(query: &GetUsageQuery) -> Result<DayRange, Violation> {
 fn day(text: &str, field: &str) -> Result<Day, Violation> {
     let rule = "is no day: write 2026-11-22";
     Day::parse(text).ok_or_else(|| Violation::new(ViolationReason::Malformed, rule).within(field))
+}
+
+impl From<ModelUsageDay> for CallsDayBody {
+    fn from(usage: ModelUsageDay) -> Self {
+        let is_agent = usage.scope == UsageScope::Agent;
+        let (agent_id, api_key_id) = if is_agent {
+            (Some(usage.name), None)
+        } else {
+            (None, Some(usage.name))
+        };
+        Self {
+            day: usage.day.to_string(),
+            agent_id,
+            api_key_id,
+            calls: usage.calls,
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+        }
+    }
 }
 
 impl From<UsageDay> for UsageDayBody {

@@ -5,14 +5,13 @@ use std::io::Write as _;
 
 use anyhow::{bail, ensure};
 use domain::{ChannelId, ConversationId, TenantId, UserId, Violation};
-use read_model::projections::conversations::forget_usage;
 use serde_json::json;
 
 use super::{How, plan};
 use crate::console;
 use crate::erase::keys::SigningKey;
 use crate::erase::receipt::Receipt;
-use crate::erase::{Erased, Job, Rows, Subject, await_rows};
+use crate::erase::{Erased, Job, Rows, Subject, await_rows, erase_metered, erase_usage};
 use crate::exit::{Exit, UsageError};
 use crate::progress::{Length, Progress, grouped};
 
@@ -68,7 +67,7 @@ pub(super) async fn run(subject: Subject, how: How) -> anyhow::Result<Exit> {
     if how.dry_run {
         return plan::tell(&job, &planned, &how).await;
     }
-    if !job.is_known(&planned).await? {
+    if !job.is_known(&planned).await? && !has_erased_usage(&job, &how).await? {
         return refuse(&job.subject, &how);
     }
     let length = planned.claimed.len() + planned.forks.len() + planned.unfinished.len();
@@ -169,14 +168,26 @@ pub(super) fn listed(ids: &[ConversationId]) -> String {
 
 async fn rows(job: &Job, erased: &Erased, how: &How) -> anyhow::Result<Rows> {
     if how.no_rows {
+        erase_metered(&job.record, &job.subject).await?;
         return Ok(Rows::NotLookedAt);
     }
     let model = how.stores.read_model.open()?;
     let rows = await_rows(&model, &erased.conversations).await?;
-    if let (Subject::Tenant(tenant), Rows::Gone) = (&job.subject, rows) {
-        forget_usage(&model, tenant).await?;
+    if rows != Rows::Gone {
+        return Ok(rows);
     }
-    Ok(rows)
+    let usage = erase_usage((&job.record, &model), &job.subject).await?;
+    Ok(usage.map_or(Rows::Left, |_| Rows::Gone))
+}
+
+/// Erases what models used for a subject without conversations; whether there was any.
+async fn has_erased_usage(job: &Job, how: &How) -> anyhow::Result<bool> {
+    if how.no_rows {
+        return Ok(erase_metered(&job.record, &job.subject).await? > 0);
+    }
+    let model = how.stores.read_model.open()?;
+    let usage = erase_usage((&job.record, &model), &job.subject).await?;
+    Ok(usage.is_some_and(|usage| usage > 0))
 }
 
 fn tell(erased: &Erased, rows: Rows) -> anyhow::Result<()> {

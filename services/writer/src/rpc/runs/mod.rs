@@ -3,6 +3,7 @@
 mod append_parts;
 mod finish_run;
 mod log_model_call;
+mod meter_model_call;
 mod start_run;
 mod stop_run;
 
@@ -68,6 +69,13 @@ impl RunService for RunRpc {
         request: Request<proto::LogModelCallRequest>,
     ) -> Result<Response<proto::LogModelCallResponse>, Status> {
         log_model_call::handle(&self.writer, request).await
+    }
+
+    async fn meter_model_call(
+        &self,
+        request: Request<proto::MeterModelCallRequest>,
+    ) -> Result<Response<proto::MeterModelCallResponse>, Status> {
+        meter_model_call::handle(&self.writer, request).await
     }
 }
 

@@ -1,0 +1,144 @@
+//! What models read and wrote, by day and by whom it counts against.
+
+use domain::{AgentId, TenantAccess};
+use sqlx::Row as _;
+use sqlx::postgres::{PgArguments, PgRow};
+
+use super::bind;
+use super::usage_by_day::USAGE_ROWS_MAX;
+use crate::day::{Day, DayRange};
+use crate::error::ReadModelError;
+use crate::model::ReadModel;
+
+/// Whom usage counts against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UsageScope {
+    /// A tenant; its name in usage is empty.
+    Tenant,
+    /// An agent, by its id.
+    Agent,
+    /// An API key, by its id.
+    Key,
+    /// An owner, by the digest.
+    Owner,
+}
+
+/// The calls of models that count against an agent or an API key on one day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelUsageDay {
+    /// The day on which the calls were stored.
+    pub day: Day,
+    /// [`UsageScope::Agent`] or [`UsageScope::Key`].
+    pub scope: UsageScope,
+    /// The agent or the key.
+    pub name: String,
+    /// How many calls.
+    pub calls: u64,
+    /// Tokens that models read, none over `i64::MAX`.
+    pub input_tokens: u64,
+    /// Tokens that models wrote, none over `i64::MAX`.
+    pub output_tokens: u64,
+}
+
+impl UsageScope {
+    /// All but owners.
+    pub(crate) const WITHOUT_OWNERS: [Self; 3] = [Self::Tenant, Self::Agent, Self::Key];
+
+    /// Its code in rows.
+    pub(crate) fn code(self) -> i16 {
+        match self {
+            Self::Tenant => 1,
+            Self::Agent => 2,
+            Self::Key => 3,
+            Self::Owner => 4,
+        }
+    }
+}
+
+/// The tokens, read and written, that count against some of a tenant on one day, in the order in which they are named.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
+pub async fn model_usage_of(
+    model: &ReadModel,
+    access: &TenantAccess,
+    day: Day,
+    subjects: &[(UsageScope, &str)],
+) -> Result<Vec<u64>, ReadModelError> {
+    let scopes: Vec<i16> = subjects.iter().map(|(scope, _)| scope.code()).collect();
+    let names: Vec<&str> = subjects.iter().map(|(_, name)| *name).collect();
+    let arguments = || {
+        let arguments = bind(PgArguments::default(), access.tenant().as_str());
+        let arguments = bind(bind(arguments, day), scopes.as_slice());
+        bind(arguments, names.as_slice())
+    };
+    let sql = include_str!("model_usage_of.sql");
+    let mut tokens = vec![0; subjects.len()];
+    for row in model.read(access, sql, arguments).await? {
+        let place = count(access, &row, (0, "place"))?.saturating_sub(1);
+        let input = count(access, &row, (1, "input_tokens"))?;
+        let output = count(access, &row, (2, "output_tokens"))?;
+        let place = usize::try_from(place).ok();
+        if let Some(sum) = place.and_then(|place| tokens.get_mut(place)) {
+            *sum = input.saturating_add(output);
+        }
+    }
+    Ok(tokens)
+}
+
+/// The usage of a tenant's agents and API keys, or of one agent, by day, then agents before keys, then by name. A day without
+/// any has no row.
+///
+/// At most [`USAGE_ROWS_MAX`] rows: where there are as many, the last day may not be whole, and the caller asks for fewer
+/// days, or for one agent.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
+pub async fn model_usage_by_day(
+    model: &ReadModel,
+    access: &TenantAccess,
+    agent: Option<&AgentId>,
+    days: DayRange,
+) -> Result<Vec<ModelUsageDay>, ReadModelError> {
+    let arguments = || {
+        let arguments = bind(PgArguments::default(), access.tenant().as_str());
+        let arguments = bind(bind(arguments, days.first()), days.last());
+        let arguments = bind(arguments, i64::from(USAGE_ROWS_MAX));
+        bind(arguments, agent.map(AgentId::as_str))
+    };
+    let sql = include_str!("model_usage_by_tenant.sql");
+    let rows = model.read(access, sql, arguments).await?;
+    rows.iter().map(|row| usage_day(access, row)).collect()
+}
+
+fn usage_day(access: &TenantAccess, row: &PgRow) -> Result<ModelUsageDay, ReadModelError> {
+    let code: i16 = row.try_get(1)?;
+    let scope = UsageScope::WITHOUT_OWNERS
+        .into_iter()
+        .find(|scope| scope.code() == code);
+    Ok(ModelUsageDay {
+        day: row.try_get(0)?,
+        scope: scope.ok_or_else(|| corrupt(access, "scope"))?,
+        name: row.try_get(2)?,
+        calls: count(access, row, (3, "calls"))?,
+        input_tokens: count(access, row, (4, "input_tokens"))?,
+        output_tokens: count(access, row, (5, "output_tokens"))?,
+    })
+}
+
+fn count(
+    access: &TenantAccess,
+    row: &PgRow,
+    (index, name): (usize, &str),
+) -> Result<u64, ReadModelError> {
+    let number: i64 = row.try_get(index)?;
+    u64::try_from(number).map_err(|_| corrupt(access, name))
+}
+
+fn corrupt(access: &TenantAccess, field: &str) -> ReadModelError {
+    ReadModelError::Corrupt {
+        table: "model_usage",
+        row: access.tenant().to_string(),
+        field: field.to_owned(),
+    }
+}

@@ -1,0 +1,75 @@
+//! Erases what models used for a tenant or an owner: metered calls in their stream, and the sums of them in the rows.
+
+use std::time::{Duration, Instant};
+
+use domain::{Owner, OwnerDigest, TenantId};
+use event_log::Record;
+use read_model::ReadModel;
+use read_model::projections::conversations::forget_usage;
+use read_model::projections::provider_logs::{checkpoint, forget_owner_usage};
+
+use super::subject::Subject;
+
+/// How long the projector is waited for.
+const PROJECTED_MAX: Duration = Duration::from_secs(30);
+/// How often it is looked at.
+const POLL: Duration = Duration::from_millis(100);
+
+/// Whose usage goes; `None`: that of no one, since conversations have no usage of their own.
+fn metered_of(subject: &Subject) -> Option<(&TenantId, Option<OwnerDigest>)> {
+    match subject {
+        Subject::Conversations { .. } => None,
+        Subject::User { tenant, user } => {
+            let owner = OwnerDigest::of(&Owner::User(user.clone()));
+            Some((tenant, Some(owner)))
+        }
+        Subject::Channel { tenant, channel } => {
+            let owner = OwnerDigest::of(&Owner::Channel(channel.clone()));
+            Some((tenant, Some(owner)))
+        }
+        Subject::Tenant(tenant) => Some((tenant, None)),
+    }
+}
+
+/// Overwrites a subject's metered calls in their stream; how many there were.
+///
+/// # Errors
+/// The record does not answer.
+pub async fn erase_metered(record: &Record, subject: &Subject) -> anyhow::Result<u64> {
+    let Some((tenant, owner)) = metered_of(subject) else {
+        return Ok(0);
+    };
+    Ok(record.erase_usage(tenant, owner.as_ref()).await?)
+}
+
+/// Removes a subject's metered calls and their sums; `None`: the projector has not read the calls within 30 s, and nothing is
+/// removed. Otherwise how many calls and rows there were.
+///
+/// Calls are removed once they are projected: the projector adds no sum of them later.
+///
+/// # Errors
+/// The record or Postgres does not answer.
+pub async fn erase_usage(
+    (record, model): (&Record, &ReadModel),
+    subject: &Subject,
+) -> anyhow::Result<Option<u64>> {
+    let Some((tenant, owner)) = metered_of(subject) else {
+        return Ok(Some(0));
+    };
+    let deadline = Instant::now() + PROJECTED_MAX;
+    while let Some(last) = record.last_usage(tenant, owner.as_ref()).await? {
+        if checkpoint(model).await? >= last {
+            break;
+        }
+        if Instant::now() >= deadline {
+            return Ok(None);
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    let calls = erase_metered(record, subject).await?;
+    let rows = match &owner {
+        Some(owner) => forget_owner_usage(model, tenant, owner).await?,
+        None => forget_usage(model, tenant).await?,
+    };
+    Ok(Some(calls.saturating_add(rows)))
+}
