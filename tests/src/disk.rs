@@ -145,12 +145,16 @@ impl Disk {
         self.mount().expect("a disk with power");
     }
 
-    /// Fills it to the last byte.
+    /// Fills it to the last byte; also again, when some of it became free.
     ///
     /// # Panics
     /// When it cannot be written to for another reason.
     pub fn fill(&self) {
-        let mut ballast = File::create(self.store.join(BALLAST)).expect("ballast");
+        let ballast = File::options()
+            .create(true)
+            .append(true)
+            .open(self.store.join(BALLAST));
+        let mut ballast = ballast.expect("ballast");
         let mut chunk = vec![b'x'; BALLAST_CHUNK_BYTES];
         while !chunk.is_empty() {
             match ballast.write_all(&chunk) {

@@ -1,7 +1,7 @@
 //! The HTTP door of a gateway, as a frontend calls it.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -46,16 +46,17 @@ impl Door {
         }
     }
 
-    /// A door that speaks TLS, whose certificate must be of the CA in this file.
+    /// A door that speaks TLS, whose certificate must be of the CA in this file, called from an address of this machine.
     ///
     /// # Panics
     /// When the file holds no CA, or no client can be made.
     #[must_use]
-    pub fn over_tls(addr: SocketAddr, ca: &Path) -> Self {
+    pub fn over_tls(addr: SocketAddr, ca: &Path, from: Ipv4Addr) -> Self {
         let plain = Self::at(addr);
         let pem = std::fs::read(ca).expect("a CA");
         let trusted = [Certificate::from_pem(&pem).expect("a CA")];
         let client = Client::builder().no_proxy().tls_certs_only(trusted);
+        let client = client.local_address(IpAddr::from(from));
         Self {
             base: format!("https://{addr}"),
             client: client.build().expect("a client"),

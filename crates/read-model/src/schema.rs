@@ -29,7 +29,7 @@ use crate::error::ReadModelError;
 use crate::reader_role;
 
 /// Every migration: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 12] = [
+const MIGRATIONS: [(i64, &str, &str); 13] = [
     (
         1,
         "conversations",
@@ -69,6 +69,11 @@ const MIGRATIONS: [(i64, &str, &str); 12] = [
         12,
         "model usage",
         include_str!("../migrations/0012_model_usage.sql"),
+    ),
+    (
+        13,
+        "readers see checkpoints",
+        include_str!("../migrations/0013_readers_see_checkpoints.sql"),
     ),
 ];
 

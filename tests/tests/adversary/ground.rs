@@ -83,8 +83,13 @@ impl Ground {
 
     /// The HTTP listener, as a stranger reaches it: over TLS, without headers.
     pub(crate) fn stranger(&self) -> Door {
+        self.stranger_from(Ipv4Addr::LOCALHOST)
+    }
+
+    /// The same for a stranger at an address of the loopback network.
+    pub(crate) fn stranger_from(&self, address: Ipv4Addr) -> Door {
         let addr = self.stack.gateway.settings.gateway.http.server.addr;
-        Door::over_tls(addr, &self.authority.ca())
+        Door::over_tls(addr, &self.authority.ca(), address)
     }
 
     /// The nats-server's URL, without a user.

@@ -74,6 +74,9 @@ async fn a_system_works_under_its_logins_and_they_can_do_no_more() {
             "SELECT count(*) FROM conversations_v1.event",
         );
         assert_eq!(seen.as_deref(), Ok("0"), "{login} is told no tenant");
+        let held = "SELECT sum(sequence) > 0 FROM conversations_v1.checkpoint";
+        let held = psql(&mut stack, login, held);
+        assert_eq!(held.as_deref(), Ok("t"), "{login} waits for rows");
         for sql in BEYOND_READERS.iter().chain(&ROLES) {
             let refused = psql(&mut stack, login, sql);
             assert!(refused.is_err(), "{login}: {sql}");

@@ -10,7 +10,6 @@ use tests::eventually::eventually_true;
 use tests::servers::nats_page;
 use tokio::time::{Instant, sleep};
 use tonic::Status;
-use wire::proto::write::v1::CommitResult;
 
 use crate::ground::Ground;
 use crate::strike::{FELT, bout};
@@ -22,6 +21,8 @@ const DISK_BYTES: u64 = 128 * 1024 * 1024;
 const TOLD_LIMIT: Duration = Duration::from_secs(5);
 /// How long nats-server is watched for going on by itself once there is space.
 const WATCHED: Duration = Duration::from_secs(3);
+/// How often the disk is filled again, where the server makes room on it.
+const REFILLS_MAX: usize = 20;
 const POLL: Duration = Duration::from_millis(100);
 
 /// What was seen of a full disk.
@@ -60,12 +61,21 @@ async fn fill_and_clear(ground: &mut Ground, load: &mut Workload, disk: &Disk, s
     disk.fill();
     eventually_true("appends that fail", || load.journal.unanswered() >= enough).await;
     let mut client = load.client();
-    let pending = client.draught(&timed);
-    let request = Request::of(&pending, &client.doors.agent);
-    let begun = Instant::now();
-    let answer = request.send(&client.caller()).await;
-    sight.told = sight.told.max(begun.elapsed());
-    check_refused(answer, begun.elapsed());
+    let mut pending = Vec::new();
+    let (refused, told) = loop {
+        assert!(pending.len() < REFILLS_MAX, "a disk that stays full");
+        let draught = client.draught(&timed);
+        let request = Request::of(&draught, &client.doors.agent);
+        pending.push(draught);
+        let begun = Instant::now();
+        match request.send(&client.caller()).await {
+            Err(status) => break (status, begun.elapsed()),
+            // The server deletes what was erased, which makes room.
+            Ok(_) => disk.fill(),
+        }
+    };
+    sight.told = sight.told.max(told);
+    check_refused(refused, told);
     let full = health(ground).await;
     disk.clear();
     let again = watch(ground).await;
@@ -76,15 +86,14 @@ async fn fill_and_clear(ground: &mut Ground, load: &mut Workload, disk: &Disk, s
     let server = ground.stack.servers.nats_mut();
     server.kill();
     server.restart().await.expect("NATS with space");
-    client.settle(pending).await;
+    for draught in pending {
+        client.settle(draught).await;
+    }
 }
 
 /// An append to a full disk is told in time that it may be tried again.
-fn check_refused(answer: Result<CommitResult, Status>, after: Duration) {
-    let failure: Failure = match answer {
-        Ok(result) => panic!("a full disk took {result:?}"),
-        Err(status) => status.into(),
-    };
+fn check_refused(status: Status, after: Duration) {
+    let failure = Failure::from(status);
     assert!(
         failure.retry_after.is_some(),
         "no time to retry: {failure:?}"

@@ -1,5 +1,6 @@
 //! The roles' doors, and the gateway's way to the writer.
 
+use std::net::Ipv4Addr;
 use std::time::Instant;
 
 use hansard::client::{Failure, Service};
@@ -42,7 +43,7 @@ async fn who_is_trusted_talks_through_every_hop() {
     // The gateway calls the writer.
     let key = operator.api_key("support").await;
     let addr = system.stack.gateway.settings.gateway.http.server.addr;
-    let door = Door::over_tls(addr, &system.authority.ca());
+    let door = Door::over_tls(addr, &system.authority.ca(), Ipv4Addr::LOCALHOST);
     let door = door.with("x-api-key", &key.secret).in_session().await;
     assert_eq!(door.post("/api/chats", &json!({})).await.status, 201);
 }
