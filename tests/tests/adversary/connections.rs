@@ -132,6 +132,11 @@ async fn hold_out(lasts: Duration) {
         (door.get("/v1/limits").await.status == 200).then_some(())
     })
     .await;
+    // Until then it was saturated, and says so until it has looked again.
+    eventually("a server that is not saturated", || async {
+        (door.get("/healthz").await.status == 200).then_some(())
+    })
+    .await;
     let mut times = honest(&stack, lasts).await;
     let unserved = times.iter().filter(|time| time.is_none()).count();
     times.sort_by_key(|time| time.unwrap_or(Duration::MAX));
