@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use gateway::GatewayConfig;
+use gateway::http::HttpSection;
 use serde_json::json;
 use tests::door::Door;
 
@@ -56,23 +58,18 @@ fn flood(
 }
 
 async fn check(count: usize, margin: Duration) {
-    let ground = ground(
-        |quotas| quotas.address.runs = Some(1_000),
-        |config| {
-            let limits = &mut config.http.limits;
-            for limit in [&mut limits.key, &mut limits.session, &mut limits.address] {
-                (limit.per_second, limit.burst) = (100_000, 100_000);
-            }
-        },
-    )
-    .await;
+    // The rates that are deployed.
+    let rates = |config: &mut GatewayConfig| config.http.limits = HttpSection::default().limits;
+    let ground = ground(|_| (), rates).await;
     // Half of what the model server takes at once.
     set(&ground, "tenant", "runs", Some(4)).await;
     let other = other(&ground);
     turns(&other, 2).await;
     let alone = p99(turns(&other, count).await);
     let stop = Arc::new(AtomicBool::new(false));
-    let greedy = (0..GREEDY).map(|n| session(&ground, &format!("greedy-{n}"), "203.0.113.7"));
+    // Each at an address of its own: the tenant is greedy, not an address.
+    let greedy =
+        (0..GREEDY).map(|n| session(&ground, &format!("greedy-{n}"), &format!("203.0.113.{n}")));
     let flooding = flood(greedy, &stop);
     turns(&other, 2).await;
     let beside = p99(turns(&other, count).await);
