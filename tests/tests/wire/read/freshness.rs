@@ -29,7 +29,7 @@ async fn step(agent: &Agent, step: usize) {
             agent
                 .append(
                     "c",
-                    vec![assistant(""), call("1", r#"{"q": 1.0}"#), call("2", "[]")],
+                    vec![assistant("looking"), call("1", r#"{"q": 1.0}"#), call("2", "[]")],
                 )
                 .await,
         ),

@@ -24,7 +24,7 @@ const JSON: [&str; 10] = [
 ];
 
 const TEXTS: [&str; 8] = [
-    "",
+    " ",
     "\0",
     "a\0b\0",
     "line\r\nline\u{2028}\u{feff}",
