@@ -118,7 +118,8 @@ fn block(raw: &RawValue, path: &str, said: &mut Said) -> Result<(), ParseError> 
 /// A text, then its citations as one item: the list of them.
 fn cited_text(raw: &str, path: &str, parts: &mut Vec<Part>) -> Result<(), ParseError> {
     let Text { text, citations } = read(raw, path)?;
-    parts.push(Part::Text(text));
+    // A reply that only calls tools may hold an empty one, which no event may.
+    parts.extend((!text.is_empty()).then_some(Part::Text(text)));
     let citations = citations.unwrap_or_default();
     if !citations.is_empty() {
         let list: Vec<&str> = citations.iter().map(|citation| citation.get()).collect();

@@ -29,7 +29,11 @@ async fn step(agent: &Agent, step: usize) {
             agent
                 .append(
                     "c",
-                    vec![assistant("looking"), call("1", r#"{"q": 1.0}"#), call("2", "[]")],
+                    vec![
+                        assistant("looking"),
+                        call("1", r#"{"q": 1.0}"#),
+                        call("2", "[]"),
+                    ],
                 )
                 .await,
         ),

@@ -1,6 +1,6 @@
 //! Replies, whole and in pieces.
 
-use domain::Fact;
+use domain::{Fact, Part};
 
 use super::reading::short;
 use crate::anthropic::{REPLY_BYTES_MAX, ReplyStream, parse_reply};
@@ -71,6 +71,20 @@ fn a_whole_reply_is_read() {
         said.finish_reason,
         said.usage
     ));
+}
+
+#[test]
+fn an_empty_text_is_no_part() {
+    let empty = WHOLE.replace("Hé, two.", "");
+    let reply = parse_reply(empty.as_bytes()).unwrap();
+    let whole = parse_reply(WHOLE.as_bytes()).unwrap();
+    let parts = |reply: &Reply| match reply.facts.first() {
+        Some(Fact::MessageAppended(said)) => said.parts.clone(),
+        other => panic!("{other:?}"),
+    };
+    let mut expected = parts(&whole);
+    expected.retain(|part| !matches!(part, Part::Text(_)));
+    assert_eq!(parts(&reply), expected);
 }
 
 #[test]
