@@ -131,7 +131,7 @@ fn a_refusal_in_the_middle_keeps_what_was_said_and_says_why() {
     let [Fact::MessageAppended(said)] = reply.facts.as_slice() else {
         panic!("{reply:?}");
     };
-    assert_eq!(said.parts, [domain::Part::Text("First, ".into())]);
+    assert_eq!(said.parts, [Part::Text("First, ".into())]);
     let why = said.finish_reason.as_ref().map(ToString::to_string);
     assert_eq!(why.as_deref(), Some("refusal"));
 }
