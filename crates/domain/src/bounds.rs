@@ -16,6 +16,8 @@ pub const CLIENT_TEXT_BYTES_MAX: usize = 4_096;
 pub const METADATA_BYTES_MAX: usize = 64 * 1_024;
 /// Most events of one commit.
 pub const EVENTS_PER_COMMIT_MAX: usize = 500;
+/// What a commit counts of the stored bytes besides its events: its envelope, its head and what its rows take around them.
+pub const COMMIT_OVERHEAD_BYTES: u64 = 512;
 /// Most bytes of a summary's text.
 pub const SUMMARY_BYTES_MAX: usize = 256 * 1_024;
 /// Most bytes of one event, as encoded without what the writer counted.

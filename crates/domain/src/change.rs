@@ -54,6 +54,8 @@ pub struct Change {
     pub title: Option<FieldChange<String>>,
     /// The metadata, where a commit set or cleared it.
     pub metadata: Option<FieldChange<JsonText>>,
+    /// The stored bytes of its commits.
+    pub stored_bytes: u64,
 }
 
 /// What a conversation keeps from its first commit.
@@ -78,6 +80,7 @@ impl Change {
             beginning: None,
             title: None,
             metadata: None,
+            stored_bytes: 0,
         };
         change.absorb_fields(commit);
         change
@@ -111,6 +114,7 @@ impl Change {
     }
 
     fn absorb_fields(&mut self, commit: &Commit) {
+        self.stored_bytes = self.stored_bytes.saturating_add(commit.stored_bytes);
         for event in &commit.events {
             match &event.fact {
                 Fact::ConversationCreated(created) => {

@@ -1,5 +1,6 @@
 //! A commit: 1..N events appended as one atom, one message of the record.
 
+use crate::bounds::COMMIT_OVERHEAD_BYTES;
 use crate::event::{Event, RecordedEvent};
 use crate::head::Head;
 use crate::id::{CommitId, ConversationId, Label, TenantId};
@@ -35,6 +36,14 @@ pub struct Commit {
     pub head: Head,
     /// Its events, in order; the first has `first_version`.
     pub events: Vec<Event>,
+    /// What it counts of its owners' stored bytes: see [`stored_bytes`].
+    pub stored_bytes: u64,
+}
+
+/// The stored bytes of a commit: the encodings of its events, uncompressed, and [`COMMIT_OVERHEAD_BYTES`].
+pub fn stored_bytes(encodings: impl Iterator<Item = usize>) -> u64 {
+    let bytes = encodings.map(|length| u64::try_from(length).unwrap_or(u64::MAX));
+    bytes.fold(COMMIT_OVERHEAD_BYTES, u64::saturating_add)
 }
 
 impl Commit {

@@ -35,7 +35,7 @@ pub use command::{
     Action, Command, Decision, Expectation, FinishRun, ForkSource, NewEvent, Rejection, StartRun,
     check_parts, decide, fork_source,
 };
-pub use commit::{Actor, Commit, RequestDigest};
+pub use commit::{Actor, Commit, RequestDigest, stored_bytes};
 pub use content::{MediaSource, Part};
 pub use conversation::{ClientContext, Conversation, ForkPoint, Owner, Status};
 pub use erasure::{ErasureStep, TOMBSTONE_IN_FLIGHT_MAX, erasure_step};

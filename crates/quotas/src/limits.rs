@@ -17,6 +17,8 @@ pub enum Quota {
     ModelTokensPerDay,
     /// Conversations that are not erased.
     Conversations,
+    /// Bytes of conversations that are not erased.
+    StoredBytes,
     /// Bytes of appended commits, per writer process; a full bucket holds one minute's bytes.
     AppendedBytesPerMinute,
 }
@@ -38,10 +40,11 @@ pub enum Scope {
 
 impl Quota {
     /// Every quota.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Runs,
         Self::ModelTokensPerDay,
         Self::Conversations,
+        Self::StoredBytes,
         Self::AppendedBytesPerMinute,
     ];
 
@@ -52,6 +55,7 @@ impl Quota {
             Self::Runs => "runs",
             Self::ModelTokensPerDay => "model_tokens_per_day",
             Self::Conversations => "conversations",
+            Self::StoredBytes => "stored_bytes",
             Self::AppendedBytesPerMinute => "appended_bytes_per_minute",
         }
     }
@@ -61,7 +65,7 @@ impl Quota {
     pub fn applies_to(self, scope: Scope) -> bool {
         match self {
             Self::Runs | Self::ModelTokensPerDay => true,
-            Self::Conversations | Self::AppendedBytesPerMinute => {
+            Self::Conversations | Self::StoredBytes | Self::AppendedBytesPerMinute => {
                 matches!(scope, Scope::Tenant | Scope::Agent | Scope::Owner)
             }
         }
@@ -104,6 +108,9 @@ pub struct Limits {
     /// See [`Quota::Conversations`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversations: Option<u64>,
+    /// See [`Quota::StoredBytes`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_bytes: Option<u64>,
     /// See [`Quota::AppendedBytesPerMinute`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub appended_bytes_per_minute: Option<u64>,
@@ -117,6 +124,7 @@ impl Limits {
             Quota::Runs => self.runs,
             Quota::ModelTokensPerDay => self.model_tokens_per_day,
             Quota::Conversations => self.conversations,
+            Quota::StoredBytes => self.stored_bytes,
             Quota::AppendedBytesPerMinute => self.appended_bytes_per_minute,
         }
     }
@@ -127,6 +135,7 @@ impl Limits {
             Quota::Runs => &mut self.runs,
             Quota::ModelTokensPerDay => &mut self.model_tokens_per_day,
             Quota::Conversations => &mut self.conversations,
+            Quota::StoredBytes => &mut self.stored_bytes,
             Quota::AppendedBytesPerMinute => &mut self.appended_bytes_per_minute,
         };
         *field = value;
@@ -167,18 +176,23 @@ impl QuotaSet {
     /// What a deployment allows unless its configuration says otherwise: every quota has a value.
     #[must_use]
     pub fn deployment() -> Self {
-        let limits = |runs, tokens, conversations: u64, appended_bytes: u64| Limits {
+        let calls = |runs, tokens| Limits {
             runs: Some(runs),
             model_tokens_per_day: Some(tokens),
-            conversations: (conversations > 0).then_some(conversations),
-            appended_bytes_per_minute: (appended_bytes > 0).then_some(appended_bytes),
+            ..Limits::default()
+        };
+        let limits = |(runs, tokens), conversations, (stored, appended)| Limits {
+            conversations: Some(conversations),
+            stored_bytes: Some(stored),
+            appended_bytes_per_minute: Some(appended),
+            ..calls(runs, tokens)
         };
         Self {
-            tenant: limits(500, 2_000_000_000, 1_000_000, 16 * GIB),
-            agent: limits(400, 1_000_000_000, 1_000_000, 8 * GIB),
-            key: limits(400, 1_000_000_000, 0, 0),
-            owner: limits(32, 20_000_000, 10_000, GIB),
-            address: limits(128, 100_000_000, 0, 0),
+            tenant: limits((500, 2_000_000_000), 1_000_000, (1_024 * GIB, 16 * GIB)),
+            agent: limits((400, 1_000_000_000), 1_000_000, (1_024 * GIB, 8 * GIB)),
+            key: calls(400, 1_000_000_000),
+            owner: limits((32, 20_000_000), 10_000, (16 * GIB, GIB)),
+            address: calls(128, 100_000_000),
         }
     }
 

@@ -29,7 +29,7 @@ use crate::error::ReadModelError;
 use crate::reader_role;
 
 /// Every migration: version, description, text.
-const MIGRATIONS: [(i64, &str, &str); 13] = [
+const MIGRATIONS: [(i64, &str, &str); 14] = [
     (
         1,
         "conversations",
@@ -74,6 +74,11 @@ const MIGRATIONS: [(i64, &str, &str); 13] = [
         13,
         "readers see checkpoints",
         include_str!("../migrations/0013_readers_see_checkpoints.sql"),
+    ),
+    (
+        14,
+        "storage",
+        include_str!("../migrations/0014_storage.sql"),
     ),
 ];
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use domain::bounds::{EVENT_BYTES_MAX, EVENTS_PER_COMMIT_MAX};
 use domain::{
     Actor, Commit, CommitFacts, CommitId, ConversationId, Event, Head, Label, RequestDigest,
-    Sequence, TenantId, Timestamp, Version, Violation, ViolationReason,
+    Sequence, TenantId, Timestamp, Version, Violation, ViolationReason, stored_bytes,
 };
 use prost::Message as _;
 use thiserror::Error;
@@ -46,6 +46,8 @@ pub struct Sealed {
     pub message: Bytes,
     /// The head that it produces.
     pub head: Head,
+    /// What it counts of its owners' stored bytes: see [`domain::stored_bytes`].
+    pub stored_bytes: u64,
 }
 
 /// A commit as read back from the record.
@@ -97,6 +99,7 @@ struct RawBody {
 /// head nor a first `ConversationCreated` is there to begin with.
 pub fn seal(draft: &Draft<'_>, previous: Option<(&Head, Sequence)>) -> Result<Sealed, Violation> {
     let events = encode_events(draft.events)?;
+    let stored_bytes = stored_bytes(events.iter().map(Bytes::len));
     let event_count = u32::try_from(events.len()).unwrap_or(u32::MAX);
     let body = RawBody { events }.encode_to_vec();
     let facts = CommitFacts {
@@ -132,6 +135,7 @@ pub fn seal(draft: &Draft<'_>, previous: Option<(&Head, Sequence)>) -> Result<Se
     Ok(Sealed {
         message: message.encode_to_vec().into(),
         head,
+        stored_bytes,
     })
 }
 
@@ -157,8 +161,9 @@ pub fn open(message: Bytes) -> Result<Opened, CorruptCommit> {
         .iter()
         .map(|bytes| decode_event(bytes.clone()))
         .collect::<Result<_, _>>()?;
+    let stored_bytes = stored_bytes(event_bytes.iter().map(Bytes::len));
     Ok(Opened {
-        commit: commit_of(envelope, events)?,
+        commit: commit_of(envelope, events, stored_bytes)?,
         event_bytes,
         body,
     })
@@ -241,7 +246,11 @@ fn unpack(codec: proto::Codec, body: Bytes) -> Result<Bytes, CorruptCommit> {
     }
 }
 
-fn commit_of(envelope: proto::Envelope, events: Vec<Event>) -> Result<Commit, CorruptCommit> {
+fn commit_of(
+    envelope: proto::Envelope,
+    events: Vec<Event>,
+    stored_bytes: u64,
+) -> Result<Commit, CorruptCommit> {
     let read = || -> Result<Commit, Violation> {
         let head = envelope.head.unwrap_or_default();
         Ok(Commit {
@@ -258,6 +267,7 @@ fn commit_of(envelope: proto::Envelope, events: Vec<Event>) -> Result<Commit, Co
             request_digest: RequestDigest(array(&envelope.request_digest, "request_digest")?),
             head: head::from_proto(head).map_err(|violation| violation.within("head"))?,
             events,
+            stored_bytes,
         })
     };
     read().map_err(|violation| CorruptCommit::Field(violation.field))

@@ -81,10 +81,7 @@ pub(crate) async fn carry_out(
             return Ok(result);
         }
         let events = match decided(writer, intent, &loaded).await {
-            Ok(Decision::Commit(events)) => {
-                writer.quotas.check_conversations(writer, intent).await?;
-                events
-            }
+            Ok(Decision::Commit(events)) => events,
             Ok(Decision::Unchanged) if loaded.is_certain => {
                 let earlier = search.before_rejection(writer, intent, &loaded).await?;
                 let result = earlier.unwrap_or_else(|| unchanged(writer, intent, &loaded));
@@ -144,12 +141,9 @@ async fn append(
     };
     let sealed = seal(&draft, previous.map(|base| (&base.head, base.sequence)))?;
     check_payload(writer, &sealed.message)?;
-    let bytes = sealed.message.len();
-    writer
-        .quotas
-        .take_bytes(writer, intent, (sealed.head.owner.as_ref(), bytes))?;
+    writer.quotas.admit(writer, intent, &sealed).await?;
     enter_erasure(writer, intent, previous).await?;
-    let Sealed { message, head } = sealed;
+    let Sealed { message, head, .. } = sealed;
     let mut trace = TraceHeaders::default();
     runtime::telemetry::inject(|name, value| trace.put(name, value));
     let append = Append {
@@ -166,6 +160,10 @@ async fn append(
     {
         AppendOutcome::Committed { sequence } => {
             let result = result_of(writer, intent, &head, sequence);
+            if matches!(intent.command.action, Action::Erase { .. }) {
+                let owner = previous.and_then(|base| base.head.owner.as_ref());
+                writer.quotas.erased(intent, owner).await;
+            }
             writer.bases.keep(&intent.key, Base { head, sequence });
             Ok(Appended::Done(result))
         }

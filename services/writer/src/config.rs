@@ -41,8 +41,8 @@ pub struct WriterConfig {
     pub heads_cached_max: usize,
     /// Most commands of one stream that are carried out at once; more wait at the caller.
     pub stream_commands_max: usize,
-    /// What tenants, agents and owners may use where the registry says nothing; the writer limits `conversations` and
-    /// `appended_bytes_per_minute`.
+    /// What tenants, agents and owners may use where the registry says nothing; the writer limits `conversations`,
+    /// `stored_bytes` and `appended_bytes_per_minute`.
     pub quotas: QuotaSet,
 }
 

@@ -63,7 +63,7 @@ pub struct Parts {
     pub queues: Queues,
     /// What erasures leave to remove.
     pub removals: Removals,
-    /// What tenants, agents and owners may append.
+    /// What tenants, agents and owners may append and store.
     pub quotas: WriteQuotas,
     /// The time.
     pub clock: Clock,

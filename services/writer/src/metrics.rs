@@ -6,7 +6,7 @@
 //! | `hansard_writer_parts_seconds{outcome}` | s | from a batch of parts to its answer; outcome `published` or the error's reason |
 //! | `hansard_writer_provider_logs_total{outcome}` | calls | of model servers that were to be logged; outcome `kept`, `off` or the error's reason |
 //! | `hansard_writer_metered_calls_total{outcome}` | calls | of models whose tokens were to be counted; outcome `kept`, `no_stream` or the error's reason |
-//! | `hansard_writer_quota_exceeded_total{quota,scope}` | commits | refused by a quota; quota `conversations` or `appended_bytes_per_minute`, scope `tenant`, `agent` or `owner` |
+//! | `hansard_writer_quota_exceeded_total{quota,scope}` | commits | refused by a quota; quota `conversations`, `stored_bytes` or `appended_bytes_per_minute`, scope `tenant`, `agent` or `owner` |
 //! | `hansard_writer_queue_seconds` | s | waiting for the conversation's turn |
 //! | `hansard_writer_pending_erasures` | 1 | erasures in progress in the whole record: their tombstones are there, and commits before them |
 //! | `hansard_writer_pending_erasures_oldest_seconds` | s | since when the oldest of them that was read is in progress |

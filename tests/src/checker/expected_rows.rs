@@ -56,10 +56,17 @@ pub(super) fn conversation(key: &ConversationKey, commits: &[RecordedCommit]) ->
         "head": bytea(&wire::head::to_proto(&head).encode_to_vec()),
         "title": model::title(commits),
         "metadata_json": model::metadata(commits).map(|json| json.as_str().to_owned()),
+        "stored_bytes": if erased { 0 } else { stored_bytes(commits) },
         "client_context":
             told.then(|| bytea(&client_context_to_proto(&context).encode_to_vec())),
     });
     fields(row)
+}
+
+/// The encodings of all events, and 512 bytes a commit.
+fn stored_bytes(commits: &[RecordedCommit]) -> usize {
+    let events = commits.iter().flat_map(|stored| &stored.opened.event_bytes);
+    events.map(|bytes| bytes.len()).sum::<usize>() + 512 * commits.len()
 }
 
 /// The rows of a conversation's events, each with its version; none of an erased one.

@@ -24,7 +24,7 @@ async fn a_commit_that_was_passed_over_is_seen_though_nothing_lags() {
     ground.settle().await;
     let partition = "- digest_differs -";
     let expected = [
-        "c conversation_differs - version,sequence,last_event_at,head",
+        "c conversation_differs - version,sequence,last_event_at,head,stored_bytes",
         "c event_missing 7",
         partition,
     ];

@@ -36,6 +36,7 @@ fn history() -> Vec<Commit> {
             request_digest: facts.request_digest,
             head,
             events,
+            stored_bytes: 0,
         });
     }
     commits

@@ -110,6 +110,7 @@ pub fn quota_set(given: &proto::Quotas) -> QuotaSet {
             runs: given.runs,
             model_tokens_per_day: given.model_tokens_per_day,
             conversations: given.conversations,
+            stored_bytes: given.stored_bytes,
             appended_bytes_per_minute: given.appended_bytes_per_minute,
         })
     };
@@ -130,6 +131,7 @@ pub fn quotas_to_proto(set: &QuotaSet) -> proto::Quotas {
             runs: limits.runs,
             model_tokens_per_day: limits.model_tokens_per_day,
             conversations: limits.conversations,
+            stored_bytes: limits.stored_bytes,
             appended_bytes_per_minute: limits.appended_bytes_per_minute,
         })
     };

@@ -4,7 +4,6 @@
 mod active_runs;
 mod committed;
 mod conversation;
-mod count_conversations;
 mod expired;
 mod forked;
 mod forks;
@@ -12,12 +11,12 @@ mod list_conversations;
 mod model_usage;
 mod provider_logs;
 mod standing_with_events;
+mod storage;
 mod usage_by_day;
 
 pub use active_runs::{ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, active_runs};
 pub use committed::{CommittedRow, committed};
 pub use conversation::conversation;
-pub use count_conversations::{CountedBy, count_conversations};
 pub use expired::{
     Expired, ExpiredConversation, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,
     SURPLUS_PER_OWNER_MAX, expired,
@@ -35,6 +34,7 @@ pub use provider_logs::{
 pub use standing_with_events::{
     Direction, EVENTS_PER_READ_MAX, EventQuery, events, standing_with_events,
 };
+pub use storage::{OWNER_CONVERSATIONS_SUMMED_MAX, Storage, StoredBy, storage};
 pub use usage_by_day::{USAGE_ROWS_MAX, UsageDay, usage_by_day};
 
 use sqlx::postgres::PgArguments;

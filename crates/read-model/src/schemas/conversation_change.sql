@@ -4,6 +4,7 @@ CREATE TABLE conversation_change (
     first_version bigint NOT NULL,
     version bigint NOT NULL,
     sequence bigint NOT NULL,
+    stored_bytes bigint NOT NULL,
     created_at timestamptz,
     last_event_at timestamptz NOT NULL,
     active_run_id uuid,

@@ -3,7 +3,7 @@
 INSERT INTO conversation (
     version, sequence, created_at, last_event_at, partition, created_nanos, status,
     tenant_id, conversation_id, agent_id, head, user_id, session_id, channel_id, active_run_id,
-    title, metadata_json, client_context, forked_from
+    title, metadata_json, client_context, forked_from, stored_bytes
 )
 SELECT DISTINCT ON (tenant_id, conversation_id)
        version, sequence,
@@ -18,13 +18,15 @@ SELECT DISTINCT ON (tenant_id, conversation_id)
        CASE WHEN status <> 3 THEN first_value(title) OVER titled END,
        CASE WHEN status <> 3 THEN first_value(metadata_json) OVER described END,
        CASE WHEN status <> 3 THEN first_value(client_context) OVER oldest END,
-       CASE WHEN status <> 3 THEN first_value(forked_from) OVER oldest END
+       CASE WHEN status <> 3 THEN first_value(forked_from) OVER oldest END,
+       CASE WHEN status <> 3 THEN sum(stored_bytes) OVER whole ELSE 0 END
 FROM conversation_change AS change
 WHERE NOT EXISTS (
     SELECT FROM out_of_place
     WHERE out_of_place.tenant_id = change.tenant_id AND out_of_place.conversation_id = change.conversation_id
 )
-WINDOW oldest AS (PARTITION BY tenant_id, conversation_id ORDER BY version),
+WINDOW whole AS (PARTITION BY tenant_id, conversation_id),
+       oldest AS (PARTITION BY tenant_id, conversation_id ORDER BY version),
        titled AS (PARTITION BY tenant_id, conversation_id ORDER BY changes_title DESC, version DESC),
        described AS (PARTITION BY tenant_id, conversation_id ORDER BY changes_metadata DESC, version DESC)
 ORDER BY tenant_id, conversation_id, version DESC

@@ -38,5 +38,10 @@ SELECT statement FROM (
                array_to_string(roles, ', '), ' USING (' || qual || ')', ' WITH CHECK (' || with_check || ')'
            )
     FROM pg_policies JOIN source ON source.nspname = pg_policies.schemaname
+    UNION ALL
+    SELECT 9, tgname, replace(
+               pg_get_triggerdef(trigger.oid), format(' ON %I.%I ', nspname, relname), format(' ON %I.%I ', made, relname)
+           )
+    FROM tables JOIN pg_trigger AS trigger ON trigger.tgrelid = tables.oid AND NOT trigger.tgisinternal
 ) AS made
 ORDER BY place, name, statement

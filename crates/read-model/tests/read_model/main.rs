@@ -34,6 +34,7 @@ mod schemas_flip;
 mod schemas_structure;
 mod splits;
 mod statistics;
+mod storage;
 mod throughput;
 mod usage;
 mod usage_bounds;

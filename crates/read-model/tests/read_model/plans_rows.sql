@@ -1,5 +1,6 @@
 -- 40,000 conversations of four tenants, each of two agents, with hundreds of sessions, users and channels; four events each; and a
--- year's usage of 300 agents and their models, and of 40,000 owners; and as many logged calls as conversations.
+-- year's usage of 300 agents and their models, and of 40,000 owners; and as many logged calls as conversations; and
+-- what 4,000 agents store in each of eight partitions.
 INSERT INTO conversations_v1.conversation (
     version, sequence, created_at, last_event_at, partition, created_nanos, status,
     tenant_id, conversation_id, agent_id, user_id, session_id, channel_id, head, forked_from
@@ -35,3 +36,7 @@ SELECT 1, 1, 1, current_date - day, 2, 't' || agent % 4, 'a' || agent
 FROM generate_series(1, 300) AS agent, generate_series(0, 365) AS day
 UNION ALL
 SELECT 1, 1, 1, current_date, 4, 't' || n % 4, 'o' || n FROM generate_series(1, 40000) AS n;
+
+INSERT INTO conversations_v1.storage (conversations, stored_bytes, partition, tenant_id, agent_id)
+SELECT 1, 1, 8 + partition, 't' || agent % 4, 'a' || agent
+FROM generate_series(1, 4000) AS agent, generate_series(1, 8) AS partition;

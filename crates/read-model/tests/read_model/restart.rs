@@ -115,13 +115,12 @@ async fn connections_are_bounded() {
     };
     let model = ReadModel::connect_lazy(&config).unwrap();
     model.migrate().await.unwrap();
-    let many = futures::future::join_all((0..50).map(|_| is_up(&model)));
-    assert!(
-        timeout(DEADLINE, many)
-            .await
-            .unwrap()
-            .into_iter()
-            .any(|up| up)
-    );
-    assert!(is_up(&model).await);
+    // Each is answered within the wait for a connection, and somebody has it; a busy machine may let all of a round wait too long.
+    let some_are_up = async {
+        let many = || futures::future::join_all((0..50).map(|_| is_up(&model)));
+        while !many().await.contains(&true) {}
+    };
+    timeout(DEADLINE, some_are_up).await.unwrap();
+    let one_is_up = async { while !is_up(&model).await {} };
+    timeout(DEADLINE, one_is_up).await.unwrap();
 }

@@ -110,6 +110,20 @@ pub(crate) async fn in_both(url: &str, sql: &str, schemas: [SchemaName; 2]) -> [
 }
 
 const USAGE: &str = "SELECT usage_day::text FROM {schema}.usage_day ORDER BY 1";
+/// What the sums of stored bytes are, and must be.
+const STORAGE: [&str; 2] = [
+    "SELECT storage::text FROM {schema}.storage WHERE conversations <> 0 OR stored_bytes <> 0 ORDER BY 1",
+    "SELECT (count(*), sum(stored_bytes), partition, tenant_id, agent_id)::text FROM {schema}.conversation
+     WHERE status <> 3 GROUP BY partition, tenant_id, agent_id ORDER BY 1",
+];
+
+async fn check_storage(url: &str, schemas: [SchemaName; 2]) {
+    let [found, again] = in_both(url, STORAGE[0], schemas).await;
+    let [expected, anew] = in_both(url, STORAGE[1], schemas).await;
+    assert_eq!((found.is_empty(), &found), (false, &expected));
+    assert_eq!(again, anew);
+}
+
 #[tokio::test]
 async fn it_holds_the_same_whatever_the_chunks_are() {
     let items = history();
@@ -130,6 +144,7 @@ async fn it_holds_the_same_whatever_the_chunks_are() {
         let schemas = [building.live(), building.name()];
         let [used, again] = in_both(&url, USAGE, schemas).await;
         assert_eq!((used.is_empty(), &used), (false, &again), "{chunk}");
+        check_storage(&url, schemas).await;
         // What was changed behind the projection's back is found, wherever it is.
         let mut connection = PgConnection::connect(&url).await.unwrap();
         let damage = "UPDATE conversations_v1.event SET role = 9 WHERE conversation_id = 'c0' AND version = 3;
@@ -140,6 +155,7 @@ async fn it_holds_the_same_whatever_the_chunks_are() {
             .execute(&mut connection)
             .await
             .unwrap();
+        check_storage(&url, schemas).await;
         let expected = ["c0", "c1", "c3", "c5"];
         assert_eq!(differing(&live.model, building.model()).await, expected);
     }

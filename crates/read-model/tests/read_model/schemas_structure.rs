@@ -25,6 +25,8 @@ const STRUCTURE: &str = "
         SELECT relname || ' ' || conname || pg_get_constraintdef(pg_constraint.oid)
         FROM class JOIN pg_constraint ON conrelid = class.oid
         UNION ALL
+        SELECT relname || ' ' || pg_get_triggerdef(pg_trigger.oid) FROM class JOIN pg_trigger ON tgrelid = class.oid
+        UNION ALL
         SELECT pg_policies::text FROM pg_policies WHERE schemaname = '{schema}'
         UNION ALL
         SELECT nspacl::text FROM pg_namespace WHERE nspname = '{schema}'

@@ -30,7 +30,7 @@ pub struct QuotaBody {
     /// Who is limited: tenant, agent, key, owner or address.
     #[schema(example = "owner")]
     scope: &'static str,
-    /// What: `runs`, `model_tokens_per_day`, `conversations` or `appended_bytes_per_minute`.
+    /// What: `runs`, `model_tokens_per_day`, `conversations`, `stored_bytes` or `appended_bytes_per_minute`.
     #[schema(example = "runs")]
     quota: &'static str,
     /// The most.

@@ -2,8 +2,8 @@
 //!
 //! The decisions are those of the crate `quotas`; here are their state and where it comes from. Runs under way are this
 //! process's own. Tokens are those of the read model and what this process has counted since; those of addresses are this
-//! process's own. Where the read model does not answer, the last known count is in force. Conversations and appended bytes are
-//! the writer's to limit.
+//! process's own. Where the read model does not answer, the last known count is in force. Conversations, stored
+//! and appended bytes are the writer's to limit.
 
 pub mod account;
 pub mod metering;
@@ -19,7 +19,7 @@ use domain::{AgentId, TenantAccess, TenantId, Timestamp};
 use event_log::Registry;
 use event_log::registry::of_exceeded;
 use quick_cache::sync::Cache;
-use read_model::queries::{UsageScope, model_usage_of};
+use read_model::queries::{Storage, StoredBy, UsageScope, model_usage_of, storage};
 use read_model::{Day, ReadModel};
 use runtime::clock::Clock;
 use tokio::time::timeout;
@@ -161,6 +161,12 @@ impl Quotas {
         let subject = whole(tenant.tenant());
         self.refresh(tenant, std::iter::once(subject.clone())).await;
         lock(&self.counted(&subject)).used(self.now_ms())
+    }
+
+    /// What a tenant stores, as the rows have it; `None`: they cannot be read.
+    pub async fn storage_of(&self, tenant: &TenantAccess) -> Option<Storage> {
+        let reading = storage(&self.0.read_model, tenant, &StoredBy::Tenant);
+        timeout(READ_MAX, reading).await.ok()?.ok()
     }
 
     /// Reads what the read model has counted of subjects of a tenant, unless that is fresh.

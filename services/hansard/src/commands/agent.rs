@@ -104,7 +104,7 @@ struct Set {
     #[arg(long, value_name = "DAYS", requires = "provider_logs")]
     provider_logs_days: Option<u32>,
     /// A quota, such as `owner.runs=8`; `default` takes it back. Scopes: agent, key, owner, address. Quotas: `runs`,
-    /// `model_tokens_per_day`, `conversations`, `appended_bytes_per_minute`.
+    /// `model_tokens_per_day`, `conversations`, `stored_bytes`, `appended_bytes_per_minute`.
     #[arg(long, value_name = "SCOPE.QUOTA=NUMBER")]
     quota: Vec<String>,
     /// All settings, as JSON of `hansard.operate.v1.AgentSettings`: what is not in it is as by default from then on. The

@@ -54,7 +54,7 @@ enum Action {
         /// The tenant.
         tenant: String,
         /// A quota, such as `owner.runs=8`; `default` takes it back. Scopes: tenant, agent, key, owner, address. Quotas: `runs`,
-        /// `model_tokens_per_day`, `conversations`, `appended_bytes_per_minute`. Needs a token that is bound to no tenant.
+        /// `model_tokens_per_day`, `conversations`, `stored_bytes`, `appended_bytes_per_minute`. Needs a token that is bound to no tenant.
         #[arg(long, value_name = "SCOPE.QUOTA=NUMBER", group = "settings")]
         quota: Vec<String>,
         #[command(flatten)]

@@ -139,6 +139,9 @@ async fn conversations_are_limited() {
         ("tenant", "conversations"),
         ("agent", "conversations"),
         ("owner", "conversations"),
+        ("tenant", "stored_bytes"),
+        ("agent", "stored_bytes"),
+        ("owner", "stored_bytes"),
         ("tenant", "appended_bytes_per_minute"),
         ("agent", "appended_bytes_per_minute"),
         ("owner", "appended_bytes_per_minute"),
@@ -200,4 +203,61 @@ async fn appended_bytes_are_limited() {
         bound(&door, "owner", "appended_bytes_per_minute").await,
         Some(30_000)
     );
+}
+
+/// What the tenant uses of a quota, as its administrators see it.
+async fn used(ground: &Ground, quota: &str) -> Option<u64> {
+    let path = "/v1/admin/usage?from=2026-01-01&to=2026-01-02";
+    let usage = ground.admin().get(path).await.ok(200);
+    let quotas = usage["quotas"].as_array().cloned().unwrap_or_default();
+    let one = quotas.iter().find(|one| one["quota"] == quota)?;
+    one["used"].as_u64()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stored_bytes_are_limited_until_something_is_erased() {
+    let ground = ground(|_| (), |_| ()).await;
+    let of = |id: &str| session(&ground, id, "192.0.2.1");
+    // Compressed, it would be far smaller.
+    let large = json!({"metadata": {"k": "x".repeat(20_000)}});
+    let before = used(&ground, "stored_bytes").await.unwrap();
+    begin(&of("owner-a"), &large).await;
+    let one = eventually("rows of a conversation", || async {
+        let stored = used(&ground, "stored_bytes").await? - before;
+        (stored > 0).then_some(stored)
+    })
+    .await;
+    assert!((20_512..21_000).contains(&one), "{one}");
+
+    set(&ground, "owner", "stored_bytes", Some(2 * one)).await;
+    let door = of("owner-b");
+    begin(&door, &large).await;
+    begin(&door, &large).await;
+    let bound = 2 * one - 1;
+    set(&ground, "owner", "stored_bytes", Some(bound)).await;
+    let door = of("owner-c");
+    let chat = begin(&door, &large).await;
+    let refused = door.post("/api/chats", &large).await;
+    check_refused(&refused, ("owner", "stored_bytes"), bound);
+
+    // Whatever adds to a chat is refused at a quota that is used up, and what removes something is not.
+    set(&ground, "owner", "stored_bytes", Some(one)).await;
+    let path = format!("/api/chats/{chat}");
+    let messages = format!("{path}/messages");
+    let message = door.post(&messages, &json!({"content": "x"})).await;
+    check_refused(&message, ("owner", "stored_bytes"), one);
+    let title = door.patch(&path, &json!({"title": "x"})).await;
+    check_refused(&title, ("owner", "stored_bytes"), one);
+    let stored = eventually("rows of four conversations", || async {
+        used(&ground, "stored_bytes")
+            .await
+            .filter(|stored| *stored == before + 4 * one)
+    })
+    .await;
+    assert!(door.delete(&path).await.status < 300);
+    eventually("rows without the erased chat", || async {
+        (used(&ground, "stored_bytes").await? == stored - one).then_some(())
+    })
+    .await;
+    begin(&door, &large).await;
 }

@@ -76,5 +76,5 @@ async fn administrators_see_quotas_beside_their_usage() {
         quotas.contains(&json!({"quota": "runs", "bound": 9, "used": 0})),
         "{usage}"
     );
-    assert_eq!(quotas.len(), 4, "{usage}");
+    assert_eq!(quotas.len(), 5, "{usage}");
 }

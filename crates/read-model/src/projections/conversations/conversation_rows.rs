@@ -3,7 +3,9 @@
 mod cells;
 
 use domain::change::Beginning;
-use domain::{Change, ClientContext, FieldChange, Head, JsonText, Owner, Partition, Timestamp};
+use domain::{
+    Change, ClientContext, FieldChange, Head, JsonText, Owner, Partition, Status, Timestamp,
+};
 use prost::Message as _;
 use sqlx::postgres::PgArguments;
 use uuid::Uuid;
@@ -35,6 +37,8 @@ struct Common<'b> {
     last_event_at: Vec<Moment>,
     status: Vec<i16>,
     head: Vec<Vec<u8>>,
+    /// Of the commits of the batch; 0 of an erased conversation.
+    stored_bytes: Vec<i64>,
 }
 
 /// What only a new row has.
@@ -131,6 +135,12 @@ impl<'b> Common<'b> {
         self.status.push(status_code(change.head.status));
         self.head
             .push(wire::head::to_proto(&change.head).encode_to_vec());
+        let is_erased = change.head.status == Status::Erased;
+        self.stored_bytes.push(if is_erased {
+            0
+        } else {
+            signed(change.stored_bytes)
+        });
     }
 }
 
@@ -201,7 +211,8 @@ impl<'b> Begun<'b> {
         let arguments = bind(arguments, self.title);
         let arguments = bind(arguments, self.metadata_json);
         let arguments = bind(arguments, self.client_context);
-        bind(arguments, self.forked_from)
+        let arguments = bind(arguments, self.forked_from);
+        bind(arguments, self.common.stored_bytes)
     }
 }
 
@@ -236,6 +247,7 @@ impl<'b> Continued<'b> {
         let arguments = bind(arguments, self.title);
         let arguments = bind(arguments, self.changes_metadata);
         let arguments = bind(arguments, self.metadata_json);
+        let arguments = bind(arguments, self.common.stored_bytes);
         bind(arguments, gaps == Gaps::Accepted)
     }
 }

@@ -21,5 +21,6 @@ SET version = excluded.version,
     head = excluded.head,
     title = NULL,
     metadata_json = NULL,
-    client_context = NULL
+    client_context = NULL,
+    stored_bytes = 0
 WHERE conversation.version < excluded.version

@@ -79,7 +79,8 @@ pub struct TenantQuotaBody {
     quota: &'static str,
     /// The most.
     bound: u64,
-    /// What is in use: runs on this gateway, or tokens of today; absent where only the writer counts.
+    /// What is in use: runs on this gateway, tokens of today, or what the rows hold. Absent where only the writer counts, and where
+    /// the rows cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     used: Option<u64>,
 }
@@ -145,6 +146,7 @@ async fn tenant_quotas(state: &HttpState, tenant: &TenantAccess) -> Vec<TenantQu
     let quotas = state.generations.quotas();
     let tokens = quotas.tokens_of(tenant).await;
     let runs = quotas.runs_of(tenant.tenant());
+    let stored = quotas.storage_of(tenant).await;
     let in_force = quotas.of_tenant(tenant.tenant());
     let of_tenant = in_force
         .iter()
@@ -155,7 +157,9 @@ async fn tenant_quotas(state: &HttpState, tenant: &TenantAccess) -> Vec<TenantQu
         used: match quota {
             Quota::Runs => Some(runs),
             Quota::ModelTokensPerDay => Some(tokens),
-            Quota::Conversations | Quota::AppendedBytesPerMinute => None,
+            Quota::Conversations => stored.map(|stored| stored.conversations),
+            Quota::StoredBytes => stored.map(|stored| stored.bytes),
+            Quota::AppendedBytesPerMinute => None,
         },
     };
     of_tenant.map(body).collect()

@@ -7,7 +7,7 @@ use crate::projections::conversations::cell::Cell;
 use crate::projections::conversations::group::Group;
 
 /// The columns, in the order of every statement that has all of them.
-pub(in super::super) const CONVERSATION_COLUMNS: [&str; 19] = [
+pub(in super::super) const CONVERSATION_COLUMNS: [&str; 20] = [
     "version",
     "sequence",
     "created_at",
@@ -27,6 +27,7 @@ pub(in super::super) const CONVERSATION_COLUMNS: [&str; 19] = [
     "metadata_json",
     "client_context",
     "forked_from",
+    "stored_bytes",
 ];
 
 impl<'b> ConversationRows<'b> {
@@ -44,7 +45,7 @@ impl<'b> ConversationRows<'b> {
     }
 
     /// The only row, in the order of [`CONVERSATION_COLUMNS`]; `None`: there is none.
-    pub(in super::super) fn only(&self) -> Option<[Cell<'_>; 19]> {
+    pub(in super::super) fn only(&self) -> Option<[Cell<'_>; 20]> {
         let erased = || {
             let rows = &self.erased;
             let living = Default::default();
@@ -55,7 +56,7 @@ impl<'b> ConversationRows<'b> {
 }
 
 impl Begun<'_> {
-    fn only(&self) -> Option<[Cell<'_>; 19]> {
+    fn only(&self) -> Option<[Cell<'_>; 20]> {
         let run = self.living.active_run.first()?.as_ref();
         let context = self.client_context.first()?.as_deref();
         let living = [
@@ -77,7 +78,7 @@ fn text(column: &[Option<String>]) -> Option<Cell<'_>> {
     Some(Cell::maybe(column.first()?.as_deref(), Cell::text))
 }
 
-/// The columns from `user_id` on.
+/// The columns from `user_id` to `forked_from`.
 type LivingCells<'r> = [Cell<'r>; 8];
 
 /// The first row of these columns.
@@ -85,7 +86,7 @@ fn cells<'r>(
     common: &'r Common<'_>,
     fresh: &'r Fresh,
     living: LivingCells<'r>,
-) -> Option<[Cell<'r>; 19]> {
+) -> Option<[Cell<'r>; 20]> {
     let [
         user,
         session,
@@ -116,5 +117,6 @@ fn cells<'r>(
         metadata,
         context,
         forked_from,
+        Cell::number(*common.stored_bytes.first()?),
     ])
 }

@@ -22,7 +22,7 @@ use crate::status_code::status_code;
 use buffer::CopyRows;
 
 const EVENT_COLUMNS: i16 = 20;
-const CHANGE_COLUMNS: i16 = 22;
+const CHANGE_COLUMNS: i16 = 23;
 
 /// Writes what the groups' commits come to.
 pub(super) async fn copy_groups(
@@ -96,6 +96,7 @@ fn put_change(changes: &mut CopyRows<'_>, group: &Group<'_>) {
     changes.put(signed(change.first_version.0));
     changes.put(signed(head.version.0));
     changes.put(signed(change.position.sequence.0));
+    changes.put(signed(change.stored_bytes));
     changes.put(created_at.map(Moment::of));
     changes.put(Moment::of(head.last_event_at));
     changes.put(head.active_run.map(|run| run.id.0));

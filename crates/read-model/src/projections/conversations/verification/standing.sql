@@ -5,7 +5,8 @@ SELECT checkpoint.sequence AS checkpoint_sequence, parked.sequence AS parked_seq
        conversation.partition, conversation.created_nanos, conversation.status,
        conversation.tenant_id, conversation.conversation_id, conversation.agent_id, conversation.head,
        conversation.user_id, conversation.session_id, conversation.channel_id, conversation.active_run_id,
-       conversation.title, conversation.metadata_json, conversation.client_context, conversation.forked_from
+       conversation.title, conversation.metadata_json, conversation.client_context, conversation.forked_from,
+       conversation.stored_bytes
 FROM checkpoint
 LEFT JOIN conversation ON conversation.tenant_id = $1 AND conversation.conversation_id = $2
 LEFT JOIN parked_conversation AS parked ON parked.tenant_id = $1 AND parked.conversation_id = $2

@@ -1,0 +1,126 @@
+//! What is stored: the sums are those of the rows, whatever is written, erased or migrated.
+
+use domain::{AgentId, Fact, Owner, UserId};
+use read_model::projections::conversations::Item;
+use read_model::projections::conversations::parking::{self, Retried};
+use read_model::queries::{Storage, StoredBy, storage};
+use sqlx::{Connection as _, PgConnection};
+
+use crate::fixture::{Author, Projection, access, message};
+
+/// As before the migration that counts what is stored.
+const BEFORE_STORAGE: &str = "
+    DROP FUNCTION hansard.sum_storage() CASCADE;
+    DROP TABLE conversations_v1.storage;
+    ALTER TABLE conversations_v1.conversation DROP COLUMN stored_bytes;
+    DELETE FROM hansard.migration WHERE version >= 14";
+
+fn author(id: &str, agent: &str, user: Option<&str>) -> Author {
+    let mut author = Author::new(id);
+    author.created.agent = AgentId::parse(agent).unwrap();
+    if let Some(user) = user {
+        author.created.owner = Owner::User(UserId::parse(user).unwrap());
+    }
+    author
+}
+
+fn by_agent(author: &Author) -> StoredBy {
+    StoredBy::Agent(author.created.agent.clone())
+}
+
+fn by_owner(author: &Author) -> StoredBy {
+    StoredBy::Owner(author.created.agent.clone(), author.created.owner.clone())
+}
+
+/// So many conversations, of these commits.
+fn stored(conversations: u64, items: &[&Item]) -> Storage {
+    let bytes = |item: &&Item| match item {
+        Item::Commit(commit) => {
+            let events = commit.opened.event_bytes.iter();
+            512 + events.map(|event| event.len() as u64).sum::<u64>()
+        }
+        Item::Unreadable { .. } => 0,
+    };
+    Storage {
+        conversations,
+        bytes: items.iter().map(bytes).sum(),
+    }
+}
+
+async fn check(projection: &Projection, expected: &[(StoredBy, Storage)]) {
+    for (by, expected) in expected {
+        let found = storage(&projection.model, &access("acme"), by).await;
+        assert_eq!(found.as_ref(), Ok(expected), "{by:?}");
+        let foreign = storage(&projection.model, &access("globex"), by).await;
+        assert_eq!(foreign, Ok(Storage::default()), "{by:?}");
+    }
+}
+
+#[tokio::test]
+async fn it_is_summed_by_tenant_agent_and_owner() {
+    let url = devstack::test::database().await.url;
+    let mut projection = Projection::at(&url).await;
+    let mut one = author("one", "sales", Some("ada"));
+    let mut two = author("two", "sales", None);
+    let mut three = author("three", "support", Some("ada"));
+    let begun = [one.begin(1), two.begin(2), three.begin(3)];
+    projection.apply(begun.to_vec()).await;
+    let said = [
+        one.say(4, "x"),
+        one.commit(5, vec![message("y"), message("z")]),
+    ];
+    projection.apply(said.to_vec()).await;
+    let [a, b, c] = &begun;
+    let [d, e] = &said;
+    let all = [
+        (StoredBy::Tenant, stored(3, &[a, b, c, d, e])),
+        (by_agent(&one), stored(2, &[a, b, d, e])),
+        (by_owner(&one), stored(1, &[a, d, e])),
+        (by_owner(&two), stored(1, &[b])),
+        (by_agent(&three), stored(1, &[c])),
+        (by_owner(&three), stored(1, &[c])),
+    ];
+    check(&projection, &all).await;
+
+    // Rows that were there before they were counted come to the same.
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    let former = sqlx::raw_sql(BEFORE_STORAGE).execute(&mut connection);
+    former.await.unwrap();
+    projection.model.migrate().await.unwrap();
+    check(&projection, &all).await;
+
+    let more = two.say(6, "after the migration");
+    projection.apply(vec![more.clone()]).await;
+    let erased = one.commit(7, vec![Fact::ConversationErased]);
+    projection.apply(vec![erased]).await;
+    let left = [
+        (StoredBy::Tenant, stored(2, &[b, c, &more])),
+        (by_agent(&one), stored(1, &[b, &more])),
+        (by_owner(&one), Storage::default()),
+        (by_owner(&two), stored(1, &[b, &more])),
+    ];
+    check(&projection, &left).await;
+}
+
+#[tokio::test]
+async fn what_is_parked_counts_once_it_is_written() {
+    let mut projection = Projection::new().await;
+    let mut author = author("c", "sales", None);
+    let begun = author.begin(1);
+    let garbage = author.garbage(2);
+    let waits = author.say(3, "waits");
+    projection
+        .apply(vec![begun.clone(), garbage, waits.clone()])
+        .await;
+    check(&projection, &[(StoredBy::Tenant, stored(1, &[&begun]))]).await;
+    let (model, key) = (&projection.model, &author.key);
+    let dropped = parking::drop_commit(model, key, domain::Sequence(2)).await;
+    assert_eq!(dropped, Ok(true));
+    let retried = parking::retry(model, key, std::slice::from_ref(&waits)).await;
+    assert_eq!(retried, Ok(Retried::Freed));
+    check(
+        &projection,
+        &[(StoredBy::Tenant, stored(1, &[&begun, &waits]))],
+    )
+    .await;
+}

@@ -1,0 +1,320 @@
+//! What one subject stores: what the rows held when they were last read, and what this process has appended since.
+//!
+//! A count is kept for longer the further it is from its bounds. An append that a count allows never waits for the rows: a count
+//! that is old is read again in the background. An append that it would refuse waits for the rows, and so does the first
+//! conversation of a subject that was never counted.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::quotas::{Exceeded, Limits, Quota, Subject, check};
+use domain::TenantAccess;
+use quick_cache::sync::Cache;
+use read_model::ReadModel;
+use read_model::queries::{Storage, StoredBy, storage};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::time::timeout;
+
+use super::SUBJECTS_MAX;
+
+/// For how long a count is in force near a bound, below nine tenths of each, and below a half of each.
+const FRESH_MS: [u64; 3] = [10_000, 60_000, 300_000];
+/// The longest wait for the rows.
+const READ_MAX: Duration = Duration::from_millis(500);
+/// Most reads in the background at a time; a count that finds no place is read with a later append.
+const BACKGROUND_READS_MAX: usize = 8;
+
+/// What subjects store. Clones share it.
+#[derive(Debug, Clone)]
+pub(super) struct StorageCounts(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    counts: Cache<Subject, Arc<Mutex<Count>>>,
+    background: Arc<Semaphore>,
+}
+
+/// What is to be added, and for whom.
+#[derive(Debug)]
+pub(super) struct Addition<'a> {
+    pub(super) read_model: &'a ReadModel,
+    pub(super) access: &'a TenantAccess,
+    /// The conversations and bytes of the commit.
+    pub(super) wanted: Storage,
+    pub(super) now_ms: u64,
+}
+
+/// What one subject stores.
+#[derive(Debug, Default)]
+struct Count {
+    counted: Storage,
+    /// Appended by this process since it was counted, or at all.
+    added: Storage,
+    fresh_until_ms: u64,
+    is_counted: bool,
+    is_being_read: bool,
+}
+
+impl StorageCounts {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Shared {
+            counts: Cache::new(SUBJECTS_MAX),
+            background: Arc::new(Semaphore::new(BACKGROUND_READS_MAX)),
+        }))
+    }
+
+    /// Adds what a commit stores, where the bounds allow it; what the subject stores then.
+    ///
+    /// # Errors
+    /// The bound that does not.
+    pub(super) async fn add(
+        &self,
+        (subject, by): (&Subject, StoredBy),
+        limits: &Limits,
+        addition: &Addition<'_>,
+    ) -> Result<Storage, Exceeded> {
+        let Addition { wanted, now_ms, .. } = *addition;
+        let held = self.of(subject);
+        let mut count = held.lock().await;
+        if now_ms >= count.fresh_until_ms {
+            let is_new = wanted.conversations > 0 && !count.is_counted;
+            if is_new || count.allows(subject, limits, wanted, now_ms).is_err() {
+                let before = count.added;
+                let read = read(addition.read_model, addition.access, &by).await;
+                count.take(read, before, (limits, now_ms));
+            } else if !count.is_being_read {
+                count.is_being_read = self.read_later(&held, (by, *limits), addition);
+            }
+        }
+        count.allows(subject, limits, wanted, now_ms)?;
+        count.added = sum(count.added, wanted);
+        Ok(count.used())
+    }
+
+    /// Adds what is allowed already, since a wider subject stores less than this one's bounds.
+    pub(super) async fn add_allowed(&self, subject: &Subject, wanted: Storage) {
+        let held = self.of(subject);
+        let mut count = held.lock().await;
+        count.added = sum(count.added, wanted);
+    }
+
+    /// Has the next append that the count would refuse read it again: something was erased.
+    pub(super) async fn expire(&self, subject: &Subject) {
+        if let Some(held) = self.0.counts.get(subject) {
+            held.lock().await.fresh_until_ms = 0;
+        }
+    }
+
+    /// Reads a count in the background; whether there is a place for that.
+    fn read_later(
+        &self,
+        held: &Arc<Mutex<Count>>,
+        (by, limits): (StoredBy, Limits),
+        addition: &Addition<'_>,
+    ) -> bool {
+        let Ok(permit) = Arc::clone(&self.0.background).try_acquire_owned() else {
+            return false;
+        };
+        let (held, now_ms) = (Arc::clone(held), addition.now_ms);
+        let (read_model, access) = (addition.read_model.clone(), addition.access.clone());
+        tokio::spawn(async move {
+            let before = held.lock().await.added;
+            let read = read(&read_model, &access, &by).await;
+            let mut count = held.lock().await;
+            count.take(read, before, (&limits, now_ms));
+            count.is_being_read = false;
+            drop(permit);
+        });
+        true
+    }
+
+    fn of(&self, subject: &Subject) -> Arc<Mutex<Count>> {
+        let none = || Ok::<_, Infallible>(Arc::default());
+        let Ok(count) = self.0.counts.get_or_insert_with(subject, none);
+        count
+    }
+}
+
+impl Count {
+    fn used(&self) -> Storage {
+        sum(self.counted, self.added)
+    }
+
+    fn allows(
+        &self,
+        subject: &Subject,
+        limits: &Limits,
+        wanted: Storage,
+        now_ms: u64,
+    ) -> Result<(), Exceeded> {
+        let used = self.used();
+        let retry_after = self.fresh_until_ms.saturating_sub(now_ms).max(1);
+        for (quota, used, wanted) in [
+            (
+                Quota::Conversations,
+                used.conversations,
+                wanted.conversations,
+            ),
+            (Quota::StoredBytes, used.bytes, wanted.bytes),
+        ] {
+            // Who begins no conversation may have more of them than a bound that was lowered.
+            let bound = limits.get(quota).filter(|_| wanted > 0);
+            let of = (subject.scope, quota);
+            check(
+                of,
+                bound,
+                (used, wanted),
+                Duration::from_millis(retry_after),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Takes what the rows hold; `before` was added when they were asked. At first they may lack what this process has just
+    /// appended. Without an answer the last count stays in force.
+    fn take(&mut self, read: Option<Storage>, before: Storage, (limits, now_ms): (&Limits, u64)) {
+        if let Some(read) = read {
+            self.counted = if self.is_counted {
+                read
+            } else {
+                each(read, before, u64::max)
+            };
+            self.added = each(self.added, before, u64::saturating_sub);
+            self.is_counted = true;
+        }
+        self.fresh_until_ms = now_ms + fresh_ms(self.counted, limits);
+    }
+}
+
+async fn read(read_model: &ReadModel, access: &TenantAccess, by: &StoredBy) -> Option<Storage> {
+    let reading = storage(read_model, access, by);
+    timeout(READ_MAX, reading).await.ok()?.ok()
+}
+
+/// For how long a count is in force: what its nearest bound demands.
+fn fresh_ms(counted: Storage, limits: &Limits) -> u64 {
+    let [near, below, far] = FRESH_MS;
+    let of = |(counted, bound): (u64, Option<u64>)| match bound {
+        Some(bound) if counted >= bound / 2 => {
+            let is_near = bound.saturating_sub(counted) <= (bound / 10).max(1);
+            if is_near { near } else { below }
+        }
+        _ => far,
+    };
+    of((counted.conversations, limits.conversations)).min(of((counted.bytes, limits.stored_bytes)))
+}
+
+fn sum(one: Storage, other: Storage) -> Storage {
+    each(one, other, u64::saturating_add)
+}
+
+fn each(one: Storage, other: Storage, of: fn(u64, u64) -> u64) -> Storage {
+    Storage {
+        conversations: of(one.conversations, other.conversations),
+        bytes: of(one.bytes, other.bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::quotas::Scope;
+
+    use super::*;
+
+    fn stored(conversations: u64, bytes: u64) -> Storage {
+        Storage {
+            conversations,
+            bytes,
+        }
+    }
+
+    #[test]
+    fn a_count_is_kept_for_longer_far_from_its_bounds() {
+        for (counted, bound, expected) in [
+            (0, 0, 10_000),
+            (0, 1, 10_000),
+            (49, 100, 300_000),
+            (50, 100, 60_000),
+            (89, 100, 60_000),
+            (90, 100, 10_000),
+            (100, 100, 10_000),
+        ] {
+            let check = |counted, limits: Limits| {
+                assert_eq!(
+                    fresh_ms(counted, &limits),
+                    expected,
+                    "{counted:?} of {bound}"
+                );
+            };
+            let limits = Limits::default();
+            let conversations = Limits {
+                conversations: Some(bound),
+                stored_bytes: Some(1_000),
+                ..limits
+            };
+            check(stored(counted, 0), conversations);
+            let bytes = Limits {
+                conversations: Some(1_000),
+                stored_bytes: Some(bound),
+                ..limits
+            };
+            check(stored(0, counted), bytes);
+        }
+        assert_eq!(
+            fresh_ms(stored(u64::MAX, u64::MAX), &Limits::default()),
+            300_000
+        );
+    }
+
+    #[test]
+    fn a_count_that_is_read_keeps_what_was_added_meanwhile() {
+        let limits = Limits::default();
+        let check = |is_counted: bool, read: Option<Storage>, expected: Storage| {
+            let mut count = Count {
+                counted: stored(5, 50),
+                added: stored(3, 30),
+                is_counted,
+                ..Count::default()
+            };
+            count.take(read, stored(2, 20), (&limits, 0));
+            assert_eq!(count.used(), expected, "{is_counted} {read:?}");
+        };
+        check(true, None, stored(8, 80));
+        check(true, Some(stored(1, 10)), stored(2, 20));
+        check(false, Some(stored(1, 10)), stored(3, 30));
+        check(false, Some(stored(4, 10)), stored(5, 30));
+    }
+
+    #[test]
+    fn bounds_are_reached_and_not_passed() {
+        let subject = Subject {
+            scope: Scope::Owner,
+            tenant: "acme".to_owned(),
+            name: "a".to_owned(),
+        };
+        let limits = Limits {
+            conversations: Some(2),
+            stored_bytes: Some(100),
+            ..Limits::default()
+        };
+        let check = |used: Storage, wanted: Storage, expected: Option<(Quota, u64)>| {
+            let count = Count {
+                counted: used,
+                ..Count::default()
+            };
+            let refused = count.allows(&subject, &limits, wanted, 1).err();
+            let seen = refused.map(|exceeded| (exceeded.quota, exceeded.used));
+            assert_eq!(seen, expected, "{used:?} {wanted:?}");
+        };
+        check(stored(1, 90), stored(1, 10), None);
+        check(stored(1, 90), stored(1, 11), Some((Quota::StoredBytes, 90)));
+        check(stored(2, 0), stored(1, 1), Some((Quota::Conversations, 2)));
+        check(stored(3, 0), stored(0, 100), None);
+        check(
+            stored(3, 101),
+            stored(0, 1),
+            Some((Quota::StoredBytes, 101)),
+        );
+    }
+}
