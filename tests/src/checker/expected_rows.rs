@@ -66,7 +66,7 @@ pub(super) fn conversation(key: &ConversationKey, commits: &[RecordedCommit]) ->
 /// The encodings of all events, and 512 bytes a commit.
 fn stored_bytes(commits: &[RecordedCommit]) -> usize {
     let events = commits.iter().flat_map(|stored| &stored.opened.event_bytes);
-    events.map(|bytes| bytes.len()).sum::<usize>() + 512 * commits.len()
+    events.map(bytes::Bytes::len).sum::<usize>() + 512 * commits.len()
 }
 
 /// The rows of a conversation's events, each with its version; none of an erased one.

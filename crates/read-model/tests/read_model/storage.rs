@@ -37,7 +37,9 @@ fn stored(conversations: u64, items: &[&Item]) -> Storage {
     let bytes = |item: &&Item| match item {
         Item::Commit(commit) => {
             let events = commit.opened.event_bytes.iter();
-            512 + events.map(|event| event.len() as u64).sum::<u64>()
+            512 + events
+                .map(|event| u64::try_from(event.len()).unwrap())
+                .sum::<u64>()
         }
         Item::Unreadable { .. } => 0,
     };
@@ -70,15 +72,18 @@ async fn it_is_summed_by_tenant_agent_and_owner() {
         one.commit(5, vec![message("y"), message("z")]),
     ];
     projection.apply(said.to_vec()).await;
-    let [a, b, c] = &begun;
-    let [d, e] = &said;
+    let [first, second, third] = &begun;
+    let [fourth, fifth] = &said;
     let all = [
-        (StoredBy::Tenant, stored(3, &[a, b, c, d, e])),
-        (by_agent(&one), stored(2, &[a, b, d, e])),
-        (by_owner(&one), stored(1, &[a, d, e])),
-        (by_owner(&two), stored(1, &[b])),
-        (by_agent(&three), stored(1, &[c])),
-        (by_owner(&three), stored(1, &[c])),
+        (
+            StoredBy::Tenant,
+            stored(3, &[first, second, third, fourth, fifth]),
+        ),
+        (by_agent(&one), stored(2, &[first, second, fourth, fifth])),
+        (by_owner(&one), stored(1, &[first, fourth, fifth])),
+        (by_owner(&two), stored(1, &[second])),
+        (by_agent(&three), stored(1, &[third])),
+        (by_owner(&three), stored(1, &[third])),
     ];
     check(&projection, &all).await;
 
@@ -94,10 +99,10 @@ async fn it_is_summed_by_tenant_agent_and_owner() {
     let erased = one.commit(7, vec![Fact::ConversationErased]);
     projection.apply(vec![erased]).await;
     let left = [
-        (StoredBy::Tenant, stored(2, &[b, c, &more])),
-        (by_agent(&one), stored(1, &[b, &more])),
+        (StoredBy::Tenant, stored(2, &[second, third, &more])),
+        (by_agent(&one), stored(1, &[second, &more])),
         (by_owner(&one), Storage::default()),
-        (by_owner(&two), stored(1, &[b, &more])),
+        (by_owner(&two), stored(1, &[second, &more])),
     ];
     check(&projection, &left).await;
 }
