@@ -6,7 +6,7 @@
 -- hansard_projector projectors: act as the owner, since they make, fill and drop schemas when rows are rebuilt.
 -- hansard_operator  operators' commands: act as the owner.
 -- hansard_reader    each connection that reads for a tenant: reads only that tenant's rows.
--- hansard_writer    writers, which look old idempotency keys up: readers and nothing else.
+-- hansard_writer    writers, which look up old idempotency keys, stored bytes and forks: readers and nothing else.
 -- hansard_gateway   gateways: readers and nothing else.
 --
 -- A database that an earlier version used under one login, `hansard`, is handed over by: REASSIGN OWNED BY hansard TO hansard_owner;

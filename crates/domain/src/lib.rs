@@ -32,13 +32,15 @@ pub use access::{SweepAccess, TenantAccess};
 pub use chain::ChainHash;
 pub use change::{Change, FieldChange};
 pub use command::{
-    Action, Command, Decision, Expectation, FinishRun, ForkSource, NewEvent, Rejection, StartRun,
-    check_parts, decide, fork_source,
+    Action, Command, Decision, Expectation, FinishRun, ForkRule, ForkSource, NewEvent, Rejection,
+    StartRun, check_parts, decide, fork_source,
 };
 pub use commit::{Actor, Commit, RequestDigest, stored_bytes};
 pub use content::{MediaSource, Part};
 pub use conversation::{ClientContext, Conversation, ForkPoint, Owner, Status};
-pub use erasure::{ErasureStep, TOMBSTONE_IN_FLIGHT_MAX, erasure_step};
+pub use erasure::{
+    ErasureStep, FORKS_HELD_MAX, ForkStep, TOMBSTONE_IN_FLIGHT_MAX, erasure_step, fork_step,
+};
 pub use event::{Event, EventKind, EventTokens, Fact, RecordedEvent};
 pub use head::{CommitFacts, Head, OpenCall, RecentCommit, RewindPlace, SummaryPlace};
 pub use id::{

@@ -30,7 +30,7 @@ pub struct PendingErasure {
     pub begun_at: Timestamp,
     /// The process that carries it out.
     pub holder: Uuid,
-    /// When the entry was written, by the server's clock.
+    /// When the entry was written, by the server's clock; of an entry of this process, by its own.
     pub written_at: Timestamp,
     /// The sequence of the entry in the list: it changes whenever the entry is written.
     pub revision: Sequence,
@@ -84,25 +84,44 @@ impl Record {
         &self,
         key: &ConversationKey,
         behind: Sequence,
-        (holder, now): (Uuid, Timestamp),
+        by: (Uuid, Timestamp),
     ) -> Result<(), Unavailable> {
         for _ in 0..WRITES_MAX {
             let earlier = self.pending_erasure(key).await?;
-            let payload = Payload {
-                behind: earlier
-                    .as_ref()
-                    .map_or(behind, |one| one.behind.max(behind))
-                    .0,
-                begun_at: earlier.as_ref().map_or(now, |one| one.begun_at).0,
-                holder,
-            };
-            let revision = earlier.map(|one| one.revision);
-            let written = self.write_erasure(key, &payload, revision).await?;
-            if written.is_some() {
+            let entered = self.replace_erasure(key, behind, by, earlier.as_ref());
+            if entered.await?.is_some() {
                 return Ok(());
             }
         }
         Err(Unavailable::new("an erasure cannot be entered"))
+    }
+
+    /// Enters an erasure in the place of an earlier entry, or of none; `None`: the list holds another one by now.
+    ///
+    /// # Errors
+    /// As [`Record::begin_erasure`].
+    pub async fn replace_erasure(
+        &self,
+        key: &ConversationKey,
+        behind: Sequence,
+        (holder, now): (Uuid, Timestamp),
+        earlier: Option<&PendingErasure>,
+    ) -> Result<Option<PendingErasure>, Unavailable> {
+        let payload = Payload {
+            behind: earlier.map_or(behind, |one| one.behind.max(behind)).0,
+            begun_at: earlier.map_or(now, |one| one.begun_at).0,
+            holder,
+        };
+        let revision = earlier.map(|one| one.revision);
+        let written = self.write_erasure(key, &payload, revision).await?;
+        Ok(written.map(|revision| PendingErasure {
+            key: key.clone(),
+            behind: Sequence(payload.behind),
+            begun_at: Timestamp(payload.begun_at),
+            holder,
+            written_at: now,
+            revision,
+        }))
     }
 
     /// Writes an entry again, with another holder or the same: the others see that it is being carried out. `None`:

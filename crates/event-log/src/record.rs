@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{ConversationKey, Partition, Sequence};
+use domain::{ConversationKey, Partition, Position, Sequence};
+use futures::future::try_join_all;
 use tokio::time::Instant;
 use wire::token::RecordId;
 
@@ -138,6 +139,23 @@ impl Record {
         let info = topology::info(self.connection(), &stream, self.deadline()).await?;
         let info = info.ok_or(Unavailable::new("a stream is gone"))?;
         Ok(info.state.bounds())
+    }
+
+    /// Where each partition ends now, as its leader says: every commit that was acknowledged before this call is there.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn ends(&self) -> Result<Vec<Position>, Unavailable> {
+        let ends = (0..self.partitions())
+            .map(Partition)
+            .map(async |partition| {
+                let sequence = self.bounds_of(partition).await?.last;
+                Ok(Position {
+                    partition,
+                    sequence,
+                })
+            });
+        try_join_all(ends).await
     }
 
     pub(crate) fn connection(&self) -> &Connection {

@@ -60,6 +60,8 @@ pub enum Reason {
     ForkPointNotFound,
     /// Too many conversations would stand behind the fork.
     ForkTooDeep,
+    /// Forks read through the conversation that was to be erased.
+    HasForks,
     /// The key was used for another request.
     IdempotencyKeyReused,
     /// The key is a UUIDv7 of a time further ahead than clocks may be off.
@@ -130,6 +132,7 @@ impl Reason {
             Self::OwnerFixed => "OWNER_FIXED",
             Self::ForkPointNotFound => "FORK_POINT_NOT_FOUND",
             Self::ForkTooDeep => "FORK_TOO_DEEP",
+            Self::HasForks => "HAS_FORKS",
             Self::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
             Self::IdempotencyKeyInFuture => "IDEMPOTENCY_KEY_IN_FUTURE",
             Self::PageTokenInvalid => "PAGE_TOKEN_INVALID",
@@ -178,6 +181,7 @@ impl Reason {
             | Self::OwnerMismatch
             | Self::OwnerFixed
             | Self::ForkTooDeep
+            | Self::HasForks
             | Self::ToolCallNotOpen
             | Self::ToolCallAlreadyOpen
             | Self::ToolMismatch

@@ -17,7 +17,7 @@ use wire::token::PositionToken;
 
 use crate::base::{Base, Loaded};
 use crate::queue::{Place, TURN_WAIT_MAX};
-use crate::{Writer, fork, metrics, problem, replay};
+use crate::{Writer, erasure, fork, metrics, problem, replay};
 
 /// How often a command is decided anew because somebody else was faster, before the caller is asked to come again.
 pub const REBASES_MAX: u32 = 8;
@@ -142,7 +142,7 @@ async fn append(
     let sealed = seal(&draft, previous.map(|base| (&base.head, base.sequence)))?;
     check_payload(writer, &sealed.message)?;
     writer.quotas.admit(writer, intent, &sealed).await?;
-    enter_erasure(writer, intent, previous).await?;
+    erasure::enter(writer, intent, previous).await?;
     let Sealed { message, head, .. } = sealed;
     let mut trace = TraceHeaders::default();
     runtime::telemetry::inject(|name, value| trace.put(name, value));
@@ -176,23 +176,6 @@ async fn append(
         }
         AppendOutcome::Superseded { .. } => Ok(Appended::Superseded),
     }
-}
-
-/// Enters an erasure into the list of those in progress, before its tombstone: whatever ends this process, what the
-/// tombstone leaves to remove is found.
-async fn enter_erasure(
-    writer: &Writer,
-    intent: &Intent,
-    previous: Option<&Base>,
-) -> Result<(), Problem> {
-    let (Action::Erase { .. }, Some(previous)) = (&intent.command.action, previous) else {
-        return Ok(());
-    };
-    let holder = (writer.removals.holder(), writer.now());
-    let entered = writer
-        .record
-        .begin_erasure(&intent.key, previous.sequence, holder);
-    entered.await.map_err(problem::of_record)
 }
 
 fn check_payload(writer: &Writer, message: &Bytes) -> Result<(), Problem> {

@@ -33,7 +33,8 @@ pub struct WriterConfig {
     pub admin_addr: SocketAddr,
     /// The record.
     pub record: RecordConfig,
-    /// The read model, asked about old idempotency keys alone.
+    /// The read model, asked about old idempotency keys, what tenants, agents and owners store, and
+    /// forks of what is to be erased.
     pub read_model: ReadModelConfig,
     /// Which servers tenants' webhooks, JWK sets and agents may use; the same as the gateway's.
     pub egress: EgressConfig,

@@ -1,6 +1,7 @@
 //! The write service: appends commits to the record, and keeps the registry.
 //!
-//! Data comes from gRPC callers and goes to the record; the read model is asked only about old idempotency keys. Every
+//! Data comes from gRPC callers and goes to the record; the read model is asked about old idempotency keys,
+//! what tenants, agents and owners store, and forks of what is to be erased. Every
 //! command goes one way: [`rpc`] reads the request, [`request`] makes it an intent, [`commit`] carries it out.
 
 pub mod archived;
@@ -8,6 +9,7 @@ pub mod base;
 pub mod commit;
 pub mod config;
 pub mod egress_rules;
+pub mod erasure;
 pub mod fork;
 pub mod key_age;
 pub mod metrics;

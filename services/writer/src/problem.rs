@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use domain::{Rejection, Sequence};
+use domain::{Owner, Rejection, Sequence};
 pub use event_log::registry::{of_access, unauthenticated};
 use event_log::{CorruptMessage, Unavailable};
-use read_model::ReadModelError;
+use read_model::{ForkRow, ReadModelError};
 use wire::status::{Problem, Reason};
 
 use crate::key_age::CLOCK_LEEWAY;
@@ -13,6 +13,8 @@ use crate::queue::{QueueFull, TurnLate};
 
 /// When to try again once a queue is full, the record or the read model is away, or others are faster.
 pub const RETRY_AFTER: Duration = Duration::from_millis(250);
+/// Most forks that a refused erasure names.
+pub const FORKS_NAMED_MAX: usize = 20;
 
 /// A command that the conversation's state does not allow.
 #[must_use]
@@ -123,7 +125,7 @@ pub fn of_record(error: Unavailable) -> Problem {
     .retry_after(RETRY_AFTER)
 }
 
-/// The read model does not answer, or not sensibly; only retries with old keys need it.
+/// The read model does not answer, or not sensibly, when it is asked for an old key.
 #[must_use]
 #[expect(
     clippy::needless_pass_by_value,
@@ -138,6 +140,63 @@ pub fn of_read_model(error: ReadModelError) -> Problem {
         "the read model, which knows old idempotency keys, does not answer: try again with the same key",
     )
     .retry_after(RETRY_AFTER)
+}
+
+/// The read model does not answer, or not sensibly, when it is asked for forks of what is to be erased.
+#[must_use]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "made to be given to `map_err`"
+)]
+pub fn of_look(error: ReadModelError) -> Problem {
+    if error.is_unavailable() {
+        return rows_silent();
+    }
+    Problem::new(Reason::DataCorrupt, error.to_string())
+}
+
+/// The read model did not say in time whether there are forks of what is to be erased.
+#[must_use]
+pub fn rows_silent() -> Problem {
+    let message = "the read model, which knows the forks, does not answer: try again";
+    Problem::new(Reason::ReadModelUnavailable, message).retry_after(RETRY_AFTER)
+}
+
+/// A fork of what is to be erased may be among what the rows do not hold yet.
+#[must_use]
+pub fn rows_behind() -> Problem {
+    let message =
+        "the rows do not hold all that was recorded, and a fork may be among the rest: try again";
+    Problem::new(Reason::ReadModelUnavailable, message).retry_after(RETRY_AFTER)
+}
+
+/// Forks read through what is to be erased. All of them are counted; where the caller says whose the conversation is, only that
+/// owner's are named.
+#[must_use]
+pub fn has_forks(forks: &[ForkRow], expected: Option<&Owner>) -> Problem {
+    let all = forks.len();
+    let message = format!(
+        "{all} conversations read through this one and could not be read any more: erase them first, or sever them"
+    );
+    let problem = Problem::new(Reason::HasForks, message).with("forks", all.to_string());
+    let named = forks
+        .iter()
+        .filter(|fork| expected.is_none_or(|owner| *owner == fork.owner));
+    let named: Vec<&str> = named
+        .map(|fork| fork.id.as_str())
+        .take(FORKS_NAMED_MAX)
+        .collect();
+    if named.is_empty() {
+        return problem;
+    }
+    problem.with("fork_ids", named.join(","))
+}
+
+/// Something that a fork reads through is being erased, or not: that is not decided yet.
+#[must_use]
+pub fn parent_undecided() -> Problem {
+    let message = "what the fork goes on from may be about to be erased: try again with the same idempotency key";
+    Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER)
 }
 
 /// A message of the record that cannot be read.

@@ -60,7 +60,8 @@ pub struct Running {
 /// Starts a writer; it serves until `shutdown`, then drains. Creates the record where there is none.
 ///
 /// # Errors
-/// What it needs to start is missing or wrong. The read model may be away: only old idempotency keys need it.
+/// What it needs to start is missing or wrong. The read model may be away: only old idempotency keys and erasures
+/// that refuse forks need it.
 pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running, WriterError> {
     let metrics = runtime::metrics::install()?;
     metrics.plays("writer");

@@ -66,14 +66,27 @@ impl Agent {
         Ok(of(answer.into_inner().result))
     }
 
-    /// Erases.
+    /// Erases, without a look for forks: also while the projector is stopped.
     ///
     /// # Errors
     /// What the service answers.
     pub async fn try_erase(&self, target: write::CommandTarget) -> Outcome {
+        self.try_erase_by(target, write::ForkRule::Sever).await
+    }
+
+    /// Erases, with a rule for forks.
+    ///
+    /// # Errors
+    /// What the service answers.
+    pub async fn try_erase_by(
+        &self,
+        target: write::CommandTarget,
+        forks: write::ForkRule,
+    ) -> Outcome {
         let request = write::EraseConversationRequest {
             target: Some(target),
             expected_owner: None,
+            forks: forks.into(),
         };
         let answer = self.caller.write().erase_conversation(request).await?;
         Ok(of(answer.into_inner().result))

@@ -1,11 +1,16 @@
 //! Erasing what others go on from: nothing that can be read is lost without its owner's say.
 
+use futures::future::join_all;
 use serde_json::{Value, json};
 use tests::door::{Answer, Door};
 use tests::events::user;
 use tests::eventually::eventually;
 
 use crate::ground::{Ground, begin, ids, text};
+
+/// Rounds in which forks and erasures of one chat meet, and forks of a round.
+const ROUNDS: usize = 8;
+const FORKS: usize = 4;
 
 async fn fork(door: &Door, chat: &str) -> String {
     let path = format!("/api/chats/{chat}/fork");
@@ -58,6 +63,37 @@ async fn forks_go_only_where_they_are_told_to() {
     })
     .await;
     assert_eq!(session.delete(&whole).await.status, 404);
+    for round in 0..ROUNDS {
+        forks_meet_erasures(&session, round).await;
+    }
+}
+
+/// Every fork that was acknowledged can be read, or was erased by its owner's request: none has lost what it goes on from.
+async fn forks_meet_erasures(session: &Door, round: usize) {
+    let chat = begin(session, &json!({})).await;
+    let forking = (0..FORKS).map(|_| {
+        let path = format!("{}/fork", path(&chat));
+        async move {
+            let answer = session.post(&path, &json!({})).await;
+            (answer.status == 201).then(|| text(&answer.json(), "id").to_owned())
+        }
+    });
+    // Rounds with one of the two rules, and with both.
+    let rules = ["", "?forks=erase", "?forks=refuse", "?forks=erase"];
+    let erasing = rules.iter().skip(round % rules.len()).take(2).map(|rule| {
+        let path = format!("{}{rule}", path(&chat));
+        async move {
+            let status = session.delete(&path).await.status;
+            assert!([204, 202, 404, 409, 503].contains(&status), "{status}");
+        }
+    });
+    let (forks, _) = tokio::join!(join_all(forking), join_all(erasing));
+    for fork in forks.into_iter().flatten() {
+        let read = session.get(&path(&fork)).await.status;
+        // One that cannot be read, and is not erased, could be erased still.
+        let is_erased = read == 404 && session.delete(&path(&fork)).await.status == 404;
+        assert!(read == 200 || is_erased, "{fork} of {chat}: {read}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,6 +17,7 @@ use thiserror::Error;
 
 pub use append_events::NewEvent;
 pub use append_parts::check_parts;
+pub use erase::ForkRule;
 pub use finish_run::FinishRun;
 pub use fork::{ForkSource, fork_source};
 pub use start_run::StartRun;
@@ -72,6 +73,8 @@ pub enum Action {
     Erase {
         /// Who it must belong to; none: anybody.
         expected: Option<Owner>,
+        /// What becomes of forks that read through it.
+        forks: ForkRule,
     },
     /// Make it someone else's.
     ChangeOwner {
@@ -262,7 +265,9 @@ fn decide_facts(head: Option<&Head>, command: &Command) -> Result<Decision, Reje
         Action::Update(updated) => update::decide(head, command.commit, updated),
         Action::Archive => Ok(archive::decide(head, command.commit)),
         Action::Restore => Ok(restore::decide(head, command.commit)),
-        Action::Erase { expected } => erase::decide(head, command.commit, expected.as_ref()),
+        Action::Erase { expected, forks } => {
+            erase::decide(head, command.commit, (expected.as_ref(), *forks))
+        }
         Action::ChangeOwner { owner, expected } => {
             change_owner::decide(head, command.commit, owner, expected.as_ref())
         }

@@ -22,7 +22,10 @@ mod summaries;
 mod tokens;
 
 /// Erases, whosever it is.
-const ERASE: Action = Action::Erase { expected: None };
+const ERASE: Action = Action::Erase {
+    expected: None,
+    forks: ForkRule::Refuse,
+};
 /// What each appended event of these tests weighs.
 const TOKENS: u32 = 7;
 
@@ -306,6 +309,21 @@ fn the_head_names_every_commit_up_to_its_bound() {
     };
     assert!(commits(RECENT_COMMITS_MAX).names_every_commit());
     assert!(!commits(RECENT_COMMITS_MAX + 1).names_every_commit());
+}
+
+#[test]
+fn a_tombstone_says_what_becomes_of_forks() {
+    let head = head_after(vec![created()]).unwrap();
+    for forks in [ForkRule::Refuse, ForkRule::Sever, ForkRule::Undo] {
+        let erase = Action::Erase {
+            expected: None,
+            forks,
+        };
+        let Ok(Decision::Commit(events)) = decide(Some(&head), &command(9, erase)) else {
+            panic!("nothing was decided")
+        };
+        assert_eq!(ForkRule::of_tombstone(&events[0]), forks);
+    }
 }
 
 #[test]

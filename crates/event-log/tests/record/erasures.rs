@@ -187,11 +187,14 @@ async fn the_list_of_erasures_in_progress_keeps_what_is_not_finished() {
         .await
         .unwrap();
     // Asked for again, behind an earlier commit and by another: the later commit and the earlier time stay.
-    record
-        .begin_erasure(&a, Sequence(5), (other, Timestamp(9)))
-        .await
-        .unwrap();
+    let first = record.pending_erasure(&a).await.unwrap();
+    let by_other = (other, Timestamp(9));
+    let unseen = record.replace_erasure(&a, Sequence(5), by_other, None);
+    assert_eq!(unseen.await, Ok(None));
+    let begun = record.replace_erasure(&a, Sequence(5), by_other, first.as_ref());
+    let begun = begun.await.unwrap().unwrap();
     let entry = record.pending_erasure(&a).await.unwrap().unwrap();
+    assert_eq!(begun.revision, entry.revision);
     assert_eq!(
         (entry.behind, entry.begun_at, entry.holder),
         (Sequence(7), Timestamp(1), other)

@@ -2,35 +2,24 @@
 
 use std::time::Duration;
 
-use domain::{Partition, Position, Sequence};
-use futures::future::try_join_all;
-use read_model::projections::conversations::lease::checkpoints;
-use tokio::time::{Instant, sleep};
+use domain::Position;
+use read_model::projections::conversations::wait_until_reached;
+use tokio::time::timeout;
 use wire::status::Problem;
 
 use crate::Gateway;
-use crate::patience::Patience;
+use crate::patience::{PATIENCE_DEFAULT, Patience};
 
 /// The longest wait for the rows.
 pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
-/// How often the projector's place is looked at meanwhile.
-const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// Waits until the rows hold every commit that was recorded before this call; `false`: not within [`CATCH_UP_MAX`].
 ///
 /// # Errors
 /// The record or the read model does not answer.
 pub async fn reached(gateway: &Gateway) -> Result<bool, Problem> {
-    let patience = Patience::until(None);
-    let partitions = (0..gateway.record.partitions()).map(Partition);
-    let bounds = partitions.map(|partition| gateway.record.bounds_of(partition));
-    let bounds = patience.record(try_join_all(bounds)).await?;
-    let partitions = (0..gateway.record.partitions()).map(Partition);
-    let lasts = partitions.zip(bounds).map(|(partition, bounds)| Position {
-        partition,
-        sequence: bounds.last,
-    });
-    wait(gateway, &lasts.collect::<Vec<_>>(), CATCH_UP_MAX).await
+    let ends = Patience::until(None).record(gateway.record.ends()).await?;
+    wait(gateway, &ends, CATCH_UP_MAX).await
 }
 
 /// Waits until the rows hold positions, for the gateway's bound of a fence.
@@ -50,31 +39,9 @@ async fn wait(
     positions: &[Position],
     wait_max: Duration,
 ) -> Result<bool, Problem> {
-    let patience = Patience::until(None);
-    let deadline = Instant::now() + wait_max;
-    loop {
-        if has(gateway, patience, positions).await? {
-            return Ok(true);
-        }
-        if Instant::now() >= deadline {
-            return Ok(false);
-        }
-        sleep(LOOK_EVERY).await;
+    let reached = wait_until_reached(&gateway.read_model, positions, wait_max);
+    match timeout(wait_max + PATIENCE_DEFAULT, reached).await {
+        Ok(reached) => reached.map_err(|error| crate::problem::of_read_model(&error)),
+        Err(_) => Err(crate::problem::read_model_silent()),
     }
-}
-
-async fn has(
-    gateway: &Gateway,
-    patience: Patience,
-    positions: &[Position],
-) -> Result<bool, Problem> {
-    let held = patience.rows(checkpoints(&gateway.read_model)).await?;
-    let is_held = |position: &Position| {
-        position.sequence == Sequence(0)
-            || held.iter().any(|checkpoint| {
-                checkpoint.lease.partition == position.partition
-                    && checkpoint.sequence >= position.sequence
-            })
-    };
-    Ok(positions.iter().all(is_held))
 }

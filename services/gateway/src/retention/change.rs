@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::{AgentId, TenantAccess, TenantId, Version};
-use read_model::{ExpiredConversation, ExpiryRule, forked};
+use domain::{AgentId, TenantId, Version};
+use read_model::{ExpiredConversation, ExpiryRule};
 use tonic::{Code, Status};
 use uuid::Uuid;
 use wire::proto::event::v1 as event;
@@ -11,8 +11,7 @@ use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::CommitResult;
 
-use super::round::RoundError;
-use super::{Means, fence};
+use super::Means;
 use crate::patience::Patience;
 use crate::request::Call;
 
@@ -50,10 +49,7 @@ impl Change {
 /// What is to be changed.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
-    pub(super) access: TenantAccess,
     pub(super) tenant: TenantId,
-    /// How long rows are waited for before an erasure.
-    pub(super) rows_wait: Duration,
     pub(super) agent: AgentId,
     pub(super) found: ExpiredConversation,
 }
@@ -74,14 +70,7 @@ pub(super) enum Outcome {
 /// Asks the writer for the change.
 pub(super) async fn carry_out(means: Means, target: Target, change: Change) -> Outcome {
     let answer = match change {
-        Change::Erase => match is_free(&means, &target).await {
-            Ok(true) => erase(&means, &target).await,
-            Ok(false) => return Outcome::Settled,
-            Err(error) => {
-                tracing::warn!(tenant.id = %target.tenant, conversation.id = %target.found.id, %error, "retention could not look for forks");
-                return Outcome::Failed;
-            }
-        },
+        Change::Erase => erase(&means, &target).await,
         Change::Archive { messages_max } => archive(&means, &target, messages_max).await,
     };
     let outcome = judge(&answer);
@@ -92,16 +81,7 @@ pub(super) async fn carry_out(means: Means, target: Target, change: Change) -> O
     outcome
 }
 
-/// Whether nothing goes on from a conversation, by rows that hold all that was recorded before this call: a fork that was
-/// begun since its page was read counts.
-async fn is_free(means: &Means, target: &Target) -> Result<bool, RoundError> {
-    fence::wait(means, target.rows_wait.min(ANSWER_MAX)).await?;
-    let ids = [&target.found.id];
-    Ok(forked(&means.read_model, &target.access, &ids)
-        .await?
-        .is_empty())
-}
-
+/// Unless something reads through it: the writer looks for that, so that a fork counts that was begun since the page was read.
 async fn erase(means: &Means, target: &Target) -> Result<CommitResult, Status> {
     let request = proto::EraseConversationRequest {
         target: Some(proto::CommandTarget {
@@ -109,6 +89,7 @@ async fn erase(means: &Means, target: &Target) -> Result<CommitResult, Status> {
             ..command(target, "erase")
         }),
         expected_owner: None,
+        forks: proto::ForkRule::Refuse.into(),
     };
     let answer = means.writer.erase(&call(means), request).await?;
     Ok(answer.result.unwrap_or_default())

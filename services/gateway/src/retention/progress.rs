@@ -1,7 +1,5 @@
 //! The changes of a round: paced, few at once, and no more than it may make.
 
-use std::time::Duration;
-
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tracing::Instrument as _;
@@ -22,8 +20,6 @@ pub const FAILURES_MAX: u32 = 20;
 pub(super) struct Progress {
     pub(super) tally: Tally,
     pub(super) is_refused: bool,
-    /// How long rows are waited for before an erasure.
-    pub(super) rows_wait: Duration,
     changes_left: u32,
     changes_at_once: usize,
     ticks: Interval,
@@ -45,7 +41,6 @@ impl Progress {
         Self {
             tally: Tally::default(),
             is_refused: false,
-            rows_wait: limits.rows_wait,
             changes_left: limits.changes_max,
             changes_at_once: usize::try_from(limits.changes_at_once).unwrap_or(usize::MAX),
             ticks,

@@ -1,7 +1,6 @@
 //! One round: every agent with rules has its turn, as far as the round's limits reach.
 
 use std::collections::{BTreeSet, HashSet};
-use std::time::Duration;
 
 use domain::{AgentId, TenantId, Timestamp};
 use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
@@ -125,7 +124,6 @@ async fn take_turn(
     let mut turn = Turn {
         means,
         access: &access,
-        rows_wait: progress.rows_wait,
         progress,
     };
     match turn.take(walks).await {
@@ -146,7 +144,6 @@ struct Turn<'a> {
     means: &'a Means,
     access: &'a AgentAccess,
     progress: &'a mut Progress,
-    rows_wait: Duration,
 }
 
 impl Turn<'_> {
@@ -216,9 +213,7 @@ impl Turn<'_> {
             .into_iter()
             .filter(|found| found.head.active_run.is_none() && !forked.contains(&found.id));
         let targets = free.map(|found| Target {
-            access: tenant.clone(),
             tenant: tenant.tenant().clone(),
-            rows_wait: self.rows_wait,
             agent: agent.clone(),
             found,
         });

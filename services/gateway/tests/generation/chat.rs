@@ -80,6 +80,7 @@ impl<'s> Chat<'s> {
                 ..write::CommandTarget::default()
             }),
             expected_owner: None,
+            forks: write::ForkRule::Sever.into(),
         });
         let token = self.stack.config.writer_token.expose();
         let bearer = format!("Bearer {token}").parse().unwrap();

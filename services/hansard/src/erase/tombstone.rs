@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use domain::{
-    Action, Actor, Command, CommitId, ConversationKey, Decision, Expectation, Label, RequestDigest,
-    Status, Timestamp, Version, decide,
+    Action, Actor, Command, CommitId, ConversationKey, Decision, Expectation, ForkRule, Label,
+    RequestDigest, Status, Timestamp, Version, decide,
 };
 use event_log::{Append, AppendOutcome, Overwritten, Record, TraceHeaders};
 use runtime::clock::Clock;
@@ -72,7 +72,11 @@ pub(super) async fn stands(
         commit: CommitId(Uuid::now_v7()),
         agent: head.agent.clone(),
         expectation: Expectation::Any,
-        action: Action::Erase { expected: None },
+        action: Action::Erase {
+            expected: None,
+            // The job has looked for them in the record itself.
+            forks: ForkRule::Refuse,
+        },
     };
     let Decision::Commit(events) = decide(Some(&head), &command)? else {
         return Ok(true);

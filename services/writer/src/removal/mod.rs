@@ -19,6 +19,7 @@ use event_log::{Record, Unavailable};
 use runtime::clock::Clock;
 use runtime::shutdown::Shutdown;
 use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 /// Most conversations whose commits one writer overwrites at a time.
@@ -68,6 +69,16 @@ impl Removals {
     pub fn start(&self) {
         let shutdown = self.0.shutdown.clone();
         shutdown.spawn_until_begun(sweep::keep(self.clone()));
+    }
+
+    /// Runs an erasure to its end, whatever becomes of the call that awaits it; a shutdown waits for it. Its own deadlines
+    /// bound it.
+    pub fn spawn_detached<F>(&self, erasure: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.0.shutdown.spawn(erasure)
     }
 
     /// This writer's name in the list.

@@ -120,6 +120,8 @@ impl Request {
                 let request = write::EraseConversationRequest {
                     target: Some(target),
                     expected_owner: None,
+                    // Whatever becomes of the projector meanwhile.
+                    forks: write::ForkRule::Sever.into(),
                 };
                 answer(to.erase_conversation(timed(request)).await)?.result
             }

@@ -77,6 +77,7 @@ fn channels_neither_lose_nor_gain_conversations() {
 fn an_erasure_may_name_the_owner_that_it_expects() {
     let erase = |expected: &str| Action::Erase {
         expected: Some(session(expected)),
+        forks: ForkRule::Refuse,
     };
     let moved = || vec![created(), to("s2", None)];
     check(vec![], erase("s1"), Err(Rejection::NotFound));

@@ -9,10 +9,10 @@ use runtime::http::{HttpProblem, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use wire::conversation::owner_to_proto;
-use wire::proto::write::v1::EraseConversationRequest;
+use wire::proto::write::v1::{EraseConversationRequest, ForkRule};
 use wire::status::Reason;
 
-use super::forks::{self, ForkRule};
+use super::forks;
 use super::owned::{Standing, command_target, is_others, not_found, standing, target};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
@@ -28,7 +28,7 @@ pub struct EraseChatQuery {
     /// What becomes of the forks that read through it: `refuse`, as without it, or `erase`.
     #[serde(default)]
     #[param(inline)]
-    forks: ForkRule,
+    forks: forks::ForkRule,
 }
 
 /// What an erasure leaves to do in the background.
@@ -92,12 +92,9 @@ pub(in crate::http) async fn erase_chat(
     };
     let chat = &target.key.conversation;
     let erased = match standing(&state, &caller, &target).await? {
-        Standing::Readable => {
-            forks::settle(&state, &caller, chat, query.forks).await?;
-            erase(&state, &caller, chat, key).await?
-        }
+        Standing::Readable => forks::erase_with(&state, &caller, (chat, key), query.forks).await?,
         // Whatever goes on from it cannot be read either.
-        Standing::Severed => erase(&state, &caller, chat, key).await?,
+        Standing::Severed => erase(&state, &caller, (chat, key), ForkRule::Sever).await?,
         Standing::NotTheirs => erased_before(&state, &caller, &target, key).await?,
     };
     match erased {
@@ -132,12 +129,15 @@ async fn erased_before(
     if !is_tombstone {
         return Ok(Erased::NotTheirs);
     }
-    match erase(state, caller, &target.key.conversation, Some(key)).await {
-        Err(problem) if problem.code == Reason::IdempotencyKeyReused.as_str() => {
-            Ok(Erased::NotTheirs)
+    // By which rule the first request erased it is part of that request.
+    for rule in [ForkRule::Refuse, ForkRule::Sever] {
+        let chat = &target.key.conversation;
+        match erase(state, caller, (chat, Some(key)), rule).await {
+            Err(problem) if problem.code == Reason::IdempotencyKeyReused.as_str() => {}
+            answer => return answer,
         }
-        answer => answer,
     }
+    Ok(Erased::NotTheirs)
 }
 
 /// Erases a conversation while it is the caller's.
@@ -147,14 +147,15 @@ async fn erased_before(
 pub(super) async fn erase(
     state: &HttpState,
     caller: &Caller,
-    chat: &ConversationId,
-    key: Option<CommitId>,
+    (chat, key): (&ConversationId, Option<CommitId>),
+    forks: ForkRule,
 ) -> Result<Erased, HttpProblem> {
     let key = IdempotencyKey(key);
     // The owner is part of the request that the key names: nobody else's retry gets the first answer.
     let request = EraseConversationRequest {
         target: Some(command_target(&caller.access, chat, key.text())),
         expected_owner: Some(owner_to_proto(&caller.owner)),
+        forks: forks.into(),
     };
     match state.commands.erase(request).await {
         Ok(pending_commits) => Ok(Erased::Done { pending_commits }),

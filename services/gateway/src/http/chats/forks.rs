@@ -1,21 +1,20 @@
 //! What reads through a conversation that is to be erased, and could not be read any more.
 
 use axum::http::StatusCode;
-use domain::{ConversationId, Owner};
+use domain::{CommitId, ConversationId, Owner};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::ForkRow;
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::ToSchema;
-use wire::status::{Problem, Reason};
+use wire::proto::write::v1 as proto;
+use wire::status::Reason;
 
 use super::erase_chat::{Erased, erase};
+use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::http::{catch_up, problem};
 use crate::identity::Caller;
 
-/// The code of an erasure that forks stand against.
-pub const HAS_FORKS: &str = "HAS_FORKS";
 /// Most forks that one request erases.
 pub const FORKS_MAX: u32 = 200;
 /// Most forks that a refusal names.
@@ -36,25 +35,31 @@ pub enum ForkRule {
     Erase,
 }
 
-/// Sees to it that nothing reads through a conversation any more. Forks go before what they go on from: whatever cuts this
-/// short, what is left can be read.
+/// Erases a conversation that nothing reads through any more, and before it its forks where the rule says so. Forks go before
+/// what they go on from: whatever cuts this short, what is left can be read. The writer looks for forks, so none that was
+/// acknowledged is missed; those that it finds are read from the rows, which hold them by then.
 ///
 /// # Errors
-/// 409 [`HAS_FORKS`] where forks must stay, 503 while the rows do not hold all that was recorded, and what keeps a fork from
-/// being erased.
-pub async fn settle(
+/// 409 `HAS_FORKS` where forks must stay, 503 while the rows do not hold all that was recorded, and what keeps it or a fork
+/// from being erased.
+pub async fn erase_with(
     state: &HttpState,
     caller: &Caller,
-    chat: &ConversationId,
+    (chat, key): (&ConversationId, Option<CommitId>),
     rule: ForkRule,
-) -> Result<(), HttpProblem> {
+) -> Result<Erased, HttpProblem> {
     let mut looks = 1;
     loop {
-        let forks = look(state, caller, chat).await?;
-        if forks.is_empty() {
-            return Ok(());
+        let refusal = match erase(state, caller, (chat, key), proto::ForkRule::Refuse).await {
+            Err(problem) if is_refusal(&problem) => problem,
+            answer => return answer,
+        };
+        let forks = read(state, caller, chat).await?;
+        if looks == LOOKS_MAX && forks.is_empty() {
+            return Err(refusal);
         }
-        if rule == ForkRule::Refuse || looks == LOOKS_MAX || !may_go(&forks, &caller.owner) {
+        let must_stay = rule == ForkRule::Refuse || looks == LOOKS_MAX;
+        if !forks.is_empty() && (must_stay || !may_go(&forks, &caller.owner)) {
             return Err(has_forks(&forks, &caller.owner));
         }
         let by_depth = forks.chunk_by(|one, other| one.depth == other.depth);
@@ -65,18 +70,18 @@ pub async fn settle(
     }
 }
 
-/// The forks that there are, the nearest first; one more than [`FORKS_MAX`] tells that there are more than that.
-async fn look(
+fn is_refusal(problem: &HttpProblem) -> bool {
+    problem.code == Reason::HasForks.as_str()
+}
+
+/// The forks that the rows know, the nearest first; one more than [`FORKS_MAX`] tells that there are more than that.
+async fn read(
     state: &HttpState,
     caller: &Caller,
     chat: &ConversationId,
 ) -> Result<Vec<ForkRow>, HttpProblem> {
-    let gateway = &state.gateway;
-    if !catch_up::reached(gateway).await.map_err(problem::of)? {
-        return Err(problem::of(rows_behind()));
-    }
-    let tenant = &caller.access.tenant;
-    let forks = read_model::forks(&gateway.read_model, tenant, chat, FORKS_MAX + 1).await;
+    let (model, tenant) = (&state.gateway.read_model, &caller.access.tenant);
+    let forks = read_model::forks(model, tenant, chat, FORKS_MAX + 1).await;
     forks.map_err(|error| problem::of(crate::problem::of_read_model(&error)))
 }
 
@@ -85,7 +90,7 @@ fn may_go(forks: &[ForkRow], caller: &Owner) -> bool {
     is_within && forks.iter().all(|fork| fork.owner == *caller)
 }
 
-/// One that is somebody else's by now is met again by the next look.
+/// One that is somebody else's by now, or was forked since, is met again by the next look.
 async fn erase_all(
     state: &HttpState,
     caller: &Caller,
@@ -94,9 +99,20 @@ async fn erase_all(
     let ids: Vec<ConversationId> = forks.iter().map(|fork| fork.id.clone()).collect();
     let erasures = ids
         .into_iter()
-        .map(|id| async move { erase(state, caller, &id, None).await });
+        .map(|id| async move { erase_fork(state, caller, &id).await });
     let erasures = stream::iter(erasures).buffer_unordered(AT_ONCE);
-    erasures.try_for_each(|_: Erased| async { Ok(()) }).await
+    erasures.try_collect().await
+}
+
+async fn erase_fork(
+    state: &HttpState,
+    caller: &Caller,
+    fork: &ConversationId,
+) -> Result<(), HttpProblem> {
+    match erase(state, caller, (fork, None), proto::ForkRule::Refuse).await {
+        Err(problem) if !is_refusal(&problem) => Err(problem),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// How many forks there are, and which of them are the caller's: others' are counted and not named.
@@ -113,19 +129,13 @@ fn has_forks(forks: &[ForkRow], caller: &Owner) -> HttpProblem {
     };
     let detail =
         format!("{all} chats read through this one and could not be read any more: {mend}");
-    let refusal = HttpProblem::new(StatusCode::CONFLICT, HAS_FORKS, detail);
+    let refusal = HttpProblem::new(StatusCode::CONFLICT, Reason::HasForks.as_str(), detail);
     let refusal = refusal.with("forks", all.to_string());
     if own.is_empty() {
         return refusal;
     }
     let named: Vec<&str> = own.into_iter().take(FORKS_NAMED_MAX).collect();
     refusal.with("fork_ids", named.join(","))
-}
-
-fn rows_behind() -> Problem {
-    let message =
-        "the rows do not hold all that was recorded, and a fork may be among the rest: try again";
-    Problem::new(Reason::ReadModelUnavailable, message).retry_after(crate::problem::RETRY_AFTER)
 }
 
 #[cfg(test)]

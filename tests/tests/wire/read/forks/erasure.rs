@@ -10,7 +10,7 @@ use tests::stack::Setup;
 use tonic::Code;
 use wire::proto::read::v1::{AssembleContextRequest, ContextFormat};
 
-use super::{fork, try_fork};
+use super::{fork, kept, try_fork};
 
 const GONE: (Code, &str, &str) = (Code::NotFound, "CONVERSATION_NOT_FOUND", "");
 
@@ -28,10 +28,16 @@ async fn every_read_of_a_fork_ends_with_its_parent() {
     for (id, version) in [("one", 4), ("two", 6), ("beside", 2)] {
         agent.projected(id, version).await;
     }
+    let record = Record::open(settings::record(&stack.servers)).await;
+    let record = record.expect("a record");
+    kept::is_refused(&agent, &record, "root", &["beside", "one", "two"]).await;
+    kept::is_refused(&agent, &record, "one", &["two"]).await;
     // The middle one goes: its fork goes with it, whatever the rows say; its parent, and who shares nothing of it, stay.
     for rows_are_behind in [true, false] {
         if rows_are_behind {
             stack.projector.stop().await;
+            fork(&agent, "unknown", "beside", 2).await;
+            kept::is_undecided(&agent, &record, "beside").await;
             agent.try_erase(agent.target("one")).await.expect("erased");
         } else {
             stack.projector.start().await;
@@ -122,5 +128,6 @@ async fn a_fork_that_comes_after_its_parents_tombstone_is_not_acknowledged() {
         }
     }
     assert_eq!(acknowledged + refused, TRIALS);
+    kept::race([&agent, &other], &record).await;
     second.stop().await;
 }

@@ -4,6 +4,7 @@ mod contexts;
 mod creation;
 mod erasure;
 mod events;
+mod kept;
 mod owners;
 mod tree;
 mod watch;

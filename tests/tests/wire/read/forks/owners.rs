@@ -111,6 +111,7 @@ async fn an_erasure_may_name_the_owner_that_it_expects() {
                 ..agent.target("a")
             }),
             expected_owner: Some(owner),
+            ..EraseConversationRequest::default()
         };
         let answer = agent.caller().write().erase_conversation(request).await?;
         Ok(answer.into_inner().result.expect("a result"))

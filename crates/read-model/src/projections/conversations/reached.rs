@@ -1,0 +1,85 @@
+//! Waiting until the rows hold what was recorded: who lists or looks for something reads the rows alone.
+
+use std::time::Duration;
+
+use domain::{Position, Sequence};
+use tokio::time::{Instant, sleep};
+
+use super::lease::{Checkpoint, checkpoints};
+use crate::error::ReadModelError;
+use crate::model::ReadModel;
+
+/// How long it is from one look at the checkpoints to the next.
+const LOOK_EVERY: Duration = Duration::from_millis(25);
+
+/// Waits until the rows hold positions, all commits before them in their partitions included; `false`: not within `wait_max`.
+/// What is parked is in no row.
+///
+/// # Errors
+/// [`ReadModelError::Unavailable`].
+pub async fn wait_until_reached(
+    model: &ReadModel,
+    positions: &[Position],
+    wait_max: Duration,
+) -> Result<bool, ReadModelError> {
+    let deadline = Instant::now() + wait_max;
+    loop {
+        if have_reached(&checkpoints(model).await?, positions) {
+            return Ok(true);
+        }
+        if Instant::now() >= deadline {
+            return Ok(false);
+        }
+        sleep(LOOK_EVERY).await;
+    }
+}
+
+fn have_reached(checkpoints: &[Checkpoint], positions: &[Position]) -> bool {
+    positions.iter().all(|position| {
+        let of_partition =
+            |checkpoint: &&Checkpoint| checkpoint.lease.partition == position.partition;
+        let reached = checkpoints.iter().find(of_partition);
+        reached.map_or(Sequence(0), |checkpoint| checkpoint.sequence) >= position.sequence
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Partition;
+
+    use super::super::lease::{Epoch, Lease};
+    use super::*;
+
+    #[test]
+    fn every_partition_must_be_reached() {
+        let check = |reached: &[u64], ends: &[u64], expected: bool| {
+            let positions = |numbers: &[u64]| {
+                let positions = (0..).zip(numbers).map(|(partition, sequence)| Position {
+                    partition: Partition(partition),
+                    sequence: Sequence(*sequence),
+                });
+                positions.collect::<Vec<_>>()
+            };
+            let checkpoint = |position: Position| Checkpoint {
+                lease: Lease {
+                    partition: position.partition,
+                    epoch: Epoch(1),
+                },
+                sequence: position.sequence,
+            };
+            let checkpoints: Vec<_> = positions(reached).into_iter().map(checkpoint).collect();
+            assert_eq!(
+                have_reached(&checkpoints, &positions(ends)),
+                expected,
+                "{reached:?} {ends:?}"
+            );
+        };
+        check(&[], &[], true);
+        check(&[], &[0], true);
+        check(&[], &[1], false);
+        check(&[5, 7], &[5, 7], true);
+        check(&[5, 8], &[5, 7], true);
+        check(&[5, 6], &[5, 7], false);
+        check(&[5], &[5, 7], false);
+    }
+}
