@@ -43,6 +43,14 @@ pub(crate) fn asked(facts: impl IntoIterator<Item = Fact>) -> Asked {
     }
 }
 
+/// A request for an erasure that severs forks, as its tombstone says.
+pub(crate) fn erasure() -> Asked {
+    asked_events(vec![NewEvent {
+        metadata: Some(json(r#"{"forks":"severed"}"#)),
+        ..plain(Fact::ConversationErased)
+    }])
+}
+
 /// A request for these events, whatever the version.
 pub(crate) fn asked_events(events: Vec<NewEvent>) -> Asked {
     Asked {

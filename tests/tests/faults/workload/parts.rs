@@ -71,9 +71,7 @@ async fn erase(client: &mut Client, conversation: &str) {
     for _ in 0..client.rng.random_range(1..20) {
         client.append(conversation, None).await;
     }
-    client
-        .command(conversation, content::asked([Fact::ConversationErased]))
-        .await;
+    client.command(conversation, content::erasure()).await;
 }
 
 /// Conversations that are renamed, archived, tried all the same, and restored.
