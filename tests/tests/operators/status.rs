@@ -101,7 +101,7 @@ async fn trouble_is_named(stack: &mut Stack, desk: &Desk, agent: &tests::agent::
     let shown = desk.check("status", 6, "").await;
     assert!(!shown.contains("7311: no answer"), "{shown}");
 
-    let reports = desk.json("watch --count 2 --interval 1 --json", 6).await;
+    let reports = desk.json("watch --count 2 --interval 2 --json", 6).await;
     assert_eq!(reports.len(), 2);
     assert_ne!(reports[0]["at"], reports[1]["at"]);
     let shown = desk.check("watch --count 1 --no-roles", 6, "").await;
