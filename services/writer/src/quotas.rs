@@ -1,7 +1,7 @@
 //! What tenants, agents and owners may append and store: bytes a minute, conversations and their bytes.
 //!
 //! Bytes a minute are counted in memory, by this process alone. What is stored is what the rows hold and what this process has
-//! appended since they were read ([`storage`]). Where the read model does not answer, the last known count is in force: appends
+//! appended since they were read (`storage`). Where the read model does not answer, the last known count is in force: appends
 //! never depend on Postgres.
 
 mod storage;
