@@ -38,6 +38,7 @@ pub(crate) async fn judge(
 ) {
     let record = ground.record().await;
     projected(ground, &record).await;
+    removed(&record).await;
     let recorded = Recorded::read(&record).await.expect("the record");
     let (psql, url) = ground.psql();
     let rows = Rows::read(&psql, &url).await.expect("the rows");
@@ -123,6 +124,15 @@ pub(crate) async fn projected(ground: &mut Ground, record: &Record) {
             })
         };
         ends.iter().all(is_there).then_some(())
+    })
+    .await;
+}
+
+/// Waits until no erasure is in progress: an answer promises the tombstone, and the list what is left to remove.
+async fn removed(record: &Record) {
+    eventually("no erasure in progress", || async {
+        let pending = record.count_pending_erasures().await.ok()?;
+        (pending == 0).then_some(())
     })
     .await;
 }
