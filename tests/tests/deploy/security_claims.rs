@@ -1,4 +1,4 @@
-//! Every claim of `docs/security.md` names a test, and the test exists.
+//! Every claim of `docs/explanation/security.md` names a test, and the test exists.
 
 use std::fs;
 use std::path::Path;
@@ -61,7 +61,8 @@ fn fault(root: &Path, (file, function): (&str, &str)) -> Option<String> {
 #[test]
 fn every_claim_names_a_test_that_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let text = fs::read_to_string(root.join("docs/security.md")).expect("docs/security.md");
+    let text = fs::read_to_string(root.join("docs/explanation/security.md"))
+        .expect("docs/explanation/security.md");
     let claims = claims(&text);
     assert!(claims.len() >= 40, "{} claims", claims.len());
     let mut faults = Vec::new();

@@ -89,8 +89,8 @@ fn written(rows: &BTreeMap<String, Row>) -> String {
         "# Faults: what was tried, and what was found\n\n\
          Written by the suite (`tests/tests/faults`), not by hand:\n\n\
          ```sh\n\
-         FAULT_REPORT=docs/faults.md cargo test -p tests --features faults --test faults     # the long form\n\
-         FAULT_REPORT=docs/faults.md cargo test -p tests --test faults                       # the short one, as in CI\n\
+         FAULT_REPORT=docs/explanation/faults.md cargo test -p tests --features faults --test faults     # the long form\n\
+         FAULT_REPORT=docs/explanation/faults.md cargo test -p tests --test faults                       # the short one, as in CI\n\
          ```\n\n\
          A finding is anything that `tests::checker` objects to: an acknowledged commit that is lost, doubled or out of order, a \
          gap or fork of versions, a broken chain, a stale read, a row or an answer that differs. Every test fails on any, but \

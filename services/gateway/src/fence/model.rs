@@ -1,7 +1,7 @@
 //! The protocol of reads from replicas that lag, explored exhaustively within bounds: two conversations of one partition, a
 //! follower, the rows, and a caller who writes and reads.
 //!
-//! docs/protocols.md describes states, invariants and assumptions.
+//! docs/explanation/protocols.md describes states, invariants and assumptions.
 
 use domain::Sequence;
 use stateright::{Checker as _, Model, Property};

@@ -1,6 +1,6 @@
 //! A bounded model of projection with leases, and of a switch to a schema that is made anew, over a replica that is behind.
 //!
-//! docs/protocols.md names the states, the invariants and the assumptions.
+//! docs/explanation/protocols.md names the states, the invariants and the assumptions.
 
 use domain::Sequence;
 use stateright::{Checker as _, Model, Property};

@@ -1,6 +1,6 @@
 //! A bounded model of one fork and two erasures of its parent, by two writers, that crash at any step.
 //!
-//! docs/protocols.md names the states, the invariants and the assumptions.
+//! docs/explanation/protocols.md names the states, the invariants and the assumptions.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The protocol of appends under one idempotency key, explored exhaustively within bounds: two attempts at once, lost answers,
 //! other commits that push the key out of the head, writers' clocks, and the stream's duplicate window.
 //!
-//! docs/protocols.md describes states, invariants and assumptions.
+//! docs/explanation/protocols.md describes states, invariants and assumptions.
 
 use std::time::Duration;
 

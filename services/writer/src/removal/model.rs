@@ -1,6 +1,6 @@
 //! A bounded model of an erasure that meets an archive run and its trimming, crashes at every step.
 //!
-//! One conversation has commits 0, 1 and 2. docs/protocols.md names the states, the invariants
+//! One conversation has commits 0, 1 and 2. docs/explanation/protocols.md names the states, the invariants
 //! and the assumptions.
 
 use std::time::Duration;
