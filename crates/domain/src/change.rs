@@ -20,6 +20,14 @@ pub enum FieldChange<T> {
 
 impl<T> FieldChange<T> {
     /// The field's value after the change.
+    pub fn value(&self) -> Option<&T> {
+        match self {
+            Self::Set(value) => Some(value),
+            Self::Clear => None,
+        }
+    }
+
+    /// The field's value after the change.
     pub fn into_value(self) -> Option<T> {
         match self {
             Self::Set(value) => Some(value),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use domain::{Head, Position};
-use wire::commit::{self, Opened};
+use wire::commit::{self, StoredCommit};
 
 use crate::error::CorruptMessage;
 use crate::topology;
@@ -46,15 +46,6 @@ pub struct StoredMessage {
     pub message: Bytes,
     /// The trace that it was appended under.
     pub trace: TraceHeaders,
-}
-
-/// A commit and its place.
-#[derive(Debug, Clone)]
-pub struct StoredCommit {
-    /// Where it stands.
-    pub position: Position,
-    /// The commit, its events' bytes and its plain body.
-    pub opened: Opened,
 }
 
 impl StoredMessage {

@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use domain::bounds::{EVENT_BYTES_MAX, EVENTS_PER_COMMIT_MAX};
 use domain::{
-    Actor, Commit, CommitFacts, CommitId, ConversationId, Event, Head, Label, RequestDigest,
-    Sequence, TenantId, Timestamp, Version, Violation, ViolationReason, stored_bytes,
+    Actor, Commit, CommitFacts, CommitId, ConversationId, Event, Head, Label, Position,
+    RequestDigest, Sequence, TenantId, Timestamp, Version, Violation, ViolationReason,
+    stored_bytes,
 };
 use prost::Message as _;
 use thiserror::Error;
@@ -59,6 +60,15 @@ pub struct Opened {
     pub event_bytes: Vec<Bytes>,
     /// The plain body, which the chain covers.
     pub body: Bytes,
+}
+
+/// A commit and its position in the record.
+#[derive(Debug, Clone)]
+pub struct StoredCommit {
+    /// Its position.
+    pub position: Position,
+    /// The commit, its events' bytes and its plain body.
+    pub opened: Opened,
 }
 
 /// A message of the record that is no commit. The caller adds stream and sequence.

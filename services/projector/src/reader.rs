@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use archive::{Archive, FollowError};
 use domain::{ConversationKey, Sequence, Timestamp};
-use event_log::{FollowedMessage, StoredCommit, StoredMessage, TraceHeaders};
+use event_log::{FollowedMessage, StoredMessage, TraceHeaders};
 use futures::StreamExt as _;
+use read_model::projections::conversations::Item;
 use read_model::projections::conversations::lease::Checkpoint;
-use read_model::projections::conversations::{Item, PlacedCommit};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// The unit of the read-ahead: permits count KiB, since a semaphore has room for 32 bits of them.
@@ -139,10 +139,10 @@ pub(crate) fn item(key: &ConversationKey, message: &StoredMessage) -> Item {
     };
     match message.open() {
         Err(corrupt) => unreadable(corrupt.source.to_string()),
-        Ok(StoredCommit { position, opened }) => {
-            if opened.commit.tenant == key.tenant && opened.commit.conversation == key.conversation
-            {
-                return Item::Commit(Box::new(PlacedCommit { position, opened }));
+        Ok(stored) => {
+            let commit = &stored.opened.commit;
+            if commit.tenant == key.tenant && commit.conversation == key.conversation {
+                return Item::Commit(Box::new(stored));
             }
             unreadable("the commit names another conversation than its subject".to_owned())
         }

@@ -14,13 +14,11 @@ use domain::{
     SessionId, TenantAccess, TenantId, Timestamp,
 };
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
-use read_model::projections::conversations::{
-    Applied, ApplyError, Batch, Item, PlacedCommit, apply,
-};
+use read_model::projections::conversations::{Applied, ApplyError, Batch, Item, apply};
 use read_model::{ReadModel, ReadModelConfig, SchemaName};
 use tempfile::TempDir;
 use uuid::Uuid;
-use wire::commit::{Draft, open, seal};
+use wire::commit::{Draft, StoredCommit, open, seal};
 
 /// 2023-11-14, not on a microsecond.
 pub(crate) const START: Timestamp = Timestamp(1_700_000_000_123_456_789);
@@ -142,7 +140,7 @@ impl Author {
         facts: Vec<Fact>,
     ) -> Item {
         let message = self.seal_at(sequence, recorded_at, facts);
-        Item::Commit(Box::new(PlacedCommit {
+        Item::Commit(Box::new(StoredCommit {
             position: Position {
                 partition: Partition(0),
                 sequence: Sequence(sequence),

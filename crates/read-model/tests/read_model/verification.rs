@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use domain::audit::faults;
 use domain::{ConversationKey, Partition, Position, Sequence, SetDigest, Timestamp, Version};
+use read_model::projections::conversations::Item;
 use read_model::projections::conversations::verification::{Folded, KeyRange, RowsWalk};
-use read_model::projections::conversations::{Item, PlacedCommit};
-use wire::commit::open;
+use wire::commit::{StoredCommit, open};
 
 use crate::fixture::{Author, Projection, START, message};
 
@@ -112,8 +112,8 @@ fn messages(events_per_commit: usize) -> Vec<(ConversationKey, u64, Bytes)> {
         .collect()
 }
 
-fn placed((_, sequence, message): &(ConversationKey, u64, Bytes)) -> PlacedCommit {
-    PlacedCommit {
+fn placed((_, sequence, message): &(ConversationKey, u64, Bytes)) -> StoredCommit {
+    StoredCommit {
         position: Position {
             partition: Partition(0),
             sequence: Sequence(*sequence),
@@ -122,7 +122,7 @@ fn placed((_, sequence, message): &(ConversationKey, u64, Bytes)) -> PlacedCommi
     }
 }
 
-fn item(placed: PlacedCommit) -> Item {
+fn item(placed: StoredCommit) -> Item {
     Item::Commit(Box::new(placed))
 }
 

@@ -6,7 +6,7 @@ use domain::{Partition, Sequence};
 use event_log::{Record, StoredCommit};
 use read_model::ReadModel;
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
-use read_model::projections::conversations::{Batch, Item, PlacedCommit, apply};
+use read_model::projections::conversations::{Batch, Item, apply};
 use tokio::sync::Mutex;
 
 /// How long the leases of a test hold, in milliseconds.
@@ -57,8 +57,5 @@ impl Projection {
 }
 
 fn item(commit: &StoredCommit) -> Item {
-    Item::Commit(Box::new(PlacedCommit {
-        position: commit.position,
-        opened: commit.opened.clone(),
-    }))
+    Item::Commit(Box::new(commit.clone()))
 }

@@ -3,24 +3,15 @@
 use std::fmt;
 
 use domain::{ConversationId, ConversationKey, Partition, Position, Sequence, TenantId};
-use wire::commit::Opened;
+use wire::commit::StoredCommit;
 
 use super::lease::Lease;
-
-/// A commit and its place in the record.
-#[derive(Debug, Clone)]
-pub struct PlacedCommit {
-    /// Its place.
-    pub position: Position,
-    /// The commit and its events' own bytes.
-    pub opened: Opened,
-}
 
 /// A message of the record.
 #[derive(Debug, Clone)]
 pub enum Item {
     /// A commit that opened.
-    Commit(Box<PlacedCommit>),
+    Commit(Box<StoredCommit>),
     /// A message that did not: it parks its conversation.
     Unreadable {
         /// The conversation, by the message's subject.

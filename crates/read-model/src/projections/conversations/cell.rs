@@ -1,20 +1,26 @@
 //! A value of a row as Postgres sends it: what rows are compared by, without being understood.
 
-use std::iter;
+use std::borrow::Cow;
+use std::fmt::Display;
 
 use sha2::{Digest as _, Sha256};
 use sqlx::postgres::PgRow;
-use sqlx::{Row as _, ValueRef as _};
+use sqlx::{ColumnIndex, Row as _, ValueRef as _};
 
+use super::column::Columns;
 use crate::error::ReadModelError;
 use crate::moment::Moment;
 
+/// The length of `NULL`, in arrays and in `COPY`.
+const NULL_LENGTH: [u8; 4] = (-1_i32).to_be_bytes();
+
 /// A value in Postgres's binary form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Cell<'r> {
     /// `NULL`.
-    #[default]
     Null,
+    /// A `boolean`.
+    Boolean([u8; 1]),
     /// A `smallint`.
     Small([u8; 2]),
     /// An `integer`.
@@ -22,10 +28,14 @@ pub(super) enum Cell<'r> {
     /// A `bigint`, or a `timestamptz`.
     Large([u8; 8]),
     /// A `text`, a `bytea` or a `uuid`.
-    Bytes(&'r [u8]),
+    Bytes(Cow<'r, [u8]>),
 }
 
 impl<'r> Cell<'r> {
+    pub(super) fn boolean(value: bool) -> Self {
+        Self::Boolean([u8::from(value)])
+    }
+
     pub(super) fn small(number: i16) -> Self {
         Self::Small(number.to_be_bytes())
     }
@@ -42,8 +52,12 @@ impl<'r> Cell<'r> {
         Self::number(moment.as_sent())
     }
 
+    pub(super) fn bytes(bytes: impl Into<Cow<'r, [u8]>>) -> Self {
+        Self::Bytes(bytes.into())
+    }
+
     pub(super) fn text(text: &'r str) -> Self {
-        Self::Bytes(text.as_bytes())
+        Self::bytes(text.as_bytes())
     }
 
     /// `NULL` for nothing.
@@ -55,16 +69,33 @@ impl<'r> Cell<'r> {
     pub(super) fn sent(&self) -> Option<&[u8]> {
         match self {
             Self::Null => None,
+            Self::Boolean(bytes) => Some(bytes),
             Self::Small(bytes) => Some(bytes),
             Self::Middle(bytes) => Some(bytes),
             Self::Large(bytes) => Some(bytes),
             Self::Bytes(bytes) => Some(bytes),
         }
     }
+
+    /// Appends the value as arrays and `COPY` have it: its length, then its bytes.
+    pub(super) fn put(&self, buffer: &mut Vec<u8>) {
+        let sent = self.sent();
+        let sized = sent.and_then(|bytes| Some((i32::try_from(bytes.len()).ok()?, bytes)));
+        // A value over 2 GiB is the only failure; no commit can hold one.
+        let Some((length, bytes)) = sized else {
+            buffer.extend_from_slice(&NULL_LENGTH);
+            return;
+        };
+        buffer.extend_from_slice(&length.to_be_bytes());
+        buffer.extend_from_slice(bytes);
+    }
 }
 
-/// The value at a place of a row that was read.
-pub(super) fn sent(row: &PgRow, index: usize) -> Result<Option<&[u8]>, ReadModelError> {
+/// The value of a column, by number or name, of a row that was read.
+pub(super) fn sent<I>(row: &PgRow, index: I) -> Result<Option<&[u8]>, ReadModelError>
+where
+    I: ColumnIndex<PgRow> + Display + Copy,
+{
     let value = row.try_get_raw(index)?;
     if value.is_null() {
         return Ok(None);
@@ -90,17 +121,18 @@ pub(super) fn digest_cell(digest: &mut Sha256, cell: Option<&[u8]>) {
     }
 }
 
-/// The names of the columns from `first` on in which the row that was read is not as expected.
-pub(super) fn differing(
-    names: &[&'static str],
-    expected: &[Cell<'_>],
-    (row, first): (&PgRow, usize),
+/// The names of the columns in which a row that was read, from its column `first` on, is not as `source` makes it.
+pub(super) fn differing<S>(
+    columns: &Columns<'_, S>,
+    source: &S,
+    row: &PgRow,
+    first: usize,
 ) -> Result<Vec<&'static str>, ReadModelError> {
-    let mut columns = Vec::new();
-    for ((index, name), cell) in iter::zip(first.., names).zip(expected) {
-        if sent(row, index)? != cell.sent() {
-            columns.push(*name);
+    let mut differing = Vec::new();
+    for (index, column) in (first..).zip(columns.iter().copied().flatten()) {
+        if sent(row, index)? != (column.cell)(source).sent() {
+            differing.push(column.name);
         }
     }
-    Ok(columns)
+    Ok(differing)
 }

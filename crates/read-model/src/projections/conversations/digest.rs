@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 use domain::{ConversationKey, Partition, Sequence, SetDigest, Version};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgConnection};
+use wire::commit::StoredCommit;
 
-use super::batch::{Batch, Item, PlacedCommit};
+use super::batch::{Batch, Item};
 use super::group::{Group, is_tombstone};
 use super::parking::key_of;
 use crate::error::ReadModelError;
@@ -97,11 +98,11 @@ fn is_as_presumed(group: &Group<'_>) -> bool {
 }
 
 /// What a commit takes out of the digest and puts in. A tombstone takes nothing out: what came before it may be gone.
-fn moved(placed: &PlacedCommit) -> SetDigest {
-    let mut change = standing(placed);
-    let commit = &placed.opened.commit;
+fn moved(stored: &StoredCommit) -> SetDigest {
+    let mut change = standing(stored);
+    let commit = &stored.opened.commit;
     let before = commit.head.recent.iter().rev().nth(1);
-    if let Some(before) = before.filter(|_| !is_tombstone(placed)) {
+    if let Some(before) = before.filter(|_| !is_tombstone(stored)) {
         change.toggle(SetDigest::of(
             &commit.tenant,
             &commit.conversation,
@@ -112,9 +113,9 @@ fn moved(placed: &PlacedCommit) -> SetDigest {
     change
 }
 
-fn standing(placed: &PlacedCommit) -> SetDigest {
-    let commit = &placed.opened.commit;
-    let (version, sequence) = (commit.head.version, placed.position.sequence);
+fn standing(stored: &StoredCommit) -> SetDigest {
+    let commit = &stored.opened.commit;
+    let (version, sequence) = (commit.head.version, stored.position.sequence);
     SetDigest::of(&commit.tenant, &commit.conversation, version, sequence)
 }
 

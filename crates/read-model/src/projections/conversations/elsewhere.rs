@@ -4,7 +4,7 @@
 use sqlx::postgres::PgConnection;
 use sqlx::{Executor as _, Row as _};
 
-use super::conversation_rows::Erased;
+use super::conversation_rows::ProjectedConversation;
 use super::digest;
 use super::group::Group;
 use super::write::{WriteFailure, erase};
@@ -15,7 +15,8 @@ const ENTER: &str = "SELECT set_config('search_path', $1, true)";
 /// Leaves tombstones in the kept schemas, when the connection's own is the live one.
 pub(super) async fn erase_elsewhere(
     connection: &mut PgConnection,
-    (groups, erased): (&[Group<'_>], &Erased<'_>),
+    groups: &[Group<'_>],
+    erased: &[ProjectedConversation],
 ) -> Result<(), WriteFailure> {
     let rows = connection
         .fetch_all(include_str!("kept_schemas.sql"))

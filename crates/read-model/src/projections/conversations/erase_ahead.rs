@@ -7,8 +7,9 @@
 use domain::Status;
 use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::{Executor as _, Row as _};
+use wire::commit::StoredCommit;
 
-use super::batch::{Batch, Item, PlacedCommit};
+use super::batch::{Batch, Item};
 use super::elsewhere::enter;
 use crate::error::ReadModelError;
 use crate::live::{SchemaName, name_of};
@@ -25,7 +26,7 @@ pub(super) async fn erase_ahead(
     batches: &[Batch],
 ) -> Result<(), ReadModelError> {
     let items = batches.iter().flat_map(|batch| &batch.items);
-    let large: Vec<&PlacedCommit> = items.filter_map(large_tombstone).collect();
+    let large: Vec<&StoredCommit> = items.filter_map(large_tombstone).collect();
     if large.is_empty() {
         return Ok(());
     }
@@ -39,7 +40,7 @@ pub(super) async fn erase_ahead(
     Ok(())
 }
 
-fn large_tombstone(item: &Item) -> Option<&PlacedCommit> {
+fn large_tombstone(item: &Item) -> Option<&StoredCommit> {
     let Item::Commit(commit) = item else {
         return None;
     };
@@ -59,7 +60,7 @@ async fn kept_schemas(model: &ReadModel) -> Result<Vec<String>, ReadModelError> 
 async fn erase_events(
     model: &ReadModel,
     schema: Option<&String>,
-    tombstone: &PlacedCommit,
+    tombstone: &StoredCommit,
 ) -> Result<(), ReadModelError> {
     let commit = &tombstone.opened.commit;
     let mut first = 1;

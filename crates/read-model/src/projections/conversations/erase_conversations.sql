@@ -1,11 +1,4 @@
-INSERT INTO conversation (
-    version, sequence, created_at, last_event_at, partition, created_nanos, status,
-    tenant_id, conversation_id, agent_id, head
-)
-SELECT * FROM unnest(
-    $1::bigint[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::integer[], $6::smallint[], $7::smallint[],
-    $8::text[], $9::text[], $10::text[], $11::bytea[]
-)
+{insert}
 ON CONFLICT (tenant_id, conversation_id) DO UPDATE
 SET version = excluded.version,
     sequence = excluded.sequence,

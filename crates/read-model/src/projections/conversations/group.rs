@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use domain::{ConversationId, ConversationKey, Partition, Position, Sequence, Status, TenantId};
+use wire::commit::StoredCommit;
 
-use super::batch::{Batch, Item, ParkReason, Parked, PlacedCommit};
+use super::batch::{Batch, Item, ParkReason, Parked};
 
 /// What a batch does to one conversation.
 #[derive(Debug, Clone)]
@@ -13,10 +14,10 @@ pub(super) struct Group<'b> {
     pub(super) conversation: &'b ConversationId,
     pub(super) partition: Partition,
     /// The commits to write, in order.
-    pub(super) commits: Vec<&'b PlacedCommit>,
+    pub(super) commits: Vec<&'b StoredCommit>,
     /// Commits of the batch that a tombstone in it left nothing to write of. What they used is counted all the same, as it
     /// is when the batch ends before the tombstone.
-    pub(super) superseded: Vec<&'b PlacedCommit>,
+    pub(super) superseded: Vec<&'b StoredCommit>,
     /// The commits that wait behind what cannot be projected, in order; what cannot be is the first, if it is new.
     pub(super) queue: Vec<Sequence>,
     /// Why the conversation is parked from here on; `None` when it is not, or was before.
@@ -43,7 +44,7 @@ impl<'b> Group<'b> {
     }
 
     /// The part of the group that is one of its commits.
-    pub(super) fn only(&self, commit: &'b PlacedCommit) -> Self {
+    pub(super) fn only(&self, commit: &'b StoredCommit) -> Self {
         Self {
             commits: vec![commit],
             superseded: Vec::new(),
@@ -171,6 +172,6 @@ fn is_among(
         })
 }
 
-pub(super) fn is_tombstone(commit: &PlacedCommit) -> bool {
+pub(super) fn is_tombstone(commit: &StoredCommit) -> bool {
     commit.opened.commit.head.status == Status::Erased
 }

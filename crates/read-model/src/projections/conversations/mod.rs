@@ -9,6 +9,7 @@
 mod apply;
 mod batch;
 mod cell;
+mod column;
 mod conversation_rows;
 mod copy;
 mod digest;
@@ -28,7 +29,7 @@ pub mod verification;
 mod write;
 
 pub use apply::{ApplyError, apply, copy};
-pub use batch::{Applied, Batch, Item, ParkReason, Parked, PlacedCommit};
+pub use batch::{Applied, Batch, Item, ParkReason, Parked};
 pub use erase_ahead::ERASED_EVENTS_PER_TRANSACTION_MAX;
 pub use quiet::quiet_among;
 pub use reached::wait_until_reached;

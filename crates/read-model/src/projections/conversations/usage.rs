@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use domain::event::{Role, Usage};
 use domain::{AgentId, Fact, Label, TenantId};
 use sqlx::postgres::{PgArguments, PgConnection};
+use wire::commit::StoredCommit;
 
-use super::batch::PlacedCommit;
 use super::group::Group;
 use crate::day::Day;
 use crate::error::ReadModelError;
@@ -42,10 +42,10 @@ pub(super) async fn count_usage(
     Ok(())
 }
 
-fn sums_of<'b>(commits: impl Iterator<Item = &'b PlacedCommit>) -> BTreeMap<Key<'b>, Sums> {
+fn sums_of<'b>(commits: impl Iterator<Item = &'b StoredCommit>) -> BTreeMap<Key<'b>, Sums> {
     let mut sums: BTreeMap<Key<'b>, Sums> = BTreeMap::new();
-    for placed in commits {
-        let commit = &placed.opened.commit;
+    for stored in commits {
+        let commit = &stored.opened.commit;
         let day = Day::of(commit.recorded_at);
         for (model, usage) in commit.events.iter().filter_map(|event| paid(&event.fact)) {
             let key = (&commit.tenant, &commit.head.agent, day, model);

@@ -3,13 +3,18 @@
 use sqlx::postgres::{PgArguments, PgConnection};
 
 use super::batch::ParkReason;
-use super::conversation_rows::{ConversationRows, Erased, Gaps};
+use super::column::bind_columns;
+use super::conversation_rows::{
+    BEGIN_CONVERSATIONS, CONTINUE_CONVERSATIONS, ConversationRows, ERASE_CONVERSATIONS, Gaps,
+    ProjectedConversation,
+};
 use super::copy::copy_groups;
 use super::elsewhere::erase_elsewhere;
-use super::event_rows::EventRows;
+use super::event_rows::{INSERT_EVENTS, ProjectedEvent, event_rows};
 use super::group::Group;
 use crate::error::{ReadModelError, sqlstate_of};
 use crate::projections::provider_logs;
+use crate::queries::bind;
 
 /// Why groups could not be written.
 #[derive(Debug)]
@@ -54,43 +59,39 @@ async fn write_rows(
     groups: &[Group<'_>],
     gaps: Gaps,
 ) -> Result<(), WriteFailure> {
-    let mut events = EventRows::default();
-    let mut conversations = ConversationRows::default();
-    for group in groups {
-        conversations.add(group);
-        if !group.is_erased() {
-            group.commits.iter().for_each(|commit| events.add(commit));
-        }
+    let living = groups.iter().filter(|group| !group.is_erased());
+    let commits = living.flat_map(|group| group.commits.iter().copied());
+    let events: Vec<ProjectedEvent<'_>> = commits.flat_map(event_rows).collect();
+    if !events.is_empty() {
+        let arguments = bind_columns(&[&ProjectedEvent::COLUMNS], &events);
+        run(connection, &INSERT_EVENTS, arguments).await?;
     }
     let ConversationRows {
         begun,
         continued,
         erased,
-    } = conversations;
-    if !events.is_empty() {
-        run(connection, include_str!("insert_events.sql"), events.bind()).await?;
-    }
+    } = ConversationRows::of(groups);
     if !begun.is_empty() {
-        run(
-            connection,
-            include_str!("begin_conversations.sql"),
-            begun.bind(),
-        )
-        .await?;
+        let arguments = bind_columns(ProjectedConversation::ROW, &begun);
+        run(connection, &BEGIN_CONVERSATIONS, arguments).await?;
     }
-    if continued.len() > 0 {
+    if !continued.is_empty() {
         let expected = u64::try_from(continued.len()).unwrap_or(u64::MAX);
-        let sql = include_str!("continue_conversations.sql");
-        if run(connection, sql, continued.bind(gaps)).await? != expected {
+        let arguments = bind_columns(ProjectedConversation::UPDATE, &continued);
+        let arguments = bind(arguments, gaps == Gaps::Accepted);
+        if run(connection, &CONTINUE_CONVERSATIONS, arguments).await? != expected {
             return Err(WriteFailure::Content(ParkReason::OutOfPlace));
         }
     }
     if !erased.is_empty() {
         erase(connection, &erased).await?;
-        erase_elsewhere(connection, (groups, &erased)).await?;
-        provider_logs::lock_out(connection, erased.bind_keys())
-            .await
-            .map_err(WriteFailure::of)?;
+        erase_elsewhere(connection, groups, &erased).await?;
+        provider_logs::lock_out(
+            connection,
+            bind_columns(ProjectedConversation::KEYS, &erased),
+        )
+        .await
+        .map_err(WriteFailure::of)?;
     }
     Ok(())
 }
@@ -98,14 +99,13 @@ async fn write_rows(
 /// Leaves tombstones, and nothing else, in the connection's schema.
 pub(super) async fn erase(
     connection: &mut PgConnection,
-    erased: &Erased<'_>,
+    erased: &[ProjectedConversation],
 ) -> Result<(), WriteFailure> {
-    let events = include_str!("erase_events.sql");
-    run(connection, events, erased.bind_keys()).await?;
-    let parked = include_str!("erase_parked.sql");
-    run(connection, parked, erased.bind_keys()).await?;
-    let tombstones = include_str!("erase_conversations.sql");
-    run(connection, tombstones, erased.bind()).await?;
+    let keys = || bind_columns(ProjectedConversation::KEYS, erased);
+    run(connection, include_str!("erase_events.sql"), keys()).await?;
+    run(connection, include_str!("erase_parked.sql"), keys()).await?;
+    let tombstones = bind_columns(ProjectedConversation::TOMBSTONE, erased);
+    run(connection, &ERASE_CONVERSATIONS, tombstones).await?;
     Ok(())
 }
 

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 use archive::{Archive, ArchiveError, Commits};
 use domain::audit::{Fault, faults};
 use domain::{Change, CommitId, ConversationKey, Head, Sequence, Status, Version};
-use event_log::{StoredMessage, TailBounds};
-use read_model::projections::conversations::PlacedCommit;
+use event_log::{StoredCommit, StoredMessage, TailBounds};
 
 use super::problem::Problem;
 
@@ -56,7 +55,7 @@ impl<'g> History<'g> {
     }
 
     /// The next commits; `None`: that was all.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<PlacedCommit>>, ArchiveError> {
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<StoredCommit>>, ArchiveError> {
         if self.is_over {
             return Ok(None);
         }
@@ -86,20 +85,20 @@ impl<'g> History<'g> {
         self.seen > self.through || last.is_none_or(|last| self.seen >= last)
     }
 
-    fn take(&mut self, message: &StoredMessage) -> Option<PlacedCommit> {
+    fn take(&mut self, message: &StoredMessage) -> Option<StoredCommit> {
         let sequence = message.position.sequence;
-        let placed = match open(self.key, message) {
-            Ok(placed) => placed,
+        let stored = match open(self.key, message) {
+            Ok(stored) => stored,
             Err(reason) => {
                 self.problems.push(Problem::Unreadable(sequence, reason));
                 return None;
             }
         };
-        let commit = &placed.opened.commit;
+        let commit = &stored.opened.commit;
         self.first_version.get_or_insert(commit.first_version);
         self.events += u64::try_from(commit.events.len()).unwrap_or(u64::MAX);
         let previous = self.previous();
-        let mut found = faults(previous, commit, &placed.opened.body);
+        let mut found = faults(previous, commit, &stored.opened.body);
         if !self.ids.insert(commit.id) && !found.contains(&Fault::IdRepeated) {
             found.push(Fault::IdRepeated);
         }
@@ -108,10 +107,10 @@ impl<'g> History<'g> {
             .map(|fault| Problem::Record(sequence, fault));
         self.problems.extend(found);
         match &mut self.change {
-            Some(change) => change.absorb(commit, placed.position),
-            None => self.change = Some(Change::of(commit, placed.position)),
+            Some(change) => change.absorb(commit, stored.position),
+            None => self.change = Some(Change::of(commit, stored.position)),
         }
-        Some(placed)
+        Some(stored)
     }
 
     fn previous(&self) -> Option<(&Head, Sequence)> {
@@ -121,7 +120,7 @@ impl<'g> History<'g> {
 }
 
 /// The commit that a message of a conversation is; else what is wrong with it.
-pub(super) fn open(key: &ConversationKey, message: &StoredMessage) -> Result<PlacedCommit, String> {
+pub(super) fn open(key: &ConversationKey, message: &StoredMessage) -> Result<StoredCommit, String> {
     let stored = message
         .open()
         .map_err(|corrupt| corrupt.source.to_string())?;
@@ -129,10 +128,7 @@ pub(super) fn open(key: &ConversationKey, message: &StoredMessage) -> Result<Pla
     if commit.tenant != key.tenant || commit.conversation != key.conversation {
         return Err("the commit names another conversation than its subject".to_owned());
     }
-    Ok(PlacedCommit {
-        position: stored.position,
-        opened: stored.opened,
-    })
+    Ok(stored)
 }
 
 /// Whether a head is a tombstone's.

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use domain::{ConversationKey, Version};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
+use wire::commit::StoredCommit;
 
-use super::super::batch::PlacedCommit;
 use super::super::cell::differing;
-use super::super::event_rows::{EVENT_COLUMNS, EventRows};
+use super::super::event_rows::{ProjectedEvent, event_rows};
 use super::difference::Difference;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
@@ -18,6 +19,13 @@ use crate::queries::{bind, signed};
 /// Most rows without an event in the record that one read names.
 const UNFOUNDED_MAX: i64 = 100;
 
+static EVENTS_OF: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        include_str!("events_of.sql"),
+        columns = ProjectedEvent::names()
+    )
+});
+
 /// How the events of one conversation's commits, which must have rows, differ from those; by version.
 ///
 /// # Errors
@@ -25,31 +33,26 @@ const UNFOUNDED_MAX: i64 = 100;
 pub async fn compare_events(
     model: &ReadModel,
     key: &ConversationKey,
-    commits: &[PlacedCommit],
+    commits: &[StoredCommit],
 ) -> Result<Vec<Difference>, ReadModelError> {
     let (Some(first), Some(last)) = (commits.first(), commits.last()) else {
         return Ok(Vec::new());
     };
     let versions = first.opened.commit.first_version..=last.opened.commit.head.version;
-    let rows = model
-        .fetch(include_str!("events_of.sql"), || range(key, &versions))
-        .await?;
+    let rows = model.fetch(&EVENTS_OF, || range(key, &versions)).await?;
     let mut found: BTreeMap<i64, &PgRow> = BTreeMap::new();
     for row in &rows {
-        found.insert(row.try_get(0)?, row);
+        found.insert(row.try_get("version")?, row);
     }
     let mut differences = Vec::new();
     for commit in commits {
-        let mut expected = EventRows::default();
-        expected.add(commit);
-        for (index, cells) in (0..expected.len()).map_while(|row| Some((row, expected.cells(row)?)))
-        {
+        for (index, expected) in event_rows(commit).enumerate() {
             let version = commit.opened.commit.first_version.plus(index);
             let Some(row) = found.get(&signed(version.0)) else {
                 differences.push(Difference::EventMissing(version));
                 continue;
             };
-            let columns = differing(&EVENT_COLUMNS, &cells, (row, 0))?;
+            let columns = differing(&[&ProjectedEvent::COLUMNS], &expected, row, 0)?;
             if !columns.is_empty() {
                 differences.push(Difference::EventDiffers(version, columns));
             }

@@ -1,6 +1,4 @@
-SELECT version, recorded_at, occurred_at, input_tokens, output_tokens, cached_tokens, sequence, commit_id,
-       recorded_nanos, commit_index, event_count, kind, role,
-       tenant_id, conversation_id, tool_name, call_id, model, request_digest, body
+SELECT {columns}
 FROM event
 WHERE tenant_id = $1 AND conversation_id = $2 AND version BETWEEN $3 AND $4
 ORDER BY version

@@ -3,15 +3,15 @@
 use domain::{Change, ClientContext, FieldChange, Head, Sequence, Status};
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
+use wire::commit::StoredCommit;
 use wire::conversation::client_context_to_proto;
 
-use super::super::batch::PlacedCommit;
-use super::super::cell::{Cell, digest_cell};
-use super::super::conversation_rows::ConversationRows;
-use super::super::event_rows::EventRows;
+use super::super::cell::digest_cell;
+use super::super::conversation_rows::ProjectedConversation;
+use super::super::event_rows::{ProjectedEvent, event_rows};
 
-/// The columns that may be large, and stand in a digest as digests: `title`, `metadata_json`, `client_context`.
-pub(super) const LARGE_COLUMNS: std::ops::Range<usize> = 15..18;
+/// The columns that may be large, and stand in a digest as digests.
+pub(super) const LARGE_COLUMNS: [&str; 3] = ["title", "metadata_json", "client_context"];
 
 /// The digest of a value.
 pub(super) type ValueDigest = [u8; 32];
@@ -37,20 +37,20 @@ pub struct Folded {
 impl Folded {
     /// The first commit that the record holds of a conversation.
     #[must_use]
-    pub fn begin(placed: &PlacedCommit) -> Self {
+    pub fn begin(stored: &StoredCommit) -> Self {
         let mut folded = Self {
-            change: Change::of(&placed.opened.commit, placed.position),
+            change: Change::of(&stored.opened.commit, stored.position),
             large: [None; 3],
             events: Sha256::new(),
         };
-        folded.take(placed);
+        folded.take(stored);
         folded
     }
 
     /// The next commit.
-    pub fn absorb(&mut self, placed: &PlacedCommit) {
-        self.change.absorb(&placed.opened.commit, placed.position);
-        self.take(placed);
+    pub fn absorb(&mut self, stored: &StoredCommit) {
+        self.change.absorb(&stored.opened.commit, stored.position);
+        self.take(stored);
     }
 
     /// The head that the last commit carries.
@@ -70,11 +70,8 @@ impl Folded {
     pub fn digest(self) -> RowsDigest {
         let erased = self.change.head.status == Status::Erased;
         let large = if erased { [None; 3] } else { self.large };
-        let rows = ConversationRows::of_history(&self.change);
-        let row = rows.only().map(|cells| {
-            let sent: Vec<Option<&[u8]>> = cells.iter().map(Cell::sent).collect();
-            digest_row(&sent, large)
-        });
+        let row = ProjectedConversation::of_history(self.change);
+        let row = row.map(|row| digest_row(&row, large));
         let events = if erased { Sha256::new() } else { self.events };
         RowsDigest {
             row,
@@ -83,7 +80,7 @@ impl Folded {
     }
 
     /// Moves large values from the change to their digests, and adds the events' rows to theirs.
-    fn take(&mut self, placed: &PlacedCommit) {
+    fn take(&mut self, stored: &StoredCommit) {
         let [title, metadata, context] = &mut self.large;
         if let Some(change) = self.change.title.take() {
             *title = change
@@ -101,26 +98,24 @@ impl Folded {
                 *context = Some(value_digest(&bytes));
             }
         }
-        let mut rows = EventRows::default();
-        rows.add(placed);
-        for cells in (0..rows.len()).map_while(|row| rows.cells(row)) {
-            for cell in cells {
-                digest_cell(&mut self.events, cell.sent());
+        for event in event_rows(stored) {
+            for column in &ProjectedEvent::COLUMNS {
+                digest_cell(&mut self.events, (column.cell)(&event).sent());
             }
         }
     }
 }
 
 /// The digest of a conversation's own row, of whose large values only the digests are given.
-pub(super) fn digest_row(cells: &[Option<&[u8]>], large: [Option<ValueDigest>; 3]) -> ValueDigest {
+fn digest_row(row: &ProjectedConversation, large: [Option<ValueDigest>; 3]) -> ValueDigest {
     let mut digest = Sha256::new();
-    for (index, cell) in cells.iter().enumerate() {
-        match index.checked_sub(LARGE_COLUMNS.start) {
-            Some(place) if LARGE_COLUMNS.contains(&index) => {
+    for column in ProjectedConversation::ROW.iter().copied().flatten() {
+        match LARGE_COLUMNS.iter().position(|name| *name == column.name) {
+            Some(place) => {
                 let value = large.get(place).and_then(Option::as_ref);
                 digest_cell(&mut digest, value.map(ValueDigest::as_slice));
             }
-            _ => digest_cell(&mut digest, *cell),
+            None => digest_cell(&mut digest, (column.cell)(row).sent()),
         }
     }
     digest.finalize().into()

@@ -1,11 +1,14 @@
 //! Where a conversation's rows stand, as of one moment, beside how far the record is projected.
 
+use std::sync::LazyLock;
+
 use domain::{Change, ConversationKey, Partition, Sequence, Version};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
 use super::super::cell::differing;
-use super::super::conversation_rows::{CONVERSATION_COLUMNS, ConversationRows};
+use super::super::column::names;
+use super::super::conversation_rows::ProjectedConversation;
 use super::difference::Difference;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
@@ -13,6 +16,11 @@ use crate::queries::bind;
 
 /// Where the conversation's own columns begin in a row of `standing.sql`.
 const FIRST_COLUMN: usize = 4;
+
+static STANDING: LazyLock<String> = LazyLock::new(|| {
+    let columns = names(ProjectedConversation::ROW, "conversation.");
+    format!(include_str!("standing.sql"), columns = columns)
+});
 
 /// A conversation's row, and what of the record it must hold.
 #[derive(Debug)]
@@ -46,15 +54,14 @@ impl Standing {
     /// # Errors
     /// [`ReadModelError::Corrupt`].
     pub fn compare(&self, change: Option<&Change>) -> Result<Option<Difference>, ReadModelError> {
-        let rows = change.map(ConversationRows::of_history);
-        let expected = rows.as_ref().and_then(ConversationRows::only);
+        let expected = change.cloned().and_then(ProjectedConversation::of_history);
         Ok(match (expected, self.has_row) {
             (None, false) => None,
             (None, true) => Some(Difference::ConversationUnfounded),
             (Some(_), false) => Some(Difference::ConversationMissing),
             (Some(expected), true) => {
-                let found = (&self.row, FIRST_COLUMN);
-                let columns = differing(&CONVERSATION_COLUMNS, &expected, found)?;
+                let columns = ProjectedConversation::ROW;
+                let columns = differing(columns, &expected, &self.row, FIRST_COLUMN)?;
                 (!columns.is_empty()).then_some(Difference::ConversationDiffers(columns))
             }
         })
@@ -75,7 +82,7 @@ pub async fn standing(
         let arguments = bind(arguments, key.conversation.as_str());
         bind(arguments, i32::from(partition.0))
     };
-    let mut rows = model.fetch(include_str!("standing.sql"), arguments).await?;
+    let mut rows = model.fetch(&STANDING, arguments).await?;
     let unsigned = |number: i64| u64::try_from(number).unwrap_or(0);
     let Some(row) = rows.pop() else {
         return Ok(None);

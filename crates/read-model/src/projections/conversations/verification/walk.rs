@@ -1,6 +1,7 @@
 //! Walking all rows of a range of conversations, in order, within bounded memory.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use domain::ConversationKey;
 use sha2::{Digest as _, Sha256};
@@ -8,10 +9,11 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use super::super::cell::{digest_cell, sent};
-use super::super::conversation_rows::CONVERSATION_COLUMNS;
-use super::super::event_rows::EVENT_COLUMNS;
+use super::super::column::names;
+use super::super::conversation_rows::ProjectedConversation;
+use super::super::event_rows::ProjectedEvent;
 use super::super::parking::key_of;
-use super::fold::{LARGE_COLUMNS, RowsDigest, ValueDigest, digest_row, value_digest};
+use super::fold::{LARGE_COLUMNS, RowsDigest, ValueDigest, value_digest};
 use super::keys::KeyRange;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
@@ -23,10 +25,17 @@ const CONVERSATIONS_PER_PAGE: i64 = 500;
 const EVENTS_PER_READ_MAX: i64 = 2_000;
 /// Bytes of events' bodies that a read aims at, going by those of the read before it.
 const BYTES_PER_READ: usize = 4 * 1_024 * 1_024;
-/// The places of these columns in both tables.
-const EVENT_TENANT: usize = 13;
-const EVENT_BODY: usize = 19;
-const CONVERSATION_TENANT: usize = 7;
+
+static WALK_CONVERSATIONS: LazyLock<String> = LazyLock::new(|| {
+    let columns = names(ProjectedConversation::ROW, "");
+    format!(include_str!("walk_conversations.sql"), columns = columns)
+});
+static WALK_EVENTS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        include_str!("walk_events.sql"),
+        columns = ProjectedEvent::names()
+    )
+});
 
 /// A conversation as its rows have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,15 +92,14 @@ impl<'m> RowsWalk<'m> {
             return Ok(None);
         };
         let arguments = || bind(range.bind(), CONVERSATIONS_PER_PAGE);
-        let sql = include_str!("walk_conversations.sql");
-        let rows = self.model.fetch(sql, arguments).await?;
+        let rows = self.model.fetch(&WALK_CONVERSATIONS, arguments).await?;
         let mut readings: BTreeMap<ConversationKey, Reading> = BTreeMap::new();
         for row in &rows {
             let reading = Reading {
                 row: Some(row_digest(row)?),
                 ..Reading::default()
             };
-            readings.insert(key_at(row, CONVERSATION_TENANT)?, reading);
+            readings.insert(key_at(row)?, reading);
         }
         let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows >= CONVERSATIONS_PER_PAGE);
         let last = readings.keys().next_back().filter(|_| is_full).cloned();
@@ -123,28 +131,27 @@ impl<'m> RowsWalk<'m> {
         loop {
             let limit = self.events_per_read;
             let arguments = || bind(bind(range.bind(), after_version), limit);
-            let sql = include_str!("walk_events.sql");
-            let rows = self.model.fetch(sql, arguments).await?;
+            let rows = self.model.fetch(&WALK_EVENTS, arguments).await?;
             count += u64::try_from(rows.len()).unwrap_or(u64::MAX);
             let mut bytes = 0;
             let mut open: Option<(ConversationKey, Reading)> = None;
             for row in &rows {
-                bytes += sent(row, EVENT_BODY)?.map_or(0, <[u8]>::len);
+                bytes += sent(row, "body")?.map_or(0, <[u8]>::len);
                 if !open.as_ref().is_some_and(|(key, _)| is_of(row, key)) {
-                    let key = key_at(row, EVENT_TENANT)?;
+                    let key = key_at(row)?;
                     readings.extend(open.take());
                     let reading = readings.remove(&key).unwrap_or_default();
                     open = Some((key, reading));
                 }
                 if let Some((_, reading)) = &mut open {
-                    for index in 0..EVENT_COLUMNS.len() {
+                    for index in 0..ProjectedEvent::COLUMNS.len() {
                         digest_cell(&mut reading.events, sent(row, index)?);
                     }
                 }
             }
             if let (Some((key, _)), Some(row)) = (&open, rows.last()) {
                 range = range.after(key);
-                after_version = row.try_get(0)?;
+                after_version = row.try_get("version")?;
             }
             readings.extend(open);
             if i64::try_from(rows.len()).is_ok_and(|rows| rows < limit) {
@@ -174,26 +181,29 @@ impl Reading {
 }
 
 fn row_digest(row: &PgRow) -> Result<ValueDigest, ReadModelError> {
-    let cells: Vec<Option<&[u8]>> = (0..CONVERSATION_COLUMNS.len())
-        .map(|index| sent(row, index))
-        .collect::<Result<_, _>>()?;
-    let mut large = [None; 3];
-    for (value, index) in large.iter_mut().zip(LARGE_COLUMNS) {
-        *value = sent(row, index)?.map(value_digest);
+    let mut digest = Sha256::new();
+    let columns = ProjectedConversation::ROW.iter().copied().flatten();
+    for (index, column) in columns.enumerate() {
+        let value = sent(row, index)?;
+        if LARGE_COLUMNS.contains(&column.name) {
+            let value = value.map(value_digest);
+            digest_cell(&mut digest, value.as_ref().map(ValueDigest::as_slice));
+        } else {
+            digest_cell(&mut digest, value);
+        }
     }
-    Ok(digest_row(&cells, large))
+    Ok(digest.finalize().into())
 }
 
 /// Whether an event's row is of a conversation.
 fn is_of(row: &PgRow, key: &ConversationKey) -> bool {
     let is =
-        |index, text: &str| matches!(sent(row, index), Ok(Some(bytes)) if bytes == text.as_bytes());
-    is(EVENT_TENANT + 1, key.conversation.as_str()) && is(EVENT_TENANT, key.tenant.as_str())
+        |name, text: &str| matches!(sent(row, name), Ok(Some(bytes)) if bytes == text.as_bytes());
+    is("conversation_id", key.conversation.as_str()) && is("tenant_id", key.tenant.as_str())
 }
 
-/// The key in two neighbouring columns.
-fn key_at(row: &PgRow, tenant: usize) -> Result<ConversationKey, ReadModelError> {
-    key_of(row.try_get(tenant)?, row.try_get(tenant + 1)?)
+fn key_at(row: &PgRow) -> Result<ConversationKey, ReadModelError> {
+    key_of(row.try_get("tenant_id")?, row.try_get("conversation_id")?)
 }
 
 #[cfg(test)]

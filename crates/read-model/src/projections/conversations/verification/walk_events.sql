@@ -1,6 +1,4 @@
-SELECT version, recorded_at, occurred_at, input_tokens, output_tokens, cached_tokens, sequence, commit_id,
-       recorded_nanos, commit_index, event_count, kind, role,
-       tenant_id, conversation_id, tool_name, call_id, model, request_digest, body
+SELECT {columns}
 FROM event
 WHERE (tenant_id, conversation_id, version) > ($1, $2, $5) AND (tenant_id, conversation_id) <= ($3, $4)
 ORDER BY tenant_id, conversation_id, version
