@@ -25,9 +25,15 @@ pub mod view;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::exit::Exit;
+
+/// The command line with the help of every command.
+#[must_use]
+pub fn command() -> clap::Command {
+    cli::Cli::command()
+}
 
 /// Runs the program with these arguments, its own name the first of them.
 pub fn main_with_args(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {

@@ -15,5 +15,4 @@ mod nats;
 mod permissions;
 mod postgres;
 mod roles;
-mod security_claims;
 mod systemd;

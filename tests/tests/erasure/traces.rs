@@ -115,7 +115,7 @@ async fn what_is_erased_is_in_no_file_and_no_row() {
     in_postgres(&mut stack, before).await;
 }
 
-/// What Postgres's own files still hold, and what makes it go: docs/how-to/operating.md tells it as it is measured here.
+/// What Postgres's own files still hold, and what makes it go: docs/how-to/erase.md tells it as it is measured here.
 async fn in_postgres(stack: &mut Stack, before: (usize, usize)) {
     let mut measured = vec![("before", before)];
     for (title, statements) in [

@@ -86,15 +86,15 @@ pub(crate) fn say(text: &str) {
 
 fn written(rows: &BTreeMap<String, Row>) -> String {
     let mut text = String::from(
-        "# Faults: what was tried, and what was found\n\n\
-         Written by the suite (`tests/tests/faults`), not by hand:\n\n\
+        "# Faults\n\n\
+         What was tried, and what was found. The suite (`tests/tests/faults`) writes this page:\n\n\
          ```sh\n\
          FAULT_REPORT=docs/explanation/faults.md cargo test -p tests --features faults --test faults     # the long form\n\
          FAULT_REPORT=docs/explanation/faults.md cargo test -p tests --test faults                       # the short one, as in CI\n\
          ```\n\n\
-         A finding is anything that `tests::checker` objects to: an acknowledged commit that is lost, doubled or out of order, a \
-         gap or fork of versions, a broken chain, a stale read, a row or an answer that differs. Every test fails on any, but \
-         where the table says that it was expected.\n\n\
+         A finding is anything that `tests::checker` rejects: an acknowledged commit that is lost, duplicated or out of order, a \
+         gap or fork of versions, a broken chain, a stale read, a row or an answer that differs. Every test fails on a finding, \
+         except where the table says that it was expected.\n\n\
          | fault | strikes | commands | acknowledged | sent again | findings | besides |\n\
          |---|---|---|---|---|---|---|\n",
     );

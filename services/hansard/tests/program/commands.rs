@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::contexts;
 use crate::dev::{Dev, PROGRAM, check, folder, lines_of, run};
-use crate::settings;
+use crate::{pages, settings};
 
 #[test]
 fn exit_codes_tell_what_went_wrong() {
@@ -82,6 +82,7 @@ fn a_stack_serves_every_command_and_remembers_itself() {
     settings::stay_unless_they_are_named(&dev);
     the_record_can_be_read(&dev);
     contexts::are_explained_and_proved(&dev);
+    pages::run_as_printed(&dev);
     let environment = dev.environment.clone();
     let again = Dev::start(dev.stop(), "5");
     assert_eq!(
@@ -122,23 +123,23 @@ fn imports_change_nothing_the_second_time(dev: &Dev) {
 
 fn the_registry_is_kept(dev: &Dev) {
     check(
-        &dev.run(&["tenant", "create", "acme", "--name", "Acme"]),
+        &dev.run(&["tenant", "create", "globex", "--name", "Globex"]),
         0,
         "",
     );
-    check(&dev.run(&["tenant", "create", "acme"]), 1, "hansard: ");
+    check(&dev.run(&["tenant", "create", "globex"]), 1, "hansard: ");
     check(
-        &dev.run(&["agent", "create", "support", "--tenant", "acme"]),
+        &dev.run(&["agent", "create", "desk", "--tenant", "globex"]),
         0,
         "",
     );
-    let made = dev.run(&["key", "create", "--agent", "support", "--json"]);
+    let made = dev.run(&["key", "create", "--agent", "desk", "--json"]);
     let id = lines_of(&made)[0]["apiKeyId"]
         .as_str()
         .expect("an id")
         .to_owned();
     check(&dev.run(&["key", "revoke", &id]), 0, "");
-    let keys = lines_of(&dev.run(&["key", "list", "--agent", "support", "--json"]));
+    let keys = lines_of(&dev.run(&["key", "list", "--agent", "desk", "--json"]));
     assert_eq!(keys.len(), 1);
     assert!(keys[0]["revokedAt"].is_string(), "{keys:?}");
     let made = dev.run(&["token", "create", "--name", "reader", "--scope", "read"]);

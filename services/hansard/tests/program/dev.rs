@@ -117,6 +117,14 @@ impl Dev {
             .expect("the address of NATS")
     }
 
+    /// Where the gateway speaks HTTP.
+    pub(crate) fn http_url(&self) -> &str {
+        let mut lines = self.shown.lines();
+        let line = lines.find(|line| line.contains("(HTTP"));
+        line.and_then(|line| line.split_whitespace().next())
+            .expect("its address")
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         run(&self.environment, arguments)
     }

@@ -9,4 +9,6 @@ mod contexts;
 #[cfg(test)]
 mod dev;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod settings;

@@ -80,9 +80,7 @@ fn answer(dev: &Dev) -> String {
         word.expect("a word").to_owned()
     };
     let key = after("API key ");
-    let gateway = dev.shown.lines().find(|line| line.contains("(HTTP"));
-    let gateway = gateway.and_then(|line| line.split_whitespace().next());
-    let gateway = gateway.expect("its address").trim_start_matches("http://");
+    let gateway = dev.http_url().trim_start_matches("http://");
     let post = |path: &str, session: &str, body: &str| {
         let request = format!(
             "POST {path} HTTP/1.1\r\nhost: {gateway}\r\nx-api-key: {key}\r\nconnection: close\r\n\

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 ///
 /// What was said is overwritten in the record; a tombstone without a name stays in its place, so that no rebuild, replay
 /// or restore brings anything back. What is archived is written anew without it. Rows go as the projector comes to the tombstones. What is left in Postgres's own
-/// files and log, and for how long, is told in docs/how-to/operating.md.
+/// files and log, and for how long, is told in docs/how-to/erase.md.
 ///
 /// Safe on a live system. Can be stopped and run again: it goes on, and its receipt names all of it. What the record knows
 /// nothing of, not even as erased, is told and signed by no receipt; then the command ends with 1.

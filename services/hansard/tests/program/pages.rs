@@ -1,0 +1,73 @@
+//! The commands of documents, run as they are printed: shell blocks in order, each JSON block as `settings.json`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::dev::{Dev, PROGRAM};
+
+/// In this order: later pages use the tenant and the agent that earlier ones make.
+const PAGES: [&str; 7] = [
+    "docs/tutorial/first-bot.md",
+    "docs/reference/agent-settings.md",
+    "docs/how-to/identify-callers.md",
+    "docs/how-to/set-quotas.md",
+    "docs/how-to/set-retention.md",
+    "docs/how-to/set-up-tools.md",
+    "docs/how-to/summarise-histories.md",
+];
+
+/// Runs every page.
+pub(crate) fn run_as_printed(dev: &Dev) {
+    let printed = PAGES.map(|page| run(dev, page));
+    // The tutorial's bot was answered twice, and its context has both turns.
+    for words in [
+        "echo: My name is Ada.",
+        "echo: What is my name?",
+        "Answer in one sentence.",
+    ] {
+        assert!(printed[0].contains(words), "{}", printed[0]);
+    }
+}
+
+/// What the commands of a page print.
+fn run(dev: &Dev, page: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join(page)).expect(page);
+    let folder = dev.folder.path().join("pages").join(page);
+    fs::create_dir_all(&folder).expect("a folder");
+    let programs = Path::new(PROGRAM).parent().expect("a folder").display();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let environment = dev.environment.iter().map(|(name, value)| (name, value));
+    let output = Command::new("bash")
+        .args(["-euo", "pipefail", "-c", &script(&text)])
+        .current_dir(folder)
+        .envs(environment)
+        .env("PATH", format!("{programs}:{path}"))
+        .env("HANSARD_HTTP", dev.http_url())
+        .stdin(Stdio::null())
+        .output()
+        .expect("bash");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{page}: {errors}\n{printed}");
+    printed
+}
+
+/// The blocks of a page as one script.
+fn script(text: &str) -> String {
+    let mut script = String::new();
+    let blocks = text.split("\n```").skip(1).step_by(2);
+    for (language, code) in blocks.filter_map(|block| block.split_once('\n')) {
+        match language {
+            "sh" => writeln!(script, "{code}").expect("text"),
+            "json" => {
+                let file = format!("cat > settings.json <<'JSON'\n{code}\nJSON\n");
+                script += &file;
+            }
+            _ => {}
+        }
+    }
+    script
+}
