@@ -1,6 +1,7 @@
 //! `docs/reference/cli.md`: every command with its options, as `--help` has them.
 
 use clap::Command;
+use std::fmt::Write as _;
 
 use super::generated;
 
@@ -14,10 +15,10 @@ fn section(command: &Command, path: &str, level: usize, text: &mut String) {
         .get_about()
         .map(ToString::to_string)
         .unwrap_or_default();
-    *text += &format!("\n{heading} {path}\n\n{about}\n");
+    writeln!(text, "\n{heading} {path}\n\n{about}").expect("text");
     let options = options(command, level > TOP_LEVEL);
     if !options.is_empty() {
-        *text += &format!("\n| argument | meaning |\n|---|---|\n{options}");
+        write!(text, "\n| argument | meaning |\n|---|---|\n{options}").expect("text");
     }
     for sub in command
         .get_subcommands()
@@ -35,7 +36,7 @@ fn options(command: &Command, is_sub: bool) -> String {
             && !is_inherited
             && !matches!(argument.get_id().as_str(), "help" | "version")
     });
-    arguments
+    let rows: Vec<String> = arguments
         .map(|argument| {
             let help = argument
                 .get_help()
@@ -47,7 +48,8 @@ fn options(command: &Command, is_sub: bool) -> String {
                 help.replace('|', "\\|").replace('\n', " ")
             )
         })
-        .collect()
+        .collect();
+    rows.concat()
 }
 
 #[test]

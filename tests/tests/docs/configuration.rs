@@ -3,6 +3,7 @@
 //! Keys and defaults are those that the roles serialize; ranges and meanings are read from the sources.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -115,15 +116,19 @@ fn rows(structs: &Structs, (name, value): (&str, &Value), path: &str, text: &mut
     for field in fields {
         let key = format!("{path}{}", field.name);
         if field.of == QUOTAS {
-            *text += &format!(
-                "| `{key}.SCOPE.QUOTA` | see [Quotas](limits.md#quotas) | | {} |\n",
+            writeln!(
+                text,
+                "| `{key}.SCOPE.QUOTA` | see [Quotas](limits.md#quotas) | | {} |",
                 field.meaning
-            );
+            )
+            .expect("text");
         } else if field.of == "ModelServersConfig" {
-            *text += &format!(
-                "| `{key}.NAME` | none | | {} See [below](#model-servers). |\n",
+            writeln!(
+                text,
+                "| `{key}.NAME` | none | | {} See [below](#model-servers). |",
                 field.meaning
-            );
+            )
+            .expect("text");
         } else if let Some(value) = value.get(&field.name) {
             if structs.contains_key(&field.of) && value.is_object() {
                 rows(structs, (&field.of, value), &format!("{key}."), text);
@@ -132,12 +137,16 @@ fn rows(structs: &Structs, (name, value): (&str, &Value), path: &str, text: &mut
                     Value::Null => "none".to_owned(),
                     Value::String(value) if value.is_empty() => "empty".to_owned(),
                     Value::String(value) => format!("`{value}`"),
-                    other => format!("`{other}`"),
+                    Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                        format!("`{value}`")
+                    }
                 };
-                *text += &format!(
-                    "| `{key}` | {default} | {} | {} |\n",
+                writeln!(
+                    text,
+                    "| `{key}` | {default} | {} | {} |",
                     field.range, field.meaning
-                );
+                )
+                .expect("text");
             }
         }
     }
@@ -150,12 +159,14 @@ fn check(name: &str, struct_name: &str, value: &Value) {
         .map(|file| source::read(file))
         .collect();
     let (mut all_ranges, mut structs) = (BTreeMap::new(), Structs::new());
-    texts.iter().for_each(|text| ranges(text, &mut all_ranges));
-    texts.iter().for_each(|text| {
+    for text in &texts {
+        ranges(text, &mut all_ranges);
+    }
+    for text in &texts {
         let mut own = all_ranges.clone();
         ranges(text, &mut own);
         structs_of(text, &own, &mut structs);
-    });
+    }
     let mut text = "\n| key | default | range | meaning |\n|---|---|---|---|\n".to_owned();
     rows(&structs, (struct_name, value), "", &mut text);
     generated::check(

@@ -1,6 +1,7 @@
 //! `docs/reference/errors.md`: the stable reasons of gRPC, and every code that an HTTP endpoint answers with.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 
 use super::source::{self, rust_files};
@@ -74,7 +75,7 @@ fn reasons_of_grpc() {
             .expect("a name")
             .trim_matches('"');
         let code = code(codes.get(variant.as_str()).expect("a code"));
-        table += &format!("| `{name}` | `{code}` | {meaning} |\n");
+        writeln!(table, "| `{name}` | `{code}` | {meaning} |").expect("text");
     }
     generated::check(DOCUMENT, "reasons", &format!("{table}\n"));
 }
@@ -91,7 +92,7 @@ fn reasons_of_fields() {
             .expect("a name")
             .trim_matches('"');
         let meaning = source::with_constants(&meaning.replace("crate::bounds::", ""), &bounds);
-        table += &format!("| `{name}` | {meaning} |\n");
+        writeln!(table, "| `{name}` | {meaning} |").expect("text");
     }
     generated::check(DOCUMENT, "fields", &format!("{table}\n"));
 }

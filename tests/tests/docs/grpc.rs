@@ -1,6 +1,7 @@
 //! `docs/reference/grpc.md`: every service and method, as the protos have them.
 
 use super::{generated, source};
+use std::fmt::Write as _;
 
 /// The protos with services, in the order of the document.
 const FILES: [(&str, &str); 5] = [
@@ -21,13 +22,15 @@ fn services(text: &str) -> String {
         }
         if let Some(rest) = line.strip_prefix("service ") {
             let name = rest.trim_end_matches(" {");
-            found += &format!(
-                "\n**{name}.** {}\n\n| method | meaning |\n|---|---|\n",
+            writeln!(
+                found,
+                "\n**{name}.** {}\n\n| method | meaning |\n|---|---|",
                 comment.join(" ")
-            );
+            )
+            .expect("text");
         } else if let Some(rest) = line.strip_prefix("rpc ") {
             let (name, signature) = rest.split_once('(').expect("a signature");
-            let (request, response) = signature.split_once(")").expect("a response");
+            let (request, response) = signature.split_once(')').expect("a response");
             let streams = match (
                 request.starts_with("stream "),
                 response.contains("(stream "),
@@ -36,7 +39,7 @@ fn services(text: &str) -> String {
                 (false, true) => " (stream of answers)",
                 (false, false) => "",
             };
-            found += &format!("| `{name}`{streams} | {} |\n", source::cell(&comment));
+            writeln!(found, "| `{name}`{streams} | {} |", source::cell(&comment)).expect("text");
         }
         comment.clear();
     }

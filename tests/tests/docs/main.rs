@@ -17,5 +17,6 @@ mod links;
 mod markdown;
 mod metrics;
 mod paths;
+mod settings;
 mod shell;
 mod source;

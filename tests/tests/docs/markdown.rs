@@ -1,5 +1,6 @@
 //! The documents, and the parts of one that are checked.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -68,7 +69,7 @@ impl Document {
                     });
                 }
                 (Some(_), Some(_)) => blocks.extend(open.take()),
-                (None, Some(block)) => block.text += &format!("{text}\n"),
+                (None, Some(block)) => writeln!(block.text, "{text}").expect("text"),
                 (None, None) => {}
             }
         }

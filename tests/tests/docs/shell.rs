@@ -1,5 +1,6 @@
 //! The commands of a shell script, as far as documents write one.
 
+use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -30,7 +31,7 @@ fn without_here_documents(script: &str) -> String {
         let word = word.split_whitespace().next().unwrap_or_default();
         let word = word.trim_matches(['\'', '"']);
         end = (!word.is_empty()).then(|| word.to_owned());
-        kept += &format!("{line}\n");
+        writeln!(kept, "{line}").expect("text");
     }
     kept
 }
