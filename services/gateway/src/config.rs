@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::generation::GenerationConfig;
 use crate::http::HttpSection;
 use crate::retention::RetentionConfig;
-use crate::writer::Writer;
+use crate::writer::WriterClient;
 
 const FENCE_WAIT: Bounds<u64> = Bounds {
     min: 0,
@@ -116,7 +116,7 @@ impl Validate for GatewayConfig {
         for (key, mistake) in self.read_model.mistakes() {
             checks.invalid(&format!("read_model.{key}"), mistake);
         }
-        if let Err(error) = Writer::endpoint(&self.writer_url) {
+        if let Err(error) = WriterClient::endpoint(&self.writer_url) {
             checks.invalid("writer_url", error.to_string());
         }
         for (key, mistake) in self.models.mistakes() {

@@ -35,7 +35,6 @@ pub mod retention;
 pub mod rewinds;
 pub mod rpc;
 pub mod run;
-pub mod run_client;
 pub mod tail;
 pub mod token_keys;
 pub mod watcher;

@@ -32,15 +32,6 @@ impl Call {
         }
     }
 
-    /// A call under a token of ours.
-    #[must_use]
-    pub fn with_token(token: &str, patience: Patience) -> Self {
-        Self {
-            bearer: Some(token.to_owned()),
-            patience,
-        }
-    }
-
     /// The caller's token, where there is one.
     #[must_use]
     pub fn bearer(&self) -> Option<&str> {

@@ -28,10 +28,9 @@ use crate::http::{HttpState, router};
 use crate::policies::Policies;
 use crate::retention;
 use crate::rpc::ReadRpc;
-use crate::run_client::RunClient;
 use crate::token_keys::TokenKeys;
 use crate::watcher::WatchRules;
-use crate::writer::Writer;
+use crate::writer::WriterClient;
 use crate::{Gateway, GatewayConfig, Parts};
 
 /// Why a gateway cannot start.
@@ -87,7 +86,7 @@ pub struct Running {
 pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running, GatewayError> {
     let metrics = runtime::metrics::install()?;
     metrics.plays("gateway");
-    let writer = Writer::at(&config.writer_url)?;
+    let writer = WriterClient::at(&config.writer_url, config.writer_token.clone())?;
     let gateway = connect(&config, shutdown).await?;
     let health = Health::new(&["nats", "postgres", "registry"]);
     let watched = (&gateway.record, &gateway.registry, &gateway.read_model);
@@ -105,7 +104,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let generations = generations(&config, &gateway, shutdown)?;
     let state = HttpState {
         limits: RateLimits::new(&config.http),
-        commands: Commands::new(writer.clone(), config.writer_token),
+        commands: Commands::new(writer.clone()),
         generations,
         health: health.clone(),
         section: Arc::new(config.http),
@@ -172,8 +171,7 @@ pub fn generations(
 ) -> Result<Generations, GatewayError> {
     let token = config.writer_token.clone();
     let means = Means {
-        writer: Writer::at(&config.writer_url)?,
-        client: RunClient::at(&config.writer_url, token.clone())?,
+        writer: WriterClient::at(&config.writer_url, token.clone())?,
         token,
         models: ModelServers::new(&config.models)?,
         egress: config.egress.clone(),

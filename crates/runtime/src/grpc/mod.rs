@@ -1,4 +1,4 @@
-//! The gRPC server that every service runs.
+//! The gRPC server that every service runs, and what every call of a gRPC client carries.
 //!
 //! Owns what all calls share: admission, deadlines, health, reflection, traces, metrics and the
 //! drain. Knows no method's meaning; it learns names and shapes from the descriptor sets.
@@ -9,6 +9,7 @@
 
 mod admission;
 mod call;
+mod client;
 mod config;
 mod deadline;
 mod health;
@@ -18,6 +19,7 @@ mod server;
 mod stream;
 mod trusted_callers;
 
+pub use client::{Authenticated, Bearer};
 pub use config::GrpcConfig;
 pub use deadline::Deadline;
 pub use server::{BoundGrpcServer, GrpcError, GrpcServer};

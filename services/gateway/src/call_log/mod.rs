@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use crate::Gateway;
 use crate::generation::RunKey;
 use crate::generation::settings::ModelChoice;
-use crate::run_client::RunClient;
+use crate::writer::WriterClient;
 
 /// Most calls that wait to be sent; more are dropped.
 pub const CALLS_WAITING_MAX: usize = 1_024;
@@ -66,9 +66,9 @@ impl CallLog {
     /// A log, and a task that sends what it is told; it ends with `shutdown`, once all that is under way by then is told.
     /// Needs a tokio runtime.
     #[must_use]
-    pub fn start(gateway: Gateway, client: RunClient, shutdown: &Shutdown) -> Self {
+    pub fn start(gateway: Gateway, writer: WriterClient, shutdown: &Shutdown) -> Self {
         let (log, waiting) = Self::with_room(CALLS_WAITING_MAX, KIB_WAITING_MAX);
-        let means = ship::Means { gateway, client };
+        let means = ship::Means { gateway, writer };
         shutdown.spawn(ship::ship(means, waiting, log.clone(), shutdown.clone()));
         log
     }

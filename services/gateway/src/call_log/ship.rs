@@ -14,7 +14,7 @@ use super::entry::entry;
 use super::{About, CallLog, Waiting, metrics};
 use crate::Gateway;
 use crate::generation::refusal::Refusal;
-use crate::run_client::RunClient;
+use crate::writer::WriterClient;
 
 /// Most calls that are sent at once.
 const SENDS_AT_ONCE: usize = 4;
@@ -29,7 +29,7 @@ const WAIT_MAX: Duration = Duration::from_secs(4);
 #[derive(Debug, Clone)]
 pub(super) struct Means {
     pub(super) gateway: Gateway,
-    pub(super) client: RunClient,
+    pub(super) writer: WriterClient,
 }
 
 /// Sends what is told; ends once nobody can tell any more.
@@ -90,10 +90,10 @@ async fn try_send(means: &Means, waiting: Waiting, shutdown: &Shutdown) -> &'sta
     let request = request(&about, &call);
     let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX).attempts(RESENDS_MAX);
     loop {
-        let answer = means.client.log_model_call(request.clone()).await;
+        let answer = means.writer.runs().log_model_call(request.clone()).await;
         match answer.map_err(Refusal::from) {
-            Ok(true) => return "kept",
-            Ok(false) => return "off",
+            Ok(answer) if answer.get_ref().is_kept => return "kept",
+            Ok(_) => return "off",
             Err(Refusal::Passing(_)) if shutdown.has_begun() || !backoff.wait().await => {
                 return "unreachable";
             }

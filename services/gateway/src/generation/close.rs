@@ -40,12 +40,8 @@ pub(super) async fn close(
         let kind = RunPartKind::RunEnded(end.clone());
         let part = wire::run::part_to_proto(&RunPart { number, kind });
         let request = request(run, previous, vec![part]);
-        match generations
-            .client
-            .append_parts(request)
-            .await
-            .map_err(Refusal::from)
-        {
+        let answer = generations.writer.runs().append_parts(request).await;
+        match answer.map_err(Refusal::from) {
             Ok(_) => return Ok(Closing::Closed),
             Err(Refusal::NotActive) => return Ok(Closing::Over),
             // Others publish: what is last now?

@@ -90,9 +90,9 @@ pub(super) async fn drive(generations: Generations, making: Making) {
 
 /// Makes and publishes the parts; whether the run is closed then.
 async fn make_and_close(generations: &Generations, making: &Making) -> bool {
-    let client = generations.client.clone();
+    let writer = generations.writer.clone();
     let keep_alive = generations.rules.keep_alive;
-    let (outlet, publisher) = Publisher::new(client, making.run.clone(), keep_alive);
+    let (outlet, publisher) = Publisher::new(writer, making.run.clone(), keep_alive);
     let how = {
         let mut publishing = std::pin::pin!(publisher.run());
         let feeding = feed(generations, making, outlet);

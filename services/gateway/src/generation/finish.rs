@@ -204,9 +204,10 @@ async fn commit(
     };
     let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX).attempts(RETRIES_MAX);
     loop {
-        let answer = generations.client.finish(request.clone()).await;
+        let answer = generations.writer.runs().finish_run(request.clone()).await;
         match answer.map_err(Refusal::from) {
-            Ok(result) => {
+            Ok(answer) => {
+                let result = answer.into_inner().result.unwrap_or_default();
                 let position = fence::of_result(&generations.gateway, &result);
                 return Ok(Finished::Finished(outcome, position));
             }

@@ -69,17 +69,14 @@ use crate::quotas::account::Account;
 use crate::quotas::metering::Metering;
 use crate::quotas::{CountedRun, Quotas};
 use crate::request::{Freshness, Target};
-use crate::run_client::RunClient;
-use crate::writer::Writer;
+use crate::writer::WriterClient;
 use crate::{Gateway, problem};
 
 /// What runs need beside a gateway.
 #[derive(Debug)]
 pub struct Means {
     /// The writer.
-    pub writer: Writer,
-    /// The writer's run service.
-    pub client: RunClient,
+    pub writer: WriterClient,
     /// The gateway's own token: scopes append and read, any tenant.
     pub token: Secret,
     /// The model servers.
@@ -107,8 +104,7 @@ pub struct Generations(Arc<Shared>);
 #[derive(Debug)]
 pub struct Shared {
     gateway: Gateway,
-    writer: Writer,
-    client: RunClient,
+    writer: WriterClient,
     token: Secret,
     models: ModelServers,
     egress: EgressConfig,
@@ -141,15 +137,14 @@ impl Generations {
         means: Means,
         config: &GenerationConfig,
     ) -> Result<Self, ModelsError> {
-        let call_log = CallLog::start(gateway.clone(), means.client.clone(), &means.shutdown);
+        let call_log = CallLog::start(gateway.clone(), means.writer.clone(), &means.shutdown);
         let drain = Duration::from_millis(config.drain_ms);
-        let metering = Metering::start(means.client.clone(), drain, &means.shutdown);
+        let metering = Metering::start(means.writer.clone(), drain, &means.shutdown);
         let quotas = Quotas::new(&gateway, means.quotas, metering);
         let generations = Self(Arc::new(Shared {
             gateway,
             call_log,
             writer: means.writer,
-            client: means.client,
             token: means.token,
             models: means.models,
             webhooks: Webhooks::new(Policy::new(&means.egress))?,
@@ -207,7 +202,9 @@ impl Generations {
             target: Some(run.target(None)),
             run_id: run.run.to_string(),
         };
-        self.client.stop(request).await.map_err(start::refused)
+        let answer = self.writer.runs().stop_run(request).await;
+        let answer = answer.map_err(start::refused)?;
+        Ok(answer.into_inner().result.unwrap_or_default())
     }
 
     /// The run that goes on in a conversation, as the record's leader knows it. Whether the caller may is checked

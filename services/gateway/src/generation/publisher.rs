@@ -19,7 +19,7 @@ use super::metrics;
 use super::pieces::size_bytes;
 use super::refusal::Refusal;
 use super::run_key::RunKey;
-use crate::run_client::RunClient;
+use crate::writer::WriterClient;
 
 /// Most parts that wait to be published.
 pub const PARTS_WAITING_MAX: usize = 1_024;
@@ -87,7 +87,7 @@ impl Outlet {
 /// Publishes the parts of one run.
 #[derive(Debug)]
 pub(super) struct Publisher {
-    client: RunClient,
+    writer: WriterClient,
     run: RunKey,
     keep_alive: Duration,
     parts: mpsc::Receiver<Waiting>,
@@ -102,7 +102,7 @@ impl Publisher {
     /// A publisher for a run without parts, and the outlet that feeds it; after `keep_alive` of silence it says that the
     /// run goes on.
     #[must_use]
-    pub(super) fn new(client: RunClient, run: RunKey, keep_alive: Duration) -> (Outlet, Self) {
+    pub(super) fn new(writer: WriterClient, run: RunKey, keep_alive: Duration) -> (Outlet, Self) {
         let (sender, parts) = mpsc::channel(PARTS_WAITING_MAX);
         let room = usize::try_from(BYTES_WAITING_MAX).unwrap_or(usize::MAX);
         let outlet = Outlet {
@@ -110,7 +110,7 @@ impl Publisher {
             room: Arc::new(Semaphore::new(room)),
         };
         let publisher = Self {
-            client,
+            writer,
             run,
             keep_alive,
             parts,
@@ -169,7 +169,7 @@ impl Publisher {
         let count = u64::try_from(parts.len()).unwrap_or(u64::MAX);
         let request = request(&self.run, self.previous, parts);
         let sent = Instant::now();
-        self.previous = send(&self.client, request).await?;
+        self.previous = send(&self.writer, request).await?;
         metrics::parts_published(count, sent.elapsed());
         if self.next_number == 1 {
             metrics::first_part_published(self.began.elapsed());
@@ -204,14 +204,14 @@ pub(super) fn request(
 
 /// Sends the same batch until the writer has answered for it.
 async fn send(
-    client: &RunClient,
+    writer: &WriterClient,
     request: proto::AppendPartsRequest,
 ) -> Result<Sequence, Published> {
     let mut backoff = Backoff::new(RETRY_WAIT_BASE, RETRY_WAIT_MAX);
     loop {
-        let answer = client.append_parts(request.clone()).await;
+        let answer = writer.runs().append_parts(request.clone()).await;
         return match answer.map_err(Refusal::from) {
-            Ok(sequence) => Ok(sequence),
+            Ok(answer) => Ok(Sequence(answer.into_inner().sequence)),
             Err(Refusal::Passing(_)) => {
                 metrics::publish_retried();
                 backoff.wait().await;

@@ -151,8 +151,9 @@ async fn record(
     // An earlier try of this very call may have been carried out without an answer.
     let mut is_resent = false;
     loop {
-        let refusal = match generations.client.start(request.clone()).await {
-            Ok(commit) => {
+        let refusal = match generations.writer.runs().start_run(request.clone()).await {
+            Ok(answer) => {
+                let commit = answer.into_inner().result.unwrap_or_default();
                 let is_ours = is_resent || !commit.replayed;
                 return Ok((commit, is_ours));
             }

@@ -31,8 +31,8 @@ use crate::quotas::account::Account;
 use crate::recent::{Recent, Wanted};
 use crate::request::Target;
 use crate::rpc::CONTEXT_BYTES_MAX;
-use crate::run_client::RunClient;
 use crate::window::{WindowBounds, recorded};
+use crate::writer::ATTEMPT_MAX;
 
 /// What the model is asked, as the user's message behind the history.
 pub const REQUEST: &str = "Summarise our conversation so far for yourself, so that you can go on with it when you see \
@@ -240,13 +240,8 @@ impl Task {
             }),
             events: vec![wire::event::of_fact(&Fact::HistorySummarised(summarised))],
         };
-        let client: &RunClient = &self.generations.client;
-        let appended = self
-            .generations
-            .writer
-            .append(&client.call(), request)
-            .await;
-        match appended {
+        let mut writer = self.generations.writer.write(ATTEMPT_MAX);
+        match writer.append_events(request).await {
             Ok(_) => Ok("made"),
             Err(status) => {
                 let info = status.get_details_error_info();

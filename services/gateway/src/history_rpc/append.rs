@@ -148,8 +148,9 @@ async fn begin(rpc: &HistoryRpc, recording: Recording<'_>) -> Result<Version, Se
         owner: Some(event::Owner { kind: Some(owner) }),
         ..write::CreateConversationRequest::default()
     };
-    let begun = rpc.writer.create(recording.call, request).await?;
-    Ok(Version(begun.version))
+    let mut writer = rpc.writer.write_for(recording.call);
+    let begun = writer.create_conversation(request).await?.into_inner();
+    Ok(Version(begun.result.unwrap_or_default().version))
 }
 
 /// Appends one commit behind a version; gives the version then.
@@ -177,8 +178,9 @@ async fn append(
         }),
         events: events.collect(),
     };
-    let appended = rpc.writer.append(recording.call, request).await?;
-    Ok(Version(appended.version))
+    let mut writer = rpc.writer.write_for(recording.call);
+    let appended = writer.append_events(request).await?.into_inner();
+    Ok(Version(appended.result.unwrap_or_default().version))
 }
 
 /// The name of a commit of a call, by the place of its first message: the same at every retry, while no try's commit takes

@@ -21,19 +21,19 @@ pub use load_history::MESSAGES;
 pub use messages::CURRENT_MESSAGES_MAX;
 
 use crate::Gateway;
-use crate::writer::Writer;
+use crate::writer::WriterClient;
 
 /// The history service over gRPC.
 #[derive(Debug, Clone)]
 pub struct HistoryRpc {
     gateway: Gateway,
-    writer: Writer,
+    writer: WriterClient,
 }
 
 impl HistoryRpc {
     /// The service of a gateway, which records by this writer.
     #[must_use]
-    pub fn new(gateway: Gateway, writer: Writer) -> Self {
+    pub fn new(gateway: Gateway, writer: WriterClient) -> Self {
         Self { gateway, writer }
     }
 }

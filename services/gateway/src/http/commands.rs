@@ -3,16 +3,15 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use runtime::config::Secret;
+use runtime::grpc::Authenticated;
 use runtime::http::HttpProblem;
 use tonic::{Code, Status};
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::CommitResult;
+use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 use super::{field_names, positions, problem};
-use crate::patience::Patience;
-use crate::request::Call;
-use crate::writer::Writer;
+use crate::writer::WriterClient;
 
 /// The longest wait for the writer: less than a request may take, so that the caller hears what became of it.
 pub const COMMAND_MAX: Duration = Duration::from_secs(8);
@@ -23,22 +22,14 @@ pub const COMMAND_MAX: Duration = Duration::from_secs(8);
 /// not answer within [`COMMAND_MAX`].
 #[derive(Debug, Clone)]
 pub struct Commands {
-    writer: Writer,
-    token: Secret,
+    writer: WriterClient,
 }
 
 impl Commands {
     /// Commands to a writer under a token with the scopes append and read, for any tenant.
     #[must_use]
-    pub fn new(writer: Writer, token: Secret) -> Self {
-        Self { writer, token }
-    }
-
-    /// A call by the gateway itself.
-    #[must_use]
-    pub fn call(&self) -> Call {
-        let patience = Patience::until(None).at_most(COMMAND_MAX);
-        Call::with_token(self.token.expose(), patience)
+    pub fn new(writer: WriterClient) -> Self {
+        Self { writer }
     }
 
     /// Begins a conversation.
@@ -49,8 +40,8 @@ impl Commands {
         &self,
         request: proto::CreateConversationRequest,
     ) -> Result<CommitResult, HttpProblem> {
-        let result = self.writer.create(&self.call(), request).await;
-        answered(result)
+        let answer = self.write().create_conversation(request).await;
+        answered(answer.map(|answer| answer.into_inner().result))
     }
 
     /// Changes title or metadata.
@@ -61,8 +52,8 @@ impl Commands {
         &self,
         request: proto::UpdateConversationRequest,
     ) -> Result<CommitResult, HttpProblem> {
-        let result = self.writer.update(&self.call(), request).await;
-        answered(result)
+        let answer = self.write().update_conversation(request).await;
+        answered(answer.map(|answer| answer.into_inner().result))
     }
 
     /// Closes a conversation for events.
@@ -73,8 +64,8 @@ impl Commands {
         &self,
         request: proto::ArchiveConversationRequest,
     ) -> Result<CommitResult, HttpProblem> {
-        let result = self.writer.archive(&self.call(), request).await;
-        answered(result)
+        let answer = self.write().archive_conversation(request).await;
+        answered(answer.map(|answer| answer.into_inner().result))
     }
 
     /// Opens an archived conversation again.
@@ -85,8 +76,8 @@ impl Commands {
         &self,
         request: proto::RestoreConversationRequest,
     ) -> Result<CommitResult, HttpProblem> {
-        let result = self.writer.restore(&self.call(), request).await;
-        answered(result)
+        let answer = self.write().restore_conversation(request).await;
+        answered(answer.map(|answer| answer.into_inner().result))
     }
 
     /// Erases a conversation for good; how many of its commits are not overwritten yet.
@@ -97,9 +88,9 @@ impl Commands {
         &self,
         request: proto::EraseConversationRequest,
     ) -> Result<u64, HttpProblem> {
-        let answer = self.writer.erase(&self.call(), request).await;
-        let answer = answer.map_err(|status| refused(&status))?;
-        positions::wrote(&answer.result.unwrap_or_default().position_token);
+        let answer = self.write().erase_conversation(request).await;
+        let answer = answer.map_err(|status| refused(&status))?.into_inner();
+        answered(Ok(answer.result))?;
         Ok(answer.pending_commits)
     }
 
@@ -111,14 +102,19 @@ impl Commands {
         &self,
         request: proto::ChangeOwnerRequest,
     ) -> Result<CommitResult, HttpProblem> {
-        let result = self.writer.change_owner(&self.call(), request).await;
-        answered(result)
+        let answer = self.write().change_owner(request).await;
+        answered(answer.map(|answer| answer.into_inner().result))
+    }
+
+    fn write(&self) -> WriteServiceClient<Authenticated> {
+        self.writer.write(COMMAND_MAX)
     }
 }
 
 /// What the writer answers; the request's later reads hold what it recorded.
-fn answered(result: Result<CommitResult, Status>) -> Result<CommitResult, HttpProblem> {
-    let result = result.map_err(|status| refused(&status))?;
+fn answered(answer: Result<Option<CommitResult>, Status>) -> Result<CommitResult, HttpProblem> {
+    let result = answer.map_err(|status| refused(&status))?;
+    let result = result.unwrap_or_default();
     positions::wrote(&result.position_token);
     Ok(result)
 }

@@ -18,7 +18,7 @@ use wire::status::{Problem, Reason};
 
 use super::metrics;
 use crate::generation::refusal::Refusal;
-use crate::run_client::RunClient;
+use crate::writer::WriterClient;
 
 /// Most calls that are under way or wait to be sent; models are not asked for more.
 pub const CALLS_WAITING_MAX: usize = 10_000;
@@ -45,9 +45,9 @@ impl Metering {
     /// Starts the task that sends calls. It ends when `drain` has passed after the begin of the shutdown, once the calls under
     /// way by then are sent. Needs a tokio runtime.
     #[must_use]
-    pub fn start(client: RunClient, drain: Duration, shutdown: &Shutdown) -> Self {
+    pub fn start(writer: WriterClient, drain: Duration, shutdown: &Shutdown) -> Self {
         let (metering, waiting) = Self::with_room(CALLS_WAITING_MAX);
-        shutdown.spawn(send_all(client, waiting, drain, shutdown.clone()));
+        shutdown.spawn(send_all(writer, waiting, drain, shutdown.clone()));
         metering
     }
 
@@ -96,7 +96,7 @@ pub(super) fn metered(
 }
 
 async fn send_all(
-    client: RunClient,
+    writer: WriterClient,
     mut waiting: mpsc::Receiver<MeteredCall>,
     drain: Duration,
     shutdown: Shutdown,
@@ -116,7 +116,7 @@ async fn send_all(
             }
             next = waiting.recv(), if sends.len() < SENDS_AT_ONCE => {
                 let Some(next) = next else { break };
-                sends.spawn(send(client.clone(), next, shutdown.clone()));
+                sends.spawn(send(writer.clone(), next, shutdown.clone()));
             }
             Some(_) = sends.join_next() => {}
         }
@@ -124,24 +124,25 @@ async fn send_all(
     while sends.join_next().await.is_some() {}
 }
 
-async fn send(client: RunClient, call: MeteredCall, shutdown: Shutdown) {
-    let outcome = try_send(&client, &call, &shutdown).await;
+async fn send(writer: WriterClient, call: MeteredCall, shutdown: Shutdown) {
+    let outcome = try_send(&writer, &call, &shutdown).await;
     metrics::metered(outcome);
     if outcome != "kept" {
         tracing::error!(call.id = %call.id, outcome, "a model call is not metered");
     }
 }
 
-async fn try_send(client: &RunClient, call: &MeteredCall, shutdown: &Shutdown) -> &'static str {
+async fn try_send(writer: &WriterClient, call: &MeteredCall, shutdown: &Shutdown) -> &'static str {
     let request = proto::MeterModelCallRequest {
         call: Some(metered_to_proto(call)),
     };
     let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX);
     let mut sends_at_end = 0;
     loop {
-        match client.meter(request.clone()).await.map_err(Refusal::from) {
-            Ok(true) => return "kept",
-            Ok(false) => return "no_stream",
+        let answer = writer.runs().meter_model_call(request.clone()).await;
+        match answer.map_err(Refusal::from) {
+            Ok(answer) if answer.get_ref().is_counted => return "kept",
+            Ok(_) => return "no_stream",
             Err(Refusal::Passing(_)) => {
                 sends_at_end += u32::from(shutdown.has_begun());
                 if sends_at_end >= SENDS_AT_END_MAX {

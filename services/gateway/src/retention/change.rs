@@ -12,8 +12,6 @@ use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::CommitResult;
 
 use super::Means;
-use crate::patience::Patience;
-use crate::request::Call;
 
 /// What the note is about that goes before an archiving.
 const TOPIC: &str = "retention";
@@ -91,8 +89,9 @@ async fn erase(means: &Means, target: &Target) -> Result<CommitResult, Status> {
         expected_owner: None,
         forks: proto::ForkRule::Refuse.into(),
     };
-    let answer = means.writer.erase(&call(means), request).await?;
-    Ok(answer.result.unwrap_or_default())
+    let mut writer = means.writer.write(ANSWER_MAX);
+    let answer = writer.erase_conversation(request).await?;
+    Ok(answer.into_inner().result.unwrap_or_default())
 }
 
 /// A note that says why, and then the end. Nothing that happens in between makes the conversation any shorter.
@@ -117,12 +116,15 @@ async fn archive(
                 ..event::Event::default()
             }],
         };
-        means.writer.append(&call(means), request).await?;
+        let mut writer = means.writer.write(ANSWER_MAX);
+        writer.append_events(request).await?;
     }
     let request = proto::ArchiveConversationRequest {
         target: Some(command(target, "archive")),
     };
-    means.writer.archive(&call(means), request).await
+    let mut writer = means.writer.write(ANSWER_MAX);
+    let answer = writer.archive_conversation(request).await?;
+    Ok(answer.into_inner().result.unwrap_or_default())
 }
 
 /// Whether the last commit is the note of one who then came no further.
@@ -147,11 +149,6 @@ fn key(target: &Target, step: &str, version: Version) -> Uuid {
     let Target { tenant, found, .. } = target;
     let name = format!("retention/{step}/{tenant}/{}/{}", found.id, version.0);
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
-}
-
-fn call(means: &Means) -> Call {
-    let patience = Patience::until(None).at_most(ANSWER_MAX);
-    Call::with_token(means.token.expose(), patience)
 }
 
 fn judge(answer: &Result<CommitResult, Status>) -> Outcome {

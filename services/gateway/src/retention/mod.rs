@@ -34,7 +34,7 @@ pub use progress::FAILURES_MAX;
 pub use round::{PAGES_PER_RULE_MAX, RoundError, Tally, round};
 pub use walks::Walks;
 
-use crate::writer::Writer;
+use crate::writer::WriterClient;
 
 /// What the job works with. Clones share it.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ pub struct Means {
     /// The rows.
     pub read_model: ReadModel,
     /// What changes are asked of.
-    pub writer: Writer,
+    pub writer: WriterClient,
     /// The gateway's own token: scopes append and read, any tenant.
     pub token: Secret,
     /// The time.

@@ -16,10 +16,10 @@ use gateway::history::{self, Range};
 use gateway::page::PageBounds;
 use gateway::patience::Patience;
 use gateway::quotas::account::{Account, Via};
-use gateway::request::{Call, Freshness, Target};
+use gateway::request::{Freshness, Target};
 use gateway::window;
-use gateway::writer::Writer;
 use read_model::queries::EventQuery;
+use runtime::grpc::Authenticated;
 use tokio::time::{Instant, sleep, timeout};
 use tonic::Status;
 use uuid::Uuid;
@@ -58,8 +58,8 @@ impl<'s> Chat<'s> {
             }),
             ..write::CreateConversationRequest::default()
         };
-        let writer = Writer::at(&stack.config.writer_url).unwrap();
-        writer.create(&chat.call(), request).await.unwrap();
+        let mut writer = chat.writer();
+        writer.create_conversation(request).await.unwrap();
         chat
     }
 
@@ -70,10 +70,7 @@ impl<'s> Chat<'s> {
 
     /// Erases it.
     pub(crate) async fn erase(&self) {
-        let channel = Writer::endpoint(&self.stack.config.writer_url)
-            .unwrap()
-            .connect_lazy();
-        let mut request = tonic::Request::new(write::EraseConversationRequest {
+        let request = write::EraseConversationRequest {
             target: Some(write::CommandTarget {
                 agent_id: self.agent.as_str().to_owned(),
                 conversation_id: self.key.conversation.as_str().to_owned(),
@@ -81,17 +78,12 @@ impl<'s> Chat<'s> {
             }),
             expected_owner: None,
             forks: write::ForkRule::Sever.into(),
-        });
-        let token = self.stack.config.writer_token.expose();
-        let bearer = format!("Bearer {token}").parse().unwrap();
-        request.metadata_mut().insert("authorization", bearer);
-        let mut client = WriteServiceClient::new(channel);
-        client.erase_conversation(request).await.unwrap();
+        };
+        self.writer().erase_conversation(request).await.unwrap();
     }
 
-    fn call(&self) -> Call {
-        let token = self.stack.config.writer_token.expose();
-        Call::with_token(token, Patience::until(None))
+    fn writer(&self) -> WriteServiceClient<Authenticated> {
+        self.stack.writer().write(PATIENCE)
     }
 
     pub(crate) fn run_key(&self, run: RunId) -> RunKey {

@@ -56,8 +56,6 @@ async fn late_parts_are_refused(stack: &Stack, chat: &Chat<'_>, parts: &[RunPart
         number: parts.last().unwrap().number + 1,
         kind: RunPartKind::TextDelta("late".to_owned()),
     };
-    let token = stack.config.writer_token.clone();
-    let client = gateway::run_client::RunClient::at(&stack.config.writer_url, token).unwrap();
     let request = proto::AppendPartsRequest {
         agent_id: chat.agent.as_str().to_owned(),
         conversation_id: chat.key.conversation.as_str().to_owned(),
@@ -65,7 +63,8 @@ async fn late_parts_are_refused(stack: &Stack, chat: &Chat<'_>, parts: &[RunPart
         previous_sequence: last.sequence.0,
         parts: vec![wire::run::part_to_proto(&late)],
     };
-    assert!(client.append_parts(request).await.is_err());
+    let mut runs = stack.writer().runs();
+    assert!(runs.append_parts(request).await.is_err());
 }
 
 #[test]

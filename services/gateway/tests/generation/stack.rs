@@ -9,6 +9,7 @@ use domain::{AgentId, Label, TenantId, Timestamp};
 use event_log::registry::{CheckedSettings, NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
 use gateway::GatewayConfig;
+use gateway::writer::WriterClient;
 use models::{ModelServerConfig, ModelServersConfig, ServerKind};
 use projector::ProjectorConfig;
 use read_model::{ReadModel, ReadModelConfig};
@@ -118,6 +119,12 @@ impl Stack {
             config,
             shutdown,
         }
+    }
+
+    /// The writer, called under the gateway's token.
+    pub(crate) fn writer(&self) -> WriterClient {
+        let token = self.config.writer_token.clone();
+        WriterClient::at(&self.config.writer_url, token).unwrap()
     }
 
     /// An agent of its own with these settings.

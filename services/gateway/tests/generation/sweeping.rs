@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use domain::{RunEnd, RunOutcome, RunPart, RunPartKind, Sequence};
-use gateway::run_client::RunClient;
 use tokio::time::Instant;
 use wire::proto::run::v1 as proto;
 
@@ -95,8 +94,6 @@ async fn close(
     (run, previous): (domain::RunId, Sequence),
     end: &RunPart,
 ) {
-    let token = stack.config.writer_token.clone();
-    let client = RunClient::at(&stack.config.writer_url, token).unwrap();
     let request = proto::AppendPartsRequest {
         agent_id: chat.agent.as_str().to_owned(),
         conversation_id: chat.key.conversation.as_str().to_owned(),
@@ -104,5 +101,6 @@ async fn close(
         previous_sequence: previous.0,
         parts: vec![wire::run::part_to_proto(end)],
     };
-    client.append_parts(request).await.unwrap();
+    let mut runs = stack.writer().runs();
+    runs.append_parts(request).await.unwrap();
 }

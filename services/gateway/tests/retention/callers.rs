@@ -22,7 +22,7 @@ impl Stack {
             occurred_at: Some(wire::time::to_proto(at)),
             ..proto::CreateConversationRequest::default()
         };
-        let made = self.means.writer.create(&self.call(), request).await;
+        let made = self.writer().create_conversation(request).await;
         made.unwrap();
     }
 
@@ -42,7 +42,7 @@ impl Stack {
             }),
             ..proto::CreateConversationRequest::default()
         };
-        let made = self.means.writer.create(&self.call(), request).await;
+        let made = self.writer().create_conversation(request).await;
         made.unwrap();
     }
 
@@ -75,7 +75,7 @@ impl Stack {
             target: Some(target(agent, id)),
             events: vec![said; messages],
         };
-        let appended = self.means.writer.append(&self.call(), request).await;
+        let appended = self.writer().append_events(request).await;
         appended.unwrap();
     }
 
@@ -88,8 +88,7 @@ impl Stack {
             }),
             expected_owner: None,
         };
-        let writer = &self.means.writer;
-        let claimed = writer.change_owner(&self.call(), request).await;
+        let claimed = self.writer().change_owner(request).await;
         claimed.unwrap();
     }
 }

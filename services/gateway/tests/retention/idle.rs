@@ -63,7 +63,7 @@ async fn archived_ones_go_too_and_a_rule_that_is_gone_does_nothing() {
     let request = ArchiveConversationRequest {
         target: Some(target("strict", "c")),
     };
-    let archived = stack.means.writer.archive(&stack.call(), request).await;
+    let archived = stack.writer().archive_conversation(request).await;
     archived.unwrap();
     stack.clock.set(i64::MAX);
     stack.set_rules("strict", None).await;

@@ -64,14 +64,14 @@ async fn without_a_writer_it_ends_soon_and_without_a_right_at_once() {
         &[Scope::Erase],
         &[],
     ] {
-        stack.means.token = token(&registry, scopes, Some(TENANT)).await;
+        stack.set_token(token(&registry, scopes, Some(TENANT)).await);
         let refused = stack.round_from(&mut Walks::default()).await;
         assert!(matches!(refused, Err(RoundError::Refused)), "{scopes:?}");
     }
-    stack.means.token = runtime::config::Secret::default();
+    stack.set_token(runtime::config::Secret::default());
     let refused = stack.round_from(&mut Walks::default()).await;
     assert!(matches!(refused, Err(RoundError::Refused)));
-    stack.means.token = valid;
+    stack.set_token(valid);
     stack.projected().await;
     stack.stop_writer().await;
     stack.limits = Limits {

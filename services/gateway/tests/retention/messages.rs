@@ -3,9 +3,7 @@
 use domain::{EventKind, Fact, Status};
 use event_log::registry::Scope;
 use read_model::{EventQuery, standing_with_events};
-use tonic::Request;
 use wire::commit::decode_event;
-use wire::proto::run::v1::run_service_client::RunServiceClient;
 use wire::proto::run::v1::{FinishRunRequest, StartRunRequest};
 use wire::proto::write::v1::RestoreConversationRequest;
 
@@ -45,7 +43,7 @@ async fn past_the_bound_they_are_closed_with_a_note() {
     let request = RestoreConversationRequest {
         target: Some(target("brief", "past")),
     };
-    let restored = stack.means.writer.restore(&stack.call(), request).await;
+    let restored = stack.writer().restore_conversation(request).await;
     restored.unwrap();
     assert_eq!(stack.round().await.changed, 1);
     check("past", Status::Archived, 9).await;
@@ -79,14 +77,13 @@ async fn a_run_under_way_is_awaited_whatever_the_rule() {
     stack.agent("strict", rules(1, 0, 1)).await;
     stack.create("strict", "c", session("s"), START).await;
     stack.say("strict", "c", 2).await;
-    let channel = tonic::transport::Endpoint::from_shared(stack.writer_url.clone());
-    let mut service = RunServiceClient::new(channel.unwrap().connect_lazy());
+    let mut service = stack.means.writer.runs();
     let start = StartRunRequest {
         target: Some(target("strict", "c")),
         run_id: RUN.to_owned(),
         ..StartRunRequest::default()
     };
-    service.start_run(with_token(&stack, start)).await.unwrap();
+    service.start_run(start).await.unwrap();
     stack.clock.set(i64::MAX);
     assert_eq!(stack.round().await.changed, 0);
     let head = stack.head("c").await;
@@ -97,18 +94,7 @@ async fn a_run_under_way_is_awaited_whatever_the_rule() {
         outcome: wire::proto::event::v1::RunOutcome::Stopped.into(),
         ..FinishRunRequest::default()
     };
-    service
-        .finish_run(with_token(&stack, finish))
-        .await
-        .unwrap();
+    service.finish_run(finish).await.unwrap();
     assert_eq!(stack.round().await.changed, 1);
     assert_eq!(stack.head("c").await.status, Status::Erased);
-}
-
-fn with_token<T>(stack: &Stack, message: T) -> Request<T> {
-    let mut request = Request::new(message);
-    let bearer = format!("Bearer {}", stack.means.token.expose());
-    let metadata = request.metadata_mut();
-    metadata.insert("authorization", bearer.parse().unwrap());
-    request
 }

@@ -7,18 +7,18 @@ use devstack::{NatsServer, test};
 use domain::{AgentId, ConversationId, ConversationKey, Head, Label, Status, TenantId, Timestamp};
 use event_log::registry::{CheckedSettings, NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
-use gateway::patience::Patience;
-use gateway::request::Call;
 use gateway::retention::{Limits, Means, RetentionConfig, RoundError, Tally, Walks, round};
-use gateway::writer::Writer;
+use gateway::writer::WriterClient;
 use projector::ProjectorConfig;
 use read_model::projections::conversations::lease;
 use read_model::{ReadModel, ReadModelConfig};
 use runtime::clock::{Clock, ManualClock};
 use runtime::config::Secret;
+use runtime::grpc::Authenticated;
 use runtime::shutdown::Shutdown;
 use tokio::time::{Instant, sleep};
 use wire::proto::operate::v1::{AgentSettings, RetentionSettings};
+use wire::proto::write::v1::write_service_client::WriteServiceClient;
 use writer::WriterConfig;
 
 /// The longest that a test waits for one thing.
@@ -59,10 +59,11 @@ impl Stack {
         let writer = Shutdown::new();
         let writer_url = start_writer(&record_config, &database_url, &writer).await;
         let clock = ManualClock::at(START.0);
+        let token = token(&registry, &[Scope::Append, Scope::Read, Scope::Erase], None).await;
         let means = Means {
             read_model: ReadModel::connect_lazy(&ReadModelConfig::new(&database_url)).unwrap(),
-            writer: Writer::at(&writer_url).unwrap(),
-            token: token(&registry, &[Scope::Append, Scope::Read, Scope::Erase], None).await,
+            writer: WriterClient::at(&writer_url, token.clone()).unwrap(),
+            token,
             clock: Clock::Manual(clock.clone()),
             record,
             registry,
@@ -128,9 +129,15 @@ impl Stack {
         set.await.unwrap();
     }
 
-    /// A call by somebody with the same rights.
-    pub(crate) fn call(&self) -> Call {
-        Call::with_token(self.means.token.expose(), Patience::until(None))
+    /// The writer, called by somebody with the same rights.
+    pub(crate) fn writer(&self) -> WriteServiceClient<Authenticated> {
+        self.means.writer.write(PATIENCE)
+    }
+
+    /// Gives this gateway another token.
+    pub(crate) fn set_token(&mut self, token: Secret) {
+        self.means.writer = WriterClient::at(&self.writer_url, token.clone()).unwrap();
+        self.means.token = token;
     }
 
     /// A round of this gateway's, from the beginning.

@@ -8,12 +8,9 @@ mod retry;
 
 use std::time::Duration;
 
+use runtime::grpc::{Authenticated, Bearer};
 use runtime::tls::{self, EndpointError};
-use tonic::metadata::{Ascii, MetadataValue};
-use tonic::service::Interceptor;
-use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
-use tonic::{Request, Status};
 use wire::proto::history::v1::history_service_client::HistoryServiceClient;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::read::v1::read_service_client::ReadServiceClient;
@@ -30,8 +27,6 @@ pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest answer that is taken, in bytes: a page of events is at most 3 MiB, a context may be larger.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 
-/// A channel on which every call is authenticated.
-pub type Authenticated = InterceptedService<Channel, Bearer>;
 /// The write service.
 pub type Writer = WriteServiceClient<Authenticated>;
 /// The read service.
@@ -40,32 +35,6 @@ pub type Reader = ReadServiceClient<Authenticated>;
 pub type Historian = HistoryServiceClient<Authenticated>;
 /// The registry service.
 pub type Registrar = RegistryServiceClient<Authenticated>;
-
-/// Adds the bearer token and a deadline to every call.
-#[derive(Clone)]
-pub struct Bearer {
-    authorization: MetadataValue<Ascii>,
-    deadline: Option<Duration>,
-}
-
-// The token must not be printed.
-impl std::fmt::Debug for Bearer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bearer").finish_non_exhaustive()
-    }
-}
-
-impl Interceptor for Bearer {
-    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        request
-            .metadata_mut()
-            .insert("authorization", self.authorization.clone());
-        if let Some(deadline) = self.deadline {
-            request.set_timeout(deadline);
-        }
-        Ok(request)
-    }
-}
 
 /// Where a service is, and the token that it takes. Connections open with the first call.
 #[derive(Clone, Debug)]
@@ -85,17 +54,14 @@ impl Service {
             url: url.to_owned(),
             problem,
         })?;
-        let mut authorization =
-            MetadataValue::try_from(format!("Bearer {token}")).map_err(|_| AddressError::Token)?;
-        authorization.set_sensitive(true);
+        let bearer = Bearer::new(Some(token));
+        if !bearer.is_valid() {
+            return Err(AddressError::Token);
+        }
         let channel = endpoint
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
             .connect_lazy();
-        let bearer = Bearer {
-            authorization,
-            deadline: Some(CALL_TIMEOUT),
-        };
         Ok(Self {
             channel,
             bearer,
@@ -136,15 +102,12 @@ impl Service {
     /// Its write service, for streams, which have no deadline.
     #[must_use]
     pub fn stream_writer(&self) -> Writer {
-        let bearer = Bearer {
-            deadline: None,
-            ..self.bearer.clone()
-        };
-        WriteServiceClient::new(InterceptedService::new(self.channel.clone(), bearer))
+        WriteServiceClient::new(self.bearer.clone().on(self.channel.clone()))
     }
 
     fn authenticated(&self) -> Authenticated {
-        InterceptedService::new(self.channel.clone(), self.bearer.clone())
+        let bearer = self.bearer.clone().timeout(CALL_TIMEOUT);
+        bearer.on(self.channel.clone())
     }
 }
 

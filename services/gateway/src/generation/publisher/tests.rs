@@ -10,7 +10,7 @@ const LONG: Duration = Duration::from_mins(1);
 const MOMENT: Duration = Duration::from_millis(20);
 
 fn publisher(keep_alive: Duration) -> (Outlet, Publisher) {
-    let client = RunClient::at("http://127.0.0.1:1", Secret::default()).unwrap();
+    let writer = WriterClient::at("http://127.0.0.1:1", Secret::default()).unwrap();
     let run = RunKey {
         agent: AgentId::parse("a").unwrap(),
         key: ConversationKey {
@@ -19,7 +19,7 @@ fn publisher(keep_alive: Duration) -> (Outlet, Publisher) {
         },
         run: RunId(Uuid::nil()),
     };
-    Publisher::new(client, run, keep_alive)
+    Publisher::new(writer, run, keep_alive)
 }
 
 fn text(bytes: usize) -> RunPartKind {

@@ -1,0 +1,84 @@
+//! gRPC clients: the bearer token, the deadline and the trace of every call.
+
+use std::fmt;
+use std::time::Duration;
+
+use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Channel;
+use tonic::{Request, Status};
+
+/// A channel on which every call carries a bearer token.
+pub type Authenticated = InterceptedService<Channel, Bearer>;
+
+/// Adds a bearer token, a deadline and the current span's trace headers to every call.
+#[derive(Clone)]
+pub struct Bearer {
+    authorization: Option<MetadataValue<Ascii>>,
+    timeout: Option<Duration>,
+}
+
+impl Bearer {
+    /// Calls under `token`. Without one, or with one that no header can hold, every call fails with `UNAUTHENTICATED`.
+    #[must_use]
+    pub fn new(token: Option<&str>) -> Self {
+        let authorization = token.and_then(|token| format!("Bearer {token}").parse().ok());
+        let authorization = authorization.map(|mut value: MetadataValue<Ascii>| {
+            value.set_sensitive(true);
+            value
+        });
+        Self {
+            authorization,
+            timeout: None,
+        }
+    }
+
+    /// The deadline of each call, from when it is made.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self {
+            timeout: Some(timeout),
+            ..self
+        }
+    }
+
+    /// Whether there is a token that a header can hold.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.authorization.is_some()
+    }
+
+    /// Calls on a channel.
+    #[must_use]
+    pub fn on(self, channel: Channel) -> Authenticated {
+        InterceptedService::new(channel, self)
+    }
+}
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        let authorization = self.authorization.clone();
+        let authorization =
+            authorization.ok_or_else(|| Status::unauthenticated("a bearer token is required"))?;
+        if let Some(timeout) = self.timeout {
+            request.set_timeout(timeout);
+        }
+        let metadata = request.metadata_mut();
+        metadata.insert("authorization", authorization);
+        crate::telemetry::inject(|name, value| {
+            let header = MetadataKey::<Ascii>::from_bytes(name.as_bytes());
+            if let (Ok(name), Ok(value)) = (header, value.parse()) {
+                metadata.insert(name, value);
+            }
+        });
+        Ok(request)
+    }
+}
+
+// The token must not be printed.
+impl fmt::Debug for Bearer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bearer").finish_non_exhaustive()
+    }
+}
