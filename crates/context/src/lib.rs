@@ -5,7 +5,6 @@
 //! of the `formats` crate turns that into what a model is sent. One file a stage.
 
 pub mod account;
-mod json_string;
 pub mod models;
 pub mod plan;
 pub mod policy;

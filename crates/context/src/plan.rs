@@ -9,6 +9,7 @@ mod written;
 use std::collections::BTreeSet;
 
 use domain::{ClientContext, Version};
+use redact::Rules;
 
 use crate::account::{Account, Epoch, LeftOut, Reason, Sections};
 use crate::policy::Policy;
@@ -16,7 +17,7 @@ use crate::stages::budget::{Allowance, NoRoom, Room};
 use crate::stages::clear::{Cleared, clear};
 use crate::stages::inject::{InjectError, inject};
 use crate::stages::own_instructions::{OWN_INSTRUCTIONS_PART, OwnInstructions};
-use crate::stages::redact::{Redactions, Rules, redact_client, redact_text};
+use crate::stages::redact::{Redactions, redact_client, redact_text};
 use crate::stages::repair::{Repaired, repair, repeated};
 use crate::stages::select::{Beginning, Extent, MessageCount, Selected};
 use crate::stages::summarise::{self, Gap, Summary};

@@ -36,7 +36,7 @@ pub struct Policy {
     pub clear: Option<Clear>,
     /// What is kept from the model.
     #[serde(skip_serializing_if = "is_default")]
-    pub redact: Redact,
+    pub redact: redact::Settings,
     /// Whether a summary stands for what it covers.
     #[serde(skip_serializing_if = "is_default")]
     pub summary: SummaryUse,
@@ -123,34 +123,6 @@ impl Default for Clear {
             keep_tools: Vec::new(),
         }
     }
-}
-
-/// What is kept from the model: values by the name of their key, and texts by pattern.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Redact {
-    /// Which of the built-in rules hold.
-    #[serde(skip_serializing_if = "is_default")]
-    pub rules: RedactRules,
-    /// More keys whose values are kept back, whatever their case; at most 100.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub keys: Vec<String>,
-    /// More patterns that are kept back: regular expressions; at most 50.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub patterns: Vec<String>,
-}
-
-/// Which of the built-in rules hold.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RedactRules {
-    /// All.
-    #[default]
-    All,
-    /// All but these.
-    Without(Vec<String>),
-    /// None.
-    None,
 }
 
 /// Whether a summary stands for what it covers.

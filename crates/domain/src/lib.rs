@@ -17,6 +17,7 @@ pub mod event;
 pub mod head;
 pub mod id;
 pub mod json;
+pub mod json_string;
 pub mod metered_call;
 pub mod model_call;
 pub mod part;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use context::policy::Mistake;
-use context::stages::redact::Rules;
 use context::{DEFAULT_POLICY, Policy, PolicyDigest};
 use domain::{AgentId, TenantId, Violation, ViolationReason};
 use event_log::Registry;
 use quick_cache::sync::Cache;
+use redact::Rules;
 use wire::proto::read::v1::assemble_context_request::Policy as Asked;
 use wire::status::{Problem, Reason};
 
@@ -83,7 +83,8 @@ impl Policies {
     ) -> Result<Arc<ReadyPolicy>, Problem> {
         self.0.get_or_insert_with(&digest, || {
             let policy = policy()?;
-            let rules = Rules::compile(&policy.redact).map_err(|mistake| refused(vec![mistake]))?;
+            let rules =
+                Rules::compile(&policy.redact).map_err(|invalid| refused(vec![invalid.into()]))?;
             Ok(Arc::new(ReadyPolicy {
                 policy,
                 digest,

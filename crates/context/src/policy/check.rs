@@ -4,9 +4,10 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use super::{Budget, Clear, Mistake, Policy, Redact, ToolDigest};
+use redact::Rules;
+
+use super::{Budget, Clear, Mistake, Policy, ToolDigest};
 use crate::stages::inject;
-use crate::stages::redact::Rules;
 
 /// Most bytes of a policy's JSON text.
 pub const POLICY_BYTES_MAX: usize = 256 * 1024;
@@ -113,7 +114,7 @@ fn clearing(clear: &Clear, found: &mut Vec<Mistake>) {
     );
 }
 
-fn redact(redact: &Redact, found: &mut Vec<Mistake>) {
+fn redact(redact: &redact::Settings, found: &mut Vec<Mistake>) {
     let before = found.len();
     names(found, "redact.keys", &redact.keys, REDACT_KEYS_MAX);
     names(
@@ -124,7 +125,7 @@ fn redact(redact: &Redact, found: &mut Vec<Mistake>) {
     );
     // What is out of its bounds is told once.
     if found.len() == before {
-        found.extend(Rules::compile(redact).err());
+        found.extend(Rules::compile(redact).err().map(Mistake::from));
     }
 }
 

@@ -25,6 +25,12 @@ impl Mistake {
     }
 }
 
+impl From<redact::InvalidSetting> for Mistake {
+    fn from(invalid: redact::InvalidSetting) -> Self {
+        Self::new(&format!("redact.{}", invalid.field), invalid.rule)
+    }
+}
+
 impl From<Mistake> for Violation {
     fn from(mistake: Mistake) -> Self {
         let violation = Self::new(ViolationReason::Malformed, mistake.rule);

@@ -1,36 +1,24 @@
-//! Redact: secrets are kept from the model, by the name of their key and by their form.
+//! Redact: secrets are kept from the model. The crate `redact` finds them; this stage gives it the texts of turns.
 //!
-//! What is found becomes `[redacted:<rule>]`; in JSON the value of a secret's key becomes that string, and nothing else of the
-//! verbatim text changes. Redacting twice is redacting once. A file that comes along as a text is redacted as a text. Not looked
-//! into: where another picture or file is (its provider must fetch it), names, and what a provider encrypted.
+//! A file that comes along as a text is redacted as a text. Not redacted: the addresses of other pictures and files (their
+//! provider must fetch them), names, and what a provider encrypted.
 
-mod assignment;
-mod card;
 mod client;
-mod json;
-mod keys;
-mod mark;
-mod patterns;
-mod rules;
-mod text;
-mod value;
-
-use std::collections::BTreeMap;
 
 use domain::event::ToolOutput;
 use domain::{JsonText, Label, MediaSource, Part, Version};
+use redact::{Counts, Rule};
 use tokens::Carried;
 
 use crate::transcript::{AnswerOrigin, AnsweredCall, Turn};
 pub use client::redact_client;
-pub use rules::{PATTERN_SIZE_BYTES_MAX, Rule, Rules};
+pub use redact::Rules;
 
 /// What was kept back, by rule, in the order of the rules.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Redactions {
-    by_rule: BTreeMap<Rule, u64>,
+    counts: Counts,
     dropped: Vec<Dropped>,
-    tokens_added: i64,
 }
 
 /// Something that was dropped whole, since its provider takes it back unaltered or not at all.
@@ -68,13 +56,13 @@ impl DroppedKind {
 impl Redactions {
     /// How often each rule struck, in the order of the rules; none is zero.
     pub fn iter(&self) -> impl Iterator<Item = (Rule, u64)> + '_ {
-        self.by_rule.iter().map(|(rule, count)| (*rule, *count))
+        self.counts.iter()
     }
 
     /// How much was kept back in all.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.by_rule.values().sum()
+        self.counts.total()
     }
 
     /// What was dropped whole, in the order of the turns.
@@ -86,21 +74,13 @@ impl Redactions {
     /// By how many tokens what is left weighs more than before, at most; below zero: by how many less, at least.
     #[must_use]
     pub fn tokens_added(&self) -> i64 {
-        self.tokens_added
+        self.counts.tokens_added()
     }
 
     /// Adds what was kept back elsewhere.
     pub fn merge(&mut self, other: &Self) {
-        for (rule, count) in other.iter() {
-            *self.by_rule.entry(rule).or_default() += count;
-        }
+        self.counts.merge(&other.counts);
         self.dropped.extend(&other.dropped);
-        self.tokens_added += other.tokens_added;
-    }
-
-    fn count(&mut self, rule: Rule, tokens_added: i64) {
-        *self.by_rule.entry(rule).or_default() += 1;
-        self.tokens_added += tokens_added;
     }
 
     fn drop_whole(&mut self, version: Version, what: DroppedKind) {
@@ -133,7 +113,7 @@ pub fn redact_text(text: &mut String, rules: &Rules) -> Redactions {
 }
 
 fn redact_call(call: &mut AnsweredCall, rules: &Rules, found: &mut Redactions) {
-    if let Some(input) = mark::json(call.called.input.as_str(), rules, found) {
+    if let Some(input) = redact::redact_json(call.called.input.as_str(), rules, &mut found.counts) {
         call.called.input = JsonText::recorded(input);
         if call.called.signature.take().is_some() {
             found.drop_whole(call.version, DroppedKind::CallSignature);
@@ -145,7 +125,7 @@ fn redact_call(call: &mut AnsweredCall, rules: &Rules, found: &mut Redactions) {
     };
     match &mut call.answer.output {
         ToolOutput::Json(output) => {
-            if let Some(redacted) = mark::json(output.as_str(), rules, found) {
+            if let Some(redacted) = redact::redact_json(output.as_str(), rules, &mut found.counts) {
                 *output = JsonText::recorded(redacted);
             }
         }
@@ -155,7 +135,7 @@ fn redact_call(call: &mut AnsweredCall, rules: &Rules, found: &mut Redactions) {
 
 /// Redacts a part of an event; false: it must go.
 fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redactions) -> bool {
-    let mut hits = Redactions::default();
+    let mut hits = Counts::default();
     let dropped = match part {
         Part::Text(text)
         | Part::Refusal(text)
@@ -169,9 +149,9 @@ fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redaction
         Part::Thinking {
             text,
             signature: Some(_),
-        } => mark::text(text, rules, &mut hits).map(|_| DroppedKind::Thinking),
+        } => redact::redact_text(text, rules, &mut hits).map(|_| DroppedKind::Thinking),
         Part::ProviderItem { item, .. } => {
-            mark::json(item.as_str(), rules, &mut hits).map(|_| DroppedKind::ProviderItem)
+            redact::redact_json(item.as_str(), rules, &mut hits).map(|_| DroppedKind::ProviderItem)
         }
         Part::Image {
             source, media_type, ..
@@ -185,9 +165,7 @@ fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redaction
         Part::RedactedThinking(_) => None,
     };
     if let Some(what) = dropped {
-        // No mark takes its place.
-        hits.tokens_added = 0;
-        found.merge(&hits);
+        found.counts.merge(&hits.without_tokens());
         found.drop_whole(version, what);
     }
     dropped.is_none()
@@ -201,7 +179,7 @@ fn redact_carried(
     found: &mut Redactions,
 ) {
     let redacted = Carried::of(source, media_type).and_then(|carried| {
-        let redacted = mark::text(&carried.text, rules, found)?;
+        let redacted = redact::redact_text(&carried.text, rules, &mut found.counts)?;
         Some(carried.address(&redacted))
     });
     if let Some(address) = redacted {
@@ -210,7 +188,7 @@ fn redact_carried(
 }
 
 fn replace(text: &mut String, rules: &Rules, found: &mut Redactions) {
-    if let Some(redacted) = mark::text(text, rules, found) {
+    if let Some(redacted) = redact::redact_text(text, rules, &mut found.counts) {
         *text = redacted;
     }
 }

@@ -3,21 +3,20 @@
 use std::convert::Infallible;
 use std::sync::LazyLock;
 
-use context::policy::Redact;
 use context::stages::budget::cost;
-use context::stages::redact::Rules;
 use context::stages::summarise::Summary;
 use context::{AnswerOrigin, Assembled, Plan, Policy, Reach, Selection, Settings, Turn, select};
 use domain::event::{Role, ToolOutput};
 use domain::{ClientContext, Fact, JsonText, Part, RecordedEvent, Version};
 use proptest::prelude::*;
+use redact::Rules;
 
 use crate::notation::{history, weighed};
 use crate::plan::written;
 use crate::select_properties::{histories, units_after};
 
 pub(crate) static RULES: LazyLock<Rules> =
-    LazyLock::new(|| Rules::compile(&Redact::default()).unwrap());
+    LazyLock::new(|| Rules::compile(&redact::Settings::default()).unwrap());
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]

@@ -13,6 +13,7 @@ mod notation;
 mod own_instructions;
 mod plan;
 mod prefix;
+mod redaction;
 mod secrets;
 mod select;
 mod select_properties;

@@ -3,9 +3,9 @@
 use std::convert::Infallible;
 
 use context::stages::own_instructions::{OWN_INSTRUCTIONS_PART, OwnInstructions, own_instructions};
-use context::stages::redact::Rules;
 use context::{Assembled, Plan, Policy, Reach, Selection, Settings, select};
 use domain::{ClientContext, Fact, Part, RecordedEvent, Version};
+use redact::Rules;
 
 use crate::notation::{history, weighed};
 

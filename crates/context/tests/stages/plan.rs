@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 
-use context::stages::redact::Rules;
 use context::stages::repair::{INTERRUPTED, PENDING};
 use context::stages::summarise::Summary;
 use context::{
@@ -10,6 +9,7 @@ use context::{
 };
 use domain::event::Role;
 use domain::{ClientContext, JsonText, RecordedEvent, Version};
+use redact::Rules;
 
 use crate::notation::{history, weighed};
 

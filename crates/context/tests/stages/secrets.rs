@@ -1,10 +1,9 @@
 //! Secrets in a conversation: their marks weigh more or less than they did, and the beginning moves by steps all the same.
 
 use context::Policy;
-use context::policy::Redact;
-use context::stages::redact::Rules;
 use domain::event::ToolOutput;
 use domain::{Fact, JsonText, Part, RecordedEvent};
+use redact::Rules;
 
 use crate::growth::assembled_by;
 use crate::notation::{history, weighed};
@@ -47,7 +46,7 @@ fn beginnings(clear: &str, low_water: u8, rules: &str) -> usize {
         assert!(assembled.account.sections.turns <= assembled.account.room);
         assert_eq!(
             assembled.account.redactions.total() > 0,
-            policy.redact == Redact::default()
+            policy.redact == redact::Settings::default()
         );
         assembled.account.epoch.first
     });

@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use context::policy::Redact;
 use context::stages::redact::Rules;
 use context::stages::summarise::Summary;
 use context::{
@@ -342,7 +341,8 @@ pub(crate) struct Ask {
 }
 
 pub(crate) fn assembled(events: &[RecordedEvent], policy: &Policy, ask: Ask) -> Option<Assembled> {
-    static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::compile(&Redact::default()).unwrap());
+    static RULES: LazyLock<Rules> =
+        LazyLock::new(|| Rules::compile(&Policy::default().redact).unwrap());
     let client = ClientContext::default();
     let newest = events.last().map_or(Version::ZERO, |event| event.version);
     let is_there = ask.through > Version::ZERO && ask.summary <= newest.next();

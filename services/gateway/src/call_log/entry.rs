@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use context::stages::redact::{Rules, redact_text};
 use domain::{Label, LogId, LoggedBody, ModelCall, Timestamp, Violation};
 use models::Exchange;
+use redact::{Counts, Rules, redact_text};
 use uuid::Uuid;
 
 use super::About;
@@ -45,10 +45,10 @@ pub fn entry(
 }
 
 fn redacted(body: Option<String>, rules: Option<&Rules>) -> Option<LoggedBody> {
-    let (mut text, rules) = (body?, rules?);
-    // How much was found is in the receipts of contexts.
-    drop(redact_text(&mut text, rules));
-    Some(LoggedBody::of(text))
+    let (text, rules) = (body?, rules?);
+    // Receipts of contexts have the counts.
+    let redacted = redact_text(&text, rules, &mut Counts::default());
+    Some(LoggedBody::of(redacted.unwrap_or(text)))
 }
 
 fn timestamp(time: SystemTime) -> Timestamp {

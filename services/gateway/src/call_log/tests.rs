@@ -2,9 +2,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use context::Policy;
-use context::stages::redact::Rules;
 use domain::bounds::LOGGED_BODY_BYTES_MAX;
 use domain::{ConversationId, TenantId};
+use redact::Rules;
 use uuid::Uuid;
 
 use super::entry::entry;

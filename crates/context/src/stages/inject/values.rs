@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use domain::json_string::decode;
 use domain::{ClientContext, JsonText};
 use minijinja::Value;
 use serde_json::value::RawValue;
 
 use super::template::NAMES;
-use crate::json_string::decode;
 
 /// The values by name. What is absent, or null, is undefined: it prints as nothing.
 pub(super) fn values(client: &ClientContext) -> Value {

@@ -1,8 +1,9 @@
 //! What the client told of itself: a page's address may carry a token as well as any message.
 
 use domain::{ClientContext, JsonText};
+use redact::Rules;
 
-use super::{Redactions, Rules, redact_text};
+use super::{Redactions, redact_text};
 
 /// Redacts what the client told, before any template tells it.
 #[must_use]

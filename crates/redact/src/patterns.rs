@@ -9,14 +9,14 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::Regex;
 
-use super::keys::spellings;
-use super::rules::Rule;
+use crate::keys::spellings;
+use crate::rules::Rule;
 
 /// A form of secrets.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     /// Whose it is.
-    pub(super) rule: Rule,
+    pub(crate) rule: Rule,
     /// What every one of them holds, in lower case.
     anchors: &'static [&'static str],
     /// The form; the group, where there is one, is what is kept back.
@@ -88,7 +88,7 @@ static CALLED: LazyLock<Vec<Option<usize>>> = LazyLock::new(|| {
 });
 
 /// What gives secrets away, whatever its case: in the order of [`CALLED`].
-pub(super) static ANCHORS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+pub(crate) static ANCHORS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let anchors = PATTERNS.iter().flat_map(|pattern| pattern.anchors);
     let anchors = anchors.map(|anchor| (*anchor).to_owned());
     let built = AhoCorasick::builder()
@@ -105,14 +105,14 @@ pub(super) static ANCHORS: LazyLock<AhoCorasick> = LazyLock::new(|| {
 
 /// What the anchors of a text call for.
 #[derive(Debug, Default)]
-pub(super) struct Called {
+pub(crate) struct Called {
     /// Where the spellings of keys stand, by their ends; they may overlap.
-    pub(super) keys: Vec<Range<usize>>,
+    pub(crate) keys: Vec<Range<usize>>,
     patterns: [bool; PATTERNS.len()],
 }
 
 impl Called {
-    pub(super) fn by(text: &str) -> Self {
+    pub(crate) fn by(text: &str) -> Self {
         let mut called = Self::default();
         for anchor in ANCHORS.find_overlapping_iter(text) {
             let pattern = CALLED.get(anchor.pattern().as_usize()).copied().flatten();
@@ -125,7 +125,7 @@ impl Called {
     }
 
     /// Where the secrets of the called patterns stand, with their rules.
-    pub(super) fn hits(&self, text: &str) -> impl Iterator<Item = (Range<usize>, Rule)> {
+    pub(crate) fn hits(&self, text: &str) -> impl Iterator<Item = (Range<usize>, Rule)> {
         let called = REGEXES.iter().zip(self.patterns);
         let called = called.filter_map(|(regex, called)| called.then_some(regex));
         called.flat_map(move |(pattern, regex)| {
@@ -142,7 +142,7 @@ impl Called {
     clippy::expect_used,
     reason = "constants only, and the tests build each"
 )]
-pub(super) fn constant(form: &str) -> Regex {
+pub(crate) fn constant(form: &str) -> Regex {
     Regex::new(form).expect("a constant pattern")
 }
 

@@ -4,16 +4,16 @@ use std::borrow::Cow;
 
 /// What the inside of a JSON string says.
 #[derive(Debug)]
-pub(crate) struct Decoded<'a> {
+pub struct Decoded<'a> {
     /// The text; half of a surrogate pair stands as U+FFFD.
-    pub(crate) text: Cow<'a, str>,
+    pub text: Cow<'a, str>,
     /// Where escapes end: offset in the text, offset in what is written; both rise.
     ends: Vec<(usize, usize)>,
 }
 
 impl Decoded<'_> {
     /// Where in what is written an offset of the text stands; the offset is one of a character.
-    pub(crate) fn written_at(&self, offset: usize) -> usize {
+    pub fn written_at(&self, offset: usize) -> usize {
         let after = self.ends.partition_point(|(text, _)| *text <= offset);
         let last = after.checked_sub(1).and_then(|index| self.ends.get(index));
         let (text, written) = last.copied().unwrap_or_default();
@@ -22,7 +22,7 @@ impl Decoded<'_> {
 }
 
 /// Reads the inside of a JSON string, without its quotes. What is no escape is taken as it stands.
-pub(crate) fn decode(written: &str) -> Decoded<'_> {
+pub fn decode(written: &str) -> Decoded<'_> {
     if !written.contains('\\') {
         return Decoded {
             text: Cow::Borrowed(written),

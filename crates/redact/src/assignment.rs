@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::keys::classify;
-use super::rules::{Rule, Rules};
-use super::value::{Quoted, is_secret, seed_words};
+use crate::keys::classify;
+use crate::rules::{Rule, Rules};
+use crate::value::{Quoted, is_secret, seed_words};
 
 /// Most bytes of what a key has before and after its known words.
 const KEY_REST_BYTES_MAX: usize = 64;
@@ -15,7 +15,7 @@ const TELLING_BYTES_MAX: usize = 128;
 
 /// How a key says that a value follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(crate) enum Sign {
     /// The key is quoted, as in JSON.
     Json,
     /// `=` with nothing around it, as in queries and environments.
@@ -27,7 +27,7 @@ pub(super) enum Sign {
 }
 
 /// The secret whose key has a known spelling here.
-pub(super) fn known(
+pub(crate) fn known(
     text: &str,
     spelling: &Range<usize>,
     rules: &Rules,
@@ -38,7 +38,7 @@ pub(super) fn known(
 }
 
 /// The secret of a policy's own key, which stands here.
-pub(super) fn own(text: &str, key: &Range<usize>) -> Option<Range<usize>> {
+pub(crate) fn own(text: &str, key: &Range<usize>) -> Option<Range<usize>> {
     let before = text.get(..key.start)?.chars().next_back();
     let after = text.get(key.end..)?.chars().next();
     let in_word = |character: char| character.is_ascii_alphanumeric() || character == '_';

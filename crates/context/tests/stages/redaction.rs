@@ -4,8 +4,7 @@ use context::stages::redact::{Dropped, DroppedKind, redact};
 use context::{Answer, AnswerOrigin, AnsweredCall, Turn, Written};
 use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
 use domain::{CallId, JsonText, Label, MediaSource, Part, ToolName, Version};
-
-use super::rules;
+use redact::{Rules, Settings};
 
 #[test]
 fn texts_and_refusals_are_altered() {
@@ -103,7 +102,7 @@ fn texts_that_come_along_are_altered() {
 #[test]
 fn calls_and_answers_are_redacted_and_a_changed_call_loses_its_signature() {
     let mut turns = [turn(Vec::new(), vec![call(r#"{"pin":1}"#), call("{}")])];
-    let found = redact(&mut turns, &rules("{}"));
+    let found = redact(&mut turns, &rules());
     let told = &turns[0].calls;
     assert_eq!(told[0].called.input.as_str(), r#"{"pin":"[redacted:pin]"}"#);
     assert_eq!(told[0].called.signature, None);
@@ -125,7 +124,7 @@ fn calls_and_answers_are_redacted_and_a_changed_call_loses_its_signature() {
 
 fn check(part: Part, expected: Option<Part>, dropped: Option<DroppedKind>) {
     let mut turns = [turn(vec![part], Vec::new())];
-    let found = redact(&mut turns, &rules("{}"));
+    let found = redact(&mut turns, &rules());
     assert_eq!(turns[0].parts, Vec::from_iter(expected));
     let version = Version(1);
     let dropped = dropped.map(|what| Dropped { version, what });
@@ -171,4 +170,8 @@ fn thinking(text: &str, signature: Option<&str>) -> Part {
         text: text.to_owned(),
         signature: signature.map(str::to_owned),
     }
+}
+
+fn rules() -> Rules {
+    Rules::compile(&Settings::default()).unwrap()
 }

@@ -11,7 +11,7 @@ const BYTES_MAX: usize = DIGITS_MAX + 6;
 
 /// Whether a text may hold a card number. Of any two neighbours in one, one is a digit: so a step of as many bytes as the
 /// shortest has, less one, cannot miss it.
-pub(super) fn suspect(text: &str) -> bool {
+pub(crate) fn suspect(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes
         .chunks(DIGITS_MIN - 1)
@@ -40,7 +40,7 @@ fn longest_run<'a>(bytes: impl Iterator<Item = &'a u8>) -> usize {
 }
 
 /// Where card numbers stand in a text.
-pub(super) fn spans(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn spans(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(start) = position_from(bytes, at, u8::is_ascii_digit) {
@@ -56,7 +56,7 @@ pub(super) fn spans(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Whether a text is a card number and nothing else.
-pub(super) fn is_one(text: &str) -> bool {
+pub(crate) fn is_one(text: &str) -> bool {
     spans(text)
         .first()
         .is_some_and(|span| *span == (0..text.len()))

@@ -5,10 +5,10 @@ use std::fmt;
 
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
-use super::card;
-use super::keys::OwnKeys;
-use super::patterns;
-use crate::policy::{Mistake, Redact, RedactRules};
+use crate::card;
+use crate::keys::OwnKeys;
+use crate::patterns;
+use crate::settings::{BuiltInRules, InvalidSetting, Settings};
 
 /// Most bytes of one compiled pattern of a policy.
 pub const PATTERN_SIZE_BYTES_MAX: usize = 1024 * 1024;
@@ -114,30 +114,30 @@ impl fmt::Display for Rule {
 #[derive(Debug, Clone)]
 pub struct Rules {
     built_in: BTreeSet<Rule>,
-    pub(super) keys: Option<OwnKeys>,
-    pub(super) patterns: Option<OwnPatterns>,
+    pub(crate) keys: Option<OwnKeys>,
+    pub(crate) patterns: Option<OwnPatterns>,
 }
 
 impl Rules {
-    /// The rules that a policy asks for.
+    /// The rules that the settings ask for.
     ///
     /// # Errors
     /// The first rule that there is not, key that is none, or pattern that is none or too large, by its field.
-    pub fn compile(redact: &Redact) -> Result<Self, Mistake> {
+    pub fn compile(settings: &Settings) -> Result<Self, InvalidSetting> {
         Ok(Self {
-            built_in: built_in(&redact.rules)?,
-            keys: OwnKeys::compile(&redact.keys)?,
-            patterns: OwnPatterns::compile(&redact.patterns)?,
+            built_in: built_in(&settings.rules)?,
+            keys: OwnKeys::compile(&settings.keys)?,
+            patterns: OwnPatterns::compile(&settings.patterns)?,
         })
     }
 
     /// Whether a built-in rule holds.
-    pub(super) fn holds(&self, rule: Rule) -> bool {
+    pub(crate) fn holds(&self, rule: Rule) -> bool {
         self.built_in.contains(&rule)
     }
 
     /// Whether there may be something to keep back: false is certain, and cheap.
-    pub(super) fn suspect(&self, text: &str) -> bool {
+    pub(crate) fn suspect(&self, text: &str) -> bool {
         let built_in =
             !self.built_in.is_empty() && (patterns::ANCHORS.is_match(text) || card::suspect(text));
         built_in
@@ -151,51 +151,51 @@ impl Rules {
 
 /// The patterns of a policy.
 #[derive(Debug, Clone)]
-pub(super) struct OwnPatterns {
+pub(crate) struct OwnPatterns {
     set: RegexSet,
     each: Vec<Regex>,
 }
 
 impl OwnPatterns {
-    fn compile(patterns: &[String]) -> Result<Option<Self>, Mistake> {
+    fn compile(patterns: &[String]) -> Result<Option<Self>, InvalidSetting> {
         if patterns.is_empty() {
             return Ok(None);
         }
         let each = patterns.iter().enumerate().map(|(index, pattern)| {
-            let field = format!("redact.patterns[{index}]");
+            let field = format!("patterns[{index}]");
             let regex = RegexBuilder::new(pattern)
                 .size_limit(PATTERN_SIZE_BYTES_MAX)
                 .build()
-                .map_err(|error| mistake(&field, told(&error)))?;
+                .map_err(|error| InvalidSetting::new(&field, told(&error)))?;
             if regex.is_match("") {
                 let rule = "matches where nothing is: say what must be there";
-                return Err(mistake(&field, rule));
+                return Err(InvalidSetting::new(field, rule));
             }
             Ok(regex)
         });
-        let each = each.collect::<Result<Vec<Regex>, Mistake>>()?;
+        let each = each.collect::<Result<Vec<Regex>, InvalidSetting>>()?;
         let set = RegexSetBuilder::new(patterns)
             .size_limit(PATTERNS_SIZE_BYTES_MAX)
             .build()
-            .map_err(|error| mistake("redact.patterns", told(&error)))?;
+            .map_err(|error| InvalidSetting::new("patterns", told(&error)))?;
         Ok(Some(Self { set, each }))
     }
 
     /// The patterns that match somewhere.
-    pub(super) fn matching(&self, text: &str) -> impl Iterator<Item = &Regex> {
+    pub(crate) fn matching(&self, text: &str) -> impl Iterator<Item = &Regex> {
         let matches = self.set.matches(text);
         let each = self.each.iter().enumerate();
         each.filter_map(move |(index, regex)| matches.matched(index).then_some(regex))
     }
 }
 
-fn built_in(rules: &RedactRules) -> Result<BTreeSet<Rule>, Mistake> {
+fn built_in(rules: &BuiltInRules) -> Result<BTreeSet<Rule>, InvalidSetting> {
     let mut held: BTreeSet<Rule> = match rules {
-        RedactRules::None => return Ok(BTreeSet::new()),
-        RedactRules::All | RedactRules::Without(_) => Rule::ALL.into_iter().collect(),
+        BuiltInRules::None => return Ok(BTreeSet::new()),
+        BuiltInRules::All | BuiltInRules::Without(_) => Rule::ALL.into_iter().collect(),
     };
     held.retain(|rule| rule.built_in());
-    let RedactRules::Without(names) = rules else {
+    let BuiltInRules::Without(names) = rules else {
         return Ok(held);
     };
     for (index, name) in names.iter().enumerate() {
@@ -203,20 +203,13 @@ fn built_in(rules: &RedactRules) -> Result<BTreeSet<Rule>, Mistake> {
         let Some(rule) = rule else {
             let known = Rule::ALL.into_iter().filter(|rule| rule.built_in());
             let known: Vec<&str> = known.map(Rule::as_str).collect();
-            let field = format!("redact.rules.without[{index}]");
+            let field = format!("rules.without[{index}]");
             let rule = format!("is no rule: use {}", known.join(", "));
-            return Err(mistake(&field, rule));
+            return Err(InvalidSetting::new(field, rule));
         };
         held.remove(&rule);
     }
     Ok(held)
-}
-
-pub(super) fn mistake(field: &str, rule: impl Into<String>) -> Mistake {
-    Mistake {
-        field: field.to_owned(),
-        rule: rule.into(),
-    }
 }
 
 /// The gist of an error: without the pattern, which its author has.

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::assignment::Sign;
-use super::patterns::constant;
-use super::rules::Rule;
+use crate::assignment::Sign;
+use crate::patterns::constant;
+use crate::rules::Rule;
 
 /// Whether a value stands in quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quoted {
+pub(crate) enum Quoted {
     Yes,
     No,
 }
@@ -84,13 +84,13 @@ static SEED_WORDS: LazyLock<Regex> = LazyLock::new(|| {
 static LONG_HEX: LazyLock<Regex> = LazyLock::new(|| constant("^(?:0x)?[0-9A-Fa-f]{32,}$"));
 
 /// The words of a seed phrase that a text starts with.
-pub(super) fn seed_words(text: &str) -> Option<Range<usize>> {
+pub(crate) fn seed_words(text: &str) -> Option<Range<usize>> {
     let words = SEED_WORDS.captures(text)?;
     Some(words.get(1)?.range())
 }
 
 /// Whether the value of a key of this rule is a secret; with what comes after it.
-pub(super) fn is_secret(rule: Rule, sign: Sign, quoted: Quoted, value: (&str, &str)) -> bool {
+pub(crate) fn is_secret(rule: Rule, sign: Sign, quoted: Quoted, value: (&str, &str)) -> bool {
     let (said, rest) = value;
     if said.trim().is_empty() {
         return false;
@@ -117,7 +117,7 @@ pub(super) fn is_secret(rule: Rule, sign: Sign, quoted: Quoted, value: (&str, &s
 }
 
 /// Whether it stands for a value that is given elsewhere, or for none.
-pub(super) fn is_placeholder(said: &str) -> bool {
+pub(crate) fn is_placeholder(said: &str) -> bool {
     let starts = [
         "<", "{", "[", "(", "%", "${", "$(", "...", "…", "your", "YOUR", "Your",
     ];

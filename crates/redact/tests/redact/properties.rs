@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use context::stages::redact::{Redactions, Rules};
 use domain::JsonText;
 use proptest::prelude::*;
+use redact::{Counts, Rules};
 
 use super::{check_weight, redacted, rules};
 
@@ -87,7 +87,7 @@ proptest! {
             let (once, _) = redacted(&text, rules);
             let (twice, found) = redacted(&once, rules);
             prop_assert_eq!(&twice, &once);
-            prop_assert_eq!(found, Redactions::default());
+            prop_assert_eq!(found, Counts::default());
         }
     }
 
@@ -101,7 +101,7 @@ proptest! {
             prop_assert!(JsonText::parse(once.clone()).is_ok(), "{}", once);
             let (twice, found) = redacted(&once, rules);
             prop_assert_eq!(twice, once);
-            prop_assert_eq!(found, Redactions::default());
+            prop_assert_eq!(found, Counts::default());
         }
     }
 

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexBuilder};
 
-use super::rules::{Rule, Rules, mistake};
-use crate::policy::Mistake;
+use crate::rules::{Rule, Rules};
+use crate::settings::InvalidSetting;
 
 /// What a key's value must be to be kept back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Takes {
+pub(crate) enum Takes {
     /// A text, a number, or whatever is nested.
     Any,
     /// A text or a list of texts: numbers and objects of that name are mostly something else.
@@ -110,7 +110,7 @@ const OPEN_TOKENS: [&str; 19] = [
 ];
 
 /// The rule of a key, and what it takes.
-pub(super) fn classify(key: &str, rules: &Rules) -> Option<(Rule, Takes)> {
+pub(crate) fn classify(key: &str, rules: &Rules) -> Option<(Rule, Takes)> {
     if let Some(own) = &rules.keys
         && own.whole.is_match(key)
     {
@@ -127,7 +127,7 @@ pub(super) fn classify(key: &str, rules: &Rules) -> Option<(Rule, Takes)> {
 }
 
 /// The spellings of every known key: where one stands in a text, a value may follow.
-pub(super) fn spellings() -> Vec<String> {
+pub(crate) fn spellings() -> Vec<String> {
     let keys = KEYS.iter().flat_map(|known| known.keys);
     let spelled =
         keys.flat_map(|key| ["", " ", "_", "-", "."].map(|between| key.replace(' ', between)));
@@ -183,23 +183,24 @@ fn humps(word: &str) -> Vec<&str> {
 
 /// The keys of a policy, whatever their case and however their words are joined.
 #[derive(Debug, Clone)]
-pub(super) struct OwnKeys {
+pub(crate) struct OwnKeys {
     /// Somewhere in a text.
-    pub(super) anywhere: Regex,
+    pub(crate) anywhere: Regex,
     /// A key and nothing else.
     whole: Regex,
 }
 
 impl OwnKeys {
-    pub(super) fn compile(keys: &[String]) -> Result<Option<Self>, Mistake> {
+    pub(crate) fn compile(keys: &[String]) -> Result<Option<Self>, InvalidSetting> {
         if keys.is_empty() {
             return Ok(None);
         }
         let spelled = keys.iter().enumerate().map(|(index, key)| {
             let words: Vec<String> = words(key).into_iter().map(regex::escape).collect();
             if words.is_empty() {
-                let field = format!("redact.keys[{index}]");
-                return Err(mistake(&field, "has no letter or digit: give a key's name"));
+                let field = format!("keys[{index}]");
+                let rule = "has no letter or digit: give a key's name";
+                return Err(InvalidSetting::new(field, rule));
             }
             Ok(words.join("[-_. ]?"))
         });
@@ -207,7 +208,7 @@ impl OwnKeys {
         let any = spelled.join("|");
         let build = |pattern: String| {
             let built = RegexBuilder::new(&pattern).case_insensitive(true).build();
-            built.map_err(|_| mistake("redact.keys", "are too large: give fewer"))
+            built.map_err(|_| InvalidSetting::new("keys", "are too large: give fewer"))
         };
         Ok(Some(Self {
             anywhere: build(format!("(?:{any})"))?,
@@ -215,7 +216,7 @@ impl OwnKeys {
         }))
     }
 
-    pub(super) fn suspect(&self, text: &str) -> bool {
+    pub(crate) fn suspect(&self, text: &str) -> bool {
         self.anywhere.is_match(text)
     }
 }

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::mark::{Form, Hit, marks};
-use super::patterns::Called;
-use super::rules::{Rule, Rules};
-use super::{assignment, card};
+use crate::mark::{Form, Hit, marks};
+use crate::patterns::Called;
+use crate::rules::{Rule, Rules};
+use crate::{assignment, card};
 
 /// What is found, in no order; hits may overlap, and none is of a mark alone.
-pub(super) fn hits(text: &str, rules: &Rules) -> Vec<Hit> {
+pub(crate) fn hits(text: &str, rules: &Rules) -> Vec<Hit> {
     let called = Called::by(text);
     let mut found: Vec<(Range<usize>, Rule)> = called.hits(text).collect();
     let mut past = 0;

@@ -8,8 +8,8 @@ use std::ops::Range;
 use domain::JsonText;
 use tokens::count_text;
 
-use super::rules::{Rule, Rules};
-use super::{Redactions, json, text};
+use crate::rules::{Rule, Rules};
+use crate::{Counts, json, text};
 
 /// How often a document is looked through; when there is more even then, it is kept back whole.
 const PASSES_MAX: usize = 6;
@@ -22,26 +22,26 @@ const START: &str = "[redacted:";
 
 /// Something to keep back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hit {
+pub(crate) struct Hit {
     /// Where it stands, in bytes; not empty.
-    pub(super) span: Range<usize>,
+    pub(crate) span: Range<usize>,
     /// By which rule.
-    pub(super) rule: Rule,
+    pub(crate) rule: Rule,
     /// What stands in its place.
-    pub(super) form: Form,
+    pub(crate) form: Form,
 }
 
 /// How a mark is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// As it is.
     Bare,
     /// As a JSON string, in the place of a JSON value.
     Quoted,
 }
 
-/// The text with marks; none when there is nothing to keep back.
-pub(super) fn text(text: &str, rules: &Rules, found: &mut Redactions) -> Option<String> {
+/// The text with marks; `None`: it holds no secret. A text that is a JSON document stays one.
+pub fn redact_text(text: &str, rules: &Rules, found: &mut Counts) -> Option<String> {
     let like_json = text.trim_start().starts_with(['{', '[']);
     let suspect = rules.suspect(text) || (like_json && json::hides(text));
     if !suspect {
@@ -53,8 +53,8 @@ pub(super) fn text(text: &str, rules: &Rules, found: &mut Redactions) -> Option<
     marked(text, Form::Bare, found, |text| text::hits(text, rules))
 }
 
-/// The JSON document with marks, still a JSON document; none when there is nothing to keep back.
-pub(super) fn json(document: &str, rules: &Rules, found: &mut Redactions) -> Option<String> {
+/// The JSON document with marks, still a JSON document; `None`: it holds no secret.
+pub fn redact_json(document: &str, rules: &Rules, found: &mut Counts) -> Option<String> {
     if !rules.suspect(document) && !json::hides(document) {
         return None;
     }
@@ -66,7 +66,7 @@ pub(super) fn json(document: &str, rules: &Rules, found: &mut Redactions) -> Opt
 fn marked(
     document: &str,
     whole: Form,
-    found: &mut Redactions,
+    found: &mut Counts,
     hits_of: impl Fn(&str) -> Vec<Hit>,
 ) -> Option<String> {
     let mut hits = apart(hits_of(document));
@@ -130,7 +130,7 @@ fn mark(rule: Rule, form: Form) -> String {
 }
 
 /// Where marks stand in a text, in order. What only looks like one is none: its name must be that of a rule.
-pub(super) fn marks(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn marks(text: &str) -> Vec<Range<usize>> {
     let starts = text.match_indices(START);
     let marks = starts.filter_map(|(start, _)| {
         let length = mark_length(text.get(start..)?)?;
@@ -140,7 +140,7 @@ pub(super) fn marks(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The length of the mark that a text starts with.
-pub(super) fn mark_length(text: &str) -> Option<usize> {
+pub(crate) fn mark_length(text: &str) -> Option<usize> {
     let named = text.strip_prefix(START)?;
     let near = named.get(..named.floor_char_boundary(NAME_BYTES_MAX + 1))?;
     let (name, _) = near.split_once(']')?;

@@ -2,19 +2,20 @@
 
 use std::ops::Range;
 
-use super::keys::{Takes, classify};
-use super::mark::{Form, Hit, mark_length};
-use super::rules::{Rule, Rules};
-use super::{card, text};
-use crate::json_string::decode;
+use domain::json_string::decode;
+
+use crate::keys::{Takes, classify};
+use crate::mark::{Form, Hit, mark_length};
+use crate::rules::{Rule, Rules};
+use crate::{card, text};
 
 /// Whether escapes may hide from a search of the document as it is written what its texts say.
-pub(super) fn hides(document: &str) -> bool {
+pub(crate) fn hides(document: &str) -> bool {
     document.contains("\\u00") || document.contains("\\/")
 }
 
 /// What is found, in order. Of what is no JSON document, something.
-pub(super) fn hits(document: &str, rules: &Rules) -> Vec<Hit> {
+pub(crate) fn hits(document: &str, rules: &Rules) -> Vec<Hit> {
     let (mut found, mut at) = (Vec::new(), 0);
     let bytes = document.as_bytes();
     while let Some(byte) = bytes.get(at) {

@@ -1,0 +1,21 @@
+//! Replaces secrets in texts and JSON documents by marks. Pure: text in, text out.
+//!
+//! A secret is found by the name of its key or by its form, and becomes `[redacted:<rule>]`. In JSON the value of a secret's
+//! key becomes that string, and the rest of the text stays as it is. Redacting a redacted text changes nothing.
+
+mod assignment;
+mod card;
+mod counts;
+mod json;
+mod keys;
+mod mark;
+mod patterns;
+mod rules;
+mod settings;
+mod text;
+mod value;
+
+pub use counts::Counts;
+pub use mark::{redact_json, redact_text};
+pub use rules::{PATTERN_SIZE_BYTES_MAX, Rule, Rules};
+pub use settings::{BuiltInRules, InvalidSetting, Settings};
