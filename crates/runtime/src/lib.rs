@@ -49,5 +49,6 @@ mod net;
 pub mod pace;
 pub mod serve;
 pub mod shutdown;
+pub mod start;
 pub mod telemetry;
 pub mod tls;

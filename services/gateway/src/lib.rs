@@ -52,7 +52,7 @@ use token_keys::TokenKeys;
 use watcher::WatchRules;
 
 pub use config::GatewayConfig;
-pub use run::{GatewayError, Running, start};
+pub use run::{Running, start};
 
 /// What every read needs. Clones share it.
 #[derive(Debug, Clone)]

@@ -4,19 +4,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use egress::Policy;
-use event_log::{Record, RecordError, Registry, Unavailable};
-use models::{ModelServers, ModelsError};
-use read_model::{ReadModel, ReadModelError};
-use runtime::admin::{Admin, AdminError};
+use event_log::{Record, Registry, Unavailable};
+use models::ModelServers;
+use read_model::ReadModel;
+use runtime::admin::Admin;
 use runtime::clock::Clock;
-use runtime::grpc::{GrpcError, GrpcServer};
+use runtime::grpc::GrpcServer;
 use runtime::health::{Health, Probe};
-use runtime::http::{BoundHttpServer, HttpError, HttpServer};
-use runtime::metrics::MetricsError;
+use runtime::http::{BoundHttpServer, HttpServer};
 use runtime::serve::Doors;
 use runtime::shutdown::Shutdown;
-use runtime::tls::EndpointError;
-use thiserror::Error;
+use runtime::start::StartError;
 use wire::proto::history::v1::history_service_server::HistoryServiceServer;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
@@ -33,41 +31,6 @@ use crate::watcher::WatchRules;
 use crate::writer::WriterClient;
 use crate::{Gateway, GatewayConfig, Parts};
 
-/// Why a gateway cannot start.
-#[derive(Debug, Error)]
-pub enum GatewayError {
-    /// The record cannot be opened.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    /// The registry cannot be loaded.
-    #[error(transparent)]
-    Registry(#[from] Unavailable),
-    /// The read model is misconfigured.
-    #[error(transparent)]
-    ReadModel(#[from] ReadModelError),
-    /// `writer_url` cannot be used.
-    #[error("`writer_url` {0}")]
-    WriterUrl(#[from] EndpointError),
-    /// The model servers, or the clients for webhooks and JWK sets, cannot be set up.
-    #[error(transparent)]
-    Models(#[from] ModelsError),
-    /// The metrics cannot be set up.
-    #[error(transparent)]
-    Metrics(#[from] MetricsError),
-    /// The operators' port cannot be bound.
-    #[error(transparent)]
-    Admin(#[from] AdminError),
-    /// The gRPC port cannot be bound.
-    #[error(transparent)]
-    Grpc(#[from] GrpcError),
-    /// The HTTP port cannot be bound.
-    #[error(transparent)]
-    Http(#[from] HttpError),
-    /// The description of the HTTP door cannot be written.
-    #[error("the OpenAPI document cannot be written")]
-    OpenApi(#[source] serde_json::Error),
-}
-
 /// A gateway that serves.
 #[derive(Debug, Clone, Copy)]
 pub struct Running {
@@ -83,7 +46,7 @@ pub struct Running {
 ///
 /// # Errors
 /// What it needs to start is missing or wrong.
-pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running, GatewayError> {
+pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
     metrics.plays("gateway");
     let writer = WriterClient::at(&config.writer_url, config.writer_token.clone())?;
@@ -140,13 +103,16 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
 ///
 /// # Errors
 /// The record is not there, or the read model is misconfigured.
-pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gateway, GatewayError> {
-    let record = Record::open(config.record.clone()).await?;
-    let registry = Registry::open(&record).await?;
-    registry.check_secrets().map_err(Unavailable::from)?;
-    let read_model = ReadModel::connect_lazy(&config.read_model)?;
+pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gateway, StartError> {
+    let record = Record::open(config.record.clone())
+        .await
+        .map_err(StartError::dependency)?;
+    let registry = open_registry(&record).await;
+    let registry = registry.map_err(StartError::dependency)?;
+    let read_model = ReadModel::connect_lazy(&config.read_model).map_err(StartError::dependency)?;
+    let token_keys = TokenKeys::new(&registry, Policy::new(&config.egress));
     Ok(Gateway::new(Parts {
-        token_keys: TokenKeys::new(&registry, Policy::new(&config.egress))?,
+        token_keys: token_keys.map_err(StartError::dependency)?,
         policies: Policies::default(),
         record,
         registry,
@@ -160,6 +126,12 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
     }))
 }
 
+async fn open_registry(record: &Record) -> Result<Registry, Unavailable> {
+    let registry = Registry::open(record).await?;
+    registry.check_secrets()?;
+    Ok(registry)
+}
+
 /// The runs of a gateway, which end with `shutdown`; those that others left are looked after from now on.
 ///
 /// # Errors
@@ -168,25 +140,25 @@ pub fn generations(
     config: &GatewayConfig,
     gateway: &Gateway,
     shutdown: &Shutdown,
-) -> Result<Generations, GatewayError> {
+) -> Result<Generations, StartError> {
     let token = config.writer_token.clone();
     let means = Means {
         writer: WriterClient::at(&config.writer_url, token.clone())?,
         token,
-        models: ModelServers::new(&config.models)?,
+        models: ModelServers::new(&config.models).map_err(StartError::dependency)?,
         egress: config.egress.clone(),
         quotas: config.quotas,
         shutdown: shutdown.clone(),
     };
-    let generations = Generations::new(gateway.clone(), means, &config.generation)?;
-    Ok(generations)
+    let generations = Generations::new(gateway.clone(), means, &config.generation);
+    generations.map_err(StartError::dependency)
 }
 
-async fn bind_http(state: HttpState) -> Result<BoundHttpServer, GatewayError> {
+async fn bind_http(state: HttpState) -> Result<BoundHttpServer, StartError> {
     let server = HttpServer::new(state.section.server.clone(), state.health.clone());
     let limits = state.limits.clone();
     let trusted_proxies = state.section.trusted_proxies.clone();
-    let routes = router::router(state).map_err(GatewayError::OpenApi)?;
+    let routes = router::router(state).map_err(StartError::OpenApi)?;
     let door = server
         .trusted_proxies(trusted_proxies)
         .router(routes)

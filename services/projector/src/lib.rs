@@ -22,4 +22,4 @@ pub mod run;
 
 pub use config::ProjectorConfig;
 pub use project::{Means, project};
-pub use run::{ProjectorError, Running, start};
+pub use run::{Running, start};

@@ -4,14 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use archive::Archive;
-use event_log::{Record, RecordError};
+use event_log::Record;
 use read_model::{ReadModel, ReadModelError, SchemaName};
-use runtime::admin::{Admin, AdminError};
+use runtime::admin::Admin;
 use runtime::backoff::Backoff;
 use runtime::health::{Health, Probe};
-use runtime::metrics::MetricsError;
 use runtime::shutdown::Shutdown;
-use thiserror::Error;
+use runtime::start::StartError;
 use tokio_util::sync::CancellationToken;
 
 use crate::ProjectorConfig;
@@ -22,23 +21,6 @@ use crate::provider_logs;
 const DATABASE_WAITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 /// How often the live schema is looked for: for so long nobody projects into a new one.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
-
-/// Why a projector cannot start.
-#[derive(Debug, Error)]
-pub enum ProjectorError {
-    /// The record cannot be opened.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    /// The read model is misconfigured, or of a schema that this program does not know.
-    #[error(transparent)]
-    ReadModel(#[from] ReadModelError),
-    /// The metrics cannot be set up.
-    #[error(transparent)]
-    Metrics(#[from] MetricsError),
-    /// The operators' port cannot be bound.
-    #[error(transparent)]
-    Admin(#[from] AdminError),
-}
 
 /// A projector that works.
 #[derive(Debug, Clone, Copy)]
@@ -51,16 +33,15 @@ pub struct Running {
 ///
 /// # Errors
 /// What it needs to start is missing or wrong.
-pub async fn start(
-    config: ProjectorConfig,
-    shutdown: &Shutdown,
-) -> Result<Running, ProjectorError> {
+pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
     metrics.plays("projector");
-    let record = Record::open(config.record.clone()).await?;
-    let model = ReadModel::connect_lazy(&config.read_model)?;
+    let record = Record::open(config.record.clone())
+        .await
+        .map_err(StartError::dependency)?;
+    let model = ReadModel::connect_lazy(&config.read_model).map_err(StartError::dependency)?;
     if config.migrates {
-        migrate_once(&model).await?;
+        migrate_once(&model).await.map_err(StartError::dependency)?;
     }
     let health = Health::new(&["nats", "postgres"]);
     watch_health(&record, &model, &health, shutdown);

@@ -3,15 +3,14 @@
 use std::net::SocketAddr;
 
 use domain::Timestamp;
-use event_log::{Record, RecordError, Registry, Unavailable};
-use read_model::{ReadModel, ReadModelError};
-use runtime::admin::{Admin, AdminError};
+use event_log::{Record, Registry, Unavailable};
+use read_model::ReadModel;
+use runtime::admin::Admin;
 use runtime::clock::Clock;
-use runtime::grpc::{GrpcError, GrpcServer};
+use runtime::grpc::GrpcServer;
 use runtime::health::{Health, Probe};
-use runtime::metrics::MetricsError;
 use runtime::shutdown::Shutdown;
-use thiserror::Error;
+use runtime::start::StartError;
 use wire::proto::operate::v1::registry_service_server::RegistryServiceServer;
 use wire::proto::run::v1::run_service_server::RunServiceServer;
 use wire::proto::write::v1::write_service_server::WriteServiceServer;
@@ -24,29 +23,6 @@ use crate::removal::Removals;
 use crate::rpc::{RegistryRpc, RunRpc, Streams, WriteRpc};
 use crate::tips::Tips;
 use crate::{Parts, Writer, WriterConfig};
-
-/// Why a writer cannot start.
-#[derive(Debug, Error)]
-pub enum WriterError {
-    /// The record cannot be opened or made.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    /// The registry cannot be loaded.
-    #[error(transparent)]
-    Registry(#[from] Unavailable),
-    /// The read model is misconfigured.
-    #[error(transparent)]
-    ReadModel(#[from] ReadModelError),
-    /// The metrics cannot be set up.
-    #[error(transparent)]
-    Metrics(#[from] MetricsError),
-    /// The operators' port cannot be bound.
-    #[error(transparent)]
-    Admin(#[from] AdminError),
-    /// The gRPC port cannot be bound.
-    #[error(transparent)]
-    Grpc(#[from] GrpcError),
-}
 
 /// A writer that serves.
 #[derive(Debug, Clone, Copy)]
@@ -62,20 +38,21 @@ pub struct Running {
 /// # Errors
 /// What it needs to start is missing or wrong. The read model may be away: only old idempotency keys and erasures
 /// that refuse forks need it.
-pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running, WriterError> {
+pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
     metrics.plays("writer");
     // Now, not in the first append.
     tokens::load();
-    let record = Record::create(config.record).await?;
-    let registry = Registry::open(&record).await?;
-    check_secrets(&registry)?;
-    let now = Timestamp(Clock::System.now_nanos());
-    registry.make_missing_tenant_secrets(now).await?;
-    record.restrict_receipt_seed(now).await?;
+    let record = Record::create(config.record)
+        .await
+        .map_err(StartError::dependency)?;
+    let registry = open_registry(&record)
+        .await
+        .map_err(StartError::dependency)?;
     let known_callers = registry.clone();
     let health = Health::new(&["nats", "registry"]);
     watch_health(&record, &registry, &health, shutdown);
+    let read_model = ReadModel::connect_lazy(&config.read_model).map_err(StartError::dependency)?;
     let removals = Removals::new(record.clone(), Clock::System, shutdown.clone());
     removals.start();
     let writer = Writer::new(Parts {
@@ -84,7 +61,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         record,
         registry,
         egress: EgressRules::new(config.egress),
-        read_model: ReadModel::connect_lazy(&config.read_model)?,
+        read_model,
         tips: Tips::default(),
         queues: Queues::default(),
         removals,
@@ -117,6 +94,16 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     runtime::serve::spawn("writer", server, admin, shutdown);
     tracing::info!(grpc.addr = %running.grpc_addr, admin.addr = %running.admin_addr, "writer serves");
     Ok(running)
+}
+
+/// The registry, and the secrets that the record must hold.
+async fn open_registry(record: &Record) -> Result<Registry, Unavailable> {
+    let registry = Registry::open(record).await?;
+    check_secrets(&registry)?;
+    let now = Timestamp(Clock::System.now_nanos());
+    registry.make_missing_tenant_secrets(now).await?;
+    record.restrict_receipt_seed(now).await?;
+    Ok(registry)
 }
 
 /// A writer that could not open a secret would make another, and one that may not seal says so.
