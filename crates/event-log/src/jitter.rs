@@ -2,14 +2,23 @@
 
 use std::time::Duration;
 
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+
 /// The first wait, before it is jittered.
 const BASE: Duration = Duration::from_millis(4);
+/// The attempt whose wait is over a year: from here on every wait is at its bound.
+const ATTEMPT_MAX: u32 = 40;
 
 /// A wait drawn evenly from half of `4 ms * 2^attempt` up to all of it, `most` being the most.
 pub(crate) fn jittered(attempt: u32, most: Duration) -> Duration {
-    let factor = 2_u32.checked_pow(attempt).unwrap_or(u32::MAX);
-    let wait = BASE.saturating_mul(factor).min(most);
-    rand::random_range(wait / 2..=wait)
+    // backon adds up to the whole delay as jitter.
+    let waits = ExponentialBuilder::new()
+        .with_min_delay(BASE / 2)
+        .with_max_delay(most / 2)
+        .with_jitter()
+        .without_max_times();
+    let attempt = usize::try_from(attempt.min(ATTEMPT_MAX)).unwrap_or(usize::MAX);
+    waits.build().nth(attempt).unwrap_or(most)
 }
 
 #[cfg(test)]

@@ -1,52 +1,42 @@
-//! Waiting longer after each failure, for loops that reconnect.
+//! Waits between retries.
 
 use std::time::Duration;
 
-/// A bounded, jittered, exponential series of waits.
+use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
+
+/// An endless series of waits: the n-th is drawn evenly from half of `base * 2^n` up to all of it, `cap` being the most.
 ///
-/// The n-th wait is drawn evenly from half of `base * 2^n` up to all of it, `cap` being the most:
-/// never zero, and never the same for two callers that failed together.
-#[derive(Debug, Clone)]
-pub struct Backoff {
-    base: Duration,
-    cap: Duration,
-    attempts_max: Option<u32>,
-    attempts: u32,
+/// So no wait is zero, and callers that failed together wait for different times.
+#[must_use]
+pub fn exponential(base: Duration, cap: Duration) -> ExponentialBuilder {
+    // backon adds up to the whole delay as jitter.
+    ExponentialBuilder::new()
+        .with_min_delay(base / 2)
+        .with_max_delay(cap / 2)
+        .with_jitter()
+        .without_max_times()
 }
 
+/// The waits of a loop that cannot be a closure for [`backon::Retryable`].
+#[derive(Debug)]
+pub struct Backoff(ExponentialBackoff);
+
 impl Backoff {
-    /// Waits from `base` to `cap`, without end.
+    /// The waits of [`exponential`].
     #[must_use]
-    pub const fn new(base: Duration, cap: Duration) -> Self {
-        Self {
-            base,
-            cap,
-            attempts_max: None,
-            attempts: 0,
-        }
+    pub fn new(base: Duration, cap: Duration) -> Self {
+        Self(exponential(base, cap).build())
     }
 
-    /// Ends the series after `attempts` waits.
+    /// The first `attempts` waits of [`exponential`].
     #[must_use]
-    pub const fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts_max = Some(attempts);
-        self
-    }
-
-    /// The next wait; `None` once the attempts are used up.
-    pub fn next_wait(&mut self) -> Option<Duration> {
-        if self.attempts_max.is_some_and(|max| self.attempts >= max) {
-            return None;
-        }
-        let factor = 2_u32.checked_pow(self.attempts).unwrap_or(u32::MAX);
-        self.attempts = self.attempts.saturating_add(1);
-        let most = self.base.saturating_mul(factor).min(self.cap);
-        Some(rand::random_range(most / 2..=most))
+    pub fn bounded(base: Duration, cap: Duration, attempts: usize) -> Self {
+        Self(exponential(base, cap).with_max_times(attempts).build())
     }
 
     /// Sleeps for the next wait; `false` once the attempts are used up.
     pub async fn wait(&mut self) -> bool {
-        match self.next_wait() {
+        match self.0.next() {
             Some(wait) => {
                 tokio::time::sleep(wait).await;
                 true
@@ -54,20 +44,16 @@ impl Backoff {
             None => false,
         }
     }
-
-    /// Starts again from `base`, after a success.
-    pub fn reset(&mut self) {
-        self.attempts = 0;
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(backoff: &mut Backoff, expected_most_ms: &[Option<u64>]) {
+    fn check(waits: ExponentialBuilder, expected_most_ms: &[Option<u64>]) {
+        let mut waits = waits.build();
         for (attempt, expected) in expected_most_ms.iter().enumerate() {
-            match (backoff.next_wait(), expected.map(Duration::from_millis)) {
+            match (waits.next(), expected.map(Duration::from_millis)) {
                 (None, None) => {}
                 (Some(wait), Some(most)) => {
                     assert!(
@@ -82,19 +68,15 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_the_cap_and_end_with_the_attempts() {
-        let mut backoff =
-            Backoff::new(Duration::from_millis(10), Duration::from_millis(50)).attempts(5);
+        let waits = exponential(Duration::from_millis(10), Duration::from_millis(50));
         let series = [Some(10), Some(20), Some(40), Some(50), Some(50), None, None];
-        check(&mut backoff, &series);
-        backoff.reset();
-        check(&mut backoff, &series);
+        check(waits.with_max_times(5), &series);
     }
 
     #[test]
     fn a_long_series_never_overflows() {
-        let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(1));
-        check(&mut backoff, &[Some(1000), Some(2000), Some(4000)]);
-        check(&mut backoff, &[Some(8000), Some(16000), Some(32000)]);
-        check(&mut backoff, &[Some(60_000); 100]);
+        let waits = exponential(Duration::from_secs(1), Duration::from_mins(1));
+        let rising = [1000, 2000, 4000, 8000, 16_000, 32_000].map(Some);
+        check(waits, &[&rising[..], &[Some(60_000); 100]].concat());
     }
 }

@@ -12,6 +12,7 @@ use tonic::transport::{Channel, Endpoint};
 use wire::proto::run::v1::run_service_client::RunServiceClient;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
+use crate::problem;
 use crate::request::Call;
 
 /// How long a connection to the writer may take to open.
@@ -54,8 +55,7 @@ impl WriterClient {
     /// The write service under a caller's token, within the caller's deadline.
     #[must_use]
     pub fn write_for(&self, call: &Call) -> WriteServiceClient<Authenticated> {
-        let bearer = Bearer::new(call.bearer()).timeout(call.patience.left());
-        WriteServiceClient::new(bearer.on(self.channel.clone()))
+        WriteServiceClient::new(self.under(call.bearer(), call.patience.left()))
     }
 
     /// The run service under the gateway's token; [`ATTEMPT_MAX`] is the deadline of each call.
@@ -65,7 +65,11 @@ impl WriterClient {
     }
 
     fn own(&self, timeout: Duration) -> Authenticated {
-        let bearer = Bearer::new(Some(self.token.expose())).timeout(timeout);
-        bearer.on(self.channel.clone())
+        self.under(Some(self.token.expose()), timeout)
+    }
+
+    fn under(&self, token: Option<&str>, timeout: Duration) -> Authenticated {
+        let bearer = Bearer::new(token).otherwise(|| problem::unauthenticated().into());
+        bearer.timeout(timeout).on(self.channel.clone())
     }
 }

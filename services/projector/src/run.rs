@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use archive::Archive;
+use backon::Retryable as _;
 use event_log::Record;
 use read_model::{ReadModel, ReadModelError, SchemaName};
 use runtime::admin::Admin;
-use runtime::backoff::Backoff;
+use runtime::backoff::exponential;
 use runtime::health::{Health, Probe};
 use runtime::shutdown::Shutdown;
 use runtime::start::StartError;
@@ -99,41 +100,31 @@ impl Work {
 
     /// The live schema, once the database tells it; `None` when the shutdown came first.
     async fn live_schema(&self) -> Option<SchemaName> {
-        let mut backoff = Backoff::new(DATABASE_WAITS.0, DATABASE_WAITS.1);
-        while !self.shutdown.has_begun() {
-            match self.model.live_schema().await {
-                Ok(schema) => return Some(schema),
-                Err(error) => tracing::warn!(%error, "waiting to know the live schema"),
-            }
-            tokio::select! {
-                _ = backoff.wait() => {}
-                () = self.shutdown.begun() => {}
-            }
+        let looking = (|| self.model.live_schema())
+            .retry(exponential(DATABASE_WAITS.0, DATABASE_WAITS.1))
+            .notify(|error, _| tracing::warn!(%error, "waiting to know the live schema"));
+        tokio::select! {
+            schema = looking => schema.ok(),
+            () = self.shutdown.begun() => None,
         }
-        None
     }
 
     /// Migrates once the database is there, or waits until somebody has; `false` when the shutdown came first, or no retry can
     /// help.
     async fn schema_when_there(&self) -> bool {
-        let mut backoff = Backoff::new(DATABASE_WAITS.0, DATABASE_WAITS.1);
-        loop {
-            match self.schema().await {
-                Ok(()) => return true,
-                Err(error) if error.is_unavailable() => {
-                    tracing::warn!(%error, "waiting for the database");
-                }
-                Err(error) => {
-                    tracing::error!(%error, "the database cannot be used");
-                    self.shutdown.begin();
-                    return false;
-                }
-            }
-            tokio::select! {
-                _ = backoff.wait() => {}
-                () = self.shutdown.begun() => return false,
-            }
+        let waiting = (|| self.schema())
+            .retry(exponential(DATABASE_WAITS.0, DATABASE_WAITS.1))
+            .when(ReadModelError::is_unavailable)
+            .notify(|error, _| tracing::warn!(%error, "waiting for the database"));
+        let outcome = tokio::select! {
+            outcome = waiting => outcome,
+            () = self.shutdown.begun() => return false,
+        };
+        if let Err(error) = &outcome {
+            tracing::error!(%error, "the database cannot be used");
+            self.shutdown.begin();
         }
+        outcome.is_ok()
     }
 
     async fn schema(&self) -> Result<(), ReadModelError> {

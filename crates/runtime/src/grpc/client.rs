@@ -15,7 +15,7 @@ pub type Authenticated = InterceptedService<Channel, Bearer>;
 /// Adds a bearer token, a deadline and the current span's trace headers to every call.
 #[derive(Clone)]
 pub struct Bearer {
-    authorization: Option<MetadataValue<Ascii>>,
+    authorization: Result<MetadataValue<Ascii>, Box<Status>>,
     timeout: Option<Duration>,
 }
 
@@ -23,14 +23,24 @@ impl Bearer {
     /// Calls under `token`. Without one, or with one that no header can hold, every call fails with `UNAUTHENTICATED`.
     #[must_use]
     pub fn new(token: Option<&str>) -> Self {
-        let authorization = token.and_then(|token| format!("Bearer {token}").parse().ok());
-        let authorization = authorization.map(|mut value: MetadataValue<Ascii>| {
+        let value = token.and_then(|token| format!("Bearer {token}").parse().ok());
+        let authorization = value.map(|mut value: MetadataValue<Ascii>| {
             value.set_sensitive(true);
             value
         });
+        let missing = || Box::new(Status::unauthenticated("a bearer token is required"));
         Self {
-            authorization,
+            authorization: authorization.ok_or_else(missing),
             timeout: None,
+        }
+    }
+
+    /// The status of calls without a valid token.
+    #[must_use]
+    pub fn otherwise(self, status: impl FnOnce() -> Status) -> Self {
+        Self {
+            authorization: self.authorization.map_err(|_| Box::new(status())),
+            ..self
         }
     }
 
@@ -46,7 +56,7 @@ impl Bearer {
     /// Whether there is a token that a header can hold.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        self.authorization.is_some()
+        self.authorization.is_ok()
     }
 
     /// Calls on a channel.
@@ -58,9 +68,7 @@ impl Bearer {
 
 impl Interceptor for Bearer {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        let authorization = self.authorization.clone();
-        let authorization =
-            authorization.ok_or_else(|| Status::unauthenticated("a bearer token is required"))?;
+        let authorization = self.authorization.clone().map_err(|status| *status)?;
         if let Some(timeout) = self.timeout {
             request.set_timeout(timeout);
         }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use backon::Retryable as _;
 use domain::ModelCall;
-use runtime::backoff::Backoff;
+use runtime::backoff::exponential;
 use runtime::shutdown::Shutdown;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -19,7 +20,7 @@ use crate::writer::WriterClient;
 /// Most calls that are sent at once.
 const SENDS_AT_ONCE: usize = 4;
 /// How often a call is sent again while the writer does not take it.
-const RESENDS_MAX: u32 = 4;
+const RESENDS_MAX: usize = 4;
 /// The first wait before it is sent again.
 const WAIT_BASE: Duration = Duration::from_millis(250);
 /// The longest wait before it is sent again.
@@ -88,24 +89,19 @@ async fn try_send(means: &Means, waiting: Waiting, shutdown: &Shutdown) -> &'sta
     };
     drop(room);
     let request = request(&about, &call);
-    let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX).attempts(RESENDS_MAX);
-    loop {
+    let log = || async {
         let answer = means.writer.runs().log_model_call(request.clone()).await;
-        match answer.map_err(Refusal::from) {
-            Ok(answer) if answer.get_ref().is_kept => return "kept",
-            Ok(_) => return "off",
-            Err(Refusal::Passing(_)) if shutdown.has_begun() || !backoff.wait().await => {
-                return "unreachable";
-            }
-            Err(Refusal::Passing(_)) => {}
-            Err(
-                Refusal::NotActive
-                | Refusal::Stopping
-                | Refusal::Superseded
-                | Refusal::RunActive(_)
-                | Refusal::Lasting(_),
-            ) => return "refused",
-        }
+        answer.map_err(Refusal::from)
+    };
+    let answer = log
+        .retry(exponential(WAIT_BASE, WAIT_MAX).with_max_times(RESENDS_MAX))
+        .when(|refusal| refusal.is_passing() && !shutdown.has_begun())
+        .await;
+    match answer {
+        Ok(answer) if answer.get_ref().is_kept => "kept",
+        Ok(_) => "off",
+        Err(refusal) if refusal.is_passing() => "unreachable",
+        Err(_) => "refused",
     }
 }
 

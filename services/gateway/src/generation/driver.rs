@@ -5,11 +5,13 @@
 
 use std::time::{Duration, Instant};
 
+use backon::Retryable as _;
 use domain::event::{MessageAppended, RunStarted};
 use domain::{CallId, Position, RunEnd, RunOutcome, RunPartKind, UserId};
 use event_log::registry::AgentAccess;
-use runtime::backoff::Backoff;
+use runtime::backoff::exponential;
 use tracing::Instrument as _;
+use wire::status::Problem;
 
 use super::close::{Closing, close};
 use super::finish::{Finished, finish};
@@ -80,7 +82,7 @@ pub(super) async fn drive(generations: Generations, making: Making) {
         }
         let finished = finish_in_the_end(&generations, &making).await;
         drop(gauge);
-        if let Finished::Finished(outcome, position) = finished {
+        if let Ok(Finished::Finished(outcome, position)) = finished {
             metrics::run_made(outcome, began.elapsed());
             summarise::consider(&generations, &making, position);
         }
@@ -117,18 +119,13 @@ async fn make_and_close(generations: &Generations, making: &Making) -> bool {
 
 /// Closes the run, however long the record takes to answer; whether it is closed then.
 async fn close_in_the_end(generations: &Generations, making: &Making, end: RunEnd) -> bool {
-    let mut backoff = Backoff::new(RETRY_WAIT_BASE, RETRY_WAIT_MAX);
-    loop {
-        match close(generations, &making.run, end.clone()).await {
-            Ok(Closing::Closed) => return true,
-            Ok(Closing::Over) => return false,
-            Err(problem) => {
-                let reason = problem.reason().as_str();
-                tracing::warn!(reason, "a run is not closed yet");
-                backoff.wait().await;
-            }
-        }
-    }
+    let closing = (|| close(generations, &making.run, end.clone()))
+        .retry(exponential(RETRY_WAIT_BASE, RETRY_WAIT_MAX))
+        .notify(|problem: &Problem, _| {
+            let reason = problem.reason().as_str();
+            tracing::warn!(reason, "a run is not closed yet");
+        });
+    matches!(closing.await, Ok(Closing::Closed))
 }
 
 /// Makes the parts, the run's end last.
@@ -159,18 +156,15 @@ async fn make(generations: &Generations, making: &Making, outlet: &Outlet) -> Op
 }
 
 /// Finishes a closed run, however long the record takes to answer.
-async fn finish_in_the_end(generations: &Generations, making: &Making) -> Finished {
-    let mut backoff = Backoff::new(RETRY_WAIT_BASE, RETRY_WAIT_MAX);
-    loop {
-        match finish(generations, &making.run, Some(making.started.clone())).await {
-            Ok(finished) => return finished,
-            Err(problem) => {
-                tracing::warn!(
-                    reason = problem.reason().as_str(),
-                    "a run is not finished yet"
-                );
-                backoff.wait().await;
-            }
-        }
-    }
+async fn finish_in_the_end(
+    generations: &Generations,
+    making: &Making,
+) -> Result<Finished, Problem> {
+    (|| finish(generations, &making.run, Some(making.started.clone())))
+        .retry(exponential(RETRY_WAIT_BASE, RETRY_WAIT_MAX))
+        .notify(|problem: &Problem, _| {
+            let reason = problem.reason().as_str();
+            tracing::warn!(reason, "a run is not finished yet");
+        })
+        .await
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backon::Retryable as _;
 use domain::event::{ErrorOccurred, RunStarted};
 use domain::{
     ConversationKey, EventKind, Fact, Label, Position, RunEnd, RunId, RunOutcome, RunPart,
@@ -9,7 +10,7 @@ use domain::{
 };
 use read_model::queries::EventQuery;
 use runs::RunFold;
-use runtime::backoff::Backoff;
+use runtime::backoff::{Backoff, exponential};
 use wire::proto::run::v1 as proto;
 use wire::status::{Problem, Reason};
 
@@ -22,7 +23,7 @@ use crate::{fence, history};
 /// The error of a run of which not all can be recorded.
 const UNRECORDABLE: &str = "run_unrecordable";
 /// Most times that the commit is sent again while the writer does not answer.
-const RETRIES_MAX: u32 = 8;
+const RETRIES_MAX: usize = 8;
 /// The first wait before it is sent again.
 const WAIT_BASE: Duration = Duration::from_millis(25);
 /// The longest wait before it is sent again.
@@ -33,7 +34,7 @@ const FINISHED_WITHIN: Duration = Duration::from_secs(2);
 /// The first wait between two looks whether it is.
 const LOOK_WAIT_BASE: Duration = Duration::from_millis(5);
 /// Most looks for the end of a closed run on a replica that lags: about two seconds.
-const END_LOOKS_MAX: u32 = 24;
+const END_LOOKS_MAX: usize = 24;
 /// The longest wait between two looks.
 const LOOK_WAIT_MAX: Duration = Duration::from_millis(100);
 
@@ -152,7 +153,7 @@ async fn read(
     let mut after = Sequence(0);
     let mut fault = None;
     // The end was published before: a replica that lags has it soon.
-    let mut backoff = Backoff::new(LOOK_WAIT_BASE, LOOK_WAIT_MAX).attempts(END_LOOKS_MAX);
+    let mut backoff = Backoff::bounded(LOOK_WAIT_BASE, LOOK_WAIT_MAX, END_LOOKS_MAX);
     loop {
         let page = parts_log::page(&generations.gateway, (&run.key, run.run), after).await?;
         for batch in &page.batches {
@@ -202,19 +203,17 @@ async fn commit(
         outcome: wire::event::outcome_to_proto(outcome).into(),
         events: facts.iter().map(wire::event::of_fact).collect(),
     };
-    let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX).attempts(RETRIES_MAX);
-    loop {
+    let finish = || async {
         let answer = generations.writer.runs().finish_run(request.clone()).await;
-        match answer.map_err(Refusal::from) {
-            Ok(answer) => {
-                let result = answer.into_inner().result.unwrap_or_default();
-                let position = fence::of_result(&generations.gateway, &result);
-                return Ok(Finished::Finished(outcome, position));
-            }
-            Err(Refusal::Passing(_)) if backoff.wait().await => {}
-            Err(refusal) => return Err(refusal),
-        }
-    }
+        answer.map_err(Refusal::from)
+    };
+    let answer = finish
+        .retry(exponential(WAIT_BASE, WAIT_MAX).with_max_times(RETRIES_MAX))
+        .when(Refusal::is_passing)
+        .await?;
+    let result = answer.into_inner().result.unwrap_or_default();
+    let position = fence::of_result(&generations.gateway, &result);
+    Ok(Finished::Finished(outcome, position))
 }
 
 /// The recorded start of a run that is under way; `None`: it is not, or its conversation is gone.

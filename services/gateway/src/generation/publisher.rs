@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use backon::Retryable as _;
 use domain::bounds::PARTS_PER_BATCH_MAX;
 use domain::{RunPart, RunPartKind, Sequence};
 use runs::Coalescer;
-use runtime::backoff::Backoff;
+use runtime::backoff::exponential;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 use tonic::Status;
@@ -207,22 +208,23 @@ async fn send(
     writer: &WriterClient,
     request: proto::AppendPartsRequest,
 ) -> Result<Sequence, Published> {
-    let mut backoff = Backoff::new(RETRY_WAIT_BASE, RETRY_WAIT_MAX);
-    loop {
+    let append = || async {
         let answer = writer.runs().append_parts(request.clone()).await;
-        return match answer.map_err(Refusal::from) {
-            Ok(answer) => Ok(Sequence(answer.into_inner().sequence)),
-            Err(Refusal::Passing(_)) => {
-                metrics::publish_retried();
-                backoff.wait().await;
-                continue;
-            }
-            Err(Refusal::Stopping) => Err(Published::Stopping),
-            Err(Refusal::Superseded) => Err(Published::Superseded),
-            Err(Refusal::NotActive | Refusal::RunActive(_)) => Err(Published::NotActive),
-            Err(Refusal::Lasting(status)) => Err(Published::Refused(status)),
-        };
-    }
+        answer.map_err(Refusal::from)
+    };
+    let answer = append
+        .retry(exponential(RETRY_WAIT_BASE, RETRY_WAIT_MAX))
+        .when(Refusal::is_passing)
+        .notify(|_, _| metrics::publish_retried())
+        .await;
+    answer
+        .map(|answer| Sequence(answer.into_inner().sequence))
+        .map_err(|refusal| match refusal {
+            Refusal::Stopping => Published::Stopping,
+            Refusal::Superseded => Published::Superseded,
+            Refusal::NotActive | Refusal::RunActive(_) => Published::NotActive,
+            Refusal::Passing(status) | Refusal::Lasting(status) => Published::Refused(status),
+        })
 }
 
 #[cfg(test)]

@@ -22,6 +22,14 @@ pub enum Refusal {
     Lasting(Status),
 }
 
+impl Refusal {
+    /// Whether the same request may be sent again.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Passing(_))
+    }
+}
+
 impl From<Status> for Refusal {
     fn from(status: Status) -> Self {
         let info = status.get_details_error_info();

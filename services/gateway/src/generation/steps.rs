@@ -25,7 +25,7 @@ use crate::patience::Patience;
 use crate::request::Target;
 
 /// Most times that a context is asked for again while a dependency is away.
-const CONTEXT_RETRIES_MAX: u32 = 6;
+const CONTEXT_RETRIES_MAX: usize = 6;
 /// The first wait before it is asked for again.
 const WAIT_BASE: Duration = Duration::from_millis(50);
 /// The longest wait before it is asked for again.
@@ -98,7 +98,7 @@ impl<'a> Steps<'a> {
     /// The context of the next step: the conversation as it stands, or what was given in its place, and what the run has come
     /// to.
     async fn context(&mut self) -> Result<(Vec<u8>, Names), Halt> {
-        let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX).attempts(CONTEXT_RETRIES_MAX);
+        let mut backoff = Backoff::bounded(WAIT_BASE, WAIT_MAX, CONTEXT_RETRIES_MAX);
         loop {
             match self.try_context().await {
                 Ok(context) => return Ok(context),

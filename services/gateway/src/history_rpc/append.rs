@@ -23,7 +23,7 @@ use crate::metrics;
 use crate::request::Call;
 
 /// Most tries after the first.
-const RETRIES_MAX: u32 = 4;
+const RETRIES_MAX: usize = 4;
 /// The first wait between two tries.
 const WAIT_BASE: Duration = Duration::from_millis(20);
 /// The longest wait between two tries.
@@ -65,7 +65,7 @@ pub(super) async fn record(
     recording: Recording<'_>,
     progress: &mut Progress,
 ) -> Result<Option<Warning>, Status> {
-    let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX).attempts(RETRIES_MAX);
+    let mut backoff = Backoff::bounded(WAIT_BASE, WAIT_MAX, RETRIES_MAX);
     loop {
         let warning = match attempt(rpc, recording, progress).await {
             Ok(()) => return Ok(None),

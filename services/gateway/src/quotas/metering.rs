@@ -6,8 +6,9 @@
 use std::time::Duration;
 
 use ::quotas::Consumer;
+use backon::Retryable as _;
 use domain::{AgentId, Label, LogId, MeteredCall, OwnerDigest};
-use runtime::backoff::Backoff;
+use runtime::backoff::exponential;
 use runtime::shutdown::Shutdown;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -136,28 +137,23 @@ async fn try_send(writer: &WriterClient, call: &MeteredCall, shutdown: &Shutdown
     let request = proto::MeterModelCallRequest {
         call: Some(metered_to_proto(call)),
     };
-    let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX);
     let mut sends_at_end = 0;
-    loop {
+    let meter = || async {
         let answer = writer.runs().meter_model_call(request.clone()).await;
-        match answer.map_err(Refusal::from) {
-            Ok(answer) if answer.get_ref().is_counted => return "kept",
-            Ok(_) => return "no_stream",
-            Err(Refusal::Passing(_)) => {
-                sends_at_end += u32::from(shutdown.has_begun());
-                if sends_at_end >= SENDS_AT_END_MAX {
-                    return "unreachable";
-                }
-                backoff.wait().await;
-            }
-            Err(
-                Refusal::NotActive
-                | Refusal::Stopping
-                | Refusal::Superseded
-                | Refusal::RunActive(_)
-                | Refusal::Lasting(_),
-            ) => return "refused",
-        }
+        answer.map_err(Refusal::from)
+    };
+    let answer = meter
+        .retry(exponential(WAIT_BASE, WAIT_MAX))
+        .when(|refusal| {
+            sends_at_end += u32::from(refusal.is_passing() && shutdown.has_begun());
+            refusal.is_passing() && sends_at_end < SENDS_AT_END_MAX
+        })
+        .await;
+    match answer {
+        Ok(answer) if answer.get_ref().is_counted => "kept",
+        Ok(_) => "no_stream",
+        Err(refusal) if refusal.is_passing() => "unreachable",
+        Err(_) => "refused",
     }
 }
 

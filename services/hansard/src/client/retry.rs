@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
-use runtime::backoff::Backoff;
+use backon::Retryable as _;
+use runtime::backoff::exponential;
 use tokio::time::Instant;
 
 use super::Failure;
@@ -26,27 +27,22 @@ where
     retrying_for(PATIENCE, call).await
 }
 
-async fn retrying_for<T, F>(patience: Duration, mut call: impl FnMut() -> F) -> Result<T, Failure>
+async fn retrying_for<T, F>(patience: Duration, call: impl FnMut() -> F) -> Result<T, Failure>
 where
     F: Future<Output = Result<T, Failure>>,
 {
     let deadline = Instant::now() + patience;
-    let mut backoff = Backoff::new(WAIT_MIN, WAIT_MAX);
-    loop {
-        let failure = match call().await {
-            Ok(done) => return Ok(done),
-            Err(failure) => failure,
-        };
-        let own_wait = backoff.next_wait().unwrap_or(WAIT_MAX);
-        // The service's wait is the least: jitter on top keeps callers that failed together apart.
-        let wait = failure
-            .retry_after
-            .map_or(own_wait, |told| told.min(WAIT_MAX) + own_wait / 2);
-        if !failure.is_transient() || Instant::now() + wait >= deadline {
-            return Err(failure);
-        }
-        tokio::time::sleep(wait).await;
-    }
+    call.retry(exponential(WAIT_MIN, WAIT_MAX))
+        .when(Failure::is_transient)
+        .adjust(|failure, own_wait| {
+            let own_wait = own_wait?;
+            // The service's wait is the least: jitter on top keeps callers that failed together apart.
+            let wait = failure
+                .retry_after
+                .map_or(own_wait, |told| told.min(WAIT_MAX) + own_wait / 2);
+            (Instant::now() + wait < deadline).then_some(wait)
+        })
+        .await
 }
 
 #[cfg(test)]

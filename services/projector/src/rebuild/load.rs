@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use archive::{Archive, ArchiveError};
+use backon::Retryable as _;
 use domain::{Partition, Sequence};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use read_model::projections::conversations::lease::{
@@ -12,7 +13,7 @@ use read_model::projections::conversations::lease::{
 };
 use read_model::projections::conversations::{ApplyError, Batch, copy};
 use read_model::{ReadModel, ReadModelError};
-use runtime::backoff::Backoff;
+use runtime::backoff::exponential;
 use runtime::pace::Pace;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
@@ -24,8 +25,8 @@ use super::chunk::{Chunk, Stretch, read_chunks};
 pub const LANES: usize = 2;
 /// The waits after a transaction that was lost: first and longest.
 const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
-/// How often a chunk is tried: about half a minute.
-const TRIES_MAX: u32 = 30;
+/// How often a chunk is tried again: for about half a minute.
+const RETRIES_MAX: usize = 29;
 
 /// Why a load ended before its end. What is loaded stays, and the next load goes on from there.
 #[derive(Debug, Error)]
@@ -125,26 +126,20 @@ fn batch_of(lease: Lease, previous: Sequence, chunk: Chunk) -> Batch {
 }
 
 async fn write(model: &ReadModel, batch: &Batch) -> Result<(), LoadError> {
-    let mut backoff = Backoff::new(RETRY_WAITS.0, RETRY_WAITS.1);
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        match copy(model, std::slice::from_ref(batch)).await {
-            Ok(_) => return Ok(()),
-            Err(ApplyError::Fenced(present)) => {
-                let is_done =
-                    |one: &Checkpoint| one.lease == batch.lease && one.sequence == batch.last;
-                // It was written although its answer was lost.
-                if present.iter().any(is_done) {
-                    return Ok(());
-                }
-                return Err(LoadError::Overtaken(batch.lease.partition));
+    let written = (|| copy(model, std::slice::from_ref(batch)))
+        .retry(exponential(RETRY_WAITS.0, RETRY_WAITS.1).with_max_times(RETRIES_MAX))
+        .when(|error| matches!(error, ApplyError::ReadModel(error) if error.is_unavailable()))
+        .notify(|error, _| tracing::warn!(%error, "a chunk could not be written, trying again"));
+    match written.await {
+        Ok(_) => Ok(()),
+        Err(ApplyError::Fenced(present)) => {
+            let is_done = |one: &Checkpoint| one.lease == batch.lease && one.sequence == batch.last;
+            // It was written although its answer was lost.
+            if present.iter().any(is_done) {
+                return Ok(());
             }
-            Err(ApplyError::ReadModel(error)) if error.is_unavailable() && tries < TRIES_MAX => {
-                tracing::warn!(%error, "a chunk could not be written, trying again");
-                backoff.wait().await;
-            }
-            Err(ApplyError::ReadModel(error)) => return Err(error.into()),
+            Err(LoadError::Overtaken(batch.lease.partition))
         }
+        Err(ApplyError::ReadModel(error)) => Err(error.into()),
     }
 }
