@@ -5,6 +5,8 @@ use clap::error::ErrorKind;
 use super::markdown::documents;
 use super::shell;
 
+/// The languages of blocks with commands; those of a `console` are run by no test.
+const SHELL: [&str; 2] = ["sh", "console"];
 /// Options that documents leave to the environment.
 const FROM_ENVIRONMENT: [&[&str]; 3] = [&[], &["--token", "t"], &["--token", "t", "--agent", "a"]];
 
@@ -59,7 +61,10 @@ fn commands_in_documents_are_taken() {
     let mut faults = Vec::new();
     for document in documents() {
         let blocks = document.blocks();
-        for block in blocks.iter().filter(|block| block.language == "sh") {
+        for block in blocks
+            .iter()
+            .filter(|block| SHELL.contains(&&*block.language))
+        {
             let commands = shell::commands(&block.text);
             for arguments in commands.iter().filter_map(|words| arguments(words)) {
                 checked += 1;

@@ -117,6 +117,13 @@ impl Dev {
             .expect("the address of NATS")
     }
 
+    pub(crate) fn database_url(&self) -> &str {
+        let mut words = self.shown.split_whitespace();
+        words
+            .find(|word| word.starts_with("postgres://"))
+            .expect("the address of Postgres")
+    }
+
     /// Where the gateway speaks HTTP.
     pub(crate) fn http_url(&self) -> &str {
         let mut lines = self.shown.lines();

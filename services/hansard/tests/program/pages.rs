@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::dev::{Dev, PROGRAM};
 
 /// In this order: later pages use the tenant and the agent that earlier ones make.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 16] = [
     "docs/tutorial/first-bot.md",
     "docs/reference/agent-settings.md",
     "docs/how-to/identify-callers.md",
@@ -16,7 +16,35 @@ const PAGES: [&str; 7] = [
     "docs/how-to/set-retention.md",
     "docs/how-to/set-up-tools.md",
     "docs/how-to/summarise-histories.md",
+    "docs/how-to/log-provider-calls.md",
+    "docs/how-to/import-conversations.md",
+    "docs/how-to/use-keyed-histories.md",
+    PROOF,
+    "docs/how-to/tail-and-replay.md",
+    "docs/how-to/verify-and-repair.md",
+    "docs/how-to/rebuild-rows.md",
+    "docs/how-to/back-up-and-restore.md",
+    "docs/how-to/erase.md",
 ];
+
+/// The first page that speaks of the conversation `c-1`.
+const PROOF: &str = "docs/how-to/prove-a-context.md";
+
+/// Makes the conversation `c-1` of the agent `support`, as a page of a visitor does.
+const MAKE_CONVERSATION: &str = r#"
+hansard agent set support --reset --model echo
+export KEY=$(hansard key create --agent support)
+python3 - <<'PYTHON'
+import json, os, urllib.request
+def post(path, body, **headers):
+    headers |= {"content-type": "application/json", "x-api-key": os.environ["KEY"]}
+    request = urllib.request.Request(os.environ["HANSARD_HTTP"] + path, json.dumps(body).encode(), headers)
+    return urllib.request.urlopen(request).read()
+session = json.loads(post("/api/sessions", {}))["sessionId"]
+message = {"id": "m-1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}
+post("/api/chat", {"id": "c-1", "messages": [message]}, **{"x-session-id": session})
+PYTHON
+"#;
 
 /// Runs every page.
 pub(crate) fn run_as_printed(dev: &Dev) {
@@ -40,12 +68,20 @@ fn run(dev: &Dev, page: &str) -> String {
     let programs = Path::new(PROGRAM).parent().expect("a folder").display();
     let path = std::env::var("PATH").unwrap_or_default();
     let environment = dev.environment.iter().map(|(name, value)| (name, value));
+    let before = if page == PROOF { MAKE_CONVERSATION } else { "" };
     let output = Command::new("bash")
-        .args(["-euo", "pipefail", "-c", &script(&text)])
+        .args([
+            "-euo",
+            "pipefail",
+            "-c",
+            &(before.to_owned() + &script(&text)),
+        ])
         .current_dir(folder)
         .envs(environment)
         .env("PATH", format!("{programs}:{path}"))
         .env("HANSARD_HTTP", dev.http_url())
+        .env("HANSARD_RECORD__NATS_URL", dev.nats_url())
+        .env("HANSARD_READ_MODEL__DATABASE_URL", dev.database_url())
         .stdin(Stdio::null())
         .output()
         .expect("bash");
