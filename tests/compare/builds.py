@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares two builds of `hansard`: each runs the same bench suites by turns, on a stack of its own, on one machine.
 
+    cargo build --release -p bench
     python3 tests/compare/builds.py OLD NEW [--turns 5] [--suite unary,context] [--slower-max 0.03]
 
-OLD and NEW are binaries. Prints, per figure, the median of the ratios NEW/OLD of neighbouring turns, and the ratios.
-Exits with 1 when a figure of NEW is slower than the bound. The order within a pair alternates, so that a drift of the
-machine favours neither build.
+OLD and NEW are binaries; `--bench` is the program that measures them. Prints, per figure, the median of the ratios
+NEW/OLD of neighbouring turns, and the ratios. Exits with 1 when a figure of NEW is slower than the bound. The order
+within a pair alternates, so that a drift of the machine favours neither build.
 """
 
 import argparse
@@ -16,12 +17,13 @@ import subprocess
 import sys
 
 
-def measure(binary, suites, seconds):
+def measure(bench, binary, suites, seconds):
     """The figures of one turn, by name: operations a second (more is better), p50 and p99 in ms (less is better)."""
-    command = [binary, "bench", "--own-stack", "--json", "--rounds", "1", "--duration", str(seconds), "--suite", suites]
+    command = [bench, "--own-stack", "--program", binary, "--json", "--rounds", "1"]
+    command += ["--duration", str(seconds), "--suite", suites]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode != 0:
-        sys.exit(f"{binary} bench ended with {run.returncode}:\n{run.stderr[-2000:]}")
+        sys.exit(f"the bench of {binary} ended with {run.returncode}:\n{run.stderr[-2000:]}")
     figures = {}
     for comparison in json.loads(run.stdout)["comparisons"]:
         system = comparison["rounds"][0]["system"]
@@ -40,15 +42,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=pathlib.Path)
     parser.add_argument("new", type=pathlib.Path)
+    parser.add_argument("--bench", type=pathlib.Path, default="target/release/bench", help="default: %(default)s")
     parser.add_argument("--turns", type=int, default=5, help="pairs of turns (default: 5)")
     parser.add_argument("--seconds", type=int, default=5, help="length of a turn (default: 5)")
-    parser.add_argument("--suite", default="unary,context", help="suites of `hansard bench` (default: unary,context)")
+    parser.add_argument("--suite", default="unary,context", help="suites of the bench (default: unary,context)")
     parser.add_argument("--slower-max", type=float, default=0.03, help="largest slowdown of a median (default: 0.03)")
     args = parser.parse_args()
     ratios = {}
     for turn in range(args.turns):
         builds = [("old", args.old), ("new", args.new)]
-        figures = {name: measure(path, args.suite, args.seconds) for name, path in (builds if turn % 2 == 0 else builds[::-1])}
+        order = builds if turn % 2 == 0 else builds[::-1]
+        figures = {name: measure(args.bench, path, args.suite, args.seconds) for name, path in order}
         for name, value in figures["new"].items():
             ratios.setdefault(name, []).append(value / figures["old"][name])
         print(f"turn {turn + 1} of {args.turns} done", file=sys.stderr, flush=True)

@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, archive, backup, bench, bootstrap, context, dev, erase, history, import, key,
-    master_key, migrate, parked, policy, rebuild, receipt_key, replay, restore, role, signing_key,
-    status, tail, tenant, token, verify, verify_receipt, watch,
+    agent, archive, backup, bootstrap, context, dev, erase, history, import, key, master_key,
+    migrate, parked, policy, rebuild, receipt_key, replay, restore, role, signing_key, status,
+    tail, tenant, token, verify, verify_receipt, watch,
 };
 use crate::exit::{self, Exit};
 
@@ -49,7 +49,6 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Verify(verify::Args),
     Rebuild(rebuild::Args),
-    Bench(bench::Args),
 }
 
 impl Command {
@@ -84,7 +83,6 @@ impl Command {
             Self::Replay(args) => replay::run(args).await,
             Self::Verify(args) => verify::run(args).await,
             Self::Rebuild(args) => rebuild::run(args).await,
-            Self::Bench(args) => bench::run(args).await,
         }
     }
 }

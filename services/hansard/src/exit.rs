@@ -1,6 +1,6 @@
 //! How the program ends, and what it says when it fails.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use runtime::config::ConfigErrors;
@@ -19,8 +19,6 @@ pub enum Exit {
     Usage,
     /// 3: `import` could not keep some conversations; standard error names each.
     SomeRefused,
-    /// 4: `bench --check` measured a figure past its threshold.
-    PastThreshold,
     /// 5: what was verified is not what it should be.
     Differs,
     /// 6: something needs an operator; standard output says what.
@@ -34,7 +32,6 @@ impl Exit {
             Self::Failed => 1,
             Self::Usage => 2,
             Self::SomeRefused => 3,
-            Self::PastThreshold => 4,
             Self::Differs => 5,
             Self::NeedsOperator => 6,
         }
@@ -54,7 +51,6 @@ Exit codes:
   1    failed; standard error says why
   2    wrong arguments or configuration; nothing was done
   3    import: some conversations could not be kept
-  4    bench --check: a figure is past its threshold
   5    verify, rebuild, archive, verify-receipt, erase verify-receipt: it is not as it should be
   6    status, watch, parked retry: something needs an operator
   130  a second Ctrl-C ended it at once";
@@ -64,18 +60,15 @@ Exit codes:
 #[error("{0}")]
 pub struct UsageError(pub String);
 
-/// Tells a failure on standard error, in one line but for mistakes of the configuration, which have one each.
+/// The exit code of an error, after one line on standard error; an error of the configuration has a line for each problem.
 #[must_use]
-pub fn of(outcome: anyhow::Result<Exit>) -> Exit {
-    let error = match outcome {
-        Ok(exit) => return exit,
-        Err(error) => error,
-    };
-    if is_closed_pipe(&error) {
-        // Whoever read our output has seen enough.
+pub fn of_error(program: &str, error: &anyhow::Error) -> Exit {
+    if is_closed_pipe(error) {
+        // The reader of the output has closed it.
         return Exit::Done;
     }
-    console::complain(&describe(&error));
+    // A closed standard error has no reader.
+    drop(writeln!(console::err(), "{program}: {}", describe(error)));
     if error.is::<ConfigErrors>() || error.is::<UsageError>() || error.is::<AddressError>() {
         Exit::Usage
     } else {
@@ -108,24 +101,17 @@ mod tests {
 
     use super::*;
 
-    fn check(outcome: anyhow::Result<Exit>, expected: Exit) {
-        assert_eq!(of(outcome), expected);
+    fn check(error: impl Into<anyhow::Error>, expected: Exit) {
+        assert_eq!(of_error("hansard", &error.into()), expected);
     }
 
     #[test]
     fn codes_tell_what_kind_of_failure_it_is() {
-        check(Ok(Exit::SomeRefused), Exit::SomeRefused);
-        check(Err(anyhow!("no")), Exit::Failed);
-        check(Err(UsageError("no".to_owned()).into()), Exit::Usage);
-        check(Err(ConfigErrors(Vec::new()).into()), Exit::Usage);
-        check(
-            Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
-            Exit::Done,
-        );
-        check(
-            Err(io::Error::from(io::ErrorKind::NotFound).into()),
-            Exit::Failed,
-        );
+        check(anyhow!("no"), Exit::Failed);
+        check(UsageError("no".to_owned()), Exit::Usage);
+        check(ConfigErrors(Vec::new()), Exit::Usage);
+        check(io::Error::from(io::ErrorKind::BrokenPipe), Exit::Done);
+        check(io::Error::from(io::ErrorKind::NotFound), Exit::Failed);
     }
 
     #[test]

@@ -7,7 +7,6 @@
 
 mod allocator;
 pub mod backup;
-pub mod bench;
 mod cli;
 pub mod client;
 pub mod commands;
@@ -19,13 +18,13 @@ pub mod import;
 pub mod progress;
 pub mod selection;
 pub mod status;
-mod table;
+pub mod table;
 pub mod view;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::{CommandFactory as _, Parser};
 
 use crate::exit::Exit;
 
@@ -37,8 +36,16 @@ pub fn command() -> clap::Command {
 
 /// Runs the program with these arguments, its own name the first of them.
 pub fn main_with_args(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match cli::Cli::try_parse_from(arguments) {
-        Ok(cli) => cli,
+    run_program(arguments, async |cli: cli::Cli| cli.command.run().await)
+}
+
+/// Runs a command-line program: parses the arguments, runs it on a new async runtime, maps its outcome to an exit code.
+pub fn run_program<P: Parser, E: Into<ExitCode>>(
+    arguments: impl IntoIterator<Item = OsString>,
+    run: impl AsyncFnOnce(P) -> anyhow::Result<E>,
+) -> ExitCode {
+    let parsed = match P::try_parse_from(arguments) {
+        Ok(parsed) => parsed,
         Err(error) => {
             // A closed pipe is the only way for this to fail, and then nobody reads it.
             drop(error.print());
@@ -50,15 +57,18 @@ pub fn main_with_args(arguments: impl IntoIterator<Item = OsString>) -> ExitCode
             .into();
         }
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
+    let outcome = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-    {
-        Ok(runtime) => runtime,
-        Err(error) => return exit::of(Err(error.into())).into(),
-    };
-    let outcome = runtime.block_on(cli.command.run());
-    // A blocking read of standard input cannot be interrupted, so nothing waits for it.
-    runtime.shutdown_background();
-    exit::of(outcome).into()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| {
+            let outcome = runtime.block_on(run(parsed));
+            // A blocking read of standard input cannot be interrupted, so nothing waits for it.
+            runtime.shutdown_background();
+            outcome
+        });
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(error) => exit::of_error(P::command().get_name(), &error).into(),
+    }
 }

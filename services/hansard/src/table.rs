@@ -5,7 +5,10 @@ use std::io::{self, Write};
 const GAP: &str = "  ";
 
 /// Writes `rows` under `header`; each row has as many cells as the header.
-pub(crate) fn write<const N: usize>(
+///
+/// # Errors
+/// The output is closed.
+pub fn write<const N: usize>(
     out: &mut impl Write,
     header: [&str; N],
     rows: &[[String; N]],

@@ -85,10 +85,6 @@ fn what_is_and_is_not_understood() {
         "hansard tail --tenant t --conversation c --partition 1",
         false,
     );
-    check("hansard bench --own-stack --suite unary,lag --check", true);
-    check("hansard bench --suite nothing", false);
-    check("hansard bench --data-dir x", false);
-    check("hansard bench --nats-url x", false);
 }
 
 #[test]

@@ -4,7 +4,6 @@ pub mod address;
 pub mod agent;
 pub mod archive;
 pub mod backup;
-pub mod bench;
 pub mod bootstrap;
 pub mod context;
 pub mod dev;

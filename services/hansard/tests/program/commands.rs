@@ -48,7 +48,6 @@ fn exit_codes_tell_what_went_wrong() {
         2,
         "(environment variable HANSARD_MODELS__LOCAL__KIND)",
     );
-    check("bench", 2, "hansard: give --token of the stack that runs");
     check("writer --check", 0, "");
     check("projector --check", 0, "");
     check(

@@ -1,8 +1,6 @@
 //! The program from outside. One binary, so that it is linked once.
 
 #[cfg(test)]
-mod bench;
-#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod contexts;

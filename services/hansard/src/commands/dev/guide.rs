@@ -96,7 +96,6 @@ impl Guide<'_> {
              \x20 {program} context {conversation}\n\
              \x20 {program} import chats.jsonl\n\
              \x20 {program} tail --nats-url {} | head -n 3\n\
-             \x20 {program} bench --nats-url {} --database-url '{}'\n\
              \x20 grpcurl -plaintext -H \"authorization: Bearer $HANSARD_TOKEN\" \\\n\
              \x20   -d '{request}' \\\n\
              \x20   {gateway} hansard.read.v1.ReadService/AssembleContext\n\n\
@@ -110,8 +109,6 @@ impl Guide<'_> {
             self.stack.database_url(),
             super::master_key::path(self.data_dir).display(),
             self.stack.nats_url(),
-            self.stack.nats_url(),
-            self.stack.database_url(),
         )
     }
 }

@@ -1,0 +1,280 @@
+//! The command line: figures of a running stack next to what its parts can do by themselves.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum as _};
+use event_log::RecordConfig;
+use hansard::commands::address::{GATEWAY_PORT, WRITER_PORT};
+use hansard::console;
+use hansard::exit::UsageError;
+use runtime::shutdown::Shutdown;
+
+use crate::own_stack::OwnStack;
+use crate::report::Report;
+use crate::target::{Addresses, Servers, Target};
+use crate::{Plan, Suite, print};
+
+/// The exit code of `--check` when a figure is past its threshold.
+const PAST_THRESHOLD: u8 = 4;
+
+/// Measure a running stack next to what NATS and Postgres can do by themselves.
+///
+/// Both sides of a comparison take turns in the same run; figures are medians of the turns' ratios, and stand next
+/// to the thresholds that they must keep. Everything is made anew in the agent's tenant and stays there; the streams
+/// and the schema of the floors (`HANSARD_BENCH_*`, `hansard_bench`) are removed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "bench",
+    version,
+    after_help = "\
+Examples:
+  bench --own-stack
+  bench --own-stack --suite unary,stream --in-flight 512 --json
+  bench --agent demo --nats-url nats://127.0.0.1:7320 --database-url postgres://hansard@127.0.0.1:7330/hansard
+  bench --own-stack --check || echo 'a threshold is missed'
+
+Exit codes:
+  0    done
+  1    failed; standard error says why
+  2    wrong arguments; nothing was done
+  4    --check: a figure is past its threshold"
+)]
+pub(crate) struct Args {
+    /// Start a stack for it, one process a role, in a throw-away folder, and end it afterwards.
+    #[arg(long)]
+    own_stack: bool,
+    /// A `hansard` binary whose roles the own stack runs; without it, the roles are those of this build.
+    #[arg(long, value_name = "PATH", requires = "own_stack")]
+    program: Option<PathBuf>,
+    /// Where the throw-away folder is made: a real disk. As root, one that an unprivileged Postgres can enter.
+    #[arg(long, value_name = "FOLDER", requires = "own_stack")]
+    data_dir: Option<PathBuf>,
+    /// A setting of a role of the own stack, such as `projector.batch_rows=500`; give it several times for several.
+    #[arg(long = "set", value_name = "ROLE.KEY=VALUE", requires = "own_stack")]
+    set: Vec<String>,
+    #[command(flatten)]
+    running: Running,
+    #[command(flatten)]
+    load: Load,
+    /// What to measure; everything when left out.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    suite: Vec<Suite>,
+    /// Exit with 4 when a figure is past its threshold.
+    #[arg(long)]
+    check: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A stack that runs already.
+#[derive(Clone, clap::Args)]
+struct Running {
+    /// The writer's address.
+    #[arg(
+        long, value_name = "URL", env = "HANSARD_WRITER_URL", hide_env_values = true,
+        default_value_t = format!("http://127.0.0.1:{WRITER_PORT}")
+    )]
+    writer: String,
+    /// The gateway's address.
+    #[arg(
+        long, value_name = "URL", env = "HANSARD_GATEWAY_URL", hide_env_values = true,
+        default_value_t = format!("http://127.0.0.1:{GATEWAY_PORT}")
+    )]
+    gateway: String,
+    /// A service token with the scopes append and read.
+    #[arg(long, env = "HANSARD_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// The agent.
+    #[arg(long, env = "HANSARD_AGENT", hide_env_values = true)]
+    agent: Option<String>,
+    /// Its NATS, to compare with.
+    #[arg(long, value_name = "URL", requires = "database_url")]
+    nats_url: Option<String>,
+    /// Its Postgres, to compare with.
+    #[arg(long, value_name = "URL", requires = "nats_url")]
+    database_url: Option<String>,
+    /// Partitions of its record.
+    #[arg(long, default_value_t = RecordConfig::default().partitions)]
+    partitions: u16,
+}
+
+// The token must not be printed.
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Running").finish_non_exhaustive()
+    }
+}
+
+/// How much load.
+#[derive(Debug, Clone, clap::Args)]
+struct Load {
+    /// Connections that write.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    writers: u16,
+    /// Commits on their way at once, over all connections; the floor has as many.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4_096))]
+    in_flight: u16,
+    /// Events of each commit.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=500))]
+    events_per_commit: u16,
+    /// Bytes of text of each event.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=400_000))]
+    event_bytes: u32,
+    /// Conversations that are written to; at least as many as are in flight.
+    #[arg(long, default_value_t = 4_096)]
+    conversations: u32,
+    /// Reads on their way at once.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
+    readers: u16,
+    /// Turns of each side.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    rounds: u16,
+    /// How long each turn is measured, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    duration: u64,
+    /// Conversations of the long list.
+    #[arg(long, default_value_t = 100_000)]
+    list_conversations: u32,
+    /// Events of the backlog that is projected.
+    #[arg(long, default_value_t = 300_000)]
+    backlog_events: u32,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The stack does not start, or a call fails.
+pub(crate) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let shutdown = Shutdown::new();
+    shutdown.listen_for_signals()?;
+    let plan = plan(&args)?;
+    let report = tokio::select! {
+        report = measure(&args, &plan) => report?,
+        // Dropped where it waits: servers and roles of its own end with it.
+        () = shutdown.begun() => anyhow::bail!("interrupted"),
+    };
+    if args.json {
+        writeln!(console::out(), "{}", serde_json::to_string(&report)?)?;
+    } else {
+        print::write(&mut console::out(), &report)?;
+    }
+    Ok(if args.check && !report.kept() {
+        ExitCode::from(PAST_THRESHOLD)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+async fn measure(args: &Args, plan: &Plan) -> anyhow::Result<Report> {
+    if !args.own_stack {
+        let target =
+            Target::connect(&args.running.addresses()?, plan.writers, plan.readers).await?;
+        return crate::run(plan, &target).await;
+    }
+    let parent = match &args.data_dir {
+        Some(parent) => parent.clone(),
+        None => devstack::default_data_dir()?,
+    };
+    let program = match &args.program {
+        Some(program) => program.clone(),
+        None => std::env::current_exe()?,
+    };
+    let own = OwnStack::start(program, parent, &args.set).await?;
+    let mut target = Target::connect(own.addresses(), plan.writers, plan.readers).await?;
+    target.projector = Some(own.projector());
+    target.gateways = Some(own.gateways());
+    let outcome = crate::run(plan, &target).await;
+    let memory = own.memory().await;
+    drop(target);
+    own.stop().await;
+    let mut report = outcome?;
+    report.memory = memory;
+    Ok(report)
+}
+
+impl Running {
+    fn addresses(&self) -> Result<Addresses, UsageError> {
+        let missing = |what: &str| {
+            UsageError(format!(
+                "give {what} of the stack that runs, or start one by --own-stack"
+            ))
+        };
+        let servers = match (&self.nats_url, &self.database_url) {
+            (Some(nats_url), Some(database_url)) => Some(Servers {
+                record: RecordConfig {
+                    partitions: self.partitions,
+                    client_name: "hansard-bench".to_owned(),
+                    ..RecordConfig::new(nats_url)
+                },
+                database_url: database_url.clone(),
+            }),
+            _ => None,
+        };
+        Ok(Addresses {
+            writer_url: self.writer.clone(),
+            gateway_url: self.gateway.clone(),
+            token: self.token.clone().ok_or_else(|| missing("--token"))?,
+            agent: self.agent.clone().ok_or_else(|| missing("--agent"))?,
+            servers,
+        })
+    }
+}
+
+fn plan(args: &Args) -> anyhow::Result<Plan> {
+    let load = &args.load;
+    let in_flight = usize::from(load.in_flight);
+    Ok(Plan {
+        suites: if args.suite.is_empty() {
+            Suite::value_variants().to_vec()
+        } else {
+            args.suite.clone()
+        },
+        writers: usize::from(load.writers),
+        in_flight,
+        events_per_commit: usize::from(load.events_per_commit),
+        event_bytes: usize::try_from(load.event_bytes)?,
+        conversations: usize::try_from(load.conversations)?.max(in_flight),
+        readers: usize::from(load.readers),
+        rounds: usize::from(load.rounds),
+        duration: Duration::from_secs(load.duration),
+        list_conversations: usize::try_from(load.list_conversations)?,
+        backlog_events: usize::try_from(load.backlog_events)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    /// The width that help is wrapped at.
+    const COLUMNS: usize = 100;
+
+    #[test]
+    fn help_names_every_argument() {
+        let mut command = Args::command()
+            .term_width(COLUMNS)
+            .color(clap::ColorChoice::Never);
+        command.build();
+        insta::assert_snapshot!("help", command.render_long_help());
+    }
+
+    #[test]
+    fn arguments_that_do_not_go_together_are_refused() {
+        let check = |line: &str, understood| {
+            let outcome = Args::try_parse_from(line.split(' '));
+            assert_eq!(outcome.is_ok(), understood, "{line}: {:?}", outcome.err());
+        };
+        check("bench --own-stack --suite unary,lag --check", true);
+        check("bench --own-stack --program target/release/hansard", true);
+        check("bench --suite nothing", false);
+        check("bench --data-dir x", false);
+        check("bench --program x", false);
+        check("bench --nats-url x", false);
+    }
+}

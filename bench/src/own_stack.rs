@@ -1,0 +1,231 @@
+//! A stack of the bench's own: durable servers in a throw-away folder, and one process for each role, as deployed.
+//!
+//! The roles end when this process does, however it ends: each watches the other end of its standard input. The
+//! servers are `devstack`'s.
+
+mod gateway;
+
+use std::fs::{self, Permissions};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use devstack::{Stack, StackConfig};
+use domain::{AgentId, Label, TenantId, Timestamp};
+use event_log::registry::{NewServiceToken, Scope};
+use event_log::{Record, RecordConfig, Registry};
+use hansard::client::Service;
+use runtime::clock::Clock;
+use tempfile::TempDir;
+use tokio::sync::Mutex;
+use wire::proto::read::v1::ListConversationsRequest;
+use wire::proto::read::v1::list_conversations_request::Filter;
+
+use super::pace::until;
+use super::report::Memory;
+use super::role_process::RoleProcess;
+use super::target::{Addresses, Servers};
+
+pub use gateway::{MoreGateway, MoreGateways};
+
+/// The role whose HTTP door needs a port of its own.
+const GATEWAY: &str = "gateway";
+/// The tenant and the agent of the bench.
+const NAME: &str = "bench";
+/// The folder must be open to the user that Postgres runs as.
+const FOLDER_MODE: u32 = 0o755;
+/// How often a role is asked whether it serves.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// How long a role may take to serve.
+const START_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A stack that runs. End it by [`OwnStack::stop`]; dropped, it ends too, but less gently.
+#[derive(Debug)]
+pub struct OwnStack {
+    writer: RoleProcess,
+    gateway: RoleProcess,
+    projector: Arc<Mutex<RoleProcess>>,
+    gateways: MoreGateways,
+    stack: Stack,
+    addresses: Addresses,
+    // Last, so that it goes when nothing writes into it any more.
+    _folder: TempDir,
+}
+
+impl OwnStack {
+    /// Starts servers and roles; `program` is `hansard` or this program, `changes` are settings of roles, such as
+    /// `projector.batch_rows=500`.
+    ///
+    /// # Errors
+    /// A server or a role does not start.
+    pub async fn start(
+        program: PathBuf,
+        parent: PathBuf,
+        changes: &[String],
+    ) -> anyhow::Result<Self> {
+        let folder = throw_away(parent)?;
+        let stack = devstack::start(StackConfig::new(folder.path()), &devstack::quiet).await?;
+        let servers = Servers {
+            record: RecordConfig {
+                monitor_url: stack.nats().map(devstack::NatsServer::monitor_url),
+                client_name: "hansard-bench".to_owned(),
+                ..RecordConfig::new(stack.nats_url())
+            },
+            database_url: stack.database_url(),
+        };
+        let token = make_access(&servers.record).await?;
+        let (writer, gateway) = (free_address()?, free_address()?);
+        let addresses = Addresses {
+            writer_url: format!("http://{writer}"),
+            gateway_url: format!("http://{gateway}"),
+            token,
+            agent: NAME.to_owned(),
+            servers: Some(servers.clone()),
+        };
+        let gateways = MoreGateways {
+            program: program.clone(),
+            servers: servers.clone(),
+            writer_url: addresses.writer_url.clone(),
+            token: addresses.token.clone(),
+        };
+        let start = |name, grpc| {
+            let mut settings = settings(&servers, grpc)?;
+            if name == GATEWAY {
+                settings.push("http.server.addr=127.0.0.1:0".to_owned());
+            }
+            settings.extend(of_role(changes, name));
+            RoleProcess::start(program.clone(), name, settings)
+        };
+        let mut own = Self {
+            writer: start("writer", Some(writer))?,
+            projector: Arc::new(Mutex::new(start("projector", None)?)),
+            gateway: start(GATEWAY, Some(gateway))?,
+            gateways,
+            stack,
+            addresses,
+            _folder: folder,
+        };
+        own.wait_until_served().await?;
+        Ok(own)
+    }
+
+    /// How to reach it.
+    #[must_use]
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
+    /// The projector, to be stopped and started.
+    #[must_use]
+    pub fn projector(&self) -> Arc<Mutex<RoleProcess>> {
+        Arc::clone(&self.projector)
+    }
+
+    /// What starts further gateways on it.
+    #[must_use]
+    pub fn gateways(&self) -> MoreGateways {
+        self.gateways.clone()
+    }
+
+    /// Most memory that each role's process held; empty where the system does not tell.
+    pub async fn memory(&self) -> Vec<Memory> {
+        let projector = self.projector.lock().await;
+        [&self.writer, &projector, &self.gateway]
+            .into_iter()
+            .filter_map(RoleProcess::memory)
+            .collect()
+    }
+
+    /// Ends the roles, then the servers.
+    pub async fn stop(mut self) {
+        self.gateway.stop().await;
+        self.writer.stop().await;
+        self.projector.lock().await.stop().await;
+        self.stack.stop().await;
+    }
+
+    async fn wait_until_served(&mut self) -> anyhow::Result<()> {
+        let gateway = Service::at(&self.addresses.gateway_url, &self.addresses.token)?;
+        let writer = Service::at(&self.addresses.writer_url, &self.addresses.token)?;
+        until(
+            "the roles do not serve",
+            (LOOK_INTERVAL, START_PATIENCE),
+            async || {
+                self.writer.check_runs()?;
+                self.gateway.check_runs()?;
+                self.projector.lock().await.check_runs()?;
+                let everything = ListConversationsRequest {
+                    agent_id: NAME.to_owned(),
+                    filter: Some(Filter::WholeAgent(wire::proto::read::v1::WholeAgent {})),
+                    ..ListConversationsRequest::default()
+                };
+                let read = gateway
+                    .reader()
+                    .list_conversations(everything)
+                    .await
+                    .is_ok();
+                let agents = wire::proto::operate::v1::ListAgentsRequest {
+                    tenant_id: NAME.to_owned(),
+                };
+                Ok(read && writer.registrar().list_agents(agents).await.is_ok())
+            },
+        )
+        .await?;
+        Ok(())
+    }
+}
+
+fn throw_away(parent: PathBuf) -> anyhow::Result<TempDir> {
+    fs::create_dir_all(&parent).with_context(|| format!("cannot use {}", parent.display()))?;
+    let folder = tempfile::Builder::new()
+        .prefix("bench-")
+        .tempdir_in(parent)?;
+    fs::set_permissions(folder.path(), Permissions::from_mode(FOLDER_MODE))?;
+    Ok(folder)
+}
+
+async fn make_access(record: &RecordConfig) -> anyhow::Result<String> {
+    let record = Record::create(record.clone()).await?;
+    let registry = Registry::open(&record).await?;
+    let now = || Timestamp(Clock::System.now_nanos());
+    let (tenant, agent) = (TenantId::parse(NAME)?, AgentId::parse(NAME)?);
+    registry.create_tenant(&tenant, NAME, now()).await?;
+    registry.create_agent(&tenant, &agent, NAME, now()).await?;
+    let new = NewServiceToken {
+        display_name: Label::parse(NAME)?,
+        scopes: [Scope::Append, Scope::Read, Scope::Operate]
+            .into_iter()
+            .collect(),
+        tenant: None,
+    };
+    let (_, secret) = registry.create_service_token(new, now()).await?;
+    Ok(secret.reveal().to_owned())
+}
+
+fn free_address() -> anyhow::Result<SocketAddr> {
+    Ok((Ipv4Addr::LOCALHOST, devstack::port::row(1)?).into())
+}
+
+fn settings(servers: &Servers, grpc: Option<SocketAddr>) -> anyhow::Result<Vec<String>> {
+    let monitor_url = servers.record.monitor_url.clone().unwrap_or_default();
+    let mut settings = vec![
+        "telemetry.log_filter=error".to_owned(),
+        format!("admin_addr={}", free_address()?),
+        format!("record.nats_url={}", servers.record.nats_url),
+        format!("record.monitor_url={monitor_url}"),
+        format!("read_model.database_url={}", servers.database_url),
+    ];
+    settings.extend(grpc.map(|address| format!("grpc.addr={address}")));
+    Ok(settings)
+}
+
+/// The settings of one role among those of several.
+fn of_role<'a>(changes: &'a [String], role: &str) -> impl Iterator<Item = String> + use<'a> {
+    let prefix = format!("{role}.");
+    changes
+        .iter()
+        .filter_map(move |change| change.strip_prefix(&prefix).map(str::to_owned))
+}

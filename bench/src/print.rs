@@ -1,0 +1,163 @@
+//! A report for people.
+
+use std::io::{self, Write};
+
+use hansard::table;
+
+use super::latency::Measure;
+use super::report::{Comparison, Report, Round, Threshold, Verdict};
+
+const MIB: f64 = 1_048_576.0;
+
+/// Writes the report.
+///
+/// # Errors
+/// The output is closed.
+pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    writeln!(
+        out,
+        "{} processors, {} turns of {} s on each side, medians of the turns' ratios",
+        report.processors, report.rounds, report.seconds_per_turn
+    )?;
+    if !report.optimised {
+        writeln!(
+            out,
+            "NOT OPTIMISED: build with --release for figures that count"
+        )?;
+    }
+    for comparison in &report.comparisons {
+        write_comparison(out, comparison)?;
+    }
+    for memory in &report.memory {
+        let mebibytes = super::latency::real(memory.peak_bytes) / MIB;
+        writeln!(
+            out,
+            "\nmemory of the {}: {mebibytes:.0} MiB at most",
+            memory.role
+        )?;
+    }
+    Ok(())
+}
+
+fn write_comparison(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
+    writeln!(out, "\n{}\n  {}", comparison.title, comparison.load)?;
+    let per_second = format!("{}/s", comparison.unit);
+    let header = ["", per_second.as_str(), "p50 ms", "p99 ms", "p99.9 ms"];
+    let rows: Vec<[String; 5]> = comparison
+        .rounds
+        .iter()
+        .flat_map(|round| rows_of(round, comparison))
+        .collect();
+    let mut lines = Vec::new();
+    table::write(&mut lines, header, &rows)?;
+    for line in String::from_utf8_lossy(&lines).lines() {
+        writeln!(out, "  {line}")?;
+    }
+    for verdict in &comparison.verdicts {
+        writeln!(out, "  {}", sentence(verdict))?;
+    }
+    for note in &comparison.notes {
+        writeln!(out, "  {note}")?;
+    }
+    Ok(())
+}
+
+fn rows_of(round: &Round, comparison: &Comparison) -> Vec<[String; 5]> {
+    let row = |name: &str, measure: &Measure| {
+        let Measure {
+            per_second,
+            latency,
+        } = measure;
+        let ms = |ms: f64| {
+            if latency.count == 0 {
+                "-".to_owned()
+            } else {
+                format!("{ms:.2}")
+            }
+        };
+        [
+            name.to_owned(),
+            format!("{per_second:.0}"),
+            ms(latency.p50_ms),
+            ms(latency.p99_ms),
+            ms(latency.p999_ms),
+        ]
+    };
+    let base = round
+        .base
+        .as_ref()
+        .map(|measure| row(comparison.base, measure));
+    let beside = comparison.beside.zip(round.beside.as_ref());
+    let beside = beside.map(|(name, measure)| row(name, measure));
+    base.into_iter()
+        .chain(beside)
+        .chain([row(comparison.system, &round.system)])
+        .collect()
+}
+
+fn sentence(verdict: &Verdict) -> String {
+    let Verdict {
+        figure,
+        value,
+        threshold,
+        kept,
+    } = verdict;
+    let (word, bound) = match threshold {
+        Threshold::AtLeast(bound) => ("at least", bound),
+        Threshold::AtMost(bound) => ("at most", bound),
+    };
+    let judged = if *kept { "kept" } else { "MISSED" };
+    format!("{figure}: {value:.2}, {word} {bound}: {judged}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latency::Latency;
+    use crate::report::Memory;
+
+    #[test]
+    fn a_report_stands_beside_its_thresholds() {
+        let measure = |per_second| Measure {
+            per_second,
+            latency: Latency {
+                count: 10,
+                p50_ms: 1.25,
+                p99_ms: 20.0,
+                p999_ms: 30.5,
+                max_ms: 31.0,
+            },
+        };
+        let report = Report {
+            processors: 2,
+            optimised: false,
+            rounds: 1,
+            seconds_per_turn: 5.0,
+            comparisons: vec![Comparison {
+                title: "Acknowledged commits by unary calls".to_owned(),
+                load: "256 in flight".to_owned(),
+                unit: "commits",
+                base: "raw publishes",
+                beside: Some("postgres insert"),
+                system: "hansard",
+                rounds: vec![Round {
+                    base: Some(measure(13_000.4)),
+                    beside: Some(measure(8_500.0)),
+                    system: measure(9_000.0),
+                }],
+                verdicts: vec![
+                    Verdict::of("throughput, of the floor", 0.692, Threshold::AtLeast(0.65)),
+                    Verdict::of("p99, times the floor", 4.0, Threshold::AtMost(3.0)),
+                ],
+                notes: vec!["the projector caught up within 12 ms".to_owned()],
+            }],
+            memory: vec![Memory {
+                role: "writer",
+                peak_bytes: 80 * 1_048_576,
+            }],
+        };
+        let mut out = Vec::new();
+        write(&mut out, &report).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+}

@@ -1,0 +1,150 @@
+//! Conversations to measure on.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use hansard::client::{AppendStream, retrying};
+use rand::RngExt as _;
+use wire::proto::event::v1::event::Fact;
+use wire::proto::event::v1::part::Kind;
+use wire::proto::event::v1::{Event, MessageAppended, Owner, Part, Role, owner};
+use wire::proto::write::v1::append_stream_request::Command;
+use wire::proto::write::v1::{AppendEventsRequest, CommandTarget, CreateConversationRequest};
+
+use super::target::Target;
+
+/// Conversations that are made at once.
+const IN_FLIGHT: usize = 512;
+/// Messages of one commit.
+const MESSAGES_PER_COMMIT: usize = 100;
+
+/// What to make.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fill {
+    /// Part of their ids, and the session that they belong to.
+    pub(super) name: &'static str,
+    /// How many.
+    pub(super) conversations: usize,
+    /// Messages of each.
+    pub(super) messages: usize,
+    /// Bytes of text of each message.
+    pub(super) event_bytes: usize,
+}
+
+/// Makes conversations; their ids.
+pub(super) async fn conversations(target: &Target, fill: Fill) -> anyhow::Result<Arc<[String]>> {
+    let writer = target.writers.first().context("no writer")?;
+    let stream = AppendStream::to(writer, IN_FLIGHT);
+    let make = |number| {
+        let stream = stream.clone();
+        async move {
+            let id = format!("bench-{}-{}-{number}", target.run, fill.name);
+            send(&stream, create(target, fill, &id)).await?;
+            let mut left = fill.messages;
+            while left > 0 {
+                let events = left.min(MESSAGES_PER_COMMIT);
+                let messages = messages(events, fill.event_bytes);
+                send(
+                    &stream,
+                    Command::AppendEvents(append(target, &id, messages)),
+                )
+                .await?;
+                left -= events;
+            }
+            anyhow::Ok(id)
+        }
+    };
+    let ids: Vec<String> = stream::iter(0..fill.conversations)
+        .map(make)
+        .buffered(IN_FLIGHT)
+        .try_collect()
+        .await?;
+    Ok(ids.into())
+}
+
+/// The session that conversations of this name belong to.
+pub(super) fn session(target: &Target, name: &str) -> String {
+    format!("bench-{}-{name}", target.run)
+}
+
+async fn send(stream: &AppendStream, command: Command) -> anyhow::Result<()> {
+    retrying(|| stream.send(command.clone())).await?;
+    Ok(())
+}
+
+fn create(target: &Target, fill: Fill, id: &str) -> Command {
+    Command::CreateConversation(CreateConversationRequest {
+        agent_id: target.agent.clone(),
+        conversation_id: id.to_owned(),
+        idempotency_key: uuid::Uuid::now_v7().to_string(),
+        owner: Some(Owner {
+            kind: Some(owner::Kind::SessionId(session(target, fill.name))),
+        }),
+        ..CreateConversationRequest::default()
+    })
+}
+
+/// A request to append, under a key of its own.
+pub(super) fn append(target: &Target, id: &str, events: Vec<Event>) -> AppendEventsRequest {
+    AppendEventsRequest {
+        target: Some(CommandTarget {
+            agent_id: target.agent.clone(),
+            conversation_id: id.to_owned(),
+            idempotency_key: uuid::Uuid::now_v7().to_string(),
+            expected_version: None,
+        }),
+        events,
+    }
+}
+
+/// The same events for a conversation, under a new key.
+pub(super) fn again(template: &AppendEventsRequest, id: &str) -> AppendEventsRequest {
+    let mut request = template.clone();
+    if let Some(target) = &mut request.target {
+        id.clone_into(&mut target.conversation_id);
+        target.idempotency_key = uuid::Uuid::now_v7().to_string();
+    }
+    request
+}
+
+/// So many messages, each of so many bytes of text.
+pub(super) fn messages(count: usize, bytes: usize) -> Vec<Event> {
+    (0..count).map(|_| message(bytes)).collect()
+}
+
+fn message(bytes: usize) -> Event {
+    let text = Part {
+        kind: Some(Kind::Text(text(bytes))),
+    };
+    Event {
+        fact: Some(Fact::MessageAppended(MessageAppended {
+            role: Role::User.into(),
+            parts: vec![text],
+            ..MessageAppended::default()
+        })),
+        ..Event::default()
+    }
+}
+
+/// Words of random letters: as hard to compress as what people write, or harder.
+fn text(bytes: usize) -> String {
+    let mut random = rand::rng();
+    let mut letter = || match random.random_range(0..32_u8) {
+        letter @ 0..26 => char::from(b'a' + letter),
+        _ => ' ',
+    };
+    std::iter::repeat_with(&mut letter).take(bytes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_have_the_size_asked_for() {
+        for bytes in [0, 1, 200] {
+            assert_eq!(text(bytes).len(), bytes);
+        }
+    }
+}

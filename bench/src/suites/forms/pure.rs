@@ -1,0 +1,114 @@
+//! The pure part of a context, on one core and with no server: from decoded events to the bytes of a form.
+
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use context::stages::redact::Rules;
+use context::{Plan, Policy, Reach, Selection, Settings, select};
+use domain::event::EventTokens;
+use domain::{ClientContext, CommitId, Event, EventId, Fact, RecordedEvent, Timestamp, Version};
+use formats::{Format, RenderOptions};
+
+use crate::latency::{Latencies, Measure};
+use crate::report::Round;
+
+/// Contexts that are made in one turn.
+const CONTEXTS: u32 = 300;
+
+/// Events as the gateway hands them on, newest first, their tokens counted.
+pub(super) fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
+    let commit = CommitId(uuid::Uuid::nil());
+    let mut through = 0;
+    let mut events = Vec::with_capacity(facts.len());
+    // The first version is that of the creation.
+    for (index, (version, fact)) in (2..).zip(facts).enumerate() {
+        let own = tokens::of_fact(&fact);
+        through += u64::from(own);
+        let event = Event {
+            id: EventId::derived(commit, index),
+            occurred_at: None,
+            metadata: None,
+            tokens: EventTokens { own, through },
+            fact,
+        };
+        events.push(RecordedEvent {
+            version: Version(version),
+            commit,
+            recorded_at: Timestamp(0),
+            event,
+        });
+    }
+    events.reverse();
+    events
+}
+
+/// One turn: the base is all but the rendering, the system is all of it.
+///
+/// # Errors
+/// There is no context.
+pub(super) fn turn(
+    newest_first: &[RecordedEvent],
+    policy: &Policy,
+    format: Format,
+) -> anyhow::Result<Round> {
+    let rules = Rules::compile(&policy.redact).ok().context("no rules")?;
+    let options = RenderOptions {
+        cache_key: Some("hansard-bench".to_owned()),
+        ..RenderOptions::default()
+    };
+    let (mut assembling, mut all) = (Times::new()?, Times::new()?);
+    for _ in 0..CONTEXTS {
+        let events = newest_first.to_vec();
+        let settings = Settings {
+            policy,
+            rules: &rules,
+            client: &ClientContext::default(),
+            summary: None,
+            shared: Version::ZERO,
+            rewound: Version::ZERO,
+            own: None,
+        };
+        let begun = Instant::now();
+        let plan = Plan::new(settings)?;
+        let events = events.into_iter().map(Ok::<_, Infallible>);
+        let Selection::Selected(selected) = select(events, plan.extent(None), Reach::Beginning)?
+        else {
+            anyhow::bail!("the beginning is not enough");
+        };
+        let assembled = plan.complete(selected)?;
+        assembling.add(begun.elapsed());
+        let rendered = formats::render(format, &assembled.transcript, &options);
+        all.add(begun.elapsed());
+        anyhow::ensure!(!rendered.body.is_empty(), "an empty body");
+    }
+    Ok(Round {
+        base: Some(assembling.measure()),
+        beside: None,
+        system: all.measure(),
+    })
+}
+
+/// Times, and their sum.
+struct Times {
+    latencies: Latencies,
+    total: Duration,
+}
+
+impl Times {
+    fn new() -> anyhow::Result<Self> {
+        Ok(Self {
+            latencies: Latencies::new()?,
+            total: Duration::ZERO,
+        })
+    }
+
+    fn add(&mut self, took: Duration) {
+        self.latencies.add(took);
+        self.total += took;
+    }
+
+    fn measure(&self) -> Measure {
+        self.latencies.measure(self.total)
+    }
+}

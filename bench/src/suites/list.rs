@@ -1,0 +1,120 @@
+//! What a list's length and a page's depth cost.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use hansard::progress::grouped;
+use wire::proto::read::v1::ListConversationsRequest;
+use wire::proto::read::v1::list_conversations_request::Filter;
+
+use super::context::closed;
+use crate::Plan;
+use crate::latency::Measure;
+use crate::pace::closed_loop;
+use crate::report::{Comparison, Threshold, Verdict};
+use crate::rounds::{alternate, median_ratio};
+use crate::setup::{self, Fill, session};
+use crate::target::Target;
+use crate::watch::caught_up;
+
+/// Times the short list's first page.
+const P50: Threshold = Threshold::AtMost(1.3);
+const PAGE: u32 = 50;
+const SHORT: usize = 100;
+
+pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
+    let fill = |name, conversations| Fill {
+        name,
+        conversations,
+        messages: 0,
+        event_bytes: 0,
+    };
+    setup::conversations(target, fill("few", SHORT)).await?;
+    setup::conversations(target, fill("many", plan.list_conversations)).await?;
+    if let Some(floors) = &target.floors {
+        caught_up(floors).await?;
+    }
+    let first: Arc<[ListConversationsRequest]> = Arc::from([page(target, "few")]);
+    let all: Arc<[ListConversationsRequest]> = walk(target, page(target, "many")).await?.into();
+    let pages = all.len();
+    let read =
+        |requests: &Arc<[ListConversationsRequest]>| lists(plan, target, Arc::clone(requests));
+    let rounds = alternate(plan.rounds, || read(&first), || read(&all)).await?;
+    let p50 = median_ratio(&rounds, |measure| measure.latency.p50_ms);
+    let verdicts = p50.map(|ratio| Verdict::of("p50, times the short list's", ratio, P50));
+    Ok(Comparison {
+        title: "pages of a long list".to_owned(),
+        load: format!(
+            "{} readers, pages of {PAGE}: all {} pages of {} conversations, against the first of \
+             {SHORT}",
+            plan.readers,
+            grouped(u64::try_from(pages)?),
+            grouped(u64::try_from(plan.list_conversations)?),
+        ),
+        unit: "pages",
+        base: "short list",
+        beside: None,
+        system: "long list",
+        rounds,
+        verdicts: verdicts.into_iter().collect(),
+        notes: Vec::new(),
+    })
+}
+
+fn page(target: &Target, name: &str) -> ListConversationsRequest {
+    ListConversationsRequest {
+        agent_id: target.agent.clone(),
+        filter: Some(Filter::SessionId(session(target, name))),
+        page_size: PAGE,
+        ..ListConversationsRequest::default()
+    }
+}
+
+/// The requests for all full pages, the first one first.
+async fn walk(
+    target: &Target,
+    first: ListConversationsRequest,
+) -> anyhow::Result<Vec<ListConversationsRequest>> {
+    let mut reader = target.gateway.reader();
+    let (mut pages, mut next) = (Vec::new(), first);
+    loop {
+        let page = reader.list_conversations(next.clone()).await?.into_inner();
+        if page.conversations.len() < usize::try_from(PAGE)? {
+            return Ok(pages);
+        }
+        pages.push(next.clone());
+        if page.next_page_token.is_empty() {
+            return Ok(pages);
+        }
+        next.page_token = page.next_page_token;
+    }
+}
+
+async fn lists(
+    plan: &Plan,
+    target: &Target,
+    requests: Arc<[ListConversationsRequest]>,
+) -> anyhow::Result<Measure> {
+    let reader = target.gateway.reader();
+    let closed = closed(plan);
+    closed_loop(closed, move |turn| {
+        let (mut reader, requests) = (reader.clone(), Arc::clone(&requests));
+        async move {
+            // A prime step visits shallow and deep pages alike.
+            let place = (turn.worker + turn.count * closed.in_flight) * 7_919;
+            let request = requests
+                .get(place % requests.len().max(1))
+                .context("no page")?;
+            let page = reader
+                .list_conversations(request.clone())
+                .await?
+                .into_inner();
+            anyhow::ensure!(
+                page.conversations.len() == usize::try_from(PAGE)?,
+                "a short page"
+            );
+            Ok(())
+        }
+    })
+    .await
+}

@@ -1,0 +1,71 @@
+//! The bench, small and with a stack of its own: every figure has what it is judged by, and nothing is left behind.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// Small enough for a build without optimisations; the figures mean nothing.
+const SMALL: &str = "--own-stack --rounds 1 --duration 1 --in-flight 16 --conversations 32 \
+                     --backlog-events 20000 --suite stream,projection,lag,context,streams --json";
+
+#[test]
+fn figures_stand_next_to_what_they_are_judged_by() {
+    let folder = tempfile::Builder::new()
+        .prefix("hansard-")
+        .tempdir_in("/tmp")
+        .expect("a folder");
+    // Open to the user that Postgres runs as when this runs as root.
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("mode");
+    let output = Command::new(env!("CARGO_BIN_EXE_bench"))
+        .args(SMALL.split_whitespace())
+        .args(["--data-dir".as_ref(), folder.path().as_os_str()])
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let comparisons = report["comparisons"].as_array().expect("comparisons");
+    assert_eq!(comparisons.len(), 6);
+    for comparison in comparisons {
+        let round = &comparison["rounds"][0];
+        let rate = |side: &str| round[side]["per_second"].as_f64().unwrap_or_default();
+        assert!(rate("system") > 0.0, "{comparison}");
+        assert!(
+            rate("base") > 0.0 || comparison["base"] == "",
+            "{comparison}"
+        );
+        assert!(
+            !comparison["verdicts"]
+                .as_array()
+                .expect("verdicts")
+                .is_empty(),
+            "{comparison}"
+        );
+    }
+    let roles: Vec<&Value> = report["memory"]
+        .as_array()
+        .expect("memory")
+        .iter()
+        .map(|memory| &memory["role"])
+        .collect();
+    assert_eq!(roles, ["writer", "projector", "gateway"]);
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
+}
+
+#[test]
+fn a_running_stack_needs_a_token() {
+    let output = Command::new(env!("CARGO_BIN_EXE_bench"))
+        .env_remove("HANSARD_TOKEN")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.contains("bench: give --token of the stack that runs"),
+        "{stderr}"
+    );
+}
