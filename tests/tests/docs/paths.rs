@@ -6,7 +6,8 @@ use std::path::Path;
 use super::markdown::{documents, root};
 
 /// The folders whose paths are checked.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 8] = [
+    "bench/",
     "crates/",
     "deploy/",
     "docs/",
@@ -75,7 +76,7 @@ fn check_folder(folder: &Path, missing: &mut Vec<String>) {
 #[test]
 fn documents_that_sources_name_exist() {
     let mut missing = Vec::new();
-    for folder in ["crates", "deploy", "proto", "services", "tests"] {
+    for folder in ["bench", "crates", "deploy", "proto", "services", "tests"] {
         check_folder(&root().join(folder), &mut missing);
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
