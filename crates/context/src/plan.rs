@@ -196,7 +196,7 @@ impl<'a> Plan<'a> {
         carried.retain(|(unit, _)| *unit >= begins.first);
         let redactions = begins.redactions(&redacted);
         repaired.begin_at(begins.first);
-        self.mark_thoughts(&mut repaired, (&selected, &places), (&weights, begins));
+        self.mark_thoughts(&mut repaired, &selected, &places, &weights, begins);
         Ok(self.account(
             selected,
             repaired,
@@ -213,8 +213,10 @@ impl<'a> Plan<'a> {
     fn mark_thoughts(
         &self,
         repaired: &mut Repaired,
-        (selected, places): (&Selected, &[(Version, u64)]),
-        (weights, begins): (&[Weight], Begins),
+        selected: &Selected,
+        places: &[(Version, u64)],
+        weights: &[Weight],
+        begins: Begins,
     ) {
         let measure = selected.measure;
         let summary = self.settings.summary.as_ref();

@@ -13,6 +13,7 @@ pub struct Decoded<'a> {
 
 impl Decoded<'_> {
     /// Where in what is written an offset of the text stands; the offset is one of a character.
+    #[must_use]
     pub fn written_at(&self, offset: usize) -> usize {
         let after = self.ends.partition_point(|(text, _)| *text <= offset);
         let last = after.checked_sub(1).and_then(|index| self.ends.get(index));
@@ -22,6 +23,7 @@ impl Decoded<'_> {
 }
 
 /// Reads the inside of a JSON string, without its quotes. What is no escape is taken as it stands.
+#[must_use]
 pub fn decode(written: &str) -> Decoded<'_> {
     if !written.contains('\\') {
         return Decoded {

@@ -74,7 +74,8 @@ impl Record {
         &self,
         key: &ConversationKey,
         id: LogId,
-        (bytes, kept_for): (Bytes, Duration),
+        bytes: Bytes,
+        kept_for: Duration,
     ) -> Result<(), Unavailable> {
         let outgoing = Outgoing {
             subject: topology::logs::subject(key),

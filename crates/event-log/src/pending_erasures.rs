@@ -84,11 +84,12 @@ impl Record {
         &self,
         key: &ConversationKey,
         behind: Sequence,
-        by: (Uuid, Timestamp),
+        holder: Uuid,
+        now: Timestamp,
     ) -> Result<(), Unavailable> {
         for _ in 0..WRITES_MAX {
             let earlier = self.pending_erasure(key).await?;
-            let entered = self.replace_erasure(key, behind, by, earlier.as_ref());
+            let entered = self.replace_erasure(key, behind, holder, now, earlier.as_ref());
             if entered.await?.is_some() {
                 return Ok(());
             }
@@ -104,7 +105,8 @@ impl Record {
         &self,
         key: &ConversationKey,
         behind: Sequence,
-        (holder, now): (Uuid, Timestamp),
+        holder: Uuid,
+        now: Timestamp,
         earlier: Option<&PendingErasure>,
     ) -> Result<Option<PendingErasure>, Unavailable> {
         let payload = Payload {

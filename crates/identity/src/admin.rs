@@ -54,7 +54,8 @@ pub fn claimed_tenant(token: &str) -> Result<TenantId, TokenError> {
 pub fn verify_admin(
     token: &str,
     keys: &[Key],
-    (tenant, rules): (&TenantId, &TokenRules),
+    tenant: &TenantId,
+    rules: &TokenRules,
     now: Timestamp,
 ) -> Result<VerifiedAdmin, TokenError> {
     let claims = signed_claims(token, keys)?;

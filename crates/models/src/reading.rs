@@ -76,7 +76,8 @@ impl Reading {
         provider: Provider,
         names: Names,
         times: Times,
-        (passage, attempt): (Passage, Attempt),
+        passage: Passage,
+        attempt: Attempt,
     ) -> Self {
         Self {
             response,

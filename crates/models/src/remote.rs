@@ -99,9 +99,9 @@ impl Remote {
                 Err(wait) => return Err(last.unwrap_or_else(|| breaker_open(wait))),
             };
             let attempt = Attempt::begin(request.listener.as_ref(), attempts + 1, &body);
-            let sent = (body.clone(), names.clone());
-            let watched = (passage, attempt);
-            let failure = match self.attempt(sent, total_until, watched).await {
+            let (body, names) = (body.clone(), names.clone());
+            let attempt = self.attempt(body, names, total_until, passage, attempt);
+            let failure = match attempt.await {
                 Ok(begun) => return Ok(begun),
                 Err(failure) => failure,
             };
@@ -131,9 +131,11 @@ impl Remote {
 
     async fn attempt(
         &self,
-        (body, names): (bytes::Bytes, Names),
+        body: bytes::Bytes,
+        names: Names,
         total_until: Instant,
-        (passage, mut attempt): (Passage, Attempt),
+        passage: Passage,
+        mut attempt: Attempt,
     ) -> Result<(Piece, Reading), Failure> {
         let times = Times {
             first_piece_until: Instant::now() + self.first_piece,
@@ -150,7 +152,7 @@ impl Remote {
                 return Err(failure);
             }
         };
-        let mut reading = Reading::new(response, self.provider, names, times, (passage, attempt));
+        let mut reading = Reading::new(response, self.provider, names, times, passage, attempt);
         let first = reading.next().await;
         let first = first.map_err(|error| Failure { error, told: None })?;
         Ok((first, reading))

@@ -22,8 +22,8 @@ impl ActiveRuns {
     pub fn enter(&mut self, consumer: &Consumer, quotas: &QuotaSet) -> Result<(), Exceeded> {
         for subject in consumer.subjects() {
             let bound = quotas.of(subject.scope).runs;
-            let of = (subject.scope, Quota::Runs);
-            check(of, bound, (self.used(&subject), 1), RETRY_AFTER)?;
+            let used = self.used(&subject);
+            check(subject.scope, Quota::Runs, bound, used, 1, RETRY_AFTER)?;
         }
         for subject in consumer.subjects() {
             *self.0.entry(subject).or_default() += 1;

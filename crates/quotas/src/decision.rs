@@ -30,9 +30,11 @@ pub struct Exceeded {
 /// # Errors
 /// [`Exceeded`]; `retry_after` is for the caller to know.
 pub fn check(
-    (scope, quota): (Scope, Quota),
+    scope: Scope,
+    quota: Quota,
     bound: Option<u64>,
-    (used, wanted): (u64, u64),
+    used: u64,
+    wanted: u64,
     retry_after: Duration,
 ) -> Result<(), Exceeded> {
     match bound {
@@ -54,8 +56,8 @@ mod tests {
     #[test]
     fn a_quota_is_reached_and_not_passed() {
         let check = |bound, used, wanted, allowed: bool| {
-            let of = (Scope::Key, Quota::Conversations);
-            let seen = check(of, bound, (used, wanted), Duration::from_secs(9));
+            let (scope, quota) = (Scope::Key, Quota::Conversations);
+            let seen = check(scope, quota, bound, used, wanted, Duration::from_secs(9));
             assert_eq!(seen.is_ok(), allowed, "{used} + {wanted} of {bound:?}");
         };
         check(None, u64::MAX, u64::MAX, true);

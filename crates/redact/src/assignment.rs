@@ -69,14 +69,14 @@ fn secret_after(text: &str, key_end: usize, rule: Rule) -> Option<Range<usize>> 
     }
     if let Some(value) = quoted(text, start) {
         let telling = text.floor_char_boundary(value.end.min(value.start + TELLING_BYTES_MAX));
-        let said = (text.get(value.start..telling)?, "");
-        return is_secret(rule, sign, Quoted::Yes, said).then_some(value);
+        let said = text.get(value.start..telling)?;
+        return is_secret(rule, sign, Quoted::Yes, said, "").then_some(value);
     }
     let ends = ends(rule, sign);
     let near = text.get(..text.floor_char_boundary(start + TELLING_BYTES_MAX))?;
     let telling = unquoted(near, start, ends);
-    let said = (text.get(telling.clone())?, text.get(telling.end..)?);
-    is_secret(rule, sign, Quoted::No, said).then(|| unquoted(text, start, ends))
+    let (said, rest) = (text.get(telling.clone())?, text.get(telling.end..)?);
+    is_secret(rule, sign, Quoted::No, said, rest).then(|| unquoted(text, start, ends))
 }
 
 /// The sign after a key, and where the value starts.

@@ -89,9 +89,8 @@ pub(crate) fn seed_words(text: &str) -> Option<Range<usize>> {
     Some(words.get(1)?.range())
 }
 
-/// Whether the value of a key of this rule is a secret; with what comes after it.
-pub(crate) fn is_secret(rule: Rule, sign: Sign, quoted: Quoted, value: (&str, &str)) -> bool {
-    let (said, rest) = value;
+/// Whether the value of a key of this rule is a secret; `rest` is the text after the value.
+pub(crate) fn is_secret(rule: Rule, sign: Sign, quoted: Quoted, said: &str, rest: &str) -> bool {
     if said.trim().is_empty() {
         return false;
     }

@@ -36,6 +36,7 @@ pub enum StartError {
 
 impl StartError {
     /// A dependency is not there, or is misconfigured.
+    #[must_use]
     pub fn dependency(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Dependency(Box::new(error))
     }

@@ -52,8 +52,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let writer = WriterClient::at(&config.writer_url, config.writer_token.clone())?;
     let gateway = connect(&config, shutdown).await?;
     let health = Health::new(&["nats", "postgres", "registry"]);
-    let watched = (&gateway.record, &gateway.registry, &gateway.read_model);
-    watch_health(&health, shutdown, watched);
+    watch_health(&health, shutdown, &gateway);
     tokens::load();
     let means = retention::Means {
         record: gateway.record.clone(),
@@ -166,22 +165,18 @@ async fn bind_http(state: HttpState) -> Result<BoundHttpServer, StartError> {
     Ok(door.bind().await?)
 }
 
-fn watch_health(
-    health: &Health,
-    shutdown: &Shutdown,
-    (record, registry, read_model): (&Record, &Registry, &ReadModel),
-) {
-    let record = record.clone();
+fn watch_health(health: &Health, shutdown: &Shutdown, gateway: &Gateway) {
+    let record = gateway.record.clone();
     shutdown.spawn_until_begun(health.clone().probe("nats", Probe::DEFAULT, move || {
         let record = record.clone();
         async move { record.check().await }
     }));
-    let read_model = read_model.clone();
+    let read_model = gateway.read_model.clone();
     shutdown.spawn_until_begun(health.clone().probe("postgres", Probe::DEFAULT, move || {
         let read_model = read_model.clone();
         async move { read_model.check().await }
     }));
-    let registry = registry.clone();
+    let registry = gateway.registry.clone();
     shutdown.spawn_until_begun(health.clone().probe("registry", Probe::DEFAULT, move || {
         let is_fresh = registry.is_fresh();
         async move {

@@ -81,7 +81,7 @@ impl TokenKeys {
             rules: &rules,
         };
         let verify = |keys: &[Key]| verify_user(token, keys, scope, now);
-        self.verify((scope.tenant, SigningKeyUse::User), now, verify)
+        self.verify(scope.tenant, SigningKeyUse::User, now, verify)
             .await
     }
 
@@ -92,9 +92,9 @@ impl TokenKeys {
     pub async fn admin(&self, token: &str, now: Timestamp) -> Result<AdminAccess, Refusal> {
         let tenant = claimed_tenant(token)?;
         let rules = self.registry.token_rules(&tenant);
-        let verify = |keys: &[Key]| verify_admin(token, keys, (&tenant, &rules), now);
+        let verify = |keys: &[Key]| verify_admin(token, keys, &tenant, &rules, now);
         let admin = self
-            .verify((&tenant, SigningKeyUse::Admin), now, verify)
+            .verify(&tenant, SigningKeyUse::Admin, now, verify)
             .await?;
         let granted = self.registry.grant_admin(&admin).await;
         let tenant = granted.ok_or(TokenError::UnknownKey)?;
@@ -104,16 +104,17 @@ impl TokenKeys {
     /// Verifies by the keys at hand; where none of them is the token's, by sets fetched anew, for their keys may have changed.
     async fn verify<T>(
         &self,
-        of: (&TenantId, SigningKeyUse),
+        tenant: &TenantId,
+        key_use: SigningKeyUse,
         now: Timestamp,
         verify: impl Fn(&[Key]) -> Result<T, TokenError>,
     ) -> Result<T, Refusal> {
-        let found = self.find(of, FRESH, now).await;
+        let found = self.find(tenant, key_use, FRESH, now).await;
         let outcome = verify(&found.keys);
         if !is_of_the_key(&outcome) || !(found.has_fetched || found.has_missing) {
             return Ok(outcome?);
         }
-        let found = self.find(of, PAUSE, now).await;
+        let found = self.find(tenant, key_use, PAUSE, now).await;
         let outcome = verify(&found.keys);
         if is_of_the_key(&outcome) && found.has_missing {
             return Err(Refusal::KeysUnavailable);
@@ -123,7 +124,8 @@ impl TokenKeys {
 
     async fn find(
         &self,
-        (tenant, key_use): (&TenantId, SigningKeyUse),
+        tenant: &TenantId,
+        key_use: SigningKeyUse,
         age_max: Duration,
         now: Timestamp,
     ) -> Found {

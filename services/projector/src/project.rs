@@ -48,8 +48,8 @@ pub async fn project(means: Means, shutdown: &Shutdown) {
     here.spawn(leases.hold(here.clone()));
     let mut projections = JoinSet::new();
     for changes in lanes {
-        let stores = (archive.clone(), model.clone());
-        let lane = Projection::new(&config, stores, changes, progress.clone());
+        let (archive, model) = (archive.clone(), model.clone());
+        let lane = Projection::new(&config, archive, model, changes, progress.clone());
         projections.spawn(lane.project(here.clone()));
     }
     while let Some(ended) = projections.join_next().await {

@@ -60,7 +60,8 @@ impl Drop for Held {
 impl Projection {
     pub(crate) fn new(
         config: &ProjectorConfig,
-        (archive, model): (Archive, ReadModel),
+        archive: Archive,
+        model: ReadModel,
         changes: mpsc::Receiver<LeaseChange>,
         progress: Progress,
     ) -> Self {

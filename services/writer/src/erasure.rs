@@ -43,9 +43,9 @@ pub async fn enter(
     };
     let (key, last) = (&intent.key, previous.sequence);
     if *forks != ForkRule::Refuse {
-        let holder = (writer.removals.holder(), writer.now());
-        let begun = writer.record.begin_erasure(key, last, holder).await;
-        return begun.map_err(problem::of_record);
+        let (holder, now) = (writer.removals.holder(), writer.now());
+        let begun = writer.record.begin_erasure(key, last, holder, now);
+        return begun.await.map_err(problem::of_record);
     }
     let look = Look {
         writer,
@@ -90,10 +90,10 @@ async fn begin(
         let now = writer.now();
         let may_be_withdrawn = is_decided(earlier.as_ref(), last, now);
         if may_be_withdrawn || Instant::now() >= deadline {
-            let by = (writer.removals.holder(), now);
+            let holder = writer.removals.holder();
             let entry = writer
                 .record
-                .replace_erasure(key, last, by, earlier.as_ref());
+                .replace_erasure(key, last, holder, now, earlier.as_ref());
             if let Some(entry) = entry.await.map_err(problem::of_record)? {
                 return Ok(Some(Begun {
                     entry,

@@ -56,9 +56,9 @@ impl WriteQuotas {
     ) -> Result<(), Problem> {
         let quotas = self.in_force(writer, intent);
         if may_be_refused(&intent.command.action) {
-            self.add_stored(writer, (intent, &quotas), sealed).await?;
+            self.add_stored(writer, intent, &quotas, sealed).await?;
         }
-        self.take_bytes(writer, (intent, &quotas), sealed)
+        self.take_bytes(writer, intent, &quotas, sealed)
     }
 
     /// Has what an owner stores read again: something of it was erased.
@@ -73,7 +73,8 @@ impl WriteQuotas {
     fn take_bytes(
         &self,
         writer: &Writer,
-        (intent, quotas): (&Intent, &QuotaSet),
+        intent: &Intent,
+        quotas: &QuotaSet,
         sealed: &Sealed,
     ) -> Result<(), Problem> {
         let bytes = u64::try_from(sealed.message.len()).unwrap_or(u64::MAX);
@@ -104,7 +105,8 @@ impl WriteQuotas {
     async fn add_stored(
         &self,
         writer: &Writer,
-        (intent, quotas): (&Intent, &QuotaSet),
+        intent: &Intent,
+        quotas: &QuotaSet,
         sealed: &Sealed,
     ) -> Result<(), Problem> {
         let owner = sealed.head.owner.as_ref();
@@ -128,7 +130,7 @@ impl WriteQuotas {
                 continue;
             }
             let by = stored_by(&subject, intent, owner);
-            let added = self.storage.add((&subject, by), limits, &addition).await;
+            let added = self.storage.add(&subject, by, limits, &addition).await;
             widest = Some(added.map_err(|exceeded| refused(&exceeded))?);
         }
         Ok(())

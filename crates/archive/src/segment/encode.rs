@@ -63,7 +63,7 @@ pub fn encode(
         open.messages += 1;
         let begun = *first.get_or_insert(message.sequence());
         if open.plain.len() >= BLOCK_BYTES || place + 1 == messages.len() {
-            blocks.push(close(&mut bytes, &open, (begun, message.sequence()))?);
+            blocks.push(close(&mut bytes, &open, begun, message.sequence())?);
             (open, first) = (Open::default(), None);
         }
     }
@@ -79,7 +79,8 @@ pub fn encode(
 fn close(
     bytes: &mut Vec<u8>,
     open: &Open,
-    (first, last): (domain::Sequence, domain::Sequence),
+    first: domain::Sequence,
+    last: domain::Sequence,
 ) -> Result<BlockEntry, EncodeError> {
     let packed =
         zstd::bulk::compress(&open.plain, ZSTD_LEVEL).map_err(|_| EncodeError::TooLarge)?;

@@ -42,7 +42,8 @@ impl ForkRule {
 pub(super) fn decide(
     head: &Head,
     commit: CommitId,
-    (expected, forks): (Option<&Owner>, ForkRule),
+    expected: Option<&Owner>,
+    forks: ForkRule,
 ) -> Result<Decision, Rejection> {
     if expected.is_some() && expected != head.owner.as_ref() {
         return Err(Rejection::OwnerMismatch);

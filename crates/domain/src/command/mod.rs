@@ -266,7 +266,7 @@ fn decide_facts(head: Option<&Head>, command: &Command) -> Result<Decision, Reje
         Action::Archive => Ok(archive::decide(head, command.commit)),
         Action::Restore => Ok(restore::decide(head, command.commit)),
         Action::Erase { expected, forks } => {
-            erase::decide(head, command.commit, (expected.as_ref(), *forks))
+            erase::decide(head, command.commit, expected.as_ref(), *forks)
         }
         Action::ChangeOwner { owner, expected } => {
             change_owner::decide(head, command.commit, owner, expected.as_ref())

@@ -76,7 +76,7 @@ impl Registry {
             let (revision, current) = held.map(|held| (held.revision, held.value)).unzip();
             let rotated = rotated(current.unwrap_or_default().secrets, &made, overlap, at);
             if self
-                .put_webhook_secrets(&entry, (&tenant, agent), rotated, revision)
+                .put_webhook_secrets(&entry, &tenant, agent, rotated, revision)
                 .await?
                 == Change::Made
             {
@@ -99,7 +99,8 @@ impl Registry {
     async fn put_webhook_secrets(
         &self,
         entry: &str,
-        (tenant, agent): (&TenantId, &AgentId),
+        tenant: &TenantId,
+        agent: &AgentId,
         secrets: Vec<WebhookSecret>,
         expected: Option<domain::Sequence>,
     ) -> Result<Change, Unavailable> {

@@ -174,8 +174,8 @@ async fn parts_logs_and_secrets_are_erased_again_too() {
         let run = RunId(Uuid::now_v7());
         let published = record.publish_parts(key, run, Sequence(0), part);
         published.await.unwrap();
-        let call = (Bytes::from_static(b"a call"), Duration::from_hours(1));
-        let logged = record.publish_log(key, LogId(Uuid::now_v7()), call);
+        let (call, kept_for) = (Bytes::from_static(b"a call"), Duration::from_hours(1));
+        let logged = record.publish_log(key, LogId(Uuid::now_v7()), call, kept_for);
         logged.await.unwrap();
     }
     let registry = Registry::open(&record).await.unwrap();

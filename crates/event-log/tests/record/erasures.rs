@@ -179,19 +179,19 @@ async fn the_list_of_erasures_in_progress_keeps_what_is_not_finished() {
     assert_eq!(record.pending_erasure(&a).await, Ok(None));
     assert_eq!(record.count_pending_erasures().await, Ok(0));
     record
-        .begin_erasure(&a, Sequence(7), (one, Timestamp(1)))
+        .begin_erasure(&a, Sequence(7), one, Timestamp(1))
         .await
         .unwrap();
     record
-        .begin_erasure(&b, Sequence(3), (one, Timestamp(2)))
+        .begin_erasure(&b, Sequence(3), one, Timestamp(2))
         .await
         .unwrap();
     // Asked for again, behind an earlier commit and by another: the later commit and the earlier time stay.
     let first = record.pending_erasure(&a).await.unwrap();
-    let by_other = (other, Timestamp(9));
-    let unseen = record.replace_erasure(&a, Sequence(5), by_other, None);
+    let later = Timestamp(9);
+    let unseen = record.replace_erasure(&a, Sequence(5), other, later, None);
     assert_eq!(unseen.await, Ok(None));
-    let begun = record.replace_erasure(&a, Sequence(5), by_other, first.as_ref());
+    let begun = record.replace_erasure(&a, Sequence(5), other, later, first.as_ref());
     let begun = begun.await.unwrap().unwrap();
     let entry = record.pending_erasure(&a).await.unwrap().unwrap();
     assert_eq!(begun.revision, entry.revision);

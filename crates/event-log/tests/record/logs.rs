@@ -28,8 +28,8 @@ async fn again(
     id: LogId,
     (text, kept_for): (&str, Duration),
 ) -> Result<(), Unavailable> {
-    let message = (Bytes::from(text.to_owned()), kept_for);
-    record.publish_log(&of.key, id, message).await
+    let message = Bytes::from(text.to_owned());
+    record.publish_log(&of.key, id, message, kept_for).await
 }
 
 fn conversation_of(subject: &LoggedSubject) -> ConversationKey {

@@ -1,5 +1,7 @@
 //! Reads a request's contents back.
 
+use std::fmt;
+
 use domain::event::{MessageAppended, Role, ToolCalled, ToolReturned};
 use domain::{CallId, Fact, Label, Part, ToolName};
 use serde::Deserialize;
@@ -115,7 +117,11 @@ fn said_by_model(
         provider.clone().filter(|_| own || thinks),
     )];
     for (at, call) in calls {
-        let called = called(call, provider.clone().filter(|_| own), (content, at))?;
+        let called = called(
+            call,
+            provider.clone().filter(|_| own),
+            Place { content, part: at },
+        )?;
         open.push(OpenCall {
             id: called.call_id.clone(),
             name: called.tool_name.clone(),
@@ -125,13 +131,28 @@ fn said_by_model(
     Ok(facts)
 }
 
-fn called(
-    call: ReadCall,
-    provider: Option<Label>,
-    place: (usize, usize),
-) -> Result<ToolCalled, ParseError> {
-    let (content, at) = place;
-    let id = call.id.unwrap_or_else(|| format!("call_{content}_{at}"));
+/// A part of a request: the index of its content, and its own in there.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    content: usize,
+    part: usize,
+}
+
+impl Place {
+    /// The id of a call without one.
+    fn call_id(self) -> String {
+        format!("call_{}_{}", self.content, self.part)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "contents[{}].parts[{}]", self.content, self.part)
+    }
+}
+
+fn called(call: ReadCall, provider: Option<Label>, place: Place) -> Result<ToolCalled, ParseError> {
+    let id = call.id.unwrap_or_else(|| place.call_id());
     let signature = match call.signature {
         CallSignature::Own(signature) => Some(signature),
         CallSignature::Skipped | CallSignature::Absent => None,
@@ -148,8 +169,8 @@ fn called(
     })
 }
 
-fn call_id(id: String, (content, at): (usize, usize), kind: &str) -> Result<CallId, ParseError> {
-    let field = format!("contents[{content}].parts[{at}].{kind}.id");
+fn call_id(id: String, place: Place, kind: &str) -> Result<CallId, ParseError> {
+    let field = format!("{place}.{kind}.id");
     CallId::parse(id).map_err(|violation| unusable(field, &violation))
 }
 
@@ -162,7 +183,9 @@ fn said_by_user(
     for (at, part) in parts.into_iter().enumerate() {
         match part {
             ReadPart::Said(parts) => said.extend(parts),
-            ReadPart::Answer(answer) => facts.push(returned(answer, (content, at), open)?),
+            ReadPart::Answer(answer) => {
+                facts.push(returned(answer, Place { content, part: at }, open)?);
+            }
             ReadPart::Call(_) => {
                 return Err(misshapen(format!(
                     "contents[{content}].parts[{at}] calls for the user"
@@ -178,7 +201,7 @@ fn said_by_user(
 
 fn returned(
     answer: ReadAnswer,
-    place: (usize, usize),
+    place: Place,
     open: &mut Vec<OpenCall>,
 ) -> Result<Fact, ParseError> {
     let given = match answer.id {
@@ -190,10 +213,9 @@ fn returned(
         None => call.name == answer.name,
     };
     let answered = open.iter().position(answers).map(|at| open.remove(at).id);
-    let (content, at) = place;
     let call_id = given
         .or(answered)
-        .ok_or_else(|| misshapen(format!("contents[{content}].parts[{at}] answers no call")))?;
+        .ok_or_else(|| misshapen(format!("{place} answers no call")))?;
     Ok(Fact::ToolReturned(ToolReturned {
         call_id,
         tool_name: Some(answer.name),

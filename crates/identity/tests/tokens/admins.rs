@@ -15,7 +15,8 @@ fn check(more: &Value, expected: Result<(&str, &str), TokenError>) {
     let admin = verify_admin(
         &token,
         &[signer.key("a")],
-        (&tenant("acme"), &TokenRules::default()),
+        &tenant("acme"),
+        &TokenRules::default(),
         NOW,
     );
     let seen = admin
@@ -55,7 +56,8 @@ fn the_claimed_tenant_is_read_but_not_believed() {
     let admin = verify_admin(
         &token,
         &[signer.key("a")],
-        (&tenant("acme"), &TokenRules::default()),
+        &tenant("acme"),
+        &TokenRules::default(),
         NOW,
     );
     assert_eq!(admin, Err(TokenError::BadSignature));

@@ -75,9 +75,9 @@ pub async fn model_usage_of(
     let sql = include_str!("model_usage_of.sql");
     let mut tokens = vec![0; subjects.len()];
     for row in model.read(access, sql, arguments).await? {
-        let place = count(access, &row, (0, "place"))?.saturating_sub(1);
-        let input = count(access, &row, (1, "input_tokens"))?;
-        let output = count(access, &row, (2, "output_tokens"))?;
+        let place = count(access, &row, 0, "place")?.saturating_sub(1);
+        let input = count(access, &row, 1, "input_tokens")?;
+        let output = count(access, &row, 2, "output_tokens")?;
         let place = usize::try_from(place).ok();
         if let Some(sum) = place.and_then(|place| tokens.get_mut(place)) {
             *sum = input.saturating_add(output);
@@ -120,16 +120,17 @@ fn usage_day(access: &TenantAccess, row: &PgRow) -> Result<ModelUsageDay, ReadMo
         day: row.try_get(0)?,
         scope: scope.ok_or_else(|| corrupt(access, "scope"))?,
         name: row.try_get(2)?,
-        calls: count(access, row, (3, "calls"))?,
-        input_tokens: count(access, row, (4, "input_tokens"))?,
-        output_tokens: count(access, row, (5, "output_tokens"))?,
+        calls: count(access, row, 3, "calls")?,
+        input_tokens: count(access, row, 4, "input_tokens")?,
+        output_tokens: count(access, row, 5, "output_tokens")?,
     })
 }
 
 fn count(
     access: &TenantAccess,
     row: &PgRow,
-    (index, name): (usize, &str),
+    index: usize,
+    name: &str,
 ) -> Result<u64, ReadModelError> {
     let number: i64 = row.try_get(index)?;
     u64::try_from(number).map_err(|_| corrupt(access, name))

@@ -25,11 +25,7 @@ pub struct Building {
 }
 
 impl Building {
-    pub(super) fn new(
-        model: &ReadModel,
-        (name, phase): (SchemaName, Phase),
-        live: SchemaName,
-    ) -> Self {
+    pub(super) fn new(model: &ReadModel, name: SchemaName, phase: Phase, live: SchemaName) -> Self {
         Self {
             model: model.in_schema(name),
             name,
@@ -100,10 +96,10 @@ impl Building {
         if self.phase != Phase::Indexing {
             return Ok(());
         }
-        let schemas = (self.live, self.name);
         let index = async |connection: &mut PgConnection| {
             for _ in 0..INDEX_ROUNDS_MAX {
-                let missing = missing_indexes(connection, schemas, Tables::Bulk).await?;
+                let missing =
+                    missing_indexes(connection, self.live, self.name, Tables::Bulk).await?;
                 if missing.is_empty() {
                     connection.execute(TIDY).await?;
                     return self.set_phase(connection, Phase::Following).await;

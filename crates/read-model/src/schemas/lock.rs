@@ -71,11 +71,7 @@ impl SchemasLock {
             .iter()
             .find(|schema| schema.state == SchemaState::Building);
         if let Some(schema) = unfinished {
-            return Ok(Building::new(
-                &self.model,
-                (schema.name, schema.phase),
-                live,
-            ));
+            return Ok(Building::new(&self.model, schema.name, schema.phase, live));
         }
         let last = schemas.iter().map(|schema| schema.name).max();
         let name = last.unwrap_or(live).next();
@@ -91,7 +87,7 @@ impl SchemasLock {
             Ok::<_, ReadModelError>(())
         };
         self.model.transaction(Durability::Durable, make).await?;
-        Ok(Building::new(&self.model, (name, Phase::Copying), live))
+        Ok(Building::new(&self.model, name, Phase::Copying, live))
     }
 
     /// Drops a schema that is not live, with all that is in it.

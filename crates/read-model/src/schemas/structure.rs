@@ -30,7 +30,7 @@ pub(super) async fn clone_structure(
     for row in query.fetch_all(&mut *connection).await? {
         run(connection, row.try_get(0)?).await?;
     }
-    for index in missing_indexes(connection, (from, to), Tables::Others).await? {
+    for index in missing_indexes(connection, from, to, Tables::Others).await? {
         run(connection, index.statement).await?;
     }
     Ok(())
@@ -46,7 +46,8 @@ pub(super) struct MissingIndex {
 /// The indexes that `to` lacks, in the order in which to make them.
 pub(super) async fn missing_indexes(
     connection: &mut PgConnection,
-    (from, to): (SchemaName, SchemaName),
+    from: SchemaName,
+    to: SchemaName,
     tables: Tables,
 ) -> Result<Vec<MissingIndex>, ReadModelError> {
     let arguments = bind(names(from, to), BULK_TABLES.as_slice());

@@ -57,14 +57,14 @@ impl Admission {
         slots.acquire().map(Some).ok_or_else(|| {
             let (max, noun) = (slots.max(), slots.kind());
             let message = format!("server is at its bound of {max} {noun}; try again later");
-            self.refuse((Code::ResourceExhausted, "OVERLOADED"), message)
+            self.refuse(Code::ResourceExhausted, "OVERLOADED", message)
         })
     }
 
     /// What a caller reads whose call is refused or ended because the server ends.
     pub(super) fn draining(&self) -> Status {
         let message = "server is shutting down; connect again".to_owned();
-        self.refuse((Code::Unavailable, "DRAINING"), message)
+        self.refuse(Code::Unavailable, "DRAINING", message)
     }
 
     /// What a caller reads whose call is ended because it did not send its request.
@@ -73,19 +73,16 @@ impl Admission {
             Interruption::Preempted => {
                 let message = "call gave its slot to another while it waited for its request; \
                                send it faster, or try again later";
-                self.refuse((Code::ResourceExhausted, "OVERLOADED"), message.to_owned())
+                self.refuse(Code::ResourceExhausted, "OVERLOADED", message.to_owned())
             }
             Interruption::BodyStalled => {
                 let message = "the request made no progress; send it faster";
-                self.refuse(
-                    (Code::DeadlineExceeded, "BODY_TOO_SLOW"),
-                    message.to_owned(),
-                )
+                self.refuse(Code::DeadlineExceeded, "BODY_TOO_SLOW", message.to_owned())
             }
         }
     }
 
-    fn refuse(&self, (code, reason): (Code, &str), message: String) -> Status {
+    fn refuse(&self, code: Code, reason: &str, message: String) -> Status {
         let mut details = ErrorDetails::with_retry_info(Some(self.retry_after));
         details.set_error_info(reason, ERROR_DOMAIN, HashMap::new());
         Status::with_error_details(code, message, details)

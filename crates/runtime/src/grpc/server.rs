@@ -260,13 +260,14 @@ impl BoundGrpcServer {
         };
         let calls = self.calls;
         let answer = move |request: Request<ReceivedBody>| calls.clone().oneshot(request);
-        let end = (shutdown, config.drain());
         net::serve(
             self.listening,
             rules,
             answer,
-            (self.slots, self.health),
-            end,
+            self.slots,
+            self.health,
+            shutdown,
+            config.drain(),
         )
         .await
     }

@@ -180,13 +180,14 @@ impl BoundHttpServer {
         let router = self.router;
         let answer =
             move |request: Request<ReceivedBody>| router.clone().oneshot(request.map(Body::new));
-        let end = (shutdown, config.drain());
         net::serve(
             self.listening,
             rules,
             answer,
-            (self.slots, self.health),
-            end,
+            self.slots,
+            self.health,
+            shutdown,
+            config.drain(),
         )
         .await
     }

@@ -53,8 +53,10 @@ pub(crate) async fn serve<A, F, B>(
     listening: Listening,
     rules: Rules,
     answer: A,
-    (slots, health): (NamedSlots, Health),
-    (shutdown, drain_max): (CancellationToken, Duration),
+    slots: NamedSlots,
+    health: Health,
+    shutdown: CancellationToken,
+    drain_max: Duration,
 ) -> Drained
 where
     A: Fn(Request<ReceivedBody>) -> F + Clone + Send + 'static,

@@ -30,7 +30,7 @@ pub(super) async fn close(
     end: RunEnd,
 ) -> Result<Closing, Problem> {
     for _ in 0..ATTEMPTS_MAX {
-        let last = parts_log::last(&generations.gateway, (&run.key, run.run)).await?;
+        let last = parts_log::last(&generations.gateway, &run.key, run.run).await?;
         if last.as_ref().is_some_and(parts_log::Batch::ends) {
             return Ok(Closing::Closed);
         }

@@ -155,7 +155,7 @@ async fn read(
     // The end was published before: a replica that lags has it soon.
     let mut backoff = Backoff::bounded(LOOK_WAIT_BASE, LOOK_WAIT_MAX, END_LOOKS_MAX);
     loop {
-        let page = parts_log::page(&generations.gateway, (&run.key, run.run), after).await?;
+        let page = parts_log::page(&generations.gateway, &run.key, run.run, after).await?;
         for batch in &page.batches {
             after = batch.sequence;
             for part in &batch.parts {

@@ -73,7 +73,8 @@ impl Followers {
 pub(super) async fn follow(
     gateway: &Gateway,
     followers: &Followers,
-    (key, run): (&ConversationKey, RunId),
+    key: &ConversationKey,
+    run: RunId,
     from_part: u64,
 ) -> Result<impl Stream<Item = Followed> + Send + use<>, Problem> {
     let place = followers.place()?;
@@ -180,8 +181,7 @@ impl Follower {
     /// Reads one page after another until there is something to tell, or no more; whether what comes next is still kept.
     async fn read(&mut self) -> Result<bool, Problem> {
         loop {
-            let run = (&self.key, self.run);
-            let page = parts_log::page(&self.gateway, run, self.after).await?;
+            let page = parts_log::page(&self.gateway, &self.key, self.run, self.after).await?;
             for batch in page.batches {
                 if !self.take(batch) {
                     return Ok(false);

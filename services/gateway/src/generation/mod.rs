@@ -189,7 +189,7 @@ impl Generations {
         run: RunId,
         from_part: u64,
     ) -> Result<impl Stream<Item = Followed> + Send + use<>, Problem> {
-        follow::follow(&self.gateway, &self.followers, (key, run), from_part).await
+        follow::follow(&self.gateway, &self.followers, key, run, from_part).await
     }
 
     /// Asks a run to stop; whoever makes it ends it within a second. One that is over is left as it is. Whether the

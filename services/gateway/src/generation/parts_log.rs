@@ -60,7 +60,8 @@ pub(super) struct Page {
 /// The record is away, or a batch cannot be read.
 pub(super) async fn page(
     gateway: &Gateway,
-    (key, run): (&ConversationKey, RunId),
+    key: &ConversationKey,
+    run: RunId,
     after: Sequence,
 ) -> Result<Page, Problem> {
     let bounds = PartsBounds::default();
@@ -81,7 +82,8 @@ pub(super) async fn page(
 /// As [`page`].
 pub(super) async fn last(
     gateway: &Gateway,
-    (key, run): (&ConversationKey, RunId),
+    key: &ConversationKey,
+    run: RunId,
 ) -> Result<Option<Batch>, Problem> {
     let reading = gateway.record.last_parts(key, run);
     let last = Patience::until(None).record(reading).await?;

@@ -24,7 +24,8 @@ pub(super) fn seconds(now: Timestamp) -> i64 {
 /// there are no keys.
 pub(super) fn signatures(
     keys: &[WebhookKey],
-    (id, seconds): (&str, i64),
+    id: &str,
+    seconds: i64,
     body: &[u8],
 ) -> Option<String> {
     let sign = |key: &WebhookKey| {
@@ -50,8 +51,8 @@ mod tests {
     #[test]
     fn the_published_example() {
         let keys = [key("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")];
-        let message = ("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330);
-        let signed = signatures(&keys, message, br#"{"test": 2432232314}"#);
+        let id = "msg_p5jXN8AQM9LWM0D4loKWxJek";
+        let signed = signatures(&keys, id, 1_614_265_330, br#"{"test": 2432232314}"#);
         let expected = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
         assert_eq!(signed.as_deref(), Some(expected));
     }
@@ -59,7 +60,7 @@ mod tests {
     #[test]
     fn each_key_signs() {
         let (one, other) = (key("AAAA"), key("BBBB"));
-        let signed = |keys: &[WebhookKey]| signatures(keys, ("a", 1), b"b");
+        let signed = |keys: &[WebhookKey]| signatures(keys, "a", 1, b"b");
         assert_eq!(signed(&[]), None);
         let both = signed(&[one.clone(), other.clone()]).unwrap();
         let each = [signed(&[one]).unwrap(), signed(&[other]).unwrap()];

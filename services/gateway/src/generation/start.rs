@@ -89,7 +89,7 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
         model: settings.model.label(),
         provider: provider.and_then(|provider| Label::parse(provider).ok()),
     };
-    let (commit, is_ours) = record(generations, &run, &start, (&started, command)).await?;
+    let (commit, is_ours) = record(generations, &run, &start, &started, command).await?;
     let handle = RunHandle {
         run: run.run,
         commit,
@@ -128,7 +128,8 @@ async fn record(
     generations: &Generations,
     run: &RunKey,
     start: &Start,
-    (started, command): (&RunStarted, CommitId),
+    started: &RunStarted,
+    command: CommitId,
 ) -> Result<(CommitResult, bool), Status> {
     let text = |label: &Option<Label>| {
         let label = label.as_ref();
@@ -187,7 +188,7 @@ async fn record(
 
 /// Whether a run that stands in the way was closed, and is finished now.
 pub(super) async fn is_finished(generations: &Generations, active: &RunKey) -> bool {
-    let last = parts_log::last(&generations.gateway, (&active.key, active.run)).await;
+    let last = parts_log::last(&generations.gateway, &active.key, active.run).await;
     let is_closed = matches!(&last, Ok(Some(last)) if last.ends());
     is_closed && finish(generations, active, None).await.is_ok()
 }

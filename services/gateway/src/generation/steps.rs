@@ -86,8 +86,8 @@ impl<'a> Steps<'a> {
     async fn steps(&mut self) -> Result<(), Halt> {
         self.answer_approved().await?;
         for _ in 0..self.making.settings.model.steps_max {
-            let context = self.context().await?;
-            let called = self.step(context).await?;
+            let (body, names) = self.context().await?;
+            let called = self.step(body, names).await?;
             if called.is_empty() || !self.answer(called).await? {
                 break;
             }
@@ -129,7 +129,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Asks the model; its calls.
-    async fn step(&mut self, (body, names): (Vec<u8>, Names)) -> Result<Vec<Called>, Halt> {
+    async fn step(&mut self, body: Vec<u8>, names: Names) -> Result<Vec<Called>, Halt> {
         let model = &self.making.settings.model;
         let logs = self.making.settings.logs;
         let log = &self.generations.call_log;

@@ -116,7 +116,7 @@ impl Sweeper {
 
     /// Looks at a run, and ends it where nobody does; what was seen, where it is to be looked at again.
     async fn look(&self, generations: &Generations, run: RunKey) -> Option<(RunKey, Sighting)> {
-        let last = parts_log::last(&generations.gateway, (&run.key, run.run)).await;
+        let last = parts_log::last(&generations.gateway, &run.key, run.run).await;
         let last = last.ok()?;
         let now = Instant::now();
         let now = Sighting {

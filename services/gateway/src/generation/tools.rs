@@ -188,7 +188,7 @@ impl Webhooks {
         let body = serde_json::to_vec(&payload).unwrap_or_default();
         let id = webhook_key(&run.key, *event).to_string();
         let seconds = seconds(poster.now);
-        let signed = signatures(&poster.keys, (&id, seconds), &body);
+        let signed = signatures(&poster.keys, &id, seconds, &body);
         let request = self.0.request(Method::POST, &webhook.url);
         let request = request.map_err(NoAnswer::Forbidden)?;
         let request = match signed {

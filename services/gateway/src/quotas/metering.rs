@@ -80,7 +80,8 @@ impl MeterPermit {
 /// What a call of a consumer used; `None`: the consumer has no agent, which does not happen.
 pub(super) fn metered(
     consumer: &Consumer,
-    (input_tokens, output_tokens): (u64, u64),
+    input_tokens: u64,
+    output_tokens: u64,
 ) -> Option<MeteredCall> {
     let owner = consumer.owner.as_deref();
     Some(MeteredCall {
@@ -175,7 +176,7 @@ mod tests {
         let refused = metering.reserve().unwrap_err();
         assert_eq!(refused.reason(), Reason::RecordUnavailable);
         let [first, second] = permits;
-        first.send(metered(&consumer, (3, 4)).unwrap());
+        first.send(metered(&consumer, 3, 4).unwrap());
         assert!(metering.reserve().is_err());
         assert_eq!(waiting.recv().await.unwrap().output_tokens, 4);
         let third = metering.reserve().unwrap();

@@ -134,10 +134,10 @@ impl Quotas {
         let quotas = self.in_force(account.access.tenant.tenant(), &account.access.agent);
         let now_ms = self.now_ms();
         for subject in consumer.subjects() {
-            let of = (subject.scope, Quota::ModelTokensPerDay);
-            let bound = quotas.of(subject.scope).model_tokens_per_day;
+            let (scope, quota) = (subject.scope, Quota::ModelTokensPerDay);
+            let bound = quotas.of(scope).model_tokens_per_day;
             let used = lock(&self.counted(&subject)).used(now_ms);
-            check(of, bound, (used, 1), until_next_day(now_ms))
+            check(scope, quota, bound, used, 1, until_next_day(now_ms))
                 .map_err(|exceeded| refused(&exceeded))?;
         }
         Ok(())
@@ -146,7 +146,7 @@ impl Quotas {
     /// Counts what a call of a model took, here and durably.
     pub fn spend(&self, account: &Account, usage: &Usage, permit: MeterPermit) {
         let consumer = &account.consumer;
-        if let Some(call) = metered(consumer, (usage.input_tokens, usage.output_tokens)) {
+        if let Some(call) = metered(consumer, usage.input_tokens, usage.output_tokens) {
             permit.send(call);
         }
         let now_ms = self.now_ms();

@@ -228,7 +228,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
             overlap_seconds,
         } => {
             let secret = rotate(&mut registrar, &agent, overlap_seconds).await?;
-            print_secret(AsJson(args.call.json), ("agentId", &agent), &secret)?;
+            print_secret(AsJson(args.call.json), "agentId", &agent, &secret)?;
             return Ok(Exit::Done);
         }
         Action::List { tenant } => list(&mut registrar, tenant).await?,

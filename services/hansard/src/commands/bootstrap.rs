@@ -82,7 +82,8 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         .await?;
     print_secret(
         AsJson(args.json),
-        ("serviceTokenId", &token.service_token_id),
+        "serviceTokenId",
+        &token.service_token_id,
         secret.reveal(),
     )?;
     console::err().flush()?;

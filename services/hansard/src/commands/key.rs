@@ -95,7 +95,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
                 allowed_origins: origins,
             };
             let (id, secret) = create(&mut registrar, request).await?;
-            print_secret(AsJson(args.call.json), ("apiKeyId", &id), &secret)?;
+            print_secret(AsJson(args.call.json), "apiKeyId", &id, &secret)?;
             return Ok(Exit::Done);
         }
         Action::Rotate {
@@ -103,7 +103,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
             overlap_seconds,
         } => {
             let (id, secret) = rotate(&mut registrar, key, overlap_seconds).await?;
-            print_secret(AsJson(args.call.json), ("apiKeyId", &id), &secret)?;
+            print_secret(AsJson(args.call.json), "apiKeyId", &id, &secret)?;
             return Ok(Exit::Done);
         }
         Action::Origins { key, origins } => set_origins(&mut registrar, key, origins).await?,

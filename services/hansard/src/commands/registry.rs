@@ -59,8 +59,12 @@ pub(super) fn print_json(name: &str, messages: &[impl Message]) -> anyhow::Resul
 pub(super) struct AsJson(pub(super) bool);
 
 /// Prints what was made with its secret, which nothing can show again.
-pub(super) fn print_secret(as_json: AsJson, id: (&str, &str), secret: &str) -> anyhow::Result<()> {
-    let (name, id) = id;
+pub(super) fn print_secret(
+    as_json: AsJson,
+    name: &str,
+    id: &str,
+    secret: &str,
+) -> anyhow::Result<()> {
     if as_json.0 {
         let made = serde_json::json!({ name: id, "secret": secret });
         writeln!(console::out(), "{made}")?;

@@ -138,8 +138,8 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
             };
             let added = add(&mut registrar, request).await?;
             if !added.secret.is_empty() {
-                let id = ("signingKeyId", key.as_str());
-                print_secret(AsJson(args.call.json), id, &added.secret)?;
+                let as_json = AsJson(args.call.json);
+                print_secret(as_json, "signingKeyId", key.as_str(), &added.secret)?;
                 return Ok(Exit::Done);
             }
             added.signing_key.into_iter().collect()

@@ -102,7 +102,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
                 tenant_id: tenant,
             };
             let (id, secret) = create(&mut registrar, request).await?;
-            print_secret(AsJson(args.call.json), ("serviceTokenId", &id), &secret)?;
+            print_secret(AsJson(args.call.json), "serviceTokenId", &id, &secret)?;
             return Ok(Exit::Done);
         }
         Action::List => list(&mut registrar).await?,

@@ -103,7 +103,7 @@ pub(super) async fn stands(
     // A writer finishes what this process leaves, should it end now.
     let now = Timestamp(Clock::System.now_nanos());
     record
-        .begin_erasure(key, sequence, (Uuid::now_v7(), now))
+        .begin_erasure(key, sequence, Uuid::now_v7(), now)
         .await?;
     let outcome = record.append(key, append).await?;
     Ok(!matches!(outcome, AppendOutcome::Superseded { .. }))

@@ -50,7 +50,8 @@ pub async fn erase_metered(record: &Record, subject: &Subject) -> anyhow::Result
 /// # Errors
 /// The record or Postgres does not answer.
 pub async fn erase_usage(
-    (record, model): (&Record, &ReadModel),
+    record: &Record,
+    model: &ReadModel,
     subject: &Subject,
 ) -> anyhow::Result<Option<u64>> {
     let Some((tenant, owner)) = metered_of(subject) else {

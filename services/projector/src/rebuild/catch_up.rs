@@ -49,14 +49,15 @@ pub(super) async fn catch_up(
 ) -> Result<Vec<Checkpoint>, CatchUpError> {
     let deadline = Instant::now() + CATCH_UP_MAX;
     let partitions = held.iter().zip(targets);
-    let brought = partitions.map(|(from, to)| bring(archive, model, (*from, *to), deadline));
+    let brought = partitions.map(|(from, to)| bring(archive, model, *from, *to, deadline));
     try_join_all(brought).await
 }
 
 async fn bring(
     archive: &Archive,
     model: &ReadModel,
-    (from, to): (Checkpoint, Sequence),
+    from: Checkpoint,
+    to: Sequence,
     deadline: Instant,
 ) -> Result<Checkpoint, CatchUpError> {
     let partition = from.lease.partition;
@@ -66,7 +67,7 @@ async fn bring(
         return Ok(held);
     }
     let record = archive.record();
-    if ends(record, partition, (held.sequence, to)).await? {
+    if ends(record, partition, held.sequence, to).await? {
         // All of it was erased since.
         return settle(model, held, to).await;
     }
@@ -85,7 +86,7 @@ async fn bring(
         }
         // The target itself may have been erased since. The leader knows; the replica that is read may be behind.
         let is_end = sequence >= to
-            || (message.pending == 0 && ends(record, partition, (sequence, to)).await?);
+            || (message.pending == 0 && ends(record, partition, sequence, to).await?);
         if is_end || items.len() >= BATCH_MESSAGES {
             let batch = Batch {
                 lease: held.lease,
@@ -106,7 +107,8 @@ async fn bring(
 async fn ends(
     record: &Record,
     partition: Partition,
-    (read, to): (Sequence, Sequence),
+    read: Sequence,
+    to: Sequence,
 ) -> Result<bool, CatchUpError> {
     let next = record.next_after(partition, read).await;
     let next = next.map_err(|_| CatchUpError::Late(partition))?;

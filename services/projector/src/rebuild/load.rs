@@ -75,7 +75,7 @@ pub async fn load(
     let lanes = stream::iter(stretches.collect::<Vec<_>>()).map(|(from, end)| {
         let (archive, model) = (archive.clone(), model.clone());
         let (pace, shutdown) = (Arc::clone(&pace), shutdown.clone());
-        let task = tokio::spawn(load_partition(archive, model, (from, end), pace, shutdown));
+        let task = tokio::spawn(load_partition(archive, model, from, end, pace, shutdown));
         async move { task.await.unwrap_or(Err(LoadError::Broken)) }
     });
     lanes
@@ -90,7 +90,8 @@ pub async fn load(
 async fn load_partition(
     archive: Archive,
     model: ReadModel,
-    (from, end): (Checkpoint, Sequence),
+    from: Checkpoint,
+    end: Sequence,
     pace: Arc<Pace>,
     shutdown: Shutdown,
 ) -> Result<(), LoadError> {

@@ -70,7 +70,8 @@ impl StorageCounts {
     /// The bound that does not.
     pub(super) async fn add(
         &self,
-        (subject, by): (&Subject, StoredBy),
+        subject: &Subject,
+        by: StoredBy,
         limits: &Limits,
         addition: &Addition<'_>,
     ) -> Result<Storage, Exceeded> {
@@ -82,9 +83,9 @@ impl StorageCounts {
             if is_new || count.allows(subject, limits, wanted, now_ms).is_err() {
                 let before = count.added;
                 let read = read(addition.read_model, addition.access, &by).await;
-                count.take(read, before, (limits, now_ms));
+                count.take(read, before, limits, now_ms);
             } else if !count.is_being_read {
-                count.is_being_read = self.read_later(&held, (by, *limits), addition);
+                count.is_being_read = self.read_later(&held, by, *limits, addition);
             }
         }
         count.allows(subject, limits, wanted, now_ms)?;
@@ -110,7 +111,8 @@ impl StorageCounts {
     fn read_later(
         &self,
         held: &Arc<Mutex<Count>>,
-        (by, limits): (StoredBy, Limits),
+        by: StoredBy,
+        limits: Limits,
         addition: &Addition<'_>,
     ) -> bool {
         let Ok(permit) = Arc::clone(&self.0.background).try_acquire_owned() else {
@@ -122,7 +124,7 @@ impl StorageCounts {
             let before = held.lock().await.added;
             let read = read(&read_model, &access, &by).await;
             let mut count = held.lock().await;
-            count.take(read, before, (&limits, now_ms));
+            count.take(read, before, &limits, now_ms);
             count.is_being_read = false;
             drop(permit);
         });
@@ -160,20 +162,15 @@ impl Count {
         ] {
             // Who begins no conversation may have more of them than a bound that was lowered.
             let bound = limits.get(quota).filter(|_| wanted > 0);
-            let of = (subject.scope, quota);
-            check(
-                of,
-                bound,
-                (used, wanted),
-                Duration::from_millis(retry_after),
-            )?;
+            let retry_after = Duration::from_millis(retry_after);
+            check(subject.scope, quota, bound, used, wanted, retry_after)?;
         }
         Ok(())
     }
 
     /// Takes what the rows hold; `before` was added when they were asked. At first they may lack what this process has just
     /// appended. Without an answer the last count stays in force.
-    fn take(&mut self, read: Option<Storage>, before: Storage, (limits, now_ms): (&Limits, u64)) {
+    fn take(&mut self, read: Option<Storage>, before: Storage, limits: &Limits, now_ms: u64) {
         if let Some(read) = read {
             self.counted = if self.is_counted {
                 read
@@ -277,7 +274,7 @@ mod tests {
                 is_counted,
                 ..Count::default()
             };
-            count.take(read, stored(2, 20), (&limits, 0));
+            count.take(read, stored(2, 20), &limits, 0);
             assert_eq!(count.used(), expected, "{is_counted} {read:?}");
         };
         check(true, None, stored(8, 80));

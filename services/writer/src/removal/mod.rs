@@ -127,7 +127,7 @@ impl Removals {
             return Ok(false);
         };
         let now = domain::Timestamp(clock.now_nanos());
-        let begun = record.begin_erasure(key, last.position.sequence, (*holder, now));
+        let begun = record.begin_erasure(key, last.position.sequence, *holder, now);
         begun.await?;
         Ok(true)
     }

@@ -58,11 +58,11 @@ async fn write_all(
     batches: &[Batch],
     means: Means,
 ) -> Result<Applied, ApplyError> {
-    match attempt(model, batches, (means, Effort::Together)).await {
+    match attempt(model, batches, means, Effort::Together).await {
         Err(Failure::Content) => {}
         outcome => return outcome.map_err(Failure::into_error),
     }
-    attempt(model, batches, (means, Effort::Isolated))
+    attempt(model, batches, means, Effort::Isolated)
         .await
         .map_err(Failure::into_error)
 }
@@ -86,7 +86,8 @@ enum Failure {
 async fn attempt(
     model: &ReadModel,
     batches: &[Batch],
-    (means, effort): (Means, Effort),
+    means: Means,
+    effort: Effort,
 ) -> Result<Applied, Failure> {
     model
         .transaction(

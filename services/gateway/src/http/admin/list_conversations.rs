@@ -64,7 +64,7 @@ pub(in crate::http) async fn list_conversations(
         .map_err(of)?;
     let cursor = query.cursor.clone().unwrap_or_default();
     let listing = listing(query).map_err(of)?;
-    page(&state, &admin.tenant, &listing, (&cursor, size)).await
+    page(&state, &admin.tenant, &listing, &cursor, size).await
 }
 
 fn listing(query: ListConversationsQuery) -> Result<Listing, Violation> {

@@ -92,9 +92,9 @@ pub(in crate::http) async fn erase_chat(
     };
     let chat = &target.key.conversation;
     let erased = match standing(&state, &caller, &target).await? {
-        Standing::Readable => forks::erase_with(&state, &caller, (chat, key), query.forks).await?,
+        Standing::Readable => forks::erase_with(&state, &caller, chat, key, query.forks).await?,
         // Whatever goes on from it cannot be read either.
-        Standing::Severed => erase(&state, &caller, (chat, key), ForkRule::Sever).await?,
+        Standing::Severed => erase(&state, &caller, chat, key, ForkRule::Sever).await?,
         Standing::NotTheirs => erased_before(&state, &caller, &target, key).await?,
     };
     match erased {
@@ -132,7 +132,7 @@ async fn erased_before(
     // By which rule the first request erased it is part of that request.
     for rule in [ForkRule::Refuse, ForkRule::Sever] {
         let chat = &target.key.conversation;
-        match erase(state, caller, (chat, Some(key)), rule).await {
+        match erase(state, caller, chat, Some(key), rule).await {
             Err(problem) if problem.code == Reason::IdempotencyKeyReused.as_str() => {}
             answer => return answer,
         }
@@ -147,7 +147,8 @@ async fn erased_before(
 pub(super) async fn erase(
     state: &HttpState,
     caller: &Caller,
-    (chat, key): (&ConversationId, Option<CommitId>),
+    chat: &ConversationId,
+    key: Option<CommitId>,
     forks: ForkRule,
 ) -> Result<Erased, HttpProblem> {
     let key = IdempotencyKey(key);

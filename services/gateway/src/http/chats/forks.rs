@@ -45,12 +45,13 @@ pub enum ForkRule {
 pub async fn erase_with(
     state: &HttpState,
     caller: &Caller,
-    (chat, key): (&ConversationId, Option<CommitId>),
+    chat: &ConversationId,
+    key: Option<CommitId>,
     rule: ForkRule,
 ) -> Result<Erased, HttpProblem> {
     let mut looks = 1;
     loop {
-        let refusal = match erase(state, caller, (chat, key), proto::ForkRule::Refuse).await {
+        let refusal = match erase(state, caller, chat, key, proto::ForkRule::Refuse).await {
             Err(problem) if is_refusal(&problem) => problem,
             answer => return answer,
         };
@@ -109,7 +110,7 @@ async fn erase_fork(
     caller: &Caller,
     fork: &ConversationId,
 ) -> Result<(), HttpProblem> {
-    match erase(state, caller, (fork, None), proto::ForkRule::Refuse).await {
+    match erase(state, caller, fork, None, proto::ForkRule::Refuse).await {
         Err(problem) if !is_refusal(&problem) => Err(problem),
         Ok(_) | Err(_) => Ok(()),
     }

@@ -75,7 +75,7 @@ pub(in crate::http) async fn list_chats(
         ..Listing::of(filter)
     };
     let cursor = query.cursor.unwrap_or_default();
-    page(&state, &caller.access.tenant, &listing, (&cursor, size)).await
+    page(&state, &caller.access.tenant, &listing, &cursor, size).await
 }
 
 /// A page of a listing, once the rows hold the positions that the request gives; `paging`: its cursor, and the most that it holds.
@@ -86,7 +86,8 @@ pub(in crate::http) async fn page(
     state: &HttpState,
     access: &domain::TenantAccess,
     listing: &Listing,
-    (token, size): (&str, u32),
+    token: &str,
+    size: u32,
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
     let held = catch_up::hold(&state.gateway, &positions::fences()).await;
     held.map_err(problem::of)?;

@@ -127,7 +127,7 @@ pub(super) async fn follow(
     let named = named.map_err(|wrong| problem::of(Problem::from(wrong.within("run"))))?;
     let telling = match named {
         Some(run) => Some(of_named(run, &wanted)),
-        None => of_heard(state, chat, (wanted.last, active)).await?,
+        None => of_heard(state, chat, wanted.last, active).await?,
     };
     let Some(Telling { run, from }) = telling else {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -173,7 +173,8 @@ fn of_named(run: RunId, wanted: &Wanted) -> Telling {
 async fn of_heard(
     state: &HttpState,
     chat: &Owned,
-    (last, active): (Option<Heard>, Option<RunId>),
+    last: Option<Heard>,
+    active: Option<RunId>,
 ) -> Result<Option<Telling>, HttpProblem> {
     if let Some(Heard::Part(heard)) = last {
         let is_active = Some(heard.run) == active;

@@ -68,7 +68,8 @@ pub struct SendMessageBody {
 pub(in crate::http) async fn send_message(
     State(state): State<HttpState>,
     open: OpenStream,
-    (frontend, key): (Frontend, IdempotencyKey),
+    frontend: Frontend,
+    key: IdempotencyKey,
     Path(id): Path<String>,
     Json(mut body): Json<SendMessageBody>,
 ) -> Result<Response, HttpProblem> {

@@ -30,7 +30,7 @@ pub(super) async fn gather(
         let page: Vec<&ConversationKey> = page.iter().collect();
         for place in quiet_among(&ground.model, &page, ground.before).await? {
             match standing(ground, &place).await? {
-                Some(last) => take(ground, &place.key, &last, (&mut filling, report)).await?,
+                Some(last) => take(ground, &place.key, &last, &mut filling, report).await?,
                 None => report.left(),
             }
         }
@@ -70,7 +70,8 @@ async fn take(
     ground: &Ground,
     key: &ConversationKey,
     last: &StoredMessage,
-    (filling, report): (&mut Filling<'_>, &mut Report),
+    filling: &mut Filling<'_>,
+    report: &mut Report,
 ) -> anyhow::Result<()> {
     let record = ground.archive.record();
     let (mut next, mut before, mut is_first) = (Some(Sequence(0)), None, true);

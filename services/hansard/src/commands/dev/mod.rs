@@ -52,7 +52,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     let ends = Ends::default();
     let outcome = tokio::select! {
         () = shutdown.begun() => Ok(()),
-        outcome = live((&args, models), &mut stack, &ends, begun) => outcome,
+        outcome = live(&args, models, &mut stack, &ends, begun) => outcome,
     };
     // What fails once a signal came is the end that was asked for.
     let told = shutdown.has_begun();
@@ -80,7 +80,8 @@ async fn start_servers(args: &Args) -> Result<Stack, StackError> {
 
 /// Runs until it is dropped, or, with `--once`, until the context is printed.
 async fn live(
-    (args, models): (&Args, ModelServersConfig),
+    args: &Args,
+    models: ModelServersConfig,
     stack: &mut Stack,
     ends: &Ends,
     begun: Instant,

@@ -176,7 +176,7 @@ async fn rows(job: &Job, erased: &Erased, how: &How) -> anyhow::Result<Rows> {
     if rows != Rows::Gone {
         return Ok(rows);
     }
-    let usage = erase_usage((&job.record, &model), &job.subject).await?;
+    let usage = erase_usage(&job.record, &model, &job.subject).await?;
     Ok(usage.map_or(Rows::Left, |_| Rows::Gone))
 }
 
@@ -186,7 +186,7 @@ async fn has_erased_usage(job: &Job, how: &How) -> anyhow::Result<bool> {
         return Ok(erase_metered(&job.record, &job.subject).await? > 0);
     }
     let model = how.stores.read_model.open()?;
-    let usage = erase_usage((&job.record, &model), &job.subject).await?;
+    let usage = erase_usage(&job.record, &model, &job.subject).await?;
     Ok(usage.is_some_and(|usage| usage > 0))
 }
 

@@ -51,11 +51,11 @@ pub(super) async fn copy(
         }
         // Looked at between two chunks; the load itself tells what is wrong.
         if let Some(done) = position(building.model()).await {
-            progress.advance(done, || words((from, done, total), began.elapsed()));
+            progress.advance(done, || words(from, done, total, began.elapsed()));
         }
     }
     let done = position(building.model()).await.unwrap_or(total);
-    progress.finish(&words((from, done, total), began.elapsed()));
+    progress.finish(&words(from, done, total, began.elapsed()));
     form.tell(&Step::Copied {
         messages: done.saturating_sub(from),
         took: began.elapsed(),
@@ -72,7 +72,7 @@ fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
-fn words((from, done, total): (u64, u64, u64), took: Duration) -> String {
+fn words(from: u64, done: u64, total: u64, took: Duration) -> String {
     let rate = per_second(done.saturating_sub(from), took.as_secs_f64());
     let left = match rate {
         0 => "unknown".to_owned(),
@@ -92,19 +92,13 @@ mod tests {
 
     #[test]
     fn progress_tells_rate_and_time_left() {
-        let check = |places, seconds, expected: &str| {
-            assert_eq!(words(places, Duration::from_secs(seconds)), expected);
+        let check = |from, done, total, seconds, expected: &str| {
+            let words = words(from, done, total, Duration::from_secs(seconds));
+            assert_eq!(words, expected);
         };
-        check(
-            (0, 2_000, 6_000),
-            2,
-            "2,000 of 6,000 commits, 1,000/s, time left 4 s",
-        );
-        check(
-            (1_000, 2_000, 6_000),
-            1,
-            "2,000 of 6,000 commits, 1,000/s, time left 4 s",
-        );
-        check((5, 5, 9), 3, "5 of 9 commits, 0/s, time left unknown");
+        let rate = "2,000 of 6,000 commits, 1,000/s, time left 4 s";
+        check(0, 2_000, 6_000, 2, rate);
+        check(1_000, 2_000, 6_000, 1, rate);
+        check(5, 5, 9, 3, "5 of 9 commits, 0/s, time left unknown");
     }
 }

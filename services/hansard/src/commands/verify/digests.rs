@@ -48,7 +48,7 @@ pub(super) async fn run(ground: &Ground, report: &mut Report) -> anyhow::Result<
     report.start("verify: digests", steps);
     for (step, digest) in (1..).zip(partitions) {
         let parked = of_partition(&parked, digest.partition);
-        check(ground, (digest, parked), report).await?;
+        check(ground, digest, parked, report).await?;
         report.advance(step, steps);
     }
     Ok(())
@@ -56,7 +56,8 @@ pub(super) async fn run(ground: &Ground, report: &mut Report) -> anyhow::Result<
 
 async fn check(
     ground: &Ground,
-    (mut digest, mut parked): (PartitionDigest, Vec<ParkedPlace>),
+    mut digest: PartitionDigest,
+    mut parked: Vec<ParkedPlace>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     for look in 1.. {

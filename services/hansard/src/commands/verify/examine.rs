@@ -157,7 +157,8 @@ async fn unfounded(
 pub(super) async fn commits_between(
     ground: &Ground,
     key: &ConversationKey,
-    (after, through): (Sequence, Sequence),
+    after: Sequence,
+    through: Sequence,
 ) -> anyhow::Result<Vec<Item>> {
     let bounds = TailBounds::default();
     let mut commits = ground.archive.commits(key, after).await?;

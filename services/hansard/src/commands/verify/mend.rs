@@ -35,7 +35,7 @@ pub(super) async fn settle(
         return Ok((found, Mended::Would));
     }
     let partition = ground.record.partition_of(key);
-    let read = async |after, through| commits_between(ground, key, (after, through)).await;
+    let read = async |after, through| commits_between(ground, key, after, through).await;
     repair(&ground.model, key, partition, read).await?;
     let after = examine(ground, key).await?;
     let mended = match &after.problems[..] {

@@ -55,8 +55,10 @@ async fn keep(
         days: logs.days,
         call: as_set(call, logs.detail),
     };
-    let message = (encode_logged(&logged), logged.kept_for());
-    let publishing = writer.record.publish_log(&key, logged.call.id, message);
+    let (id, message) = (logged.call.id, encode_logged(&logged));
+    let publishing = writer
+        .record
+        .publish_log(&key, id, message, logged.kept_for());
     publishing.await.map_err(problem::of_record)?;
     check(writer, &key, &agent).await?;
     Ok(true)

@@ -150,7 +150,7 @@ async fn turn_of(
         (Trigger::Submit { .. }, _) => false,
     };
     let webhooks = Webhooks::of(state, &chat.target.access.agent);
-    let has_forged = add_answers(&mut turn, request.answers, (&open, &webhooks));
+    let has_forged = add_answers(&mut turn, request.answers, &open, &webhooks);
     if let Some(said) = request.said {
         // An edited message has the id of the one whose place it takes: it names no turn.
         let id = said.message_id.as_deref().filter(|_| !is_edit);
@@ -172,7 +172,8 @@ async fn turn_of(
 fn add_answers(
     turn: &mut Turn,
     answers: Vec<ToolAnswer>,
-    (open, webhooks): (&[OpenCall], &Webhooks),
+    open: &[OpenCall],
+    webhooks: &Webhooks,
 ) -> bool {
     let mut has_forged = false;
     for answer in answers {

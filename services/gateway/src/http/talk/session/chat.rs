@@ -118,7 +118,7 @@ pub(in crate::http) async fn chat(
             let mut turn = Turn::default();
             turn.key = key.0;
             turn.via = frontend.via.clone();
-            Box::pin(in_session(&state, session, (text, turn))).await?
+            Box::pin(in_session(&state, session, text, turn)).await?
         }
         (Some(session), given::Said::History(messages)) => {
             let kept_in = session.target.key.clone();
@@ -156,7 +156,8 @@ async fn session(
 async fn in_session(
     state: &HttpState,
     session: Owned,
-    (text, mut turn): (String, Turn),
+    text: String,
+    mut turn: Turn,
 ) -> Result<Answering, HttpProblem> {
     let session = settled(state, session).await?;
     // A retry under a key finds its first try by that.

@@ -49,13 +49,13 @@ pub(super) async fn begin(
     let spoken_at = history.last_message();
     let mut attempts = 1;
     loop {
-        let turn = turn_of(history.seen_at(None), &given, (history.version, key))?;
+        let turn = turn_of(history.seen_at(None), &given, history.version, key)?;
         let refused = match turn::begin(state, session, turn).await {
             Ok(begun) => return Ok(begun),
             Err(problem) => problem,
         };
         if refused.code == Reason::IdempotencyKeyReused.as_str() {
-            return again(state, session, (&given, key), refused).await;
+            return again(state, session, &given, key, refused).await;
         }
         if refused.code != Reason::VersionConflict.as_str() || attempts == ATTEMPTS_MAX {
             return Err(refused);
@@ -72,7 +72,8 @@ pub(super) async fn begin(
 async fn again(
     state: &HttpState,
     session: &Owned,
-    (given, key): (&Given, IdempotencyKey),
+    given: &Given,
+    key: IdempotencyKey,
     refused: HttpProblem,
 ) -> Result<Begun, HttpProblem> {
     let before = match key.0 {
@@ -87,7 +88,7 @@ async fn again(
         since: &[],
         ..history.seen_at(Some(before))
     };
-    let turn = turn_of(stood_there, given, (before, key))?;
+    let turn = turn_of(stood_there, given, before, key)?;
     turn::begin(state, session, turn).await
 }
 
@@ -108,7 +109,8 @@ async fn read(
 fn turn_of(
     stored: Stored<'_>,
     given: &Given,
-    (version, key): (Version, IdempotencyKey),
+    version: Version,
+    key: IdempotencyKey,
 ) -> Result<Turn, HttpProblem> {
     let messages = &given.messages;
     let new = new_turns(stored, messages);
