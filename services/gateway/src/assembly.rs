@@ -10,13 +10,12 @@ mod summary;
 
 use context::plan::BUDGETED_MESSAGES_MAX;
 use context::stages::budget;
-use context::stages::pass_over::Moved;
 use context::{
-    Assembled, CONTEXT_KINDS, MessageCount, Plan, PlanError, Selection, Settings, select,
+    Assembled, CONTEXT_KINDS, MessageCount, Plan, PlanError, Reach, Selection, Settings, select,
 };
-use domain::passed_over::Span;
 use domain::{EventTokens, Fact, RecordedEvent, Version};
 use formats::Names;
+use history::{Coverage, Direction, Newest, Query, Snapshot, Target, View, WindowBounds, decode};
 use read_model::queries::EventQuery;
 use sha2::{Digest as _, Sha256};
 use wire::proto::read::v1 as proto;
@@ -26,11 +25,7 @@ pub use order::Order;
 use pending::Behind;
 
 use crate::Gateway;
-use crate::lineage::TokensBehind;
-use crate::recent::{Recent, Wanted};
-use crate::request::Target;
 use crate::rpc::CONTEXT_BYTES_MAX;
-use crate::window::{self, WindowBounds};
 
 /// Events read at first: a context of usual turns needs no second read.
 const EVENTS_LIKELY: usize = 256;
@@ -46,14 +41,16 @@ pub struct Made {
     pub names: Names,
     /// Its proof.
     pub receipt: proto::Receipt,
-    /// What was read.
-    pub recent: Recent,
+    /// The position that was read, as a token for callers.
+    pub position_token: String,
+    /// Whether the rows held all that was read.
+    pub is_in_rows: bool,
 }
 
 /// Makes a context.
 ///
 /// # Errors
-/// As [`Recent::read`]; a version that is not there; no room.
+/// As [`Snapshot::open`]; a version that is not there; no room.
 pub async fn make(gateway: &Gateway, target: &Target, order: &Order) -> Result<Made, Problem> {
     make_with(gateway, target, order, &[]).await
 }
@@ -68,42 +65,44 @@ pub async fn make_with(
     order: &Order,
     pending: &[Fact],
 ) -> Result<Made, Problem> {
-    let mut recent = Recent::read(gateway, target, wanted(order)).await?;
-    let at = order.version(recent.place.version)?;
-    let summary = summary::newest(gateway, target, &recent, (&order.policy.policy, at)).await?;
-    let shared = recent.lineage.shared(at);
-    let before = Behind {
-        at,
-        shared: recent.lineage.shared(at.next()),
+    let policy = &order.policy.policy;
+    let (bounds, likely) = bounds(order);
+    let query = Query {
+        to: order.at.unwrap_or(EventQuery::TO_THE_END),
+        kinds: &CONTEXT_KINDS,
+        ..Query::all(Direction::Backward)
     };
-    pending::push(&mut recent, &target.key, before, pending)?;
-    let client = client::context(gateway, target, (&order.policy.policy, shared.next())).await?;
-    let behind = recent.lineage.tokens(gateway).await?;
+    let first = Newest::first_batch(bounds, likely);
+    let opened = Snapshot::open_with(&gateway.reader, target, &query, first);
+    let (snapshot, first) = opened.await?;
+    let at = order.version(snapshot.position().version)?;
+    let effective = snapshot.effective(at).await?;
+    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
+    let mut newest = Newest::read(cursor, bounds, likely).await?;
+    let summary = summary::newest(&snapshot, &effective, policy, at).await?;
+    let shared = effective.inherited_before(at);
+    let behind = Behind {
+        at,
+        shared: effective.inherited_before(at.next()),
+    };
+    pending::push(&mut newest, behind, pending)?;
+    let client = client::context(&snapshot, policy, shared.next()).await?;
+    let rewind = effective.latest_rewind();
     let settings = Settings {
-        policy: &order.policy.policy,
+        policy,
         rules: &order.policy.rules,
         client: &client,
         summary,
         own: None,
         shared,
-        rewound: recent
-            .passed
-            .spans()
-            .first()
-            .map_or(Version::ZERO, |span| span.at),
+        rewound: rewind.map_or(Version::ZERO, |rewind| rewind.at),
     };
-    let reading = Reading {
-        gateway,
-        target,
-        order,
-        behind: &behind,
-    };
-    let mut assembled = reading.assemble(settings.clone(), &mut recent).await?;
+    let mut assembled = assemble(order, settings.clone(), &mut newest).await?;
     if assembled.account.is_without_the_beginning() {
-        let own = own_instructions::read(gateway, target, (&recent, at)).await?;
+        let own = own_instructions::read(&snapshot, &effective, at).await?;
         if own.is_some() {
             let with_own = Settings { own, ..settings };
-            let with_own = reading.assemble(with_own, &mut recent).await;
+            let with_own = assemble(order, with_own, &mut newest).await;
             assembled = where_it_fits(with_own, assembled)?;
         }
     }
@@ -117,7 +116,8 @@ pub async fn make_with(
         body: rendered.body,
         names: rendered.names,
         receipt,
-        recent,
+        position_token: snapshot.position_token(),
+        is_in_rows: snapshot.is_in_rows(),
     })
 }
 
@@ -133,38 +133,37 @@ fn where_it_fits(
     }
 }
 
-/// What a context is made from, but for its settings.
-struct Reading<'a> {
-    gateway: &'a Gateway,
-    target: &'a Target,
-    order: &'a Order,
-    behind: &'a TokensBehind,
+/// Selects, and reads older events as long as it must; then makes the context.
+async fn assemble(
+    order: &Order,
+    settings: Settings<'_>,
+    newest: &mut Newest<'_>,
+) -> Result<Assembled, Problem> {
+    let plan = Plan::new(settings).map_err(|error| refused(&error))?;
+    let selected = loop {
+        let key = newest.cursor().snapshot().key();
+        let mut counts = newest.cursor().segments().token_counts();
+        let events = newest.newest_first();
+        let events = events.map(|row| {
+            let event = counted(decode(key, row)?);
+            Ok::<_, Problem>(counts.count(event))
+        });
+        let extent = plan.extent(order.messages_max);
+        match select(events, extent, reach(newest.coverage()))? {
+            Selection::Selected(selected) => break selected,
+            Selection::NeedsOlder => newest.read_older().await?,
+        }
+    };
+    plan.complete(selected)
+        .map_err(|no_room| refused(&PlanError::from(no_room)))
 }
 
-impl Reading<'_> {
-    /// Selects, and reads older events as long as it must; then makes the context.
-    async fn assemble(
-        &self,
-        settings: Settings<'_>,
-        recent: &mut Recent,
-    ) -> Result<Assembled, Problem> {
-        let plan = Plan::new(settings).map_err(|error| refused(&error))?;
-        let selected = loop {
-            let events = recent.window.newest_first();
-            let mut moved = Moved::past(&recent.passed);
-            let events = events.map(|row| {
-                let event = window::recorded(&self.target.key, row)?;
-                let event = self.behind.add(counted(event));
-                let through = |span: &Span| self.behind.through(span.at, span.tokens_through);
-                Ok::<_, Problem>(moved.up(event, through))
-            });
-            match select(events, plan.extent(self.order.messages_max), recent.reach())? {
-                Selection::Selected(selected) => break selected,
-                Selection::NeedsOlder => recent.read_older(self.gateway, self.target).await?,
-            }
-        };
-        plan.complete(selected)
-            .map_err(|no_room| refused(&PlanError::from(no_room)))
+/// How far back the events reach that a context is selected from.
+pub(crate) fn reach(coverage: Coverage) -> Reach {
+    match coverage {
+        Coverage::Whole => Reach::Beginning,
+        Coverage::Bounded => Reach::Limit,
+        Coverage::Partial => Reach::Window,
     }
 }
 
@@ -180,21 +179,18 @@ fn counted(mut event: RecordedEvent) -> RecordedEvent {
     event
 }
 
-fn wanted(order: &Order) -> Wanted {
+/// The most events that a context can need, and how many it is likely to need.
+fn bounds(order: &Order) -> (WindowBounds, usize) {
     let messages = order
         .messages_max
         .unwrap_or(MessageCount(BUDGETED_MESSAGES_MAX));
     let most = budget::context_tokens(&order.policy.policy) / EVENT_TOKENS_MIN;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    Wanted {
-        kinds: &CONTEXT_KINDS,
-        likely: EVENTS_LIKELY.min(most).min(messages.events_max()),
-        to: order.at.unwrap_or(EventQuery::TO_THE_END),
-        bounds: WindowBounds {
-            events_max: messages.events_max(),
-            bytes_max: CONTEXT_BYTES_MAX,
-        },
-    }
+    let bounds = WindowBounds {
+        events_max: messages.events_max(),
+        bytes_max: CONTEXT_BYTES_MAX,
+    };
+    (bounds, EVENTS_LIKELY.min(most).min(messages.events_max()))
 }
 
 /// The same for all contexts of a conversation, and nothing that names it.

@@ -6,9 +6,9 @@ use wire::proto::event::v1::ConversationStatus;
 use wire::status::Problem;
 
 use crate::page_token::{self, QueryHash, take_number};
-use crate::patience::Patience;
 use crate::request::Bounded;
 use crate::{Gateway, problem};
+use history::Deadline;
 
 /// Conversations of a page.
 pub const CONVERSATIONS_PAGE: Bounded = Bounded {
@@ -40,7 +40,7 @@ pub struct Paging<'a> {
     /// Most conversations.
     pub size: u32,
     /// How long to wait for the rows.
-    pub patience: Patience,
+    pub deadline: Deadline,
 }
 
 /// A page as a door shows it.
@@ -84,8 +84,8 @@ impl Listing {
             after: cursor(paging.token, hash)?,
             limit: paging.size.saturating_add(1),
         };
-        let found = queries::list_conversations(&gateway.read_model, access, &query);
-        let found = paging.patience.rows(found).await?;
+        let found = queries::list_conversations(&gateway.reader.read_model, access, &query);
+        let found = paging.deadline.rows(found).await?;
         Ok(cut(found, paging.size, hash, shape))
     }
 

@@ -68,12 +68,6 @@ pub fn history_retried(cause: &'static str) {
     counter!("hansard_gateway_history_retries_total", "cause" => cause).increment(1);
 }
 
-/// A whole tail was read.
-pub fn tail_read(commits: usize) {
-    let commits = u32::try_from(commits).unwrap_or(u32::MAX);
-    histogram!("hansard_gateway_tail_commits").record(f64::from(commits));
-}
-
 /// A watcher reads the record again.
 pub fn watch_reread() {
     counter!("hansard_gateway_watch_rereads_total").increment(1);

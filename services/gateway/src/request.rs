@@ -1,17 +1,17 @@
 //! Requests as the gateway understands them: who asks, for which conversation, how fresh; and the bounds of numbers.
 
 use domain::{
-    AgentId, ConversationId, ConversationKey, Partition, Position, Version, Violation,
-    ViolationReason,
+    AgentId, ConversationId, ConversationKey, Position, Version, Violation, ViolationReason,
 };
 use event_log::registry::{AgentAccess, Scope};
-use runtime::grpc::Deadline;
+use history::{Deadline, Freshness, Target};
+use runtime::grpc;
 use tonic::Request;
 use wire::proto::read::v1 as proto;
+use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 use wire::token::PositionToken;
 
-use crate::patience::Patience;
 use crate::{Gateway, problem};
 
 /// Who calls, and how long they wait.
@@ -19,7 +19,7 @@ use crate::{Gateway, problem};
 pub struct Call {
     bearer: Option<String>,
     /// How long the call may wait for what it depends on.
-    pub patience: Patience,
+    pub deadline: Deadline,
 }
 
 impl Call {
@@ -28,7 +28,7 @@ impl Call {
     pub fn of<T>(request: &Request<T>) -> Self {
         Self {
             bearer: wire::bearer::of(request.metadata()).map(str::to_owned),
-            patience: Patience::until(Deadline::of(request)),
+            deadline: Deadline::until(grpc::Deadline::of(request)),
         }
     }
 
@@ -59,67 +59,32 @@ impl Call {
     }
 }
 
-/// Which conversation to read, and how fresh.
-#[derive(Debug, Clone)]
-pub struct Target {
-    /// The caller's leave to read the agent's conversations.
-    pub access: AgentAccess,
-    /// The conversation.
-    pub key: ConversationKey,
-    /// How fresh the read must be.
-    pub freshness: Freshness,
-    /// The position that the read must have reached: that of a write which it follows.
-    pub fence: Option<Position>,
-    /// How long to wait for what the read depends on.
-    pub patience: Patience,
-}
-
-/// How fresh a read must be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Freshness {
-    /// It holds the rows and what any replica of the record knows beyond them, and at least the target's fence.
-    Fresh,
-    /// It holds every commit that was acknowledged before it began: the last commit is read from the stream's leader. For
-    /// reads that decide on a write.
-    Leader,
-    /// It holds what the rows hold.
-    Eventual,
-}
-
-impl Target {
-    /// The partition that the conversation lives in.
-    #[must_use]
-    pub fn key_partition(&self, gateway: &Gateway) -> Partition {
-        gateway.record.partition_of(&self.key)
-    }
-
-    /// The target of a call.
-    ///
-    /// # Errors
-    /// The caller may not, or a field breaks a rule.
-    pub async fn of(
-        gateway: &Gateway,
-        call: &Call,
-        target: Option<proto::ReadTarget>,
-    ) -> Result<Self, Problem> {
-        let target = target.ok_or_else(|| missing().within("target"))?;
-        let within = |violation: Violation| violation.within("target");
-        let agent = agent_id(&target.agent_id).map_err(within)?;
-        let conversation = conversation_id(&target.conversation_id).map_err(within)?;
-        let freshness = freshness(target.consistency).map_err(within)?;
-        let access = call.authorize(gateway, agent, "target.agent_id").await?;
-        let key = ConversationKey {
-            tenant: access.tenant.tenant().clone(),
-            conversation,
-        };
-        Ok(Self {
-            fence: fence(gateway, &key, &target.position_token)?,
-            access,
-            key,
-            freshness,
-            patience: call.patience,
-        })
-    }
+/// The conversation that a call reads, and how fresh.
+///
+/// # Errors
+/// The caller may not, or a field breaks a rule.
+pub async fn target_of(
+    gateway: &Gateway,
+    call: &Call,
+    target: Option<proto::ReadTarget>,
+) -> Result<Target, Problem> {
+    let target = target.ok_or_else(|| missing().within("target"))?;
+    let within = |violation: Violation| violation.within("target");
+    let agent = agent_id(&target.agent_id).map_err(within)?;
+    let conversation = conversation_id(&target.conversation_id).map_err(within)?;
+    let freshness = freshness(target.consistency).map_err(within)?;
+    let access = call.authorize(gateway, agent, "target.agent_id").await?;
+    let key = ConversationKey {
+        tenant: access.tenant.tenant().clone(),
+        conversation,
+    };
+    Ok(Target {
+        fence: fence(gateway, &key, &target.position_token)?,
+        access,
+        key,
+        freshness,
+        deadline: call.deadline,
+    })
 }
 
 /// An agent's id.
@@ -194,6 +159,13 @@ pub fn first_version(version: u64) -> Version {
     Version(version.max(1))
 }
 
+/// The position of a commit, as its writer answered; `None`: nothing was recorded, or the answer has no token of this record.
+#[must_use]
+pub fn position_of(gateway: &Gateway, result: &CommitResult) -> Option<Position> {
+    let token = PositionToken::decode(&result.position_token, gateway.reader.record.id());
+    token.ok().map(|token| token.position)
+}
+
 fn freshness(consistency: i32) -> Result<Freshness, Violation> {
     match known(consistency, "consistency")? {
         proto::Consistency::Unspecified | proto::Consistency::Fresh => Ok(Freshness::Fresh),
@@ -209,9 +181,9 @@ fn fence(
     if token.is_empty() {
         return Ok(None);
     }
-    let token =
-        PositionToken::decode(token, gateway.record.id()).map_err(problem::of_position_token)?;
-    if token.position.partition != gateway.record.partition_of(key) {
+    let token = PositionToken::decode(token, gateway.reader.record.id())
+        .map_err(problem::of_position_token)?;
+    if token.position.partition != gateway.reader.record.partition_of(key) {
         return Err(problem::position_token_elsewhere());
     }
     Ok(Some(token.position))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use egress::Policy;
 use event_log::{Record, Registry, Unavailable};
+use history::Reader;
 use models::ModelServers;
 use read_model::ReadModel;
 use runtime::admin::Admin;
@@ -55,9 +56,9 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     watch_health(&health, shutdown, &gateway);
     tokens::load();
     let means = retention::Means {
-        record: gateway.record.clone(),
+        record: gateway.reader.record.clone(),
         registry: gateway.registry.clone(),
-        read_model: gateway.read_model.clone(),
+        read_model: gateway.reader.read_model.clone(),
         writer: writer.clone(),
         token: config.writer_token.clone(),
         clock: Clock::System,
@@ -113,10 +114,12 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
     Ok(Gateway::new(Parts {
         token_keys: token_keys.map_err(StartError::dependency)?,
         policies: Policies::default(),
-        record,
         registry,
-        read_model,
-        fence_wait: config.fence_wait(),
+        reader: Reader {
+            record,
+            read_model,
+            fence_wait: config.fence_wait(),
+        },
         watch: WatchRules::new(
             config.watchers_max,
             config.watch_idle_check(),
@@ -166,12 +169,12 @@ async fn bind_http(state: HttpState) -> Result<BoundHttpServer, StartError> {
 }
 
 fn watch_health(health: &Health, shutdown: &Shutdown, gateway: &Gateway) {
-    let record = gateway.record.clone();
+    let record = gateway.reader.record.clone();
     shutdown.spawn_until_begun(health.clone().probe("nats", Probe::DEFAULT, move || {
         let record = record.clone();
         async move { record.check().await }
     }));
-    let read_model = gateway.read_model.clone();
+    let read_model = gateway.reader.read_model.clone();
     shutdown.spawn_until_begun(health.clone().probe("postgres", Probe::DEFAULT, move || {
         let read_model = read_model.clone();
         async move { read_model.check().await }

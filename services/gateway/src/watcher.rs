@@ -3,7 +3,6 @@
 //! Whatever may have been missed (a lost connection, a slow reader, a lost message) is read again from the record, after
 //! the last commit that was sent; so nothing is buffered but what is on its way to the caller.
 
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
@@ -11,8 +10,10 @@ use std::time::Duration;
 
 use domain::{ForkPoint, Status as Stands, Version};
 use event_log::{LiveItem, LiveSubscription, StoredCommit, StoredMessage};
+use history::{
+    CommitPosition, Deadline, Direction, Page, PageBounds, Query, Target, commits_after, event_rows,
+};
 use read_model::EventRow;
-use read_model::queries::EventQuery;
 use runtime::backoff::Backoff;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
@@ -22,15 +23,8 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::watch_conversation_response::Item;
 use wire::status::Problem;
 
-use crate::fresh::Place;
-use crate::history::{self, Range};
 use crate::metrics::{self, WatcherGauge};
-use crate::page::PageBounds;
-use crate::patience::Patience;
-use crate::request::Target;
-use crate::tail::Tail;
-use crate::window::event_rows;
-use crate::{Gateway, lineage, problem, render};
+use crate::{Gateway, problem, render};
 
 /// Responses on their way to a caller who does not take them: at most 4 MiB.
 const RESPONSES_ON_THE_WAY_MAX: usize = 8;
@@ -113,7 +107,7 @@ pub fn watch(gateway: &Gateway, watch: Watch) -> (Responses, impl Future<Output 
         gateway: gateway.clone(),
         target: watch.target,
         next: watch.from,
-        after: Place::default(),
+        after: CommitPosition::default(),
         forked_from: watch.forked_from,
         responses: sender,
         _place: watch.place,
@@ -127,7 +121,7 @@ struct Watcher {
     /// The version to send next.
     next: Version,
     /// The last commit that was sent whole, or that stands before what was asked for.
-    after: Place,
+    after: CommitPosition,
     forked_from: Option<ForkPoint>,
     responses: mpsc::Sender<Result<proto::WatchConversationResponse, Status>>,
     _place: WatcherPlace,
@@ -162,20 +156,19 @@ impl Watcher {
     /// Sends what there is, by pages over rows and tail.
     async fn history(&mut self) -> Result<(), Problem> {
         loop {
-            self.target.patience = Patience::until(None);
-            let range = Range {
+            self.target.deadline = Deadline::until(None);
+            let query = Query {
                 from: self.next,
-                to: EventQuery::TO_THE_END,
-                kinds: BTreeSet::new(),
                 after: self.after,
-                bounds: HISTORY_PAGE,
+                ..Query::all(Direction::Forward)
             };
-            let page = history::forward(&self.gateway, &self.target, &range).await?;
+            let reader = &self.gateway.reader;
+            let page = Page::recorded(reader, &self.target, query, HISTORY_PAGE).await?;
             for event in page.events {
                 self.send_event(event).await?;
             }
             let Some(next) = page.next else {
-                self.after = page.place;
+                self.after = page.position;
                 return Ok(());
             };
             self.after = next.after;
@@ -203,24 +196,15 @@ impl Watcher {
 
     /// Sends what the record holds after the last commit that was sent.
     async fn catch_up(&mut self) -> Result<(), Problem> {
-        let patience = Patience::until(None);
-        if let Some(from) = &self.forked_from {
-            // A fork goes with what it goes on from.
-            self.target.patience = patience;
-            Box::pin(lineage::read(&self.gateway, &self.target, from)).await?;
-        }
+        self.target.deadline = Deadline::until(None);
         // What the caller has seen of the live commits may be more than a replica knows.
-        let last = self.gateway.record.last_from_leader(&self.target.key);
-        let last = patience.record(last).await?;
-        let Some(last) = last.filter(|last| last.position.sequence > self.after.sequence) else {
+        let (gateway, forked_from) = (self.gateway.clone(), self.forked_from.as_ref());
+        let reader = &gateway.reader;
+        let tail = commits_after(reader, &self.target, self.after, forked_from).await?;
+        let Some(mut tail) = tail else {
             return Ok(());
         };
-        let last = last
-            .open()
-            .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
-        check_stands(&last)?;
-        let mut tail = Tail::new(self.target.key.clone(), self.after, last);
-        while let Some(commits) = tail.next_page(&self.gateway, patience).await? {
+        while let Some(commits) = tail.next_page(reader, self.target.deadline).await? {
             for commit in &commits {
                 self.send_commit(commit).await?;
             }
@@ -233,7 +217,7 @@ impl Watcher {
         for event in event_rows(commit) {
             self.send_event(event).await?;
         }
-        self.after = Place::of(commit);
+        self.after = CommitPosition::of(commit);
         Ok(())
     }
 

@@ -55,7 +55,7 @@ impl WriterClient {
     /// The write service under a caller's token, within the caller's deadline.
     #[must_use]
     pub fn write_for(&self, call: &Call) -> WriteServiceClient<Authenticated> {
-        WriteServiceClient::new(self.under(call.bearer(), call.patience.left()))
+        WriteServiceClient::new(self.under(call.bearer(), call.deadline.left()))
     }
 
     /// The run service under the gateway's token; [`ATTEMPT_MAX`] is the deadline of each call.

@@ -4,7 +4,6 @@ pub mod budget;
 pub mod clear;
 pub mod inject;
 pub mod own_instructions;
-pub mod pass_over;
 pub mod redact;
 pub mod repair;
 pub mod select;

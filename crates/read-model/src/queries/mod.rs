@@ -4,9 +4,11 @@
 mod active_runs;
 mod committed;
 mod conversation;
+mod events_of_ranges;
 mod expired;
 mod forked;
 mod forks;
+mod lineage;
 mod list_conversations;
 mod model_usage;
 mod provider_logs;
@@ -17,12 +19,14 @@ mod usage_by_day;
 pub use active_runs::{ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, active_runs};
 pub use committed::{CommittedRow, committed};
 pub use conversation::conversation;
+pub use events_of_ranges::{EventRange, RangesQuery, events_of_ranges};
 pub use expired::{
     Expired, ExpiredConversation, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,
     SURPLUS_PER_OWNER_MAX, expired,
 };
 pub use forked::forked;
 pub use forks::{FORKS_PER_READ_MAX, ForkRow, forks};
+pub use lineage::lineage;
 pub use list_conversations::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
 };
@@ -32,7 +36,7 @@ pub use provider_logs::{
     provider_logs,
 };
 pub use standing_with_events::{
-    Direction, EVENTS_PER_READ_MAX, EventQuery, events, standing_with_events,
+    Direction, EVENTS_PER_READ_MAX, EventQuery, events, is_rare, standing_with_events,
 };
 pub use storage::{OWNER_CONVERSATIONS_SUMMED_MAX, Storage, StoredBy, storage};
 pub use usage_by_day::{USAGE_ROWS_MAX, UsageDay, usage_by_day};

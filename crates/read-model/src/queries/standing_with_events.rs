@@ -109,7 +109,11 @@ pub async fn events(
 /// Messages are most of what there is: to find them, or all kinds, is to walk the range. The other kinds have an index of
 /// their own, so that a few among ten thousand messages are found at once.
 fn statement(query: &EventQuery) -> &'static str {
-    match (is_rare(query), bytes_are_counted_by(query), query.direction) {
+    match (
+        is_rare(&query.kinds),
+        bytes_are_counted_by(query),
+        query.direction,
+    ) {
         (false, Side::Reader, Direction::Forward) => include_str!("few_events_forward.sql"),
         (false, Side::Reader, Direction::Backward) => include_str!("few_events_backward.sql"),
         (false, Side::Postgres, Direction::Forward) => include_str!("events_forward.sql"),
@@ -119,8 +123,10 @@ fn statement(query: &EventQuery) -> &'static str {
     }
 }
 
-fn is_rare(query: &EventQuery) -> bool {
-    !query.kinds.is_empty() && !query.kinds.contains(&EventKind::MessageAppended)
+/// Whether events of these kinds are found by an index of their own; none named: of all kinds.
+#[must_use]
+pub fn is_rare(kinds: &[EventKind]) -> bool {
+    !kinds.is_empty() && !kinds.contains(&EventKind::MessageAppended)
 }
 
 /// Who ends a read at [`EventQuery::bytes_max`].
@@ -134,7 +140,7 @@ enum Side {
 fn bytes_are_counted_by(query: &EventQuery) -> Side {
     let largest = u64::try_from(EVENT_BYTES_MAX).unwrap_or(u64::MAX);
     let bytes = u64::from(query.limit).saturating_mul(largest);
-    if is_rare(query) || bytes > UNCOUNTED_BYTES_MAX {
+    if is_rare(&query.kinds) || bytes > UNCOUNTED_BYTES_MAX {
         Side::Postgres
     } else {
         Side::Reader

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use domain::event::{ErrorOccurred, Fact, MessageAppended, RecordedEvent, Role, ToolReturned};
-use domain::{CallId, EventId, PassedOver, RunId, RunOutcome};
+use domain::{CallId, EventId, RunId, RunOutcome, Segments};
 
 use crate::approvals::Approvals;
 use crate::ending;
@@ -36,10 +36,11 @@ pub fn page(
         last_opener: None,
         error: None,
     };
-    let passed = PassedOver::of(events.iter().rev());
+    let history = Segments::default().without_rewound(events.iter().rev());
     for commit in events.chunk_by(|event, next| event.commit == next.commit) {
         let run = run_finished_by(commit);
-        for event in commit.iter().filter(|event| !passed.hides(event.version)) {
+        let shown = |event: &&RecordedEvent| history.contains(event.version);
+        for event in commit.iter().filter(shown) {
             let origin = Origin {
                 event: Some(event.event.id),
                 run,

@@ -11,8 +11,9 @@ use wire::status::Problem;
 
 use crate::Gateway;
 use crate::policies::ReadyPolicy;
-use crate::request::{Target, known, out_of_range};
+use crate::request::{known, out_of_range};
 use crate::rpc::MESSAGES;
+use history::Target;
 
 /// What a caller asks of a context in a form.
 #[derive(Debug, Clone)]

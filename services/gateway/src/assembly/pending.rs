@@ -1,13 +1,11 @@
 //! Facts that are not recorded yet, behind a conversation's events: what a run has come to so far.
 
-use domain::{CommitId, ConversationKey, Event, EventId, EventTokens, Fact, Timestamp, Version};
+use domain::{CommitId, Event, EventId, EventTokens, Fact, Timestamp, Version};
+use history::{Newest, decode};
 use prost::Message as _;
 use read_model::EventRow;
 use uuid::Uuid;
 use wire::status::Problem;
-
-use crate::recent::Recent;
-use crate::window::recorded;
 
 /// The commit that no pending fact is in yet.
 const NO_COMMIT: CommitId = CommitId(Uuid::nil());
@@ -22,21 +20,15 @@ pub(super) struct Behind {
 }
 
 /// Puts facts behind the newest events, at the versions that follow, weighed as the writer will.
-pub(super) fn push(
-    recent: &mut Recent,
-    key: &ConversationKey,
-    behind: Behind,
-    facts: &[Fact],
-) -> Result<(), Problem> {
-    let newest = recent.window.newest_first().next();
-    let newest = newest.map(|row| recorded(key, row)).transpose()?;
-    let recorded_at = newest
-        .as_ref()
-        .map_or(Timestamp(0), |newest| newest.recorded_at);
-    let own = newest.filter(|newest| newest.version > behind.shared);
-    let own = own.map_or(0, |newest| newest.event.tokens.through);
-    // What was passed over since is counted too.
-    let rewind = recent.passed.spans().first();
+pub(super) fn push(newest: &mut Newest<'_>, behind: Behind, facts: &[Fact]) -> Result<(), Problem> {
+    let key = newest.cursor().snapshot().key();
+    let last = newest.newest_first().next();
+    let last = last.map(|row| decode(key, row)).transpose()?;
+    let recorded_at = last.as_ref().map_or(Timestamp(0), |last| last.recorded_at);
+    let own = last.filter(|last| last.version > behind.shared);
+    let own = own.map_or(0, |last| last.event.tokens.through);
+    // What a rewind hides was counted, too.
+    let rewind = newest.cursor().segments().latest_rewind();
     let rewind = rewind.filter(|rewind| rewind.at > behind.shared);
     let mut through = own.max(rewind.map_or(0, |rewind| rewind.tokens_through));
     let mut version = behind.at;
@@ -51,7 +43,7 @@ pub(super) fn push(
             tokens: EventTokens { own, through },
             fact: fact.clone(),
         };
-        recent.window.push_newer(EventRow {
+        newest.push_newer(EventRow {
             version,
             commit: NO_COMMIT,
             recorded_at,

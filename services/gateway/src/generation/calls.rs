@@ -2,13 +2,12 @@
 
 use domain::event::ToolCalled;
 use domain::{CallId, EventId, Fact};
+use history::{Direction, Query, Snapshot, Target, View};
 use wire::status::Problem;
 
 use super::head_of;
 use super::run_key::RunKey;
 use crate::Gateway;
-use crate::history;
-use crate::request::Target;
 
 /// A call, and the event that it is in the record, or will be once its run is finished.
 #[derive(Debug, Clone)]
@@ -50,9 +49,15 @@ pub(super) async fn open(
     let waiting = waiting
         .into_iter()
         .filter(|call| wanted.contains(&call.call_id));
+    let snapshot = Snapshot::open(&gateway.reader, target).await?;
     let mut calls = Vec::new();
     for call in waiting {
-        let made = history::newest(gateway, target, call.version..=call.version, &[]).await?;
+        let query = Query {
+            from: call.version,
+            to: call.version,
+            ..Query::all(Direction::Backward)
+        };
+        let made = snapshot.newest(query, View::Recorded).await?;
         let Some(made) = made.map(|made| made.event) else {
             continue;
         };

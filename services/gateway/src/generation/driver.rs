@@ -22,9 +22,9 @@ use super::settings::RunSettings;
 use super::steps::{Steps, ended, failed, tell_failure};
 use super::stop::{self, Interruption};
 use super::{Generations, RunPlace, summarise};
-use crate::patience::Patience;
 use crate::quotas::account::Account;
-use crate::request::{Freshness, Target};
+use history::Deadline;
+use history::{Freshness, Target};
 
 /// The first wait before a run that could not be finished is finished.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(250);
@@ -61,7 +61,7 @@ impl Making {
             key: self.run.key.clone(),
             freshness: Freshness::Fresh,
             fence,
-            patience: Patience::until(None),
+            deadline: Deadline::until(None),
         }
     }
 }

@@ -6,9 +6,9 @@ use backon::Retryable as _;
 use domain::event::{ErrorOccurred, RunStarted};
 use domain::{
     ConversationKey, EventKind, Fact, Label, Position, RunEnd, RunId, RunOutcome, RunPart,
-    RunPartKind, Sequence, Version,
+    RunPartKind, Sequence,
 };
-use read_model::queries::EventQuery;
+use history::{CommitPosition, Direction, Query, Snapshot};
 use runs::RunFold;
 use runtime::backoff::{Backoff, exponential};
 use wire::proto::run::v1 as proto;
@@ -17,8 +17,7 @@ use wire::status::{Problem, Reason};
 use super::refusal::Refusal;
 use super::run_key::RunKey;
 use super::{Generations, last_of, metrics, parts_log, pieces};
-use crate::fresh::Place;
-use crate::{fence, history};
+use crate::request;
 
 /// The error of a run of which not all can be recorded.
 const UNRECORDABLE: &str = "run_unrecordable";
@@ -96,7 +95,7 @@ pub(super) async fn wait(
     generations: &Generations,
     key: &ConversationKey,
     run: RunId,
-) -> Option<Place> {
+) -> Option<CommitPosition> {
     let is_over = async {
         let mut backoff = Backoff::new(LOOK_WAIT_BASE, LOOK_WAIT_MAX);
         loop {
@@ -104,7 +103,7 @@ pub(super) async fn wait(
                 && head.active_run.is_none_or(|active| active.id != run)
             {
                 let version = head.version;
-                return Place { version, sequence };
+                return CommitPosition { version, sequence };
             }
             backoff.wait().await;
         }
@@ -212,7 +211,7 @@ async fn commit(
         .when(Refusal::is_passing)
         .await?;
     let result = answer.into_inner().result.unwrap_or_default();
-    let position = fence::of_result(&generations.gateway, &result);
+    let position = request::position_of(&generations.gateway, &result);
     Ok(Finished::Finished(outcome, position))
 }
 
@@ -224,9 +223,12 @@ async fn read_started(
     let Some(target) = generations.target(&run.agent, &run.key).await else {
         return Ok(None);
     };
-    let versions = Version::ZERO.next()..=EventQuery::TO_THE_END;
-    let kinds = [EventKind::RunStarted];
-    let event = match history::newest(&generations.gateway, &target, versions, &kinds).await {
+    let query = Query {
+        kinds: &[EventKind::RunStarted],
+        ..Query::all(Direction::Backward)
+    };
+    let reader = &generations.gateway.reader;
+    let event = match Snapshot::newest_recorded(reader, &target, query).await {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
         found => found?,
     };

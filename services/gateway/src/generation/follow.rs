@@ -19,8 +19,8 @@ use wire::status::{Problem, Reason};
 use super::head_of;
 use super::metrics::Gauge;
 use super::parts_log::{self, Batch, is_end};
-use crate::patience::Patience;
 use crate::{Gateway, problem};
+use history::Deadline;
 
 /// After how long without news a follower reads again: what comes live may be lost.
 const IDLE_CHECK: Duration = Duration::from_secs(2);
@@ -78,8 +78,8 @@ pub(super) async fn follow(
     from_part: u64,
 ) -> Result<impl Stream<Item = Followed> + Send + use<>, Problem> {
     let place = followers.place()?;
-    let live = Patience::until(None)
-        .record(gateway.record.live_parts(key, run))
+    let live = Deadline::until(None)
+        .record(gateway.reader.record.live_parts(key, run))
         .await?;
     let follower = Follower {
         gateway: gateway.clone(),

@@ -63,14 +63,12 @@ use settings::{ModelChoice, RunSettings};
 use tools::Webhooks;
 
 use crate::call_log::CallLog;
-use crate::fresh::Place;
-use crate::patience::Patience;
 use crate::quotas::account::Account;
 use crate::quotas::metering::Metering;
 use crate::quotas::{CountedRun, Quotas};
-use crate::request::{Freshness, Target};
 use crate::writer::WriterClient;
 use crate::{Gateway, problem};
+use history::{CommitPosition, Deadline, Freshness, Target};
 
 /// What runs need beside a gateway.
 #[derive(Debug)]
@@ -220,7 +218,11 @@ impl Generations {
     /// Waits until a run that was heard to its end is finished, so that what it came to can be read; for two seconds at most.
     /// Where the conversation is then; `None`: the run is not finished yet.
     /// Whether the caller may is checked already.
-    pub async fn wait_for_finish(&self, key: &ConversationKey, run: RunId) -> Option<Place> {
+    pub async fn wait_for_finish(
+        &self,
+        key: &ConversationKey,
+        run: RunId,
+    ) -> Option<CommitPosition> {
         finish::wait(self, key, run).await
     }
 
@@ -288,7 +290,7 @@ impl Generations {
             key: key.clone(),
             freshness: Freshness::Leader,
             fence: None,
-            patience: Patience::until(None),
+            deadline: Deadline::until(None),
         })
     }
 
@@ -316,8 +318,8 @@ async fn last_of(
     gateway: &Gateway,
     key: &ConversationKey,
 ) -> Result<Option<(Head, Sequence)>, Problem> {
-    let last = gateway.record.last_from_leader(key);
-    let Some(last) = Patience::until(None).record(last).await? else {
+    let last = gateway.reader.record.last_from_leader(key);
+    let Some(last) = Deadline::until(None).record(last).await? else {
         return Ok(None);
     };
     let head = last.open_head();

@@ -4,8 +4,8 @@ use domain::{ConversationKey, RunId, RunPart, RunPartKind, Sequence};
 use event_log::{PartsBounds, StoredParts};
 use wire::status::Problem;
 
-use crate::patience::Patience;
 use crate::{Gateway, problem};
+use history::Deadline;
 
 /// Parts that were published together.
 #[derive(Debug)]
@@ -65,8 +65,8 @@ pub(super) async fn page(
     after: Sequence,
 ) -> Result<Page, Problem> {
     let bounds = PartsBounds::default();
-    let reading = gateway.record.parts_after(key, run, after, bounds);
-    let page = Patience::until(None).record(reading).await?;
+    let reading = gateway.reader.record.parts_after(key, run, after, bounds);
+    let page = Deadline::until(None).record(reading).await?;
     let batches = page.batches.into_iter();
     Ok(Page {
         has_more: page.resume_after.is_some(),
@@ -85,7 +85,7 @@ pub(super) async fn last(
     key: &ConversationKey,
     run: RunId,
 ) -> Result<Option<Batch>, Problem> {
-    let reading = gateway.record.last_parts(key, run);
-    let last = Patience::until(None).record(reading).await?;
+    let reading = gateway.reader.record.last_parts(key, run);
+    let last = Deadline::until(None).record(reading).await?;
     last.map(|stored| Batch::of(stored, run)).transpose()
 }

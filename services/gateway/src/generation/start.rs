@@ -18,9 +18,9 @@ use super::finish::finish;
 use super::refusal::Refusal;
 use super::run_key::{RunKey, started_by};
 use super::{Generations, Making, driver, parts_log};
-use crate::patience::Patience;
 use crate::quotas::account::Account;
-use crate::{fence, problem};
+use crate::{problem, request};
+use history::Deadline;
 
 /// The first wait before the start is sent again.
 const WAIT_BASE: Duration = Duration::from_millis(25);
@@ -52,7 +52,7 @@ pub struct Start {
     /// Names this start for all of its retries.
     pub idempotency_key: Option<CommitId>,
     /// How long the caller waits.
-    pub patience: Patience,
+    pub deadline: Deadline,
 }
 
 /// A run that has started.
@@ -96,7 +96,7 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
     };
     if is_ours {
         let making = Making {
-            fence: fence::of_result(&generations.gateway, &handle.commit),
+            fence: request::position_of(&generations.gateway, &handle.commit),
             run,
             started,
             access: start.access,
@@ -173,7 +173,7 @@ async fn record(
             }
             (Refusal::Passing(_), status) => {
                 is_resent = true;
-                if start.patience.is_over() {
+                if start.deadline.is_over() {
                     return Err(unavailable(&status));
                 }
                 backoff.wait().await;

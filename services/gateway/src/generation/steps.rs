@@ -21,8 +21,8 @@ use super::settings::Webhook;
 use super::tools::Poster;
 use super::{Generations, Making, calls};
 use crate::assembly::{self, Order, listed};
-use crate::patience::Patience;
-use crate::request::Target;
+use history::Deadline;
+use history::Target;
 
 /// Most times that a context is asked for again while a dependency is away.
 const CONTEXT_RETRIES_MAX: usize = 6;
@@ -111,7 +111,7 @@ impl<'a> Steps<'a> {
 
     async fn try_context(&mut self) -> Result<(Vec<u8>, Names), Problem> {
         let gateway = &self.generations.gateway;
-        self.target.patience = Patience::until(None);
+        self.target.deadline = Deadline::until(None);
         let (models, server) = (&self.generations.models, &self.making.settings.model.server);
         let format = models.format(server);
         let format = format.unwrap_or(formats::Format::Canonical);

@@ -31,7 +31,7 @@ pub(super) async fn interruption(
     run: RunId,
 ) -> Interruption {
     loop {
-        if let Ok(live) = gateway.record.live(key).await {
+        if let Ok(live) = gateway.reader.record.live(key).await {
             return watch(gateway, key, run, live).await;
         }
         if let Some(interruption) = look(gateway, key, run).await {

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use context::{CONTEXT_KINDS, Policy, Reach};
+use context::{CONTEXT_KINDS, Policy};
 use domain::bounds::SUMMARY_BYTES_MAX;
 use domain::event::{HistorySummarised, MessageAppended, Role};
 use domain::{CallPurpose, CommitId, Fact, Part, Position, Version};
 use event_log::registry::ProviderLogs;
 use formats::Reply;
+use history::{Coverage, Direction, Newest, Query, Snapshot, Target, View, WindowBounds, decode};
 use models::{ModelRequest, Piece};
-use read_model::queries::EventQuery;
 use tonic_types::StatusExt as _;
 use tracing::Instrument as _;
 use uuid::Uuid;
@@ -25,20 +25,19 @@ use super::summary_boundary::{Due, Weighed, through};
 use super::summary_room::{due_within, policy_for};
 use super::{Generations, Making, RunKey, metrics};
 use crate::assembly::{self, Order};
-use crate::fence;
 use crate::policies::ReadyPolicy;
 use crate::quotas::account::Account;
-use crate::recent::{Recent, Wanted};
-use crate::request::Target;
 use crate::rpc::CONTEXT_BYTES_MAX;
-use crate::window::{WindowBounds, recorded};
 use crate::writer::ATTEMPT_MAX;
 
 /// What the model is asked, as the user's message behind the history.
 pub const REQUEST: &str = "Summarise our conversation so far for yourself, so that you can go on with it when you see \
     only the summary: who wants what, what was decided and why, names, numbers, open questions. Write only the summary.";
-/// Most events that a summary is weighed by.
-const EVENTS_MAX: usize = 4_000;
+/// The events that a summary is weighed by.
+const WEIGHED: WindowBounds = WindowBounds {
+    events_max: 4_000,
+    bytes_max: CONTEXT_BYTES_MAX,
+};
 /// Events that are read at first.
 const EVENTS_LIKELY: usize = 512;
 /// `tokens_kept` where the settings say nothing: this part of `tokens_min`.
@@ -66,7 +65,7 @@ pub(super) fn consider(generations: &Generations, making: &Making, finished: Opt
     };
     let task = Task {
         generations: generations.clone(),
-        target: making.target(fence::later(making.fence, finished)),
+        target: making.target(making.fence.max(finished)),
         account: making.account.clone(),
         run: making.run.clone(),
         logs: making.settings.logs,
@@ -153,35 +152,26 @@ impl Task {
     /// Up to where a summary is due; with a policy: of as much as it has room for, or else of what it can have.
     async fn through(&self, policy: Option<&Policy>) -> Result<Option<Version>, Failure> {
         let gateway = &self.generations.gateway;
-        let wanted = Wanted {
+        let query = Query {
             kinds: &CONTEXT_KINDS,
-            likely: EVENTS_LIKELY,
-            to: EventQuery::TO_THE_END,
-            bounds: WindowBounds {
-                events_max: EVENTS_MAX,
-                bytes_max: CONTEXT_BYTES_MAX,
-            },
+            ..Query::all(Direction::Backward)
         };
-        let mut recent = Recent::read(gateway, &self.target, wanted).await?;
-        let after = recent
-            .latest_summary
-            .map_or(Version::ZERO, |latest| latest.through);
-        let has_all = |recent: &Recent| {
-            recent
-                .window
-                .oldest()
-                .is_some_and(|oldest| oldest <= after.next())
-        };
-        if recent.reach() == Reach::Window && !has_all(&recent) {
-            recent.read_older(gateway, &self.target).await?;
+        let first = Newest::first_batch(WEIGHED, EVENTS_LIKELY);
+        let opened = Snapshot::open_with(&gateway.reader, &self.target, &query, first);
+        let (snapshot, first) = opened.await?;
+        let effective = snapshot.effective(snapshot.position().version).await?;
+        let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
+        let mut newest = Newest::read(cursor, WEIGHED, EVENTS_LIKELY).await?;
+        let latest = snapshot.head().and_then(|head| head.latest_summary);
+        let after = latest.map_or(Version::ZERO, |latest| latest.through);
+        let has_all = newest.oldest().is_some_and(|oldest| oldest <= after.next());
+        if newest.coverage() == Coverage::Partial && !has_all {
+            newest.read_older().await?;
         }
-        let mut weighed = Vec::with_capacity(recent.window.len());
-        for row in recent
-            .window
-            .newest_first()
-            .take_while(|row| row.version > after)
-        {
-            weighed.push(Weighed::of(&recorded(&self.target.key, row)?));
+        let mut weighed = Vec::with_capacity(newest.len());
+        let since = newest.newest_first();
+        for row in since.take_while(|row| row.version > after) {
+            weighed.push(Weighed::of(&decode(&self.target.key, row)?));
         }
         let within = policy.and_then(|policy| {
             let due = due_within(policy, self.due, &weighed);

@@ -19,7 +19,7 @@ use super::run_key::RunKey;
 use super::steps::ended;
 use super::sweep_window::{Look, WINDOW_RUNS_MAX, Window};
 use super::{Generations, head_of, metrics, parts_log};
-use crate::patience::Patience;
+use history::Deadline;
 
 /// Runs of one page of the active ones.
 const PAGE_RUNS: u32 = 500;
@@ -84,12 +84,12 @@ impl Sweeper {
         let (mut looked_at, mut after) = (HashMap::new(), self.window.after.clone());
         loop {
             let reading = queries::active_runs(
-                &generations.gateway.read_model,
+                &generations.gateway.reader.read_model,
                 &access,
                 after.as_ref(),
                 PAGE_RUNS,
             );
-            let rows = Patience::until(None).rows(reading).await?;
+            let rows = Deadline::until(None).rows(reading).await?;
             let is_last = u32::try_from(rows.len()).is_ok_and(|rows| rows < PAGE_RUNS);
             after = rows.last().map(|row| row.key.clone()).filter(|_| !is_last);
             let looks = rows

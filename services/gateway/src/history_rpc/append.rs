@@ -73,7 +73,7 @@ pub(super) async fn record(
             Err(Setback::Lasting(warning)) => return Ok(Some(warning)),
             Err(Setback::Passing(warning)) => warning,
         };
-        if recording.call.patience.is_over() || !backoff.wait().await {
+        if recording.call.deadline.is_over() || !backoff.wait().await {
             return Ok(Some(warning));
         }
         metrics::history_retried(warning.code());
@@ -99,7 +99,7 @@ async fn attempt(
     if !new.is_empty() && !is_begun {
         progress.version = begin(rpc, recording).await?;
     }
-    let commit_bytes_max = rpc.gateway.record.payload_bytes_max() / COMMIT_PART;
+    let commit_bytes_max = rpc.gateway.reader.record.payload_bytes_max() / COMMIT_PART;
     for commit in commits(new, commit_bytes_max) {
         let count = commit.len();
         progress.version = append(rpc, recording, commit, progress.version).await?;

@@ -9,7 +9,8 @@ use wire::status::Problem;
 use super::warning::Warning;
 use crate::Gateway;
 use crate::metrics;
-use crate::request::{Call, Freshness, Target, agent_id, missing};
+use crate::request::{Call, agent_id, missing};
+use history::{Freshness, Target};
 
 /// What a call asks for, once the caller may.
 #[derive(Debug)]
@@ -122,7 +123,7 @@ impl Keyed {
                 // Callers keep no position tokens: what one call recorded, the next one reads.
                 freshness: Freshness::Leader,
                 fence: None,
-                patience: call.patience,
+                deadline: call.deadline,
             },
         }
     }

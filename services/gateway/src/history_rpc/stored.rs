@@ -1,17 +1,13 @@
 //! The end of a stored history: what users and assistants said, over rows and tail.
 
-use context::Reach;
 use domain::event::MessageAppended;
 use domain::{EventKind, Fact, Owner, Version};
+use history::{Coverage, Direction, Newest, Query, Snapshot, Target, View, WindowBounds, decode};
 use keyed_history::Stored;
-use read_model::queries::EventQuery;
 use wire::status::{Problem, Reason};
 
 use crate::Gateway;
-use crate::recent::{Recent, Wanted};
-use crate::request::Target;
 use crate::rpc::CONTEXT_BYTES_MAX;
-use crate::window::{self, WindowBounds};
 
 /// Most messages that others may have recorded since a caller loaded: with more, an old one may look new.
 const SINCE_MAX: usize = 1_000;
@@ -57,15 +53,14 @@ impl History {
         self.versions.partition_point(is_seen)
     }
 
-    fn of(target: &Target, recent: &Recent) -> Result<Self, Problem> {
+    fn of(snapshot: &Snapshot<'_>, newest: &Newest<'_>) -> Result<Self, Problem> {
         let mut history = Self {
-            version: recent.place.version,
-            owner: recent.owner.clone(),
+            version: snapshot.position().version,
+            owner: snapshot.owner().cloned(),
             ..Self::default()
         };
-        let events: Vec<_> = recent.window.newest_first().collect();
-        for row in events.into_iter().rev() {
-            let recorded = window::recorded(&target.key, row)?;
+        for row in newest.newest_first().rev() {
+            let recorded = decode(snapshot.key(), row)?;
             if let Fact::MessageAppended(message) = recorded.event.fact {
                 history.versions.push(recorded.version);
                 history.messages.push(message);
@@ -84,25 +79,30 @@ pub async fn read(
     target: &Target,
     end: End,
 ) -> Result<Option<History>, Problem> {
-    let wanted = Wanted {
-        kinds: &[EventKind::MessageAppended],
-        to: EventQuery::TO_THE_END,
-        likely: end.messages.max(1),
-        bounds: WindowBounds {
-            events_max: end.messages.max(1) + SINCE_MAX,
-            bytes_max: CONTEXT_BYTES_MAX,
-        },
+    let likely = end.messages.max(1);
+    let bounds = WindowBounds {
+        events_max: likely + SINCE_MAX,
+        bytes_max: CONTEXT_BYTES_MAX,
     };
-    let mut recent = match Recent::read(gateway, target, wanted).await {
-        Ok(recent) => recent,
+    let query = Query {
+        kinds: &[EventKind::MessageAppended],
+        ..Query::all(Direction::Backward)
+    };
+    let first = Newest::first_batch(bounds, likely);
+    let opened = Snapshot::open_with(&gateway.reader, target, &query, first);
+    let (snapshot, first) = match opened.await {
+        Ok(opened) => opened,
         Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
         Err(problem) => return Err(problem),
     };
-    let history = History::of(target, &recent)?;
+    let effective = snapshot.effective(snapshot.position().version).await?;
+    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
+    let mut newest = Newest::read(cursor, bounds, likely).await?;
+    let history = History::of(&snapshot, &newest)?;
     let is_enough = history.place_of(end.seen) >= end.messages;
-    if is_enough || recent.reach() != Reach::Window {
+    if is_enough || newest.coverage() != Coverage::Partial {
         return Ok(Some(history));
     }
-    recent.read_older(gateway, target).await?;
-    History::of(target, &recent).map(Some)
+    newest.read_older().await?;
+    History::of(&snapshot, &newest).map(Some)
 }

@@ -11,10 +11,10 @@ use wire::status::Reason;
 use super::chats::owned::not_found;
 use super::state::HttpState;
 use super::{caller_refusal, cors, positions, problem};
-use crate::fresh::Place;
 use crate::identity::Refusal;
-use crate::patience::Patience;
-use crate::request::{Freshness, Target};
+use history::CommitPosition;
+use history::Deadline;
+use history::{Freshness, Target};
 
 /// A caller who may read all that is their tenant's.
 #[derive(Debug, Clone)]
@@ -68,8 +68,8 @@ impl Admin {
             tenant: self.tenant.tenant().clone(),
             conversation,
         };
-        let patience = Patience::until(None);
-        let last = patience.record(state.gateway.record.last_from_leader(&key));
+        let deadline = Deadline::until(None);
+        let last = deadline.record(state.gateway.reader.record.last_from_leader(&key));
         let last = last.await.map_err(problem::of)?.ok_or_else(not_found)?;
         let head = last
             .open_head()
@@ -77,7 +77,7 @@ impl Admin {
         if head.status == Status::Erased {
             return Err(not_found());
         }
-        let place = Place {
+        let place = CommitPosition {
             version: head.version,
             sequence: last.position.sequence,
         };
@@ -87,7 +87,7 @@ impl Admin {
             key,
             freshness: Freshness::Fresh,
             fence: Some(last.position),
-            patience,
+            deadline,
         })
     }
 

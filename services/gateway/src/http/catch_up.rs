@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use wire::status::Problem;
 
 use crate::Gateway;
-use crate::patience::{PATIENCE_DEFAULT, Patience};
+use history::{Deadline, WAIT_DEFAULT};
 
 /// The longest wait for the rows.
 pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
@@ -18,7 +18,9 @@ pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
 /// # Errors
 /// The record or the read model does not answer.
 pub async fn reached(gateway: &Gateway) -> Result<bool, Problem> {
-    let ends = Patience::until(None).record(gateway.record.ends()).await?;
+    let ends = Deadline::until(None)
+        .record(gateway.reader.record.ends())
+        .await?;
     wait(gateway, &ends, CATCH_UP_MAX).await
 }
 
@@ -27,7 +29,7 @@ pub async fn reached(gateway: &Gateway) -> Result<bool, Problem> {
 /// # Errors
 /// `POSITION_NOT_REACHED`, or the read model does not answer.
 pub async fn hold(gateway: &Gateway, positions: &[Position]) -> Result<(), Problem> {
-    if positions.is_empty() || wait(gateway, positions, gateway.fence_wait).await? {
+    if positions.is_empty() || wait(gateway, positions, gateway.reader.fence_wait).await? {
         return Ok(());
     }
     Err(crate::problem::position_not_reached())
@@ -39,8 +41,8 @@ async fn wait(
     positions: &[Position],
     wait_max: Duration,
 ) -> Result<bool, Problem> {
-    let reached = wait_until_reached(&gateway.read_model, positions, wait_max);
-    match timeout(wait_max + PATIENCE_DEFAULT, reached).await {
+    let reached = wait_until_reached(&gateway.reader.read_model, positions, wait_max);
+    match timeout(wait_max + WAIT_DEFAULT, reached).await {
         Ok(reached) => reached.map_err(|error| crate::problem::of_read_model(&error)),
         Err(_) => Err(crate::problem::read_model_silent()),
     }

@@ -13,14 +13,14 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use domain::{AgentId, ConversationKey, Partition, Position};
+use history::CommitPosition;
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 use wire::token::{PositionToken, RecordId, TokenError};
 
 use super::position_cookie::{self, SEPARATOR};
 use super::problem;
-use crate::fresh::Place;
-use crate::{Gateway, fence};
+use crate::Gateway;
 
 /// The header that names positions: tokens, separated by commas.
 pub const POSITION_HEADER: HeaderName = HeaderName::from_static("x-position-token");
@@ -114,12 +114,12 @@ pub fn check() -> Result<(), HttpProblem> {
 /// What a read of a conversation must hold: what the request gives, has read and has written of its partition.
 #[must_use]
 pub fn fence_of(gateway: &Gateway, key: &ConversationKey) -> Option<Position> {
-    let partition = gateway.record.partition_of(key);
+    let partition = gateway.reader.record.partition_of(key);
     let fence = REQUEST.try_with(|request| {
         let given = request.given().of(partition);
         request.with(|kept| {
-            let kept = fence::later(kept.read.of(partition), kept.written.of(partition));
-            fence::later(given, kept)
+            let kept = kept.read.of(partition).max(kept.written.of(partition));
+            given.max(kept)
         })
     });
     fence.ok().flatten()
@@ -147,14 +147,14 @@ pub fn wrote(token: &str) {
 }
 
 /// Keeps the position that a read has reached.
-pub fn read(gateway: &Gateway, key: &ConversationKey, place: Place) {
+pub fn read(gateway: &Gateway, key: &ConversationKey, position: CommitPosition) {
     let token = PositionToken {
-        record: gateway.record.id(),
+        record: gateway.reader.record.id(),
         position: Position {
-            partition: gateway.record.partition_of(key),
-            sequence: place.sequence,
+            partition: gateway.reader.record.partition_of(key),
+            sequence: position.sequence,
         },
-        version: place.version,
+        version: position.version,
     };
     // As in `wrote`.
     let _ = REQUEST.try_with(|request| request.with(|kept| kept.read.add(token)));

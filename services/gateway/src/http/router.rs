@@ -76,7 +76,7 @@ pub fn document() -> OpenApi {
 /// # Errors
 /// The description cannot be written.
 pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
-    let record = state.gateway.record.id();
+    let record = state.gateway.reader.record.id();
     let (endpoints, document) = endpoints().split_for_parts();
     let document = bytes::Bytes::from(openapi::with_problems(document).to_json()?);
     let serve_document =

@@ -65,7 +65,7 @@ impl Quotas {
     pub fn new(gateway: &Gateway, deployment: QuotaSet, metering: Metering) -> Self {
         Self(Arc::new(Shared {
             registry: gateway.registry.clone(),
-            read_model: gateway.read_model.clone(),
+            read_model: gateway.reader.read_model.clone(),
             deployment,
             active: Mutex::default(),
             tokens: Cache::new(SUBJECTS_MAX),

@@ -4,18 +4,15 @@ use std::time::Instant;
 
 use context::{CONTEXT_KINDS, Extent, MessageCount, Selected, Selection, Unit, select};
 use formats::canonical;
-use read_model::queries::EventQuery;
+use history::{Direction, Newest, Query, Snapshot, Target, View, WindowBounds, decode};
 use tonic::{Request, Response, Status};
 use tracing::{Instrument as _, Span, field};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
-use crate::assembly::{self, Order};
-use crate::fresh::position_token;
+use crate::assembly::{self, Order, reach};
 use crate::metrics::{self, Source};
-use crate::recent::{Recent, Wanted};
-use crate::request::{Bounded, Call, Target};
-use crate::window::{WindowBounds, recorded};
+use crate::request::{Bounded, Call, target_of};
 use crate::{Gateway, render};
 
 /// Messages of a context.
@@ -40,7 +37,7 @@ pub(super) async fn handle(
     // What costs nothing to check is checked before anything is asked of the registry or the record.
     let messages_max = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
     let messages_max = MessageCount(usize::try_from(messages_max).unwrap_or(usize::MAX));
-    let target = Target::of(gateway, &call, request.target.take()).await?;
+    let target = target_of(gateway, &call, request.target.take()).await?;
     let order = Order::of(gateway, &target, request).await?;
     let span = tracing::info_span!(
         "gateway.context.assemble",
@@ -48,7 +45,7 @@ pub(super) async fn handle(
         conversation.id = target.key.conversation.as_str(),
         commit.version = field::Empty,
     );
-    let (response, recent) = match &order {
+    let (response, source) = match &order {
         Some(order) => in_a_form(gateway, &target, order).instrument(span).await?,
         None => {
             as_kept(gateway, &target, messages_max)
@@ -56,7 +53,7 @@ pub(super) async fn handle(
                 .await?
         }
     };
-    metrics::context_assembled(began.elapsed(), source(&recent));
+    metrics::context_assembled(began.elapsed(), source);
     Ok(Response::new(response))
 }
 
@@ -64,21 +61,21 @@ async fn in_a_form(
     gateway: &Gateway,
     target: &Target,
     order: &Order,
-) -> Result<(proto::AssembleContextResponse, Recent), Problem> {
+) -> Result<(proto::AssembleContextResponse, Source), Problem> {
     let made = assembly::make(gateway, target, order).await?;
     Span::current().record("commit.version", made.receipt.version);
     let response = proto::AssembleContextResponse {
         version: made.receipt.version,
-        position_token: position_token(gateway, &target.key, made.recent.place),
+        position_token: made.position_token,
         body: made.body.into(),
         receipt: Some(made.receipt),
         ..proto::AssembleContextResponse::default()
     };
-    Ok((response, made.recent))
+    Ok((response, source(made.is_in_rows)))
 }
 
-fn source(recent: &Recent) -> Source {
-    if recent.row_place == recent.place {
+fn source(is_in_rows: bool) -> Source {
+    if is_in_rows {
         Source::Rows
     } else {
         Source::Tail
@@ -89,47 +86,53 @@ async fn as_kept(
     gateway: &Gateway,
     target: &Target,
     messages_max: MessageCount,
-) -> Result<(proto::AssembleContextResponse, Recent), Problem> {
-    let mut recent = Recent::read(gateway, target, wanted(messages_max)).await?;
+) -> Result<(proto::AssembleContextResponse, Source), Problem> {
+    let bounds = WindowBounds {
+        events_max: messages_max.events_max(),
+        bytes_max: CONTEXT_BYTES_MAX,
+    };
+    let likely = messages_max.0 + messages_max.0 / 8 + EVENTS_TO_SPARE;
+    let query = Query {
+        kinds: &CONTEXT_KINDS,
+        ..Query::all(Direction::Backward)
+    };
+    let first = Newest::first_batch(bounds, likely);
+    let opened = Snapshot::open_with(&gateway.reader, target, &query, first);
+    let (snapshot, first) = opened.await?;
+    let version = snapshot.position().version;
+    let effective = snapshot.effective(version).await?;
+    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
+    let mut newest = Newest::read(cursor, bounds, likely).await?;
     let selected = loop {
-        let events = recent.window.newest_first();
-        let events = events.map(|event| recorded(&target.key, event));
+        let events = newest.newest_first();
+        let events = events.map(|event| decode(&target.key, event));
         let extent = Extent::messages(messages_max.0);
-        match select(events, extent, recent.reach())? {
+        match select(events, extent, reach(newest.coverage()))? {
             Selection::Selected(selected) => break selected,
-            Selection::NeedsOlder => recent.read_older(gateway, target).await?,
+            Selection::NeedsOlder => newest.read_older().await?,
         }
     };
-    Span::current().record("commit.version", recent.place.version.0);
-    let report = report(&selected, &recent);
+    Span::current().record("commit.version", version.0);
+    let report = report(&selected, &snapshot);
     let messages = canonical::messages(selected.units).map(render::context_message);
     let response = proto::AssembleContextResponse {
         messages: messages.collect(),
-        version: recent.place.version.0,
-        position_token: position_token(gateway, &target.key, recent.place),
+        version: version.0,
+        position_token: snapshot.position_token(),
         report: Some(report),
         ..proto::AssembleContextResponse::default()
     };
-    Ok((response, recent))
-}
-
-fn wanted(messages_max: MessageCount) -> Wanted {
-    Wanted {
-        kinds: &CONTEXT_KINDS,
-        to: EventQuery::TO_THE_END,
-        likely: messages_max.0 + messages_max.0 / 8 + EVENTS_TO_SPARE,
-        bounds: WindowBounds {
-            events_max: messages_max.events_max(),
-            bytes_max: CONTEXT_BYTES_MAX,
-        },
-    }
+    Ok((response, source(snapshot.is_in_rows())))
 }
 
 /// How the context came about.
-fn report(selected: &Selected, recent: &Recent) -> proto::ContextReport {
+fn report(selected: &Selected, snapshot: &Snapshot<'_>) -> proto::ContextReport {
     let versions = selected.units.iter().flat_map(Unit::versions);
-    let (rows, tail): (Vec<_>, Vec<_>) = versions.partition(|version| recent.is_in_rows(*version));
-    let shared = recent.lineage.shared(recent.place.version);
+    let (rows, tail): (Vec<_>, Vec<_>) =
+        versions.partition(|version| snapshot.is_event_in_rows(*version));
+    let shared = snapshot
+        .recorded()
+        .inherited_before(snapshot.position().version);
     let calls = selected.units.iter().flat_map(|unit| &unit.calls);
     let pending = calls.filter(|call| call.result.is_none() && call.version > shared);
     let pending = pending.map(|call| &call.called.call_id);

@@ -1,22 +1,23 @@
 //! One conversation, without its events.
 
+use history::Snapshot;
 use tonic::{Request, Response, Status};
 use wire::proto::read::v1::{GetConversationRequest, GetConversationResponse};
 
 use crate::Gateway;
-use crate::fresh::position_token;
-use crate::present::present;
-use crate::request::{Call, Target};
+use crate::request::{Call, target_of};
 
 pub(super) async fn handle(
     gateway: &Gateway,
     request: Request<GetConversationRequest>,
 ) -> Result<Response<GetConversationResponse>, Status> {
     let call = Call::of(&request);
-    let target = Target::of(gateway, &call, request.into_inner().target).await?;
-    let (conversation, place) = present(gateway, &target).await?;
+    let target = target_of(gateway, &call, request.into_inner().target).await?;
+    let snapshot = Snapshot::open(&gateway.reader, &target).await?;
+    let position_token = snapshot.position_token();
+    let conversation = snapshot.into_conversation().await?;
     Ok(Response::new(GetConversationResponse {
         conversation: Some(wire::reads::conversation(conversation)),
-        position_token: position_token(gateway, &target.key, place),
+        position_token,
     }))
 }

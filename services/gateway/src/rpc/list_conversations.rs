@@ -31,7 +31,7 @@ pub(super) async fn handle(
     let paging = Paging {
         token: &request.page_token,
         size,
-        patience: call.patience,
+        deadline: call.deadline,
     };
     let page = listing.page(gateway, &access.tenant, paging, |conversation| {
         let conversation = wire::reads::conversation(conversation);

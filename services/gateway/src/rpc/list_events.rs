@@ -3,17 +3,15 @@
 use std::collections::BTreeSet;
 
 use domain::{EventKind, Sequence, Version, Violation};
+use history::{CommitPosition, Direction, Page, PageBounds, PageStart, Query, Target};
 use read_model::queries::EventQuery;
 use tonic::{Request, Response, Status};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
 use crate::Gateway;
-use crate::fresh::Place;
-use crate::history::{self, Range};
-use crate::page::{Cursor, Page, PageBounds};
 use crate::page_token::{self, QueryHash, take_number};
-use crate::request::{Bounded, Call, Target, first_version, known, missing, out_of_range};
+use crate::request::{Bounded, Call, first_version, known, missing, out_of_range, target_of};
 use crate::{problem, render};
 
 /// Events of a page.
@@ -32,37 +30,34 @@ pub(super) async fn handle(
     let call = Call::of(&request);
     let target = request.get_mut().target.take();
     let asked = Asked::of(request.get_ref()).map_err(Problem::from)?;
-    let target = Target::of(gateway, &call, target).await?;
+    let target = target_of(gateway, &call, target).await?;
     let hash = asked.hash(&target);
-    let mut range = asked.range;
-    let cursor = cursor(&request.get_ref().page_token, hash)?;
-    let page = match asked.direction {
-        Direction::Forward => {
-            if let Some(cursor) = cursor {
-                range.from = cursor.version;
-                range.after = cursor.after;
-            }
-            history::forward(gateway, &target, &range).await?
-        }
-        Direction::Backward => {
-            range.to = cursor.map_or(range.to, |cursor| cursor.version);
-            history::backward(gateway, &target, &range).await?
-        }
+    let kinds: Vec<EventKind> = asked.kinds.iter().copied().collect();
+    let mut query = Query {
+        from: asked.from,
+        to: asked.to,
+        kinds: &kinds,
+        ..Query::all(asked.direction)
     };
+    let start = start(&request.get_ref().page_token, hash)?;
+    match (asked.direction, start) {
+        (Direction::Forward, Some(start)) => {
+            (query.from, query.after) = (start.version, start.after);
+        }
+        (Direction::Backward, Some(start)) => query.to = start.version,
+        (_, None) => {}
+    }
+    let page = Page::recorded(&gateway.reader, &target, query, asked.bounds).await?;
     Ok(Response::new(response(&target, page, hash)?))
-}
-
-/// Which way to read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Forward,
-    Backward,
 }
 
 /// What is asked for, before a page token moves it on.
 struct Asked {
-    range: Range,
+    from: Version,
+    to: Version,
+    kinds: BTreeSet<EventKind>,
     direction: Direction,
+    bounds: PageBounds,
 }
 
 impl Asked {
@@ -81,22 +76,20 @@ impl Asked {
             proto::Direction::Unspecified | proto::Direction::Forward => Direction::Forward,
             proto::Direction::Backward => Direction::Backward,
         };
-        let range = Range {
+        Ok(Self {
             from,
             to,
             kinds: kinds(&request.kinds)?,
-            after: Place::default(),
+            direction,
             bounds: PageBounds {
                 events_max: EVENTS_PAGE.take(request.page_size)?,
                 bytes_max: EVENTS_PAGE_BYTES_MAX,
             },
-        };
-        Ok(Self { range, direction })
+        })
     }
 
     fn hash(&self, target: &Target) -> QueryHash {
         let kinds: Vec<u8> = self
-            .range
             .kinds
             .iter()
             .flat_map(|kind| kind.code().to_be_bytes())
@@ -106,8 +99,8 @@ impl Asked {
             target.key.tenant.as_str().as_bytes(),
             target.access.agent.as_str().as_bytes(),
             target.key.conversation.as_str().as_bytes(),
-            &self.range.from.0.to_be_bytes(),
-            &self.range.to.0.to_be_bytes(),
+            &self.from.0.to_be_bytes(),
+            &self.to.0.to_be_bytes(),
             match self.direction {
                 Direction::Forward => b"forward",
                 Direction::Backward => b"backward",
@@ -136,33 +129,33 @@ fn response(
     Ok(proto::ListEventsResponse {
         events: events.collect::<Result<_, _>>()?,
         next_page_token: page.next.map(|next| token(hash, next)).unwrap_or_default(),
-        version: page.place.version.0,
+        version: page.position.version.0,
     })
 }
 
-fn token(hash: QueryHash, cursor: Cursor) -> String {
+fn token(hash: QueryHash, start: PageStart) -> String {
     let numbers = [
-        cursor.version.0,
-        cursor.after.version.0,
-        cursor.after.sequence.0,
+        start.version.0,
+        start.after.version.0,
+        start.after.sequence.0,
     ];
     page_token::encode(hash, numbers.map(u64::to_be_bytes).as_flattened())
 }
 
-fn cursor(token: &str, hash: QueryHash) -> Result<Option<Cursor>, Problem> {
-    let cursor = page_token::decode(token, hash)?;
-    let cursor = cursor.map(|bytes| read_cursor(&bytes).ok_or_else(problem::page_token_invalid));
-    cursor.transpose()
+fn start(token: &str, hash: QueryHash) -> Result<Option<PageStart>, Problem> {
+    let start = page_token::decode(token, hash)?;
+    let start = start.map(|bytes| read_start(&bytes).ok_or_else(problem::page_token_invalid));
+    start.transpose()
 }
 
-fn read_cursor(bytes: &[u8]) -> Option<Cursor> {
+fn read_start(bytes: &[u8]) -> Option<PageStart> {
     let (version, bytes) = take_number(bytes)?;
     let (after_version, bytes) = take_number(bytes)?;
     let (after_sequence, bytes) = take_number(bytes)?;
-    let after = Place {
+    let after = CommitPosition {
         version: Version(after_version),
         sequence: Sequence(after_sequence),
     };
     let version = Version(version);
-    (bytes.is_empty() && after.version < version).then_some(Cursor { version, after })
+    (bytes.is_empty() && after.version < version).then_some(PageStart { version, after })
 }

@@ -1,6 +1,7 @@
 //! Events of one conversation from a version on: history first, then live.
 
 use domain::{ConversationKey, Version};
+use history::{Freshness, Snapshot, Target};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
@@ -8,10 +9,7 @@ use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
 use crate::Gateway;
-use crate::fresh::Base;
-use crate::request::{
-    Call, Freshness, Target, agent_id, conversation_id, first_version, out_of_range,
-};
+use crate::request::{Call, agent_id, conversation_id, first_version, out_of_range};
 use crate::watcher::{self, Watch};
 
 /// What a watcher is sent.
@@ -27,12 +25,13 @@ pub(super) async fn handle(
     let place = gateway.watch.place()?;
     // Subscribed before history is read: what is stored from here on comes live.
     let live = call
-        .patience
-        .record(gateway.record.live(&target.key))
+        .deadline
+        .record(gateway.reader.record.live(&target.key))
         .await?;
-    let base = Base::read(gateway, &target, None).await?;
+    let snapshot = Snapshot::open(&gateway.reader, &target).await?;
+    let forked_from = snapshot.forked_from().cloned();
     let from = first_version(request.from_version);
-    check_from(from, base.place.version)?;
+    check_from(from, snapshot.position().version)?;
     let span = tracing::info_span!(
         "gateway.conversation.watch",
         tenant.id = target.key.tenant.as_str(),
@@ -43,7 +42,7 @@ pub(super) async fn handle(
         from,
         live,
         place,
-        forked_from: base.forked_from().cloned(),
+        forked_from,
     };
     let (responses, following) = watcher::watch(gateway, watch);
     tokio::spawn(following.instrument(span));
@@ -67,7 +66,7 @@ async fn target(
         key,
         freshness: Freshness::Fresh,
         fence: None,
-        patience: call.patience,
+        deadline: call.deadline,
     })
 }
 

@@ -1,24 +1,17 @@
 //! A conversation, and what tests do with it through a gateway.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use domain::{
     AgentId, ConversationId, ConversationKey, Fact, RecordedEvent, RunId, RunOutcome, RunPart,
-    RunPartKind, TenantId, Version,
+    RunPartKind, TenantId,
 };
 use event_log::Record;
 use event_log::registry::Scope;
 use futures::StreamExt as _;
-use gateway::fresh::Place;
 use gateway::generation::{Followed, RunHandle, RunKey, Start};
-use gateway::history::{self, Range};
-use gateway::page::PageBounds;
-use gateway::patience::Patience;
 use gateway::quotas::account::{Account, Via};
-use gateway::request::{Freshness, Target};
-use gateway::window;
-use read_model::queries::EventQuery;
+use history::{Deadline, Direction, Freshness, Page, PageBounds, Query, Target, decode};
 use runtime::grpc::Authenticated;
 use tokio::time::{Instant, sleep, timeout};
 use tonic::Status;
@@ -120,7 +113,7 @@ impl<'s> Chat<'s> {
             given: None,
             approved: Vec::new(),
             idempotency_key: None,
-            patience: Patience::until(None),
+            deadline: Deadline::until(None),
         };
         change(&mut start);
         let generations = node.generations.clone();
@@ -213,21 +206,15 @@ impl<'s> Chat<'s> {
         let target = self.target(node).await;
         let (gateway, key) = (node.gateway.clone(), self.key.clone());
         let reading = async move {
-            let range = Range {
-                from: Version(1),
-                to: EventQuery::TO_THE_END,
-                kinds: BTreeSet::new(),
-                after: Place::default(),
-                bounds: PageBounds {
-                    events_max: 500,
-                    bytes_max: 4 * 1024 * 1024,
-                },
+            let query = Query::all(Direction::Forward);
+            let bounds = PageBounds {
+                events_max: 500,
+                bytes_max: 4 * 1024 * 1024,
             };
-            let page = history::forward(&gateway, &target, &range).await.unwrap();
+            let page = Page::recorded(&gateway.reader, &target, query, bounds).await;
+            let page = page.unwrap();
             let events = page.events.iter();
-            events
-                .map(|row| window::recorded(&key, row).unwrap())
-                .collect()
+            events.map(|row| decode(&key, row).unwrap()).collect()
         };
         node.within(reading).await
     }
@@ -249,7 +236,7 @@ impl<'s> Chat<'s> {
                     key: self.key.clone(),
                     freshness: Freshness::Fresh,
                     fence: None,
-                    patience: Patience::until(None),
+                    deadline: Deadline::until(None),
                 };
             }
             assert!(Instant::now() < deadline, "the agent never arrives");

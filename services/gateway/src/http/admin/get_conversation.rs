@@ -5,9 +5,8 @@ use runtime::http::{HttpProblem, Json, Path};
 
 use crate::http::admin_caller::Admin;
 use crate::http::body::ConversationBody;
-use crate::http::chats::owned::of_read;
+use crate::http::chats::owned::conversation;
 use crate::http::state::HttpState;
-use crate::present::present;
 
 /// A conversation of the tenant's.
 #[utoipa::path(
@@ -24,6 +23,6 @@ pub(in crate::http) async fn get_conversation(
     Path(id): Path<String>,
 ) -> Result<Json<ConversationBody>, HttpProblem> {
     let target = admin.target(&state, &id).await?;
-    let (conversation, _) = present(&state.gateway, &target).await.map_err(of_read)?;
+    let (conversation, _) = conversation(&state, &target).await?;
     Ok(Json(ConversationBody::from(&conversation)))
 }

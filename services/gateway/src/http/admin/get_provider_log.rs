@@ -12,7 +12,7 @@ use crate::http::admin_caller::Admin;
 use crate::http::body::{LoggedBodyBody, ProviderLogBody};
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::patience::Patience;
+use history::Deadline;
 
 /// A logged call, with what was said where that is kept.
 #[derive(Debug, Serialize, ToSchema)]
@@ -44,8 +44,8 @@ pub(in crate::http) async fn get_provider_log(
     Path(id): Path<String>,
 ) -> Result<Json<WholeProviderLog>, HttpProblem> {
     let id = LogId::parse(&id).map_err(|_| not_found())?;
-    let found = queries::provider_log(&state.gateway.read_model, &admin.tenant, id);
-    let found = Patience::until(None).rows(found).await;
+    let found = queries::provider_log(&state.gateway.reader.read_model, &admin.tenant, id);
+    let found = Deadline::until(None).rows(found).await;
     let mut found = found.map_err(problem::of)?.ok_or_else(not_found)?;
     // Rows may be a moment behind an erasure: the record knows.
     let conversation = found.conversation.as_str();

@@ -16,7 +16,7 @@ use crate::http::admin_caller::Admin;
 use crate::http::body::UsageBody;
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::patience::Patience;
+use history::Deadline;
 
 /// Which usage to sum up.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -125,12 +125,12 @@ pub(in crate::http) async fn get_usage(
     let days = days(&query).map_err(of)?;
     let agent = query.agent_id.map(AgentId::parse).transpose();
     let agent = agent.map_err(|violation| of(violation.within("agentId")))?;
-    let model = &state.gateway.read_model;
+    let model = &state.gateway.reader.read_model;
     let rows = usage_by_day(model, &admin.tenant, agent.as_ref(), days);
-    let rows = Patience::until(None).rows(rows).await;
+    let rows = Deadline::until(None).rows(rows).await;
     let rows = rows.map_err(problem::of)?;
     let calls = model_usage_by_day(model, &admin.tenant, agent.as_ref(), days);
-    let calls = Patience::until(None).rows(calls).await;
+    let calls = Deadline::until(None).rows(calls).await;
     let calls = calls.map_err(problem::of)?;
     let is_cut = |rows: usize| u32::try_from(rows).is_ok_and(|rows| rows >= USAGE_ROWS_MAX);
     Ok(Json(UsagePage {

@@ -1,25 +1,19 @@
 //! `GET /v1/admin/conversations/{id}/events`: the transcript of a conversation, everything in it.
 
-use std::collections::BTreeSet;
-
 use axum::extract::State;
 use domain::Version;
-use read_model::queries::EventQuery;
+use history::{Direction, Page, PageBounds, decode};
 use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use wire::status::Problem;
 
-use crate::fresh::Place;
-use crate::history::{self, Range};
 use crate::http::admin_caller::Admin;
 use crate::http::body::EventBody;
 use crate::http::chats::owned::of_read;
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::page::PageBounds;
 use crate::request::Bounded;
-use crate::window;
 
 /// Events of a page.
 pub const EVENTS_PAGE: Bounded = Bounded {
@@ -73,20 +67,18 @@ pub(in crate::http) async fn list_events(
     let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default());
     let events_max = events_max.map_err(|violation| problem::of(Problem::from(violation)))?;
     let target = admin.target(&state, &id).await?;
-    let range = Range {
+    let query = history::Query {
         from: Version(query.after.unwrap_or_default()).next(),
-        to: EventQuery::TO_THE_END,
-        kinds: BTreeSet::new(),
-        after: Place::default(),
-        bounds: PageBounds {
-            events_max,
-            bytes_max: EVENTS_PAGE_BYTES_MAX,
-        },
+        ..history::Query::all(Direction::Forward)
     };
-    let page = history::forward(&state.gateway, &target, &range).await;
+    let bounds = PageBounds {
+        events_max,
+        bytes_max: EVENTS_PAGE_BYTES_MAX,
+    };
+    let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await;
     let page = page.map_err(of_read)?;
     let rows = page.events.iter();
-    let events = rows.map(|row| window::recorded(&target.key, row));
+    let events = rows.map(|row| decode(&target.key, row));
     let events: Result<Vec<_>, Problem> = events.collect();
     Ok(Json(EventsPage {
         events: events
@@ -94,7 +86,7 @@ pub(in crate::http) async fn list_events(
             .iter()
             .map(EventBody::from)
             .collect(),
-        version: page.place.version.0,
+        version: page.position.version.0,
         next_after: page.next.map(|next| next.version.0.saturating_sub(1)),
     }))
 }

@@ -16,9 +16,9 @@ use crate::http::chats::list_chats::named;
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::page_token::{self, QueryHash, take_number};
-use crate::patience::Patience;
 use crate::problem::page_token_invalid;
 use crate::request::Bounded;
+use history::Deadline;
 
 /// Calls of a page.
 pub const PROVIDER_LOGS_PAGE: Bounded = Bounded {
@@ -87,8 +87,8 @@ pub(in crate::http) async fn list_provider_logs(
     let hash = hash(&admin.tenant, &asked);
     asked.after = after(&cursor, hash).map_err(|error| named(problem::of(error)))?;
     asked.limit = size.saturating_add(1);
-    let found = queries::provider_logs(&state.gateway.read_model, &admin.tenant, &asked);
-    let found = Patience::until(None).rows(found).await;
+    let found = queries::provider_logs(&state.gateway.reader.read_model, &admin.tenant, &asked);
+    let found = Deadline::until(None).rows(found).await;
     let mut found = found.map_err(problem::of)?;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let has_more = found.len() > size;

@@ -19,7 +19,7 @@ use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::identity::Caller;
-use crate::request::{Freshness, Target};
+use history::{Freshness, Target};
 
 /// What goes with it.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -118,8 +118,8 @@ async fn erased_before(
     let Some(key) = key else {
         return Ok(Erased::NotTheirs);
     };
-    let last = state.gateway.record.last_from_leader(&target.key);
-    let last = target.patience.record(last).await.map_err(problem::of)?;
+    let last = state.gateway.reader.record.last_from_leader(&target.key);
+    let last = target.deadline.record(last).await.map_err(problem::of)?;
     let head = last.map(|last| last.open_head()).transpose();
     let head = head.map_err(|corrupt| problem::of(crate::problem::of_corrupt(&corrupt)))?;
     let is_tombstone = head.is_some_and(|head| {

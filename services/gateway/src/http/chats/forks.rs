@@ -81,7 +81,7 @@ async fn read(
     caller: &Caller,
     chat: &ConversationId,
 ) -> Result<Vec<ForkRow>, HttpProblem> {
-    let (model, tenant) = (&state.gateway.read_model, &caller.access.tenant);
+    let (model, tenant) = (&state.gateway.reader.read_model, &caller.access.tenant);
     let forks = read_model::forks(model, tenant, chat, FORKS_MAX + 1).await;
     forks.map_err(|error| problem::of(crate::problem::of_read_model(&error)))
 }

@@ -12,8 +12,8 @@ use crate::http::frontend::{CallerHeaders, Frontend};
 use crate::http::state::HttpState;
 use crate::http::{catch_up, positions, problem};
 use crate::listing::{Listing, Paging};
-use crate::patience::Patience;
 use crate::request::Bounded;
+use history::Deadline;
 
 /// Conversations of a page.
 pub const CHATS_PAGE: Bounded = Bounded {
@@ -94,7 +94,7 @@ pub(in crate::http) async fn page(
     let paging = Paging {
         token,
         size,
-        patience: Patience::until(None),
+        deadline: Deadline::until(None),
     };
     let page = listing.page(&state.gateway, access, paging, |conversation| {
         let body = ConversationBody::from(&conversation);

@@ -1,27 +1,22 @@
-//! The messages that a page shows, from the newest back: whole turns, each a user's message and what answers it. What was
-//! passed over by a rewind is not among them.
+//! The messages that a page shows, from the newest back: whole turns, each a user's message and what answers it. What a
+//! rewind hides is not among them.
 
 mod turns;
 
 use std::collections::BTreeSet;
 
 use domain::event::Role;
-use domain::{CallId, EventKind, Fact, PassedOver, RecordedEvent, Version};
-use read_model::EventRow;
+use domain::{CallId, EventKind, Fact, RecordedEvent, Version};
+use history::{Batch, Cursor, Direction, Page, PageBounds, Query, Snapshot, View, decode};
 use read_model::queries::EventQuery;
 use runs::{Approvals, UiMessage, page};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 
 use super::owned::{Owned, of_read};
-use crate::Gateway;
-use crate::fresh::Place;
-use crate::history::{self, Range};
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::page::PageBounds;
-use crate::request::{Bounded, Target};
-use crate::{rewinds, window};
+use crate::request::Bounded;
 
 /// Messages of a page.
 pub const MESSAGES_PAGE: Bounded = Bounded {
@@ -34,9 +29,14 @@ pub const EVENTS_READ_MAX: usize = 4_000;
 /// A page is cut in the same way once its events reach this many bytes.
 pub const BYTES_READ_MAX: u64 = 8 * 1024 * 1024;
 /// How many events the first read takes for each message asked for.
-const EVENTS_PER_MESSAGE: u32 = 4;
+const EVENTS_PER_MESSAGE: usize = 4;
 /// Events of one read.
-const READ: PageBounds = PageBounds {
+const READ: Batch = Batch {
+    events_max: 1_000,
+    bytes_max: 3 * 1024 * 1024,
+};
+/// Results of calls that are looked at behind a page.
+const LATER: PageBounds = PageBounds {
     events_max: 1_000,
     bytes_max: 3 * 1024 * 1024,
 };
@@ -87,81 +87,67 @@ pub async fn shown(
     paging: Paging,
 ) -> Result<MessagesPage, HttpProblem> {
     let approvals = state.approvals(&chat.target.access.agent);
-    let passed = passed_over(state, chat).await.map_err(of_read)?;
-    let page = messages(&state.gateway, &chat.target, &approvals, (paging, &passed)).await;
+    let page = messages(state, chat, &approvals, paging).await;
     page.map_err(of_read)
-}
-
-/// A conversation that was never rewound, nor goes on from another, costs no read.
-async fn passed_over(state: &HttpState, chat: &Owned) -> Result<PassedOver, Problem> {
-    let head = &chat.conversation.head;
-    if head.latest_rewind.is_none() && head.forked_from.is_none() {
-        return Ok(PassedOver::default());
-    }
-    let passed = rewinds::passed_over(&state.gateway, &chat.target, EventQuery::TO_THE_END);
-    Box::pin(passed).await
 }
 
 /// A page of messages. What a run has not finished yet is not among them.
 ///
 /// # Errors
-/// As [`history::backward`].
+/// As [`Snapshot::open`].
 async fn messages(
-    gateway: &Gateway,
-    target: &Target,
+    state: &HttpState,
+    chat: &Owned,
     approvals: &Approvals,
-    (paging, passed): (Paging, &PassedOver),
+    paging: Paging,
 ) -> Result<MessagesPage, Problem> {
     let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
-    let mut read = Reading::before(paging.before, passed);
-    let mut bounds = PageBounds {
-        events_max: paging
-            .limit
+    let to = paging.before.map_or(EventQuery::TO_THE_END, |before| {
+        Version(before.0.saturating_sub(1))
+    });
+    let query = Query {
+        to,
+        ..Query::all(Direction::Backward)
+    };
+    let mut batch = Batch {
+        events_max: limit
             .saturating_mul(EVENTS_PER_MESSAGE)
             .min(READ.events_max),
         ..READ
     };
-    while read.goes_on() && !read.has_turns(limit) {
-        read.back(gateway, target, bounds).await?;
-        bounds = READ;
+    let opened = Snapshot::open_with(&state.gateway.reader, &chat.target, &query, batch);
+    let (snapshot, first) = opened.await?;
+    let effective = snapshot.effective(snapshot.position().version).await?;
+    let view = View::Effective(&effective);
+    let mut read = Reading {
+        cursor: snapshot.cursor_from(query, view, first),
+        events: Vec::new(),
+        bytes: 0,
+    };
+    while read.may_continue() && !read.has_turns(limit) {
+        read.back(batch).await?;
+        batch = READ;
     }
     read.events.reverse();
     read.drop_broken_turn();
     let later = match paging.before {
-        Some(before) => later_results(gateway, target, before, &read.events).await?,
+        Some(before) => later_results(&snapshot, view, before, &read.events).await?,
         None => Vec::new(),
     };
-    let later = later.into_iter();
-    let later: Vec<_> = later.filter(|event| !passed.hides(event.version)).collect();
     let folded = [read.events.as_slice(), later.as_slice()].concat();
     Ok(turns::cut(page(&folded, None, approvals), read, limit))
 }
 
 /// Events, newest first, as far back as they were read.
-struct Reading<'a> {
-    passed: &'a PassedOver,
+struct Reading<'s> {
+    cursor: Cursor<'s>,
     events: Vec<RecordedEvent>,
     bytes: u64,
-    /// The last version to read next; `None`: the beginning was reached.
-    to: Option<Version>,
 }
 
-impl<'a> Reading<'a> {
-    fn before(before: Option<Version>, passed: &'a PassedOver) -> Self {
-        let to = before.map_or(EventQuery::TO_THE_END, |before| {
-            Version(before.0.saturating_sub(1))
-        });
-        let to = passed.shown(to);
-        Self {
-            passed,
-            events: Vec::new(),
-            bytes: 0,
-            to: (to > Version::ZERO).then_some(to),
-        }
-    }
-
-    fn goes_on(&self) -> bool {
-        self.to.is_some() && self.events.len() < EVENTS_READ_MAX && self.bytes < BYTES_READ_MAX
+impl Reading<'_> {
+    fn may_continue(&self) -> bool {
+        !self.cursor.is_done() && self.events.len() < EVENTS_READ_MAX && self.bytes < BYTES_READ_MAX
     }
 
     /// Whether whole turns are there that have as many messages as asked for.
@@ -183,37 +169,19 @@ impl<'a> Reading<'a> {
         messages >= limit
     }
 
-    async fn back(
-        &mut self,
-        gateway: &Gateway,
-        target: &Target,
-        bounds: PageBounds,
-    ) -> Result<(), Problem> {
-        let Some(to) = self.to else {
-            return Ok(());
-        };
-        let range = Range {
-            from: Version(1),
-            to,
-            kinds: BTreeSet::new(),
-            after: Place::default(),
-            bounds,
-        };
-        let page = history::backward(gateway, target, &range).await?;
-        let shown = |row: &EventRow| !self.passed.hides(row.version);
-        for row in page.events.into_iter().filter(shown) {
-            let bytes = u64::try_from(row.bytes.len()).unwrap_or(u64::MAX);
+    async fn back(&mut self, batch: Batch) -> Result<(), Problem> {
+        let key = self.cursor.snapshot().key();
+        for event in self.cursor.next(batch).await?.into_iter().flatten() {
+            let bytes = u64::try_from(event.row.bytes.len()).unwrap_or(u64::MAX);
             self.bytes = self.bytes.saturating_add(bytes);
-            self.events.push(window::recorded(&target.key, &row)?);
+            self.events.push(decode(key, &event.row)?);
         }
-        let next = page.next.map(|next| self.passed.shown(next.version));
-        self.to = next;
         Ok(())
     }
 
     /// Leaves out what stands before the first whole turn, in order; a turn too long to be read whole is cut between commits.
     fn drop_broken_turn(&mut self) {
-        if self.to.is_none() {
+        if self.cursor.is_done() {
             return;
         }
         let first = self.events.iter().position(is_users).or_else(|| {
@@ -233,8 +201,8 @@ fn is_users(event: &RecordedEvent) -> bool {
 /// The results, recorded after the page, of calls that are in it: they are shown where the calls are. Only the first results
 /// after the page are looked at, as many as one read has events; what is answered later yet is shown as waiting.
 async fn later_results(
-    gateway: &Gateway,
-    target: &Target,
+    snapshot: &Snapshot<'_>,
+    view: View<'_>,
     before: Version,
     events: &[RecordedEvent],
 ) -> Result<Vec<RecordedEvent>, Problem> {
@@ -242,18 +210,16 @@ async fn later_results(
     if open.is_empty() {
         return Ok(Vec::new());
     }
-    let range = Range {
+    let query = Query {
         from: before,
-        to: EventQuery::TO_THE_END,
-        kinds: BTreeSet::from([EventKind::ToolReturned]),
-        after: Place::default(),
-        bounds: READ,
+        kinds: &[EventKind::ToolReturned],
+        ..Query::all(Direction::Forward)
     };
-    let page = history::forward(gateway, target, &range).await?;
-    let rows = page.events.iter();
+    let mut cursor = snapshot.cursor(query, view);
+    let page = Page::read(&mut cursor, LATER).await?;
     let mut results = Vec::new();
-    for event in rows.map(|row| window::recorded(&target.key, row)) {
-        let event = event?;
+    for row in &page.events {
+        let event = decode(snapshot.key(), row)?;
         if matches!(&event.event.fact, Fact::ToolReturned(result) if open.contains(&result.call_id))
         {
             results.push(event);

@@ -3,19 +3,15 @@
 use axum::http::StatusCode;
 use domain::{Conversation, ConversationId, ConversationKey, Owner, UserId};
 use event_log::registry::AgentAccess;
+use history::{CommitPosition, Deadline, Freshness, Readable, Snapshot, Target};
 use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
-use crate::fresh::Base;
 use crate::http::frontend::{Frontend, Named};
 use crate::http::state::HttpState;
 use crate::http::{positions, problem};
 use crate::identity::Caller;
-use crate::lineage;
-use crate::patience::Patience;
-use crate::present::present;
-use crate::request::{Freshness, Target};
 
 /// A conversation of the caller's, as it stands now.
 #[derive(Debug)]
@@ -101,7 +97,7 @@ pub fn target(state: &HttpState, caller: &Caller, id: &str) -> Result<Target, Ht
         key,
         access: caller.access.clone(),
         freshness: Freshness::Fresh,
-        patience: Patience::until(None),
+        deadline: Deadline::until(None),
     })
 }
 
@@ -125,21 +121,13 @@ pub async fn standing(
     caller: &Caller,
     target: &Target,
 ) -> Result<Standing, HttpProblem> {
-    let base = Base::read_fenced(&state.gateway, target, None).await;
-    let base = base.map_err(problem::of)?;
-    let is_visible = base.check_visible(&target.access.agent).is_ok();
-    let owner = base.head().and_then(|head| head.owner.as_ref());
-    if !is_visible || owner != Some(&caller.owner) {
-        return Ok(Standing::NotTheirs);
-    }
-    let Some(from) = base.forked_from() else {
-        return Ok(Standing::Readable);
-    };
-    match Box::pin(lineage::read(&state.gateway, target, from)).await {
-        Ok(_) => Ok(Standing::Readable),
-        Err(error) if error.reason() == Reason::ConversationNotFound => Ok(Standing::Severed),
-        Err(error) => Err(problem::of(error)),
-    }
+    let readable = Readable::read(&state.gateway.reader, target).await;
+    let is_theirs = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
+    Ok(match readable.map_err(problem::of)? {
+        Readable::Yes(owner) if is_theirs(&owner) => Standing::Readable,
+        Readable::Severed(owner) if is_theirs(&owner) => Standing::Severed,
+        Readable::Yes(_) | Readable::Severed(_) | Readable::No => Standing::NotTheirs,
+    })
 }
 
 /// Whether the writer refused a command because the conversation is not, or no longer, the expected owner's.
@@ -190,12 +178,11 @@ async fn of_caller(
     caller: &Caller,
     target: Target,
 ) -> Result<Option<Owned>, HttpProblem> {
-    let present = present(&state.gateway, &target).await;
-    let (conversation, place) = present.map_err(of_read)?;
+    let (conversation, position) = conversation(state, &target).await?;
     if conversation.head.owner.as_ref() != Some(&caller.owner) {
         return Ok(None);
     }
-    positions::read(&state.gateway, &target.key, place);
+    positions::read(&state.gateway, &target.key, position);
     Ok(Some(Owned {
         target: Target {
             fence: positions::fence_of(&state.gateway, &target.key),
@@ -204,6 +191,21 @@ async fn of_caller(
         conversation,
         acting: Acting::of(caller),
     }))
+}
+
+/// A conversation as it is now, and its position.
+///
+/// # Errors
+/// As [`of_read`].
+pub async fn conversation(
+    state: &HttpState,
+    target: &Target,
+) -> Result<(Conversation, CommitPosition), HttpProblem> {
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
+    let snapshot = snapshot.map_err(of_read)?;
+    let position = snapshot.position();
+    let conversation = snapshot.into_conversation().await;
+    Ok((conversation.map_err(of_read)?, position))
 }
 
 /// The conversation with this id of whoever headers and query name, as the stream's leader knows it.

@@ -20,7 +20,7 @@ use crate::http::state::HttpState;
 use crate::http::{catch_up, problem};
 use crate::identity::Caller;
 use crate::listing::{Listing, Paging};
-use crate::patience::Patience;
+use history::Deadline;
 
 /// Most conversations that one request takes over; with more it says `pending`.
 pub const CLAIMED_MAX: u32 = 1_000;
@@ -149,7 +149,7 @@ async fn pass(state: &HttpState, user: &Caller, claim: &mut Claim) -> Result<Pas
         let paging = Paging {
             token: &token,
             size: PAGE,
-            patience: Patience::until(None),
+            deadline: Deadline::until(None),
         };
         let tenant = &user.access.tenant;
         let page = claim

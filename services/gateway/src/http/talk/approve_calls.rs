@@ -13,12 +13,11 @@ use super::send_message::begun;
 use super::settled::settled;
 use super::turn::Turn;
 use crate::http::admin_caller::Admin;
-use crate::http::chats::owned::{Acting, Owned, of_read};
+use crate::http::chats::owned::{Acting, Owned, conversation};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::identity::IdentityRule;
-use crate::present::present;
 
 /// An administrator's word on calls.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -68,7 +67,7 @@ pub(in crate::http) async fn approve_calls(
         return Err(HttpProblem::of_field("FIELD_MISSING", "approvals", detail));
     }
     turn.key = key.0;
-    let (conversation, _) = present(&state.gateway, &target).await.map_err(of_read)?;
+    let (conversation, _) = conversation(&state, &target).await?;
     let chat = Owned {
         acting: Acting::Administrator(verified_owner(&state, &conversation)),
         target,

@@ -1,28 +1,24 @@
 //! The first try of a turn that is sent again under its key: where its commit stands, if it does.
 
-use std::collections::BTreeSet;
-
 use domain::bounds::RUN_EVENTS_MAX;
 use domain::{CommitId, EventKind, Fact, Version};
-use read_model::queries::EventQuery;
+use history::{Direction, Newest, Page, PageBounds, Query, Snapshot, View, WindowBounds, decode};
 use runtime::http::HttpProblem;
 
-use crate::fresh::Place;
 use crate::generation::started_by;
-use crate::history::{self, Range};
 use crate::http::chats::owned::{Owned, of_read};
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::page::PageBounds;
-use crate::recent::{Recent, Wanted};
-use crate::window::{self, WindowBounds};
 
 /// Most runs, from the newest back, that are looked through for the first try.
 const RUNS_LOOKED_THROUGH_MAX: usize = 1_000;
 /// So many are read at first: who tries again mostly does so at once.
 const RUNS_LIKELY: usize = 16;
-/// Most bytes of these runs' events, which hold names and no contents.
-const BYTES_MAX: u64 = 1024 * 1024;
+/// Most events of runs, and most bytes of them: they hold names and no contents.
+const RUNS: WindowBounds = WindowBounds {
+    events_max: RUNS_LOOKED_THROUGH_MAX,
+    bytes_max: 1024 * 1024,
+};
 /// What is read of the commit itself.
 const COMMIT_READ: PageBounds = PageBounds {
     events_max: 1_000,
@@ -39,30 +35,29 @@ pub(super) async fn start(
     chat: &Owned,
     key: CommitId,
 ) -> Result<Option<Version>, HttpProblem> {
-    let wanted = Wanted {
+    let query = Query {
         kinds: &[EventKind::RunStarted],
-        likely: RUNS_LIKELY,
-        to: EventQuery::TO_THE_END,
-        bounds: WindowBounds {
-            events_max: RUNS_LOOKED_THROUGH_MAX,
-            bytes_max: BYTES_MAX,
-        },
+        ..Query::all(Direction::Backward)
     };
-    let mut recent = Recent::read(&state.gateway, &chat.target, wanted)
-        .await
-        .map_err(of_read)?;
-    if let Some(found) = find(&recent, chat, key)? {
+    let first = Newest::first_batch(RUNS, RUNS_LIKELY);
+    let opened = Snapshot::open_with(&state.gateway.reader, &chat.target, &query, first);
+    let (snapshot, first) = opened.await.map_err(of_read)?;
+    let effective = snapshot.effective(snapshot.position().version).await;
+    let effective = effective.map_err(of_read)?;
+    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
+    let newest = Newest::read(cursor, RUNS, RUNS_LIKELY).await;
+    let mut newest = newest.map_err(of_read)?;
+    if let Some(found) = find(&newest, chat, key)? {
         return Ok(Some(found));
     }
-    let older = recent.read_older(&state.gateway, &chat.target).await;
-    older.map_err(of_read)?;
-    find(&recent, chat, key)
+    newest.read_older().await.map_err(of_read)?;
+    find(&newest, chat, key)
 }
 
-fn find(recent: &Recent, chat: &Owned, key: CommitId) -> Result<Option<Version>, HttpProblem> {
+fn find(newest: &Newest<'_>, chat: &Owned, key: CommitId) -> Result<Option<Version>, HttpProblem> {
     let run = started_by(key);
-    for row in recent.window.newest_first() {
-        let event = window::recorded(&chat.target.key, row).map_err(problem::of)?;
+    for row in newest.newest_first() {
+        let event = decode(&chat.target.key, row).map_err(problem::of)?;
         if matches!(&event.event.fact, Fact::RunStarted(started) if started.run == run) {
             return Ok(Some(event.version));
         }
@@ -83,14 +78,13 @@ pub(super) async fn before(
         return Ok(None);
     };
     let most = u64::try_from(RUN_EVENTS_MAX).unwrap_or(u64::MAX);
-    let range = Range {
+    let query = Query {
         from: Version(last.0.saturating_sub(most).max(1)),
         to: last,
-        kinds: BTreeSet::new(),
-        after: Place::default(),
-        bounds: COMMIT_READ,
+        ..Query::all(Direction::Backward)
     };
-    let page = history::backward(&state.gateway, &chat.target, &range).await;
+    let reader = &state.gateway.reader;
+    let page = Page::recorded(reader, &chat.target, query, COMMIT_READ).await;
     let page = page.map_err(of_read)?;
     let of_it = page.events.iter().filter(|row| row.commit == key);
     let first = of_it.map(|row| row.version).min();

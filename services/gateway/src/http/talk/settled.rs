@@ -3,9 +3,8 @@
 use runtime::http::HttpProblem;
 
 use crate::generation::RunKey;
-use crate::http::chats::owned::{Owned, of_read};
+use crate::http::chats::owned::{Owned, conversation};
 use crate::http::state::HttpState;
-use crate::present::present;
 
 /// The chat with all that its last run came to, if that has come to its end; else as it is.
 ///
@@ -23,8 +22,7 @@ pub(super) async fn settled(state: &HttpState, chat: Owned) -> Result<Owned, Htt
     if !state.generations.finish_closed(&run).await {
         return Ok(chat);
     }
-    let present = present(&state.gateway, &chat.target).await;
-    let (conversation, _) = present.map_err(of_read)?;
+    let (conversation, _) = conversation(state, &chat.target).await?;
     Ok(Owned {
         conversation,
         ..chat

@@ -14,8 +14,8 @@ use crate::generation::Start;
 use crate::http::chats::owned::Owned;
 use crate::http::positions;
 use crate::http::state::HttpState;
-use crate::patience::Patience;
 use crate::quotas::account::{Account, Via};
+use history::Deadline;
 
 /// What is to be recorded and answered.
 #[derive(Debug, Default)]
@@ -170,7 +170,7 @@ pub(super) async fn begin(
         approved: turn.approved,
         verified_user: chat.acting.verified_user().cloned(),
         idempotency_key: turn.key,
-        patience: Patience::until(None).at_most(crate::http::commands::COMMAND_MAX),
+        deadline: Deadline::until(None).at_most(crate::http::commands::COMMAND_MAX),
     };
     let begun = state.generations.start(start).await;
     let begun = begun.map_err(|status| refusal::of_start(&status, &turn.fields))?;

@@ -3,12 +3,11 @@
 mod csv;
 mod json;
 
-use std::collections::BTreeSet;
-
 use bytes::Bytes;
 use domain::{Conversation, Version};
 use futures::Stream;
 use futures::stream::try_unfold;
+use history::{CommitPosition, Deadline, Direction, Page, PageBounds, Query, Target, decode};
 use read_model::EventRow;
 use thiserror::Error;
 use wire::status::Problem;
@@ -16,11 +15,6 @@ use wire::status::Problem;
 use super::export_chat::ExportFormat;
 use super::owned::Owned;
 use crate::Gateway;
-use crate::fresh::Place;
-use crate::history::{self, Range};
-use crate::page::PageBounds;
-use crate::patience::Patience;
-use crate::request::Target;
 
 /// Events of a page of an export.
 const PAGE: PageBounds = PageBounds {
@@ -45,7 +39,7 @@ struct Export {
     conversation: Conversation,
     format: ExportFormat,
     /// The version that comes next, and a commit before it; `None`: all is written.
-    next: Option<(Version, Place)>,
+    next: Option<(Version, CommitPosition)>,
 }
 
 /// The file, page by page.
@@ -59,7 +53,7 @@ pub(super) fn stream(
         target: chat.target,
         conversation: chat.conversation,
         format,
-        next: Some((Version(1), Place::default())),
+        next: Some((Version(1), CommitPosition::default())),
     };
     try_unfold(export, |mut export| async move {
         let chunk = export.chunk().await?;
@@ -72,15 +66,14 @@ impl Export {
         let Some((from, after)) = self.next else {
             return Ok(None);
         };
-        let range = Range {
+        let query = Query {
             from,
             to: self.conversation.head.version,
-            kinds: BTreeSet::new(),
             after,
-            bounds: PAGE,
+            ..Query::all(Direction::Forward)
         };
-        self.target.patience = Patience::until(None);
-        let page = history::forward(&self.gateway, &self.target, &range).await?;
+        self.target.deadline = Deadline::until(None);
+        let page = Page::recorded(&self.gateway.reader, &self.target, query, PAGE).await?;
         self.next = page.next.map(|next| (next.version, next.after));
         let mut chunk = Vec::new();
         if from == Version(1) {
@@ -103,7 +96,7 @@ impl Export {
     }
 
     fn event(&self, row: &EventRow, chunk: &mut Vec<u8>) -> Result<(), Problem> {
-        let event = crate::window::recorded(&self.target.key, row)?;
+        let event = decode(&self.target.key, row)?;
         match self.format {
             ExportFormat::Json => json::event(&event, &row.bytes, chunk),
             ExportFormat::Csv => csv::event(&event, chunk),

@@ -22,7 +22,7 @@ pub(super) fn cut(messages: Vec<UiMessage>, read: Reading<'_>, limit: usize) -> 
         .map(|message| start_of(message, &events))
         .collect();
     let first = starts.get(from).copied().flatten();
-    let is_whole = from == 0 && read.to.is_none();
+    let is_whole = from == 0 && read.cursor.is_done();
     let next_before = match first {
         _ if is_whole => None,
         Some(first) => Some(first),

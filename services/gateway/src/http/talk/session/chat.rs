@@ -14,7 +14,6 @@ use uuid::Uuid;
 use wire::status::Reason;
 
 use super::{failed_turn, given, history, patient};
-use crate::fresh;
 use crate::generation::Followed;
 use crate::http::chats::owned::{Owned, owned_latest};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
@@ -233,7 +232,7 @@ async fn answer(
         if let Some((session, run)) = &kept {
             // Who has the answer finds it among the session's messages.
             if let Some(place) = generations.wait_for_finish(session, *run).await {
-                positions::wrote(&fresh::position_token(&gateway, session, place));
+                positions::wrote(&place.token(&gateway.reader, session));
             }
         }
         Ok(answer_body(reply, kept))

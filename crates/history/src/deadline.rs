@@ -1,11 +1,11 @@
-//! How long a call waits for what it depends on, so that its own answer comes before the caller's deadline.
+//! How long a call waits for record and rows, so that its own answer comes before the caller's deadline.
 
 use std::future::Future;
 use std::time::Duration;
 
 use event_log::Unavailable;
 use read_model::ReadModelError;
-use runtime::grpc::Deadline;
+use runtime::grpc;
 use tokio::time::{Instant, timeout_at};
 use wire::status::Problem;
 
@@ -13,40 +13,40 @@ use crate::problem;
 
 /// Kept back from the deadline for the answer itself.
 pub const ANSWER_MARGIN: Duration = Duration::from_millis(50);
-/// The patience of a call without a deadline.
-pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(10);
+/// How long a call without a deadline waits.
+pub const WAIT_DEFAULT: Duration = Duration::from_secs(10);
 
 /// When waiting ends.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience(Instant);
+pub struct Deadline(Instant);
 
-impl Patience {
-    /// As long as the deadline allows, less [`ANSWER_MARGIN`] or a quarter of what is left.
+impl Deadline {
+    /// The caller's deadline, less [`ANSWER_MARGIN`] or a quarter of what is left.
     #[must_use]
-    pub fn until(deadline: Option<Deadline>) -> Self {
-        let left = deadline.map_or(PATIENCE_DEFAULT, Deadline::remaining);
+    pub fn until(caller: Option<grpc::Deadline>) -> Self {
+        let left = caller.map_or(WAIT_DEFAULT, grpc::Deadline::remaining);
         Self(Instant::now() + left.saturating_sub(ANSWER_MARGIN.min(left / 4)))
     }
 
-    /// As long as this, and `longest` at most.
+    /// The same, and no later than `longest` from now.
     #[must_use]
     pub fn at_most(self, longest: Duration) -> Self {
         Self(self.0.min(Instant::now() + longest))
     }
 
-    /// As long as this, less `reserve`.
+    /// The same, earlier by `reserve`.
     #[must_use]
     pub fn less(self, reserve: Duration) -> Self {
         Self(self.0.checked_sub(reserve).unwrap_or(self.0))
     }
 
-    /// How much of it is left.
+    /// The time that is left.
     #[must_use]
     pub fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
 
-    /// Whether it is used up.
+    /// Whether it has passed.
     #[must_use]
     pub fn is_over(self) -> bool {
         self.0 <= Instant::now()
@@ -55,7 +55,7 @@ impl Patience {
     /// Waits for the record.
     ///
     /// # Errors
-    /// The record's error, or that it was silent.
+    /// The record's error, or `RECORD_UNAVAILABLE` at the deadline.
     pub async fn record<T>(
         self,
         answer: impl Future<Output = Result<T, Unavailable>>,
@@ -69,7 +69,7 @@ impl Patience {
     /// Waits for the read model.
     ///
     /// # Errors
-    /// The read model's error, or that it was silent.
+    /// The read model's error, or `READ_MODEL_UNAVAILABLE` at the deadline.
     pub async fn rows<T>(
         self,
         answer: impl Future<Output = Result<T, ReadModelError>>,

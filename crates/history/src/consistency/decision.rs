@@ -1,4 +1,4 @@
-//! What a read does next, by where it came from and how far it reaches. Pure; `fence/model.rs` checks it.
+//! What a read does next, by where it came from and how far it reaches. Pure; `model.rs` checks it.
 
 use domain::Sequence;
 

@@ -1,14 +1,20 @@
 //! The commits of a conversation that the rows do not hold yet, straight from the record, page by page.
 //!
-//! However far the projector is behind, memory is bounded by a page: whoever reads folds a page and lets go of it.
+//! Memory is bounded by a page, however far the projector is behind: the caller folds a page and drops it.
 
-use domain::{ConversationKey, Status, Version};
+use std::sync::Arc;
+
+use domain::{ConversationKey, ForkPoint, Status, Version};
 use event_log::{StoredCommit, StoredMessage, TailBounds, Unavailable};
+use metrics::histogram;
 use wire::status::Problem;
 
-use crate::fresh::Place;
-use crate::patience::Patience;
-use crate::{Gateway, metrics, problem};
+use crate::deadline::Deadline;
+use crate::lineage;
+use crate::position::CommitPosition;
+use crate::problem;
+use crate::reader::Reader;
+use crate::target::Target;
 
 /// Most commits of a page of the tail.
 pub const TAIL_PAGE_COMMITS_MAX: usize = 256;
@@ -21,20 +27,23 @@ const ARCHIVED: Unavailable = Unavailable {
     retry_after_ms: 5_000,
 };
 
-/// The commits after a place up to a last one, which is in hand. Versions are dense, or it is an error.
+/// The commits after a position up to a last one, which is known. A gap in their versions is an error.
 #[derive(Debug)]
 pub struct Tail {
     key: ConversationKey,
-    after: Place,
-    last: Option<StoredCommit>,
+    after: CommitPosition,
+    last: Option<Arc<StoredCommit>>,
     page_commits_max: usize,
     commits: usize,
 }
 
 impl Tail {
-    /// The tail after a place, up to `last`, which is after that place.
-    #[must_use]
-    pub fn new(key: ConversationKey, after: Place, last: StoredCommit) -> Self {
+    /// The commits after a position up to `last`.
+    pub(crate) fn new(
+        key: ConversationKey,
+        after: CommitPosition,
+        last: Arc<StoredCommit>,
+    ) -> Self {
         Self {
             key,
             after,
@@ -44,16 +53,15 @@ impl Tail {
         }
     }
 
-    /// The same in pages of at most so many commits, for a reader who may need no more than that.
-    #[must_use]
-    pub fn in_pages_of(mut self, commits_max: usize) -> Self {
+    /// The same in pages of at most so many commits, for a caller that may need no more than that.
+    pub(crate) fn in_pages_of(mut self, commits_max: usize) -> Self {
         self.page_commits_max = commits_max.clamp(1, TAIL_PAGE_COMMITS_MAX);
         self
     }
 
-    /// The place of the last commit that was handed out, or where the tail begins.
+    /// The position of the last commit that was returned, or of the beginning of the tail.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn position(&self) -> CommitPosition {
         self.after
     }
 
@@ -63,23 +71,24 @@ impl Tail {
     /// The record is away, a commit cannot be read, or the conversation was erased meanwhile.
     pub async fn next_page(
         &mut self,
-        gateway: &Gateway,
-        patience: Patience,
-    ) -> Result<Option<Vec<StoredCommit>>, Problem> {
+        reader: &Reader,
+        deadline: Deadline,
+    ) -> Result<Option<Vec<Arc<StoredCommit>>>, Problem> {
         let Some(last) = &self.last else {
             return Ok(None);
         };
         let mut page = Vec::new();
         if !follows(last, self.after.version) {
-            page = self.fetch(gateway, patience).await?;
+            page = self.fetch(reader, deadline).await?;
         }
         if let Some(last) = self.last.take_if(|last| follows(last, self.after.version)) {
-            self.after = Place::of(&last);
+            self.after = CommitPosition::of(&last);
             page.push(last);
         }
         self.commits += page.len();
         if self.last.is_none() {
-            metrics::tail_read(self.commits);
+            let commits = u32::try_from(self.commits).unwrap_or(u32::MAX);
+            histogram!("hansard_gateway_tail_commits").record(f64::from(commits));
         }
         Ok(Some(page))
     }
@@ -87,50 +96,49 @@ impl Tail {
     /// The next commits before the last one; at least one. What a replica does not know yet is asked of the leader.
     async fn fetch(
         &mut self,
-        gateway: &Gateway,
-        patience: Patience,
-    ) -> Result<Vec<StoredCommit>, Problem> {
+        reader: &Reader,
+        deadline: Deadline,
+    ) -> Result<Vec<Arc<StoredCommit>>, Problem> {
         let bounds = TailBounds {
             commits_max: self.page_commits_max,
             bytes_max: TAIL_PAGE_BYTES_MAX,
         };
-        let (record, after) = (&gateway.record, self.after.sequence);
+        let (record, after) = (&reader.record, self.after.sequence);
         let tail = record.tail(&self.key, after, bounds);
-        let mut commits = self.open(&patience.record(tail).await?.commits)?;
+        let mut commits = self.open(&deadline.record(tail).await?.commits)?;
         if commits.is_empty() {
             let tail = record.tail_from_leader(&self.key, after, bounds);
-            commits = self.open(&patience.record(tail).await?.commits)?;
+            commits = self.open(&deadline.record(tail).await?.commits)?;
         }
         let count = self.follow(&commits);
         if count == commits.len() && count > 0 {
             return Ok(commits);
         }
-        Err(self.gap(gateway, patience).await)
+        Err(self.gap(reader, deadline).await)
     }
 
     /// Opens the messages that stand before the last commit.
-    fn open(&self, messages: &[StoredMessage]) -> Result<Vec<StoredCommit>, Problem> {
+    fn open(&self, messages: &[StoredMessage]) -> Result<Vec<Arc<StoredCommit>>, Problem> {
         let end = self.last.as_ref().map(|last| last.position.sequence);
         let before = messages
             .iter()
             .take_while(|message| end.is_some_and(|end| message.position.sequence < end));
         before
             .map(|message| {
-                message
-                    .open()
-                    .map_err(|corrupt| problem::of_corrupt(&corrupt))
+                let commit = message.open().map(Arc::new);
+                commit.map_err(|corrupt| problem::of_corrupt(&corrupt))
             })
             .collect()
     }
 
     /// Moves on over the commits that follow each other without a gap; how many these are.
-    fn follow(&mut self, commits: &[StoredCommit]) -> usize {
+    fn follow(&mut self, commits: &[Arc<StoredCommit>]) -> usize {
         let mut count = 0;
         for commit in commits {
             if !follows(commit, self.after.version) {
                 break;
             }
-            self.after = Place::of(commit);
+            self.after = CommitPosition::of(commit);
             count += 1;
         }
         count
@@ -138,16 +146,16 @@ impl Tail {
 
     /// Why commits are missing: the conversation was erased after its last commit was read, or the rows are being made anew and
     /// the archive has what they do not hold yet, or the record lost them.
-    async fn gap(&self, gateway: &Gateway, patience: Patience) -> Problem {
-        let last = gateway.record.last_from_leader(&self.key);
-        let last = match patience.record(last).await {
+    async fn gap(&self, reader: &Reader, deadline: Deadline) -> Problem {
+        let last = reader.record.last_from_leader(&self.key);
+        let last = match deadline.record(last).await {
             Ok(last) => last,
             Err(problem) => return problem,
         };
         match last.map(|last| last.open_head()) {
             Some(Ok(head)) if head.status == Status::Erased => problem::not_found(),
             Some(Err(corrupt)) => problem::of_corrupt(&corrupt),
-            Some(Ok(_)) | None => match patience.record(gateway.record.has_archive()).await {
+            Some(Ok(_)) | None => match deadline.record(reader.record.has_archive()).await {
                 Ok(true) => problem::of_record(&ARCHIVED),
                 Ok(false) => self.contradiction(),
                 Err(problem) => problem,
@@ -162,6 +170,33 @@ impl Tail {
             after.version, after.sequence
         ))
     }
+}
+
+/// The commits of a conversation after a position, as the stream's leader knows them; `None`: there are none.
+///
+/// # Errors
+/// The conversation was erased, or an ancestor where it is a fork; or a dependency does not answer.
+pub async fn commits_after(
+    reader: &Reader,
+    target: &Target,
+    after: CommitPosition,
+    forked_from: Option<&ForkPoint>,
+) -> Result<Option<Tail>, Problem> {
+    if let Some(from) = forked_from {
+        Box::pin(lineage::read(reader, target, from)).await?;
+    }
+    let last = reader.record.last_from_leader(&target.key);
+    let last = target.deadline.record(last).await?;
+    let Some(last) = last.filter(|last| last.position.sequence > after.sequence) else {
+        return Ok(None);
+    };
+    let last = last
+        .open()
+        .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+    if last.opened.commit.head.status == Status::Erased {
+        return Err(problem::not_found());
+    }
+    Ok(Some(Tail::new(target.key.clone(), after, Arc::new(last))))
 }
 
 fn follows(commit: &StoredCommit, version: Version) -> bool {

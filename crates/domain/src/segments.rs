@@ -1,0 +1,277 @@
+//! The effective history of a conversation: an ordered list of segments.
+//!
+//! A fork inherits events of other conversations up to a version. A rewind hides the events between the version that it
+//! returns to and itself. Both give the same thing: ranges of versions, each recorded in one conversation. Versions are
+//! unique and ascending over all segments, so a version alone names an event.
+
+use crate::event::{Fact, RecordedEvent};
+use crate::position::Version;
+
+/// The last version there can be: the end of the segment that a conversation still appends to.
+pub const LAST_VERSION: Version = Version(u64::MAX);
+
+/// A range of versions that one conversation of a lineage recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// Which conversation of the lineage: 0 the conversation itself, 1 its parent, 2 the parent of that.
+    pub ancestor: usize,
+    /// The first version.
+    pub first: Version,
+    /// The last version; [`LAST_VERSION`] where the conversation still appends to it.
+    pub last: Version,
+    /// Tokens of the lineage before this conversation's own events: added to the counts of its events.
+    tokens_before: u64,
+    /// Where a rewind follows the segment: the tokens of the lineage up to that rewind.
+    tokens_at_rewind: Option<u64>,
+}
+
+impl Segment {
+    /// The part of the segment up to a version.
+    #[must_use]
+    pub fn up_to(self, version: Version) -> Self {
+        Self {
+            last: self.last.min(version),
+            ..self
+        }
+    }
+}
+
+/// What a fork inherits of one conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inherited {
+    /// The first version of the conversation's own.
+    pub first: Version,
+    /// The last version that is inherited.
+    pub last: Version,
+    /// The conversation's own count of tokens through that version.
+    pub tokens_through: u64,
+}
+
+/// A rewind that is in effect: the events after `to` and before `at` are hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rewind {
+    /// The version that the rewind returns to.
+    pub to: Version,
+    /// The version of the rewind.
+    pub at: Version,
+    /// The tokens of the conversation that recorded it, up to the rewind.
+    pub tokens_through: u64,
+}
+
+/// The segments of a history, oldest first, and the rewinds that made them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segments {
+    list: Vec<Segment>,
+    /// The last version that is inherited of each ancestor, the nearest first.
+    inherited: Vec<Version>,
+    /// Newest first.
+    rewinds: Vec<Rewind>,
+}
+
+impl Default for Segments {
+    /// A conversation that is no fork and was never rewound.
+    fn default() -> Self {
+        Self::recorded(&[])
+    }
+}
+
+impl Segments {
+    /// Everything that was recorded in a lineage; `inherited` names the ancestors, the nearest first.
+    #[must_use]
+    pub fn recorded(inherited: &[Inherited]) -> Self {
+        let mut segments = Vec::with_capacity(inherited.len() + 1);
+        let mut tokens_before = 0_u64;
+        let mut last = Version::ZERO;
+        for (index, one) in inherited.iter().enumerate().rev() {
+            last = last.max(one.last);
+            if one.first > one.last {
+                continue;
+            }
+            segments.push(Segment {
+                ancestor: index + 1,
+                first: one.first,
+                last: one.last,
+                tokens_before,
+                tokens_at_rewind: None,
+            });
+            tokens_before = tokens_before.saturating_add(one.tokens_through);
+        }
+        segments.push(Segment {
+            ancestor: 0,
+            first: last.next(),
+            last: LAST_VERSION,
+            tokens_before,
+            tokens_at_rewind: None,
+        });
+        Self {
+            list: segments,
+            inherited: inherited.iter().map(|one| one.last).collect(),
+            rewinds: Vec::new(),
+        }
+    }
+
+    /// The segments that remain after the rewinds of a history. `newest_first` has strictly falling versions; other events
+    /// may be among them. A rewind that is itself hidden has no effect.
+    #[must_use]
+    pub fn without_rewound<'a>(
+        mut self,
+        newest_first: impl IntoIterator<Item = &'a RecordedEvent>,
+    ) -> Self {
+        for event in newest_first {
+            if let Fact::HistoryRewound(rewound) = &event.event.fact
+                && self.contains(event.version)
+            {
+                self.hide(Rewind {
+                    to: rewound.to,
+                    at: event.version,
+                    tokens_through: event.event.tokens.through,
+                });
+            }
+        }
+        self
+    }
+
+    fn hide(&mut self, rewind: Rewind) {
+        let tokens = self
+            .holder(rewind.at)
+            .map(|holder| holder.tokens_before.saturating_add(rewind.tokens_through));
+        let mut newer = self.list.split_off(self.count_to(rewind.to));
+        if let Some(older) = self.list.last_mut() {
+            let hidden_part = Segment {
+                first: older.first.max(rewind.at),
+                ..*older
+            };
+            if hidden_part.first <= hidden_part.last {
+                newer.insert(0, hidden_part);
+            }
+            older.last = older.last.min(rewind.to);
+            older.tokens_at_rewind = tokens;
+        }
+        newer.retain(|segment| segment.last >= rewind.at);
+        for segment in &mut newer {
+            segment.first = segment.first.max(rewind.at);
+        }
+        self.list.append(&mut newer);
+        self.rewinds.push(rewind);
+    }
+
+    /// How many segments begin at or before a version.
+    fn count_to(&self, version: Version) -> usize {
+        self.list
+            .partition_point(|segment| segment.first <= version)
+    }
+
+    fn holder(&self, version: Version) -> Option<&Segment> {
+        let before = self.list.get(..self.count_to(version))?;
+        before.last().filter(|segment| version <= segment.last)
+    }
+
+    /// Whether a version is part of the history.
+    #[must_use]
+    pub fn contains(&self, version: Version) -> bool {
+        self.holder(version).is_some()
+    }
+
+    /// The last version of the history at or before this one; [`Version::ZERO`]: there is none.
+    #[must_use]
+    pub fn last_at(&self, version: Version) -> Version {
+        let before = self.list.get(..self.count_to(version));
+        let last = before.and_then(<[Segment]>::last);
+        last.map_or(Version::ZERO, |segment| segment.last.min(version))
+    }
+
+    /// The last version before `version` that the conversation which recorded `version` inherited; [`Version::ZERO`]: none.
+    #[must_use]
+    pub fn inherited_before(&self, version: Version) -> Version {
+        let mut inherited = self.inherited.iter();
+        let last = inherited.find(|last| **last < version);
+        last.copied().unwrap_or_default()
+    }
+
+    /// Which conversation of the lineage recorded a version; `None`: it is not part of the history.
+    #[must_use]
+    pub fn ancestor_of(&self, version: Version) -> Option<usize> {
+        self.holder(version).map(|segment| segment.ancestor)
+    }
+
+    /// The segments within a range of versions, oldest first, each cut to the range.
+    #[must_use = "an iterator does nothing by itself"]
+    pub fn within(
+        &self,
+        from: Version,
+        to: Version,
+    ) -> impl DoubleEndedIterator<Item = Segment> + '_ {
+        let cut = move |segment: &Segment| Segment {
+            first: segment.first.max(from),
+            last: segment.last.min(to),
+            ..*segment
+        };
+        let segments = self.list.iter().map(cut);
+        segments.filter(|segment| segment.first <= segment.last)
+    }
+
+    /// The newest rewind that is in effect.
+    #[must_use]
+    pub fn latest_rewind(&self) -> Option<&Rewind> {
+        self.rewinds.first()
+    }
+
+    /// Counts of tokens as if only this history had been recorded.
+    #[must_use]
+    pub fn token_counts(&self) -> TokenCounts<'_> {
+        TokenCounts {
+            segments: &self.list,
+            is_entered: false,
+            shift: 0,
+        }
+    }
+
+    /// The tokens of the lineage before the own events of the conversation that recorded a version.
+    #[must_use]
+    pub fn tokens_before(&self, version: Version) -> u64 {
+        self.holder(version)
+            .map_or(0, |holder| holder.tokens_before)
+    }
+}
+
+/// Turns each event's count of tokens into its count within the effective history.
+///
+/// Each conversation counts its own events only, and counts what a rewind hides. Here an inherited event counts from the
+/// beginning of the lineage, and the events before a rewind move up to the place where the history continued. So a token
+/// budget covers the same events as it would if the hidden ones had never been recorded.
+#[derive(Debug, Clone)]
+pub struct TokenCounts<'a> {
+    /// Those that the events have not passed yet, oldest first.
+    segments: &'a [Segment],
+    /// Whether an event of the last of them was counted.
+    is_entered: bool,
+    /// By how many tokens events move up.
+    shift: u64,
+}
+
+impl TokenCounts<'_> {
+    /// The event with its effective count. Events come newest first; each is part of the history.
+    #[must_use]
+    pub fn count(&mut self, mut event: RecordedEvent) -> RecordedEvent {
+        let mut at_rewind = None;
+        while let Some((segment, older)) = self.segments.split_last() {
+            if !self.is_entered {
+                at_rewind = at_rewind.or(segment.tokens_at_rewind);
+            }
+            if segment.first <= event.version {
+                self.is_entered = true;
+                let through = &mut event.event.tokens.through;
+                *through = through.saturating_add(segment.tokens_before);
+                let moved = at_rewind.map_or(0, |tokens| tokens.saturating_sub(*through));
+                self.shift = self.shift.saturating_add(moved);
+                *through = through.saturating_add(self.shift);
+                return event;
+            }
+            (self.segments, self.is_entered) = (older, false);
+        }
+        event
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+//! The only way to read a conversation.
+//!
+//! A request opens one [`Snapshot`]: the conversation's row and its last commit in the record, read at the same time, and
+//! the ancestors of a fork. A [`Cursor`] over the snapshot returns events in either direction, from the rows and from the
+//! commits that the rows do not hold yet. The caller chooses a [`View`]: everything that was recorded, or the effective
+//! history, without what a rewind hides. [`Newest`] and [`Page`] collect events from a cursor within bounds.
+
+mod consistency;
+mod conversation_read;
+mod cursor;
+mod deadline;
+mod event;
+mod lineage;
+mod newest;
+mod page;
+mod position;
+pub mod problem;
+mod reader;
+mod snapshot;
+mod tail;
+mod target;
+
+pub use cursor::{Batch, Cursor, CursorEvent, Direction, Query, View};
+pub use deadline::{ANSWER_MARGIN, Deadline, WAIT_DEFAULT};
+pub use event::{decode, event_rows};
+pub use newest::{Coverage, Newest, WindowBounds};
+pub use page::{Page, PageBounds, PageStart};
+pub use position::CommitPosition;
+pub use reader::Reader;
+pub use snapshot::{Prefetched, Readable, Snapshot};
+pub use tail::{TAIL_PAGE_BYTES_MAX, TAIL_PAGE_COMMITS_MAX, Tail, commits_after};
+pub use target::{Freshness, Target};

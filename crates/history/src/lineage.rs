@@ -1,0 +1,210 @@
+//! The ancestors of a fork, read concurrently.
+//!
+//! Their rows come in one statement. Then the record's last commit of each is read at the same time, because an ancestor that
+//! was erased makes the fork unreadable at once. An ancestor that the rows do not know is read by itself.
+
+use domain::bounds::FORK_DEPTH_MAX;
+use domain::{ConversationKey, ForkPoint, Inherited, Version};
+use futures::future::try_join_all;
+use read_model::queries::{self, EventRange, RangesQuery};
+use read_model::{EventRow, Standing};
+use wire::status::Problem;
+
+use crate::conversation_read::{ConversationRead, Rows};
+use crate::event::{decode, event_rows};
+use crate::position::CommitPosition;
+use crate::problem;
+use crate::reader::Reader;
+use crate::target::Target;
+
+/// A conversation that a fork inherits events of.
+#[derive(Debug)]
+pub(crate) struct Ancestor {
+    pub(crate) target: Target,
+    pub(crate) read: ConversationRead,
+    pub(crate) inherited: Inherited,
+}
+
+impl Ancestor {
+    /// Whether the conversation has a summary of its own.
+    pub(crate) fn has_summary(&self) -> bool {
+        self.read
+            .head()
+            .is_some_and(|head| head.latest_summary.is_some())
+    }
+
+    /// Whether the conversation was ever rewound.
+    pub(crate) fn is_rewound(&self) -> bool {
+        self.read
+            .head()
+            .is_some_and(|head| head.latest_rewind.is_some())
+    }
+}
+
+/// Reads the ancestors of a fork that leaves its parent at `from`, the nearest first.
+///
+/// # Errors
+/// One of them was erased, or a dependency does not answer.
+pub(crate) async fn read(
+    reader: &Reader,
+    fork: &Target,
+    from: &ForkPoint,
+) -> Result<Vec<Ancestor>, Problem> {
+    let mut ancestors: Vec<Ancestor> = Vec::new();
+    let mut next = Some(from.clone());
+    while let Some(from) = next {
+        let known = known(reader, fork, from).await?;
+        let depth = u32::try_from(ancestors.len() + known.len()).unwrap_or(u32::MAX);
+        if depth > FORK_DEPTH_MAX {
+            return Err(contradiction(fork));
+        }
+        let reads = known
+            .into_iter()
+            .map(|(point, row)| ancestor(reader, fork, point, row));
+        ancestors.extend(try_join_all(reads).await?);
+        let last = ancestors.last().and_then(|last| last.read.forked_from());
+        next = last.cloned();
+    }
+    inherit(&mut ancestors);
+    count_tokens(reader, fork, &mut ancestors).await?;
+    Ok(ancestors)
+}
+
+/// The fork points from this one on that the rows know, and the first that they do not.
+async fn known(
+    reader: &Reader,
+    fork: &Target,
+    from: ForkPoint,
+) -> Result<Vec<(ForkPoint, Option<Standing>)>, Problem> {
+    let rows = queries::lineage(&reader.read_model, &fork.access.tenant, &from.conversation);
+    let rows = fork.deadline.rows(rows).await?;
+    let (mut known, mut next) = (Vec::with_capacity(rows.len()), Some(from));
+    let mut rows = rows.into_iter();
+    while let Some(point) = next {
+        let row = rows.next().filter(|(id, _)| *id == point.conversation);
+        let row = row.map(|(_, row)| row);
+        next = row.as_ref().and_then(|row| row.head.forked_from.clone());
+        known.push((point, row));
+    }
+    Ok(known)
+}
+
+/// Reads one ancestor, which holds at least the version that the fork leaves from: it did when the fork was recorded.
+async fn ancestor(
+    reader: &Reader,
+    fork: &Target,
+    from: ForkPoint,
+    row: Option<Standing>,
+) -> Result<Ancestor, Problem> {
+    let target = Target {
+        key: ConversationKey {
+            tenant: fork.key.tenant.clone(),
+            conversation: from.conversation,
+        },
+        fence: None,
+        ..fork.clone()
+    };
+    let rows = Rows {
+        standing: row,
+        ..Rows::default()
+    };
+    let mut read = ConversationRead::with_rows(reader, &target, rows).await?;
+    if read.position.version < from.version {
+        let leader = reader.record.last_from_leader(&target.key);
+        if let Some(message) = target.deadline.record(leader).await? {
+            read = read.with_last(&message)?;
+        }
+    }
+    read.check_visible(&target.access.agent)?;
+    if read.position.version < from.version {
+        return Err(contradiction(&target));
+    }
+    let parent = read.forked_from();
+    let first = parent.map_or(Version::ZERO, |parent| parent.version).next();
+    Ok(Ancestor {
+        inherited: Inherited {
+            first,
+            last: from.version,
+            tokens_through: 0,
+        },
+        target,
+        read,
+    })
+}
+
+/// A fork inherits of each ancestor no more than of the nearer one.
+fn inherit(ancestors: &mut [Ancestor]) {
+    let mut last = Version(u64::MAX);
+    for ancestor in ancestors {
+        let inherited = &mut ancestor.inherited;
+        last = last.min(inherited.last);
+        inherited.last = last;
+        last = last.min(Version(inherited.first.0.saturating_sub(1)));
+    }
+}
+
+/// Reads each ancestor's count of tokens at the last version that is inherited: all that the rows hold in one statement.
+async fn count_tokens(
+    reader: &Reader,
+    fork: &Target,
+    ancestors: &mut [Ancestor],
+) -> Result<(), Problem> {
+    let holds_any = |one: &&Ancestor| one.inherited.first <= one.inherited.last;
+    let in_rows = ancestors.iter().filter(holds_any);
+    let in_rows = in_rows.filter(|one| one.inherited.last <= one.read.row_position().version);
+    let ranges: Vec<EventRange> = in_rows
+        .map(|one| EventRange {
+            conversation: one.target.key.conversation.clone(),
+            first: one.inherited.last,
+            last: one.inherited.last,
+        })
+        .collect();
+    let events = if ranges.is_empty() {
+        Vec::new()
+    } else {
+        let query = RangesQuery {
+            limit: u32::try_from(ranges.len()).unwrap_or(u32::MAX),
+            ranges: &ranges,
+            kinds: &[],
+            bytes_max: u64::MAX,
+        };
+        let found = queries::events_of_ranges(&reader.read_model, &fork.access.tenant, query);
+        let found = fork.deadline.rows(found).await?;
+        found.ok_or_else(problem::not_found)?
+    };
+    for ancestor in ancestors {
+        let inherited = ancestor.inherited;
+        if inherited.first > inherited.last {
+            continue;
+        }
+        let row = events.iter().find(|event| event.version == inherited.last);
+        let row = match row {
+            Some(row) => row.clone(),
+            None => last_of_tail(reader, ancestor).await?,
+        };
+        let event = decode(&ancestor.target.key, &row)?;
+        ancestor.inherited.tokens_through = event.event.tokens.through;
+    }
+    Ok(())
+}
+
+/// The last inherited event of an ancestor whose rows do not hold it.
+async fn last_of_tail(reader: &Reader, ancestor: &Ancestor) -> Result<EventRow, Problem> {
+    let target = &ancestor.target;
+    let tail = ancestor.read.tail(target, CommitPosition::default());
+    let mut tail = tail.ok_or_else(|| contradiction(target))?;
+    while let Some(commits) = tail.next_page(reader, target.deadline).await? {
+        let mut events = commits.iter().flat_map(|commit| event_rows(commit));
+        if let Some(event) = events.find(|event| event.version == ancestor.inherited.last) {
+            return Ok(event);
+        }
+    }
+    Err(contradiction(target))
+}
+
+fn contradiction(target: &Target) -> Problem {
+    problem::of_contradiction(format!(
+        "conversation {} lacks what a fork goes on from",
+        target.key.conversation
+    ))
+}

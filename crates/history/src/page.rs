@@ -1,0 +1,120 @@
+//! A page of events, filled from a cursor until a bound is reached.
+
+use std::ops::ControlFlow;
+
+use domain::Version;
+use read_model::EventRow;
+use wire::status::Problem;
+
+use crate::cursor::{Batch, Cursor, CursorEvent, Query, View};
+use crate::event::size_bytes;
+use crate::position::CommitPosition;
+use crate::reader::Reader;
+use crate::snapshot::Snapshot;
+use crate::target::Target;
+
+/// The bounds of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageBounds {
+    /// Most events.
+    pub events_max: u32,
+    /// Most bytes of events; at least one event is returned, whatever its size.
+    pub bytes_max: u64,
+}
+
+impl PageBounds {
+    /// What to read to know whether there is a next page.
+    fn to_read(self) -> Batch {
+        let events_max = self.events_max.saturating_add(1);
+        Batch {
+            events_max: usize::try_from(events_max).unwrap_or(usize::MAX),
+            bytes_max: self.bytes_max.saturating_add(1),
+        }
+    }
+}
+
+/// A page of a conversation's events.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// The events, in the query's direction.
+    pub events: Vec<EventRow>,
+    /// Where the next page starts; `None`: there is none.
+    pub next: Option<PageStart>,
+    /// The position of the snapshot that was read.
+    pub position: CommitPosition,
+}
+
+/// Where a page starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageStart {
+    /// The version of its first event.
+    pub version: Version,
+    /// A commit before that version, as late as is known, for [`Query::after`].
+    pub after: CommitPosition,
+}
+
+impl Page {
+    /// Reads a page of everything that was recorded, from a snapshot of its own.
+    ///
+    /// # Errors
+    /// As [`Snapshot::open`].
+    pub async fn recorded(
+        reader: &Reader,
+        target: &Target,
+        query: Query<'_>,
+        bounds: PageBounds,
+    ) -> Result<Self, Problem> {
+        let opened = Snapshot::open_with(reader, target, &query, bounds.to_read());
+        let (snapshot, first) = opened.await?;
+        let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
+        Self::read(&mut cursor, bounds).await
+    }
+
+    /// Reads a page from a cursor.
+    ///
+    /// # Errors
+    /// As [`Cursor::next`].
+    pub async fn read(cursor: &mut Cursor<'_>, bounds: PageBounds) -> Result<Self, Problem> {
+        let mut filling = Filling {
+            page: Self {
+                position: cursor.snapshot().position(),
+                ..Self::default()
+            },
+            bounds,
+            bytes: 0,
+        };
+        while let Some(batch) = cursor.next(bounds.to_read()).await? {
+            for event in batch {
+                if filling.push(event).is_break() {
+                    return Ok(filling.page);
+                }
+            }
+        }
+        Ok(filling.page)
+    }
+}
+
+/// A page being filled.
+struct Filling {
+    page: Page,
+    bounds: PageBounds,
+    bytes: u64,
+}
+
+impl Filling {
+    /// Adds the next event; breaks when it belongs to the next page.
+    fn push(&mut self, event: CursorEvent) -> ControlFlow<()> {
+        let CursorEvent { row, after } = event;
+        let bytes = self.bytes.saturating_add(size_bytes(&row));
+        let events = self.page.events.len();
+        let too_many = u32::try_from(events).is_ok_and(|events| events >= self.bounds.events_max);
+        if too_many || (events > 0 && bytes > self.bounds.bytes_max) {
+            let version = row.version;
+            self.page.next = Some(PageStart { version, after });
+            return ControlFlow::Break(());
+        }
+        self.bytes = bytes;
+        self.page.events.push(row);
+        ControlFlow::Continue(())
+    }
+}

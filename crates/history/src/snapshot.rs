@@ -1,0 +1,316 @@
+//! One view of a conversation for one request: its state, its last commit, and the ancestors of a fork.
+//!
+//! Everything that a request reads of a conversation comes from one snapshot, so its parts agree with each other.
+
+use domain::{
+    Change, Conversation, ConversationKey, EventKind, ForkPoint, Head, Inherited, Owner,
+    RecordedEvent, Segments, Version,
+};
+use read_model::EventRow;
+use read_model::queries::Direction;
+use wire::status::{Problem, Reason};
+
+use crate::conversation_read::{ConversationRead, RowQuery};
+use crate::cursor::{Batch, Cursor, Query, View};
+use crate::event::decode;
+use crate::lineage::{self, Ancestor};
+use crate::position::CommitPosition;
+use crate::problem;
+use crate::reader::Reader;
+use crate::target::Target;
+
+/// A batch of rewinds.
+const REWINDS: Batch = Batch {
+    events_max: 1_000,
+    bytes_max: 1024 * 1024,
+};
+
+/// One view of a conversation.
+#[derive(Debug)]
+pub struct Snapshot<'a> {
+    pub(crate) reader: &'a Reader,
+    pub(crate) target: &'a Target,
+    pub(crate) read: ConversationRead,
+    /// The nearest first; none where the conversation is no fork.
+    pub(crate) ancestors: Vec<Ancestor>,
+    pub(crate) recorded: Segments,
+}
+
+/// The first events of a query, read in the statement that opened the snapshot.
+#[derive(Debug)]
+pub struct Prefetched {
+    pub(crate) events: Vec<EventRow>,
+    pub(crate) batch: Batch,
+}
+
+impl<'a> Snapshot<'a> {
+    /// Opens a snapshot with the conversation's whole row.
+    ///
+    /// # Errors
+    /// There is no such conversation for the caller, or an ancestor of it was erased; a dependency does not answer, or the
+    /// fence is not reached in time.
+    pub async fn open(reader: &'a Reader, target: &'a Target) -> Result<Self, Problem> {
+        let read = ConversationRead::read(reader, target, RowQuery::Conversation).await?;
+        Self::of(reader, target, read).await
+    }
+
+    /// Opens a snapshot and reads the first events of a query in the same statement. Give them to [`Snapshot::cursor_from`].
+    ///
+    /// # Errors
+    /// As [`Snapshot::open`].
+    pub async fn open_with(
+        reader: &'a Reader,
+        target: &'a Target,
+        query: &Query<'_>,
+        batch: Batch,
+    ) -> Result<(Self, Prefetched), Problem> {
+        let rows = query.of_rows(batch);
+        let read = ConversationRead::read(reader, target, RowQuery::Events(&rows)).await?;
+        let mut snapshot = Self::of(reader, target, read).await?;
+        let events = std::mem::take(&mut snapshot.read.rows.events);
+        let batch = batch.of_one_statement();
+        Ok((snapshot, Prefetched { events, batch }))
+    }
+
+    async fn of(
+        reader: &'a Reader,
+        target: &'a Target,
+        read: ConversationRead,
+    ) -> Result<Self, Problem> {
+        read.check_visible(&target.access.agent)?;
+        let ancestors = match read.forked_from() {
+            // Boxed: most conversations are no forks, and need no room for this in their own reads.
+            Some(from) => Box::pin(lineage::read(reader, target, from)).await?,
+            None => Vec::new(),
+        };
+        let inherited: Vec<Inherited> = ancestors.iter().map(|one| one.inherited).collect();
+        Ok(Self {
+            reader,
+            target,
+            read,
+            ancestors,
+            recorded: Segments::recorded(&inherited),
+        })
+    }
+
+    /// The position of the snapshot: that of the last commit.
+    #[must_use]
+    pub fn position(&self) -> CommitPosition {
+        self.read.position
+    }
+
+    /// Whether the rows hold all of the conversation's own commits.
+    #[must_use]
+    pub fn is_in_rows(&self) -> bool {
+        self.read.is_in_rows()
+    }
+
+    /// The position as a token for callers.
+    #[must_use]
+    pub fn position_token(&self) -> String {
+        self.position().token(self.reader, &self.target.key)
+    }
+
+    /// The conversation's owner.
+    #[must_use]
+    pub fn owner(&self) -> Option<&Owner> {
+        self.head().and_then(|head| head.owner.as_ref())
+    }
+
+    /// The conversation.
+    #[must_use]
+    pub fn key(&self) -> &ConversationKey {
+        &self.target.key
+    }
+
+    /// The head after the last commit.
+    #[must_use]
+    pub fn head(&self) -> Option<&Head> {
+        self.read.head()
+    }
+
+    /// Where a fork leaves its parent.
+    #[must_use]
+    pub fn forked_from(&self) -> Option<&ForkPoint> {
+        self.read.forked_from()
+    }
+
+    /// Whether an event is in the rows; otherwise it comes from the record.
+    #[must_use]
+    pub fn is_event_in_rows(&self, version: Version) -> bool {
+        let ancestor = self.recorded.ancestor_of(version).unwrap_or_default();
+        version <= self.source(ancestor).row_position().version
+    }
+
+    /// Everything that was recorded, as segments.
+    #[must_use]
+    pub fn recorded(&self) -> &Segments {
+        &self.recorded
+    }
+
+    /// The effective history as it was at a version, as segments.
+    ///
+    /// # Errors
+    /// A dependency does not answer, or an event cannot be decoded.
+    pub async fn effective(&self, at: Version) -> Result<Segments, Problem> {
+        let own = self.head().and_then(|head| head.latest_rewind);
+        if own.is_none() && !self.ancestors.iter().any(Ancestor::is_rewound) {
+            return Ok(self.recorded.clone());
+        }
+        // Boxed: most conversations were never rewound.
+        let rewinds = Box::pin(self.rewinds(at)).await?;
+        Ok(self.recorded.clone().without_rewound(&rewinds))
+    }
+
+    async fn rewinds(&self, at: Version) -> Result<Vec<RecordedEvent>, Problem> {
+        let kinds = [EventKind::HistoryRewound];
+        let query = Query {
+            to: at.min(self.position().version),
+            kinds: &kinds,
+            ..Query::all(Direction::Backward)
+        };
+        let mut cursor = self.cursor(query, View::Recorded);
+        let mut rewinds = Vec::new();
+        while let Some(batch) = cursor.next(REWINDS).await? {
+            for event in &batch {
+                rewinds.push(decode(&self.target.key, &event.row)?);
+            }
+        }
+        Ok(rewinds)
+    }
+
+    /// Whether the conversation or an ancestor has a summary.
+    #[must_use]
+    pub fn has_summary(&self) -> bool {
+        let own = self.head().and_then(|head| head.latest_summary);
+        own.is_some() || self.ancestors.iter().any(Ancestor::has_summary)
+    }
+
+    /// A cursor over the snapshot.
+    #[must_use]
+    pub fn cursor<'s>(&'s self, query: Query<'s>, view: View<'s>) -> Cursor<'s> {
+        Cursor::new(self, query, view, None)
+    }
+
+    /// A cursor whose first events were read with the snapshot, for the same query.
+    #[must_use]
+    pub fn cursor_from<'s>(
+        &'s self,
+        query: Query<'s>,
+        view: View<'s>,
+        first: Prefetched,
+    ) -> Cursor<'s> {
+        Cursor::new(self, query, view, Some(first))
+    }
+
+    /// The newest recorded event of a query, from a snapshot of its own; no other is read.
+    ///
+    /// # Errors
+    /// As [`Snapshot::open`], or the event cannot be decoded.
+    pub async fn newest_recorded(
+        reader: &Reader,
+        target: &Target,
+        query: Query<'_>,
+    ) -> Result<Option<RecordedEvent>, Problem> {
+        let opened = Snapshot::open_with(reader, target, &query, Batch::ONE);
+        let (snapshot, first) = opened.await?;
+        let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
+        snapshot.first_of(&mut cursor).await
+    }
+
+    async fn first_of(&self, cursor: &mut Cursor<'_>) -> Result<Option<RecordedEvent>, Problem> {
+        let found = cursor.next(Batch::ONE).await?;
+        let row = found.and_then(|batch| batch.into_iter().next());
+        row.map(|event| decode(&self.target.key, &event.row))
+            .transpose()
+    }
+
+    /// The newest event of a query; no other is read.
+    ///
+    /// # Errors
+    /// A dependency does not answer, or the event cannot be decoded.
+    pub async fn newest(
+        &self,
+        query: Query<'_>,
+        view: View<'_>,
+    ) -> Result<Option<RecordedEvent>, Problem> {
+        self.first_of(&mut self.cursor(query, view)).await
+    }
+
+    /// The conversation after the last commit: the row, with the commits that it does not hold folded in by the projector's
+    /// fold. The snapshot was opened by [`Snapshot::open`].
+    ///
+    /// # Errors
+    /// A dependency does not answer; the record does not begin with the conversation's creation.
+    pub async fn into_conversation(self) -> Result<Conversation, Problem> {
+        let mut change: Option<Change> = None;
+        if let Some(mut tail) = self.read.tail(self.target, CommitPosition::default()) {
+            while let Some(commits) = tail.next_page(self.reader, self.target.deadline).await? {
+                for stored in commits {
+                    let (commit, position) = (&stored.opened.commit, stored.position);
+                    match &mut change {
+                        Some(change) => change.absorb(commit, position),
+                        None => change = Some(Change::of(commit, position)),
+                    }
+                }
+            }
+        }
+        let row = self.read.rows.conversation;
+        let conversation = match change {
+            Some(change) => change.apply(row),
+            None => row,
+        };
+        conversation.ok_or_else(|| {
+            problem::of_contradiction(format!(
+                "the record of conversation {} does not begin with its creation",
+                self.target.key.conversation
+            ))
+        })
+    }
+
+    /// The conversation that recorded a segment: 0 the conversation itself.
+    pub(crate) fn source(&self, ancestor: usize) -> &ConversationRead {
+        let index = ancestor.checked_sub(1);
+        let found = index.and_then(|index| self.ancestors.get(index));
+        found.map_or(&self.read, |ancestor| &ancestor.read)
+    }
+
+    /// How that conversation is read.
+    pub(crate) fn source_target(&self, ancestor: usize) -> &Target {
+        let index = ancestor.checked_sub(1);
+        let found = index.and_then(|index| self.ancestors.get(index));
+        found.map_or(self.target, |ancestor| &ancestor.target)
+    }
+}
+
+/// Whether a conversation can be read, by the head that a fresh read returns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readable {
+    /// It can; its owner.
+    Yes(Option<Owner>),
+    /// It is there, and cannot be read: one of its ancestors was erased. Its owner.
+    Severed(Option<Owner>),
+    /// There is no such conversation for the agent.
+    No,
+}
+
+impl Readable {
+    /// Reads whether a conversation can be read.
+    ///
+    /// # Errors
+    /// A dependency does not answer.
+    pub async fn read(reader: &Reader, target: &Target) -> Result<Self, Problem> {
+        let read = ConversationRead::read(reader, target, RowQuery::Conversation).await?;
+        if read.check_visible(&target.access.agent).is_err() {
+            return Ok(Self::No);
+        }
+        let owner = read.head().and_then(|head| head.owner.clone());
+        match Snapshot::of(reader, target, read).await {
+            Ok(_) => Ok(Self::Yes(owner)),
+            Err(problem) if problem.reason() == Reason::ConversationNotFound => {
+                Ok(Self::Severed(owner))
+            }
+            Err(problem) => Err(problem),
+        }
+    }
+}
