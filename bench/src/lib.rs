@@ -55,6 +55,8 @@ pub enum Suite {
     Lag,
     /// Fresh contexts of 20 messages, against a bare select of the same rows.
     Context,
+    /// Contexts of forks of depth 8, against conversations with as many messages of their own.
+    Forks,
     /// Contexts and appends of conversations with 10,000 messages, against 10.
     Length,
     /// Pages of a long list of conversations, against a short one.

@@ -8,7 +8,7 @@ use hansard::client::{AppendStream, retrying};
 use rand::RngExt as _;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::part::Kind;
-use wire::proto::event::v1::{Event, MessageAppended, Owner, Part, Role, owner};
+use wire::proto::event::v1::{Event, ForkPoint, MessageAppended, Owner, Part, Role, owner};
 use wire::proto::write::v1::append_stream_request::Command;
 use wire::proto::write::v1::{AppendEventsRequest, CommandTarget, CreateConversationRequest};
 
@@ -61,6 +61,48 @@ pub(super) async fn conversations(target: &Target, fill: Fill) -> anyhow::Result
         .try_collect()
         .await?;
     Ok(ids.into())
+}
+
+/// A conversation to fork, at its last version.
+#[derive(Debug)]
+pub(super) struct Fork {
+    /// The conversation.
+    pub(super) id: String,
+    /// Its last version.
+    version: u64,
+}
+
+/// Makes a conversation of these messages, or a fork of one.
+pub(super) async fn fork(
+    target: &Target,
+    id: String,
+    parent: Option<Fork>,
+    messages: Vec<Event>,
+) -> anyhow::Result<Fork> {
+    let mut writer = target.writers.first().context("no writer")?.writer();
+    let inherited = parent.as_ref().map_or(0, |parent| parent.version);
+    let request = CreateConversationRequest {
+        agent_id: target.agent.clone(),
+        conversation_id: id.clone(),
+        idempotency_key: uuid::Uuid::now_v7().to_string(),
+        owner: Some(Owner {
+            kind: Some(owner::Kind::SessionId(session(target, "forks"))),
+        }),
+        forked_from: parent.map(|parent| ForkPoint {
+            conversation_id: parent.id,
+            version: parent.version,
+            ..ForkPoint::default()
+        }),
+        ..CreateConversationRequest::default()
+    };
+    retrying(|| {
+        let (mut writer, request) = (writer.clone(), request.clone());
+        async move { Ok(writer.create_conversation(request).await?) }
+    })
+    .await?;
+    let version = inherited + 1 + u64::try_from(messages.len())?;
+    writer.append_events(append(target, &id, messages)).await?;
+    Ok(Fork { id, version })
 }
 
 /// The session that conversations of this name belong to.

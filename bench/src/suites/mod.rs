@@ -3,6 +3,7 @@
 mod append;
 mod ask;
 mod context;
+mod forks;
 mod forms;
 mod histories;
 mod lag;
@@ -25,6 +26,7 @@ pub(super) fn title(suite: Suite) -> &'static str {
         Suite::Projection => "projection of a backlog",
         Suite::Lag => "lag of the rows at half load",
         Suite::Context => "fresh contexts of 20 messages",
+        Suite::Forks => "contexts of forks against those of other conversations",
         Suite::Length => "long conversations against short ones",
         Suite::List => "pages of a long list",
         Suite::Prefix => "prefixes that successive contexts share",
@@ -46,6 +48,7 @@ pub(super) async fn run(
         Suite::Projection => projection::measure(plan, target).await?,
         Suite::Lag => vec![lag::measure(plan, target, report).await?],
         Suite::Context => vec![context::measure(plan, target).await?],
+        Suite::Forks => vec![forks::measure(plan, target).await?],
         Suite::Length => length::measure(plan, target).await?,
         Suite::List => vec![list::measure(plan, target).await?],
         Suite::Prefix => prefix::measure(target).await?,

@@ -11,12 +11,11 @@ use read_model::queries::{self, EventQuery};
 use read_model::{EventRow, ReadModelError, Standing};
 use wire::status::Problem;
 
-use crate::consistency;
 use crate::position::CommitPosition;
 use crate::problem;
 use crate::reader::Reader;
 use crate::tail::Tail;
-use crate::target::{Freshness, Target};
+use crate::target::Target;
 
 /// What to read of the rows, in one statement.
 #[derive(Debug, Clone, Copy)]
@@ -46,56 +45,6 @@ pub(crate) struct ConversationRead {
 }
 
 impl ConversationRead {
-    /// Reads rows and last commit until the target's fence is reached. Visibility is not checked.
-    ///
-    /// # Errors
-    /// A dependency does not answer, or the fence is not reached in time.
-    pub(crate) async fn read(
-        reader: &Reader,
-        target: &Target,
-        query: RowQuery<'_>,
-    ) -> Result<Self, Problem> {
-        let deadline = target.deadline;
-        let rows = deadline.rows(rows(reader, target, query));
-        let read = match target.freshness {
-            Freshness::Eventual => Self::of(rows.await?, None)?,
-            Freshness::Fresh => {
-                let last = deadline.record(reader.record.last(&target.key));
-                // The record first: its answer takes more hand-overs between tasks.
-                let (last, rows) = tokio::try_join!(last, rows)?;
-                Self::of(rows, last)?
-            }
-            Freshness::Leader => {
-                let last = deadline.record(reader.record.last_from_leader(&target.key));
-                let (last, rows) = tokio::try_join!(last, rows)?;
-                Self::of(rows, last)?
-            }
-        };
-        consistency::reached(reader, target, query, read).await
-    }
-
-    /// The same for rows that are read already.
-    ///
-    /// # Errors
-    /// As [`ConversationRead::read`].
-    pub(crate) async fn with_rows(
-        reader: &Reader,
-        target: &Target,
-        rows: Rows,
-    ) -> Result<Self, Problem> {
-        let record = &reader.record;
-        let last = match target.freshness {
-            Freshness::Eventual => None,
-            Freshness::Fresh => target.deadline.record(record.last(&target.key)).await?,
-            Freshness::Leader => {
-                let last = record.last_from_leader(&target.key);
-                target.deadline.record(last).await?
-            }
-        };
-        let read = Self::of(rows, last)?;
-        consistency::reached(reader, target, RowQuery::Conversation, read).await
-    }
-
     /// Combines rows and the record's last commit.
     pub(crate) fn of(rows: Rows, last: Option<StoredMessage>) -> Result<Self, Problem> {
         let standing = rows.standing.as_ref();

@@ -3,61 +3,20 @@
 mod backward;
 mod forward;
 
-use domain::{EventKind, Segment, Segments, Status, Version};
+use domain::{RecordedEvent, Segment, Segments, Status, Version};
 use event_log::StoredCommit;
 use read_model::EventRow;
-pub use read_model::queries::Direction;
-use read_model::queries::{EVENTS_PER_READ_MAX, EventQuery};
+use read_model::queries::{Direction, EventQuery};
 use wire::status::Problem;
 
 use crate::conversation_read::{RowQuery, rows};
-use crate::event::{event_rows, size_bytes};
+use crate::event::{decode, event_rows, size_bytes};
 use crate::position::CommitPosition;
 use crate::problem;
+use crate::query::{Batch, Query};
+use crate::reader::Reader;
 use crate::snapshot::{Prefetched, Snapshot};
-
-/// Which events to read.
-#[derive(Debug, Clone, Copy)]
-pub struct Query<'q> {
-    /// The first version.
-    pub from: Version,
-    /// The last version; [`EventQuery::TO_THE_END`] for all.
-    pub to: Version,
-    /// Only events of these kinds; empty: all.
-    pub kinds: &'q [EventKind],
-    /// Oldest or newest first.
-    pub direction: Direction,
-    /// A commit before the first version, as late as is known: a long tail is read from there on. For reads forward.
-    pub after: CommitPosition,
-}
-
-impl Query<'static> {
-    /// All events.
-    #[must_use]
-    pub fn all(direction: Direction) -> Self {
-        Self {
-            from: Version::ZERO.next(),
-            to: EventQuery::TO_THE_END,
-            kinds: &[],
-            direction,
-            after: CommitPosition::default(),
-        }
-    }
-}
-
-impl Query<'_> {
-    /// The part of the query that the statement of the snapshot reads: the conversation's own rows.
-    pub(crate) fn of_rows(&self, batch: Batch) -> EventQuery {
-        EventQuery {
-            from: self.from,
-            to: self.to,
-            direction: self.direction,
-            kinds: self.kinds.to_vec(),
-            limit: u32::try_from(batch.of_one_statement().events_max).unwrap_or(u32::MAX),
-            bytes_max: batch.bytes_max,
-        }
-    }
-}
+use crate::target::Target;
 
 /// Which events of a snapshot a cursor returns.
 #[derive(Debug, Clone, Copy)]
@@ -66,48 +25,6 @@ pub enum View<'s> {
     Recorded,
     /// The effective history, see [`Snapshot::effective`].
     Effective(&'s Segments),
-}
-
-/// How much to read at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Batch {
-    /// Most events.
-    pub events_max: usize,
-    /// A batch ends with the event that brings the sum of bytes to this or past it.
-    pub bytes_max: u64,
-}
-
-impl Batch {
-    /// One event, whatever its size.
-    pub const ONE: Self = Self {
-        events_max: 1,
-        bytes_max: 1,
-    };
-
-    fn is_full(self, events: &[CursorEvent]) -> bool {
-        events.len() >= self.events_max || self.bytes_max <= sum_of_bytes(events)
-    }
-
-    /// As much of it as one statement reads.
-    pub(crate) fn of_one_statement(self) -> Self {
-        let events_max = usize::try_from(EVENTS_PER_READ_MAX).unwrap_or(usize::MAX);
-        Self {
-            events_max: self.events_max.min(events_max),
-            ..self
-        }
-    }
-
-    /// What is left of it after some events.
-    fn less(self, events: &[CursorEvent]) -> Self {
-        Self {
-            events_max: self.events_max.saturating_sub(events.len()),
-            bytes_max: self.bytes_max.saturating_sub(sum_of_bytes(events)),
-        }
-    }
-}
-
-fn sum_of_bytes(events: &[CursorEvent]) -> u64 {
-    events.iter().map(|event| size_bytes(&event.row)).sum()
 }
 
 /// An event that a cursor returns.
@@ -126,6 +43,65 @@ impl CursorEvent {
             after: CommitPosition::default(),
         }
     }
+}
+
+/// A batch while it is read.
+struct Filling {
+    events: Vec<CursorEvent>,
+    bytes: u64,
+    batch: Batch,
+}
+
+impl Filling {
+    fn new(batch: Batch) -> Self {
+        Self {
+            events: Vec::new(),
+            bytes: 0,
+            batch,
+        }
+    }
+
+    fn push(&mut self, event: CursorEvent) {
+        self.bytes = self.bytes.saturating_add(size_bytes(&event.row));
+        self.events.push(event);
+    }
+
+    fn extend(&mut self, rows: Vec<EventRow>) {
+        self.events.reserve(rows.len());
+        for row in rows {
+            self.push(CursorEvent::of(row));
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.events.len() >= self.batch.events_max || self.bytes >= self.batch.bytes_max
+    }
+
+    /// What is left of the batch.
+    fn left(&self) -> Batch {
+        Batch {
+            events_max: self.batch.events_max.saturating_sub(self.events.len()),
+            bytes_max: self.batch.bytes_max.saturating_sub(self.bytes),
+        }
+    }
+
+    /// The version of the last event.
+    fn last(&self) -> Option<Version> {
+        self.events.last().map(|event| event.row.version)
+    }
+}
+
+/// How many of the prefetched rows of a range were taken.
+enum RowsRead {
+    /// All that the rows hold of it.
+    All,
+    /// Those through a version.
+    Through(Version),
+}
+
+/// Whether rows fill a batch; otherwise there are no more of them.
+fn fills(rows: &[EventRow], batch: Batch) -> bool {
+    rows.len() >= batch.events_max || rows.iter().map(size_bytes).sum::<u64>() >= batch.bytes_max
 }
 
 /// A cursor over a snapshot.
@@ -183,11 +159,12 @@ impl<'s> Cursor<'s> {
         if self.is_done() {
             return Ok(None);
         }
-        let events = match self.query.direction {
-            Direction::Forward => self.forward(batch).await?,
-            Direction::Backward => self.backward(batch).await?,
-        };
-        Ok((!events.is_empty()).then_some(events))
+        let mut filling = Filling::new(batch);
+        match self.query.direction {
+            Direction::Forward => self.forward(&mut filling).await?,
+            Direction::Backward => self.backward(&mut filling).await?,
+        }
+        Ok((!filling.events.is_empty()).then_some(filling.events))
     }
 
     /// Whether the range was read to its end.
@@ -220,36 +197,27 @@ impl<'s> Cursor<'s> {
         inside.into_iter()
     }
 
-    /// The prefetched rows that are part of the history, as many as fit, and the version to go on behind; `None` for that: the
-    /// rows hold no more.
-    fn take_prefetched(
-        &mut self,
-        ancestor: usize,
-        batch: Batch,
-    ) -> Option<(Vec<CursorEvent>, Option<Version>)> {
+    /// Takes the prefetched rows that are part of the history, as many as fit. `None`: nothing was prefetched of that
+    /// conversation.
+    fn take_prefetched(&mut self, ancestor: usize, filling: &mut Filling) -> Option<RowsRead> {
         if ancestor > 0 {
             return None;
         }
         let first = self.prefetched.take()?;
-        let bytes: u64 = first.events.iter().map(size_bytes).sum();
-        let is_all = first.events.len() < first.batch.events_max && bytes < first.batch.bytes_max;
-        let mut last = first.events.last().map(|event| event.version);
-        last = last.filter(|_| !is_all);
-        let mut found = Vec::with_capacity(first.events.len());
-        for event in first.events {
-            if batch.is_full(&found) {
-                last = found.last().map(|event: &CursorEvent| event.row.version);
-                break;
+        let last = first.events.last().map(|event| event.version);
+        let last = last.filter(|_| fills(&first.events, first.batch));
+        let shown = first.events.into_iter();
+        for event in shown.filter(|event| self.segments.contains(event.version)) {
+            if filling.is_full() {
+                return filling.last().map(RowsRead::Through);
             }
-            if self.segments.contains(event.version) {
-                found.push(CursorEvent::of(event));
-            }
+            filling.push(CursorEvent::of(event));
         }
-        Some((found, last))
+        Some(last.map_or(RowsRead::All, RowsRead::Through))
     }
 
     /// The events of one segment that the rows hold, in the query's direction.
-    async fn rows_of(&self, segment: Segment, batch: Batch) -> Result<Vec<CursorEvent>, Problem> {
+    async fn rows_of(&self, segment: Segment, batch: Batch) -> Result<Vec<EventRow>, Problem> {
         let target = self.snapshot.source_target(segment.ancestor);
         let query = EventQuery {
             from: segment.first,
@@ -261,7 +229,60 @@ impl<'s> Cursor<'s> {
         let row = found.standing.as_ref();
         row.filter(|row| row.head.status != Status::Erased)
             .ok_or_else(problem::not_found)?;
-        Ok(found.events.into_iter().map(CursorEvent::of).collect())
+        Ok(found.events)
+    }
+}
+
+impl Snapshot<'_> {
+    /// A cursor over the snapshot.
+    #[must_use]
+    pub fn cursor<'s>(&'s self, query: Query<'s>, view: View<'s>) -> Cursor<'s> {
+        Cursor::new(self, query, view, None)
+    }
+
+    /// A cursor whose first events were read with the snapshot, for the same query.
+    #[must_use]
+    pub fn cursor_from<'s>(
+        &'s self,
+        query: Query<'s>,
+        view: View<'s>,
+        first: Prefetched,
+    ) -> Cursor<'s> {
+        Cursor::new(self, query, view, Some(first))
+    }
+
+    /// The newest recorded event of a query, from a snapshot of its own; no other is read.
+    ///
+    /// # Errors
+    /// As [`Snapshot::open`], or the event cannot be decoded.
+    pub async fn newest_recorded(
+        reader: &Reader,
+        target: &Target,
+        query: Query<'_>,
+    ) -> Result<Option<RecordedEvent>, Problem> {
+        let opened = Snapshot::open_with(reader, target, &query, Batch::ONE);
+        let (snapshot, first) = opened.await?;
+        let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
+        snapshot.first_of(&mut cursor).await
+    }
+
+    async fn first_of(&self, cursor: &mut Cursor<'_>) -> Result<Option<RecordedEvent>, Problem> {
+        let found = cursor.next(Batch::ONE).await?;
+        let row = found.and_then(|batch| batch.into_iter().next());
+        row.map(|event| decode(&self.target.key, &event.row))
+            .transpose()
+    }
+
+    /// The newest event of a query; no other is read.
+    ///
+    /// # Errors
+    /// A dependency does not answer, or the event cannot be decoded.
+    pub async fn newest(
+        &self,
+        query: Query<'_>,
+        view: View<'_>,
+    ) -> Result<Option<RecordedEvent>, Problem> {
+        self.first_of(&mut self.cursor(query, view)).await
     }
 }
 

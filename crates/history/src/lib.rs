@@ -5,28 +5,33 @@
 //! commits that the rows do not hold yet. The caller chooses a [`View`]: everything that was recorded, or the effective
 //! history, without what a rewind hides. [`Newest`] and [`Page`] collect events from a cursor within bounds.
 
+mod commits_after;
 mod consistency;
 mod conversation_read;
 mod cursor;
 mod deadline;
+mod effective;
 mod event;
 mod lineage;
 mod newest;
 mod page;
 mod position;
 pub mod problem;
+mod query;
 mod reader;
 mod snapshot;
 mod tail;
 mod target;
 
-pub use cursor::{Batch, Cursor, CursorEvent, Direction, Query, View};
+pub use commits_after::commits_after;
+pub use cursor::{Cursor, CursorEvent, View};
 pub use deadline::{ANSWER_MARGIN, Deadline, WAIT_DEFAULT};
 pub use event::{decode, event_rows};
 pub use newest::{Coverage, Newest, WindowBounds};
 pub use page::{Page, PageBounds, PageStart};
 pub use position::CommitPosition;
+pub use query::{Batch, Direction, Query};
 pub use reader::Reader;
 pub use snapshot::{Prefetched, Readable, Snapshot};
-pub use tail::{TAIL_PAGE_BYTES_MAX, TAIL_PAGE_COMMITS_MAX, Tail, commits_after};
+pub use tail::{TAIL_PAGE_BYTES_MAX, TAIL_PAGE_COMMITS_MAX, Tail};
 pub use target::{Freshness, Target};

@@ -10,6 +10,7 @@ use read_model::queries::{self, EventRange, RangesQuery};
 use read_model::{EventRow, Standing};
 use wire::status::Problem;
 
+use crate::consistency;
 use crate::conversation_read::{ConversationRead, Rows};
 use crate::event::{decode, event_rows};
 use crate::position::CommitPosition;
@@ -108,7 +109,7 @@ async fn ancestor(
         standing: row,
         ..Rows::default()
     };
-    let mut read = ConversationRead::with_rows(reader, &target, rows).await?;
+    let mut read = consistency::read_with(reader, &target, rows).await?;
     if read.position.version < from.version {
         let leader = reader.record.last_from_leader(&target.key);
         if let Some(message) = target.deadline.record(leader).await? {

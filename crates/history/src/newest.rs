@@ -6,8 +6,9 @@ use domain::Version;
 use read_model::EventRow;
 use wire::status::Problem;
 
-use crate::cursor::{Batch, Cursor};
+use crate::cursor::Cursor;
 use crate::event::size_bytes;
+use crate::query::Batch;
 
 /// The bounds of [`Newest`].
 ///

@@ -6,9 +6,10 @@ use domain::Version;
 use read_model::EventRow;
 use wire::status::Problem;
 
-use crate::cursor::{Batch, Cursor, CursorEvent, Query, View};
+use crate::cursor::{Cursor, CursorEvent, View};
 use crate::event::size_bytes;
 use crate::position::CommitPosition;
+use crate::query::{Batch, Query};
 use crate::reader::Reader;
 use crate::snapshot::Snapshot;
 use crate::target::Target;

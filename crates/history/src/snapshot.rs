@@ -3,27 +3,19 @@
 //! Everything that a request reads of a conversation comes from one snapshot, so its parts agree with each other.
 
 use domain::{
-    Change, Conversation, ConversationKey, EventKind, ForkPoint, Head, Inherited, Owner,
-    RecordedEvent, Segments, Version,
+    Change, Conversation, ConversationKey, ForkPoint, Head, Inherited, Owner, Segments, Version,
 };
 use read_model::EventRow;
-use read_model::queries::Direction;
 use wire::status::{Problem, Reason};
 
+use crate::consistency;
 use crate::conversation_read::{ConversationRead, RowQuery};
-use crate::cursor::{Batch, Cursor, Query, View};
-use crate::event::decode;
 use crate::lineage::{self, Ancestor};
 use crate::position::CommitPosition;
 use crate::problem;
+use crate::query::{Batch, Query};
 use crate::reader::Reader;
 use crate::target::Target;
-
-/// A batch of rewinds.
-const REWINDS: Batch = Batch {
-    events_max: 1_000,
-    bytes_max: 1024 * 1024,
-};
 
 /// One view of a conversation.
 #[derive(Debug)]
@@ -50,7 +42,7 @@ impl<'a> Snapshot<'a> {
     /// There is no such conversation for the caller, or an ancestor of it was erased; a dependency does not answer, or the
     /// fence is not reached in time.
     pub async fn open(reader: &'a Reader, target: &'a Target) -> Result<Self, Problem> {
-        let read = ConversationRead::read(reader, target, RowQuery::Conversation).await?;
+        let read = consistency::read(reader, target, RowQuery::Conversation).await?;
         Self::of(reader, target, read).await
     }
 
@@ -65,7 +57,7 @@ impl<'a> Snapshot<'a> {
         batch: Batch,
     ) -> Result<(Self, Prefetched), Problem> {
         let rows = query.of_rows(batch);
-        let read = ConversationRead::read(reader, target, RowQuery::Events(&rows)).await?;
+        let read = consistency::read(reader, target, RowQuery::Events(&rows)).await?;
         let mut snapshot = Self::of(reader, target, read).await?;
         let events = std::mem::take(&mut snapshot.read.rows.events);
         let batch = batch.of_one_statement();
@@ -148,93 +140,11 @@ impl<'a> Snapshot<'a> {
         &self.recorded
     }
 
-    /// The effective history as it was at a version, as segments.
-    ///
-    /// # Errors
-    /// A dependency does not answer, or an event cannot be decoded.
-    pub async fn effective(&self, at: Version) -> Result<Segments, Problem> {
-        let own = self.head().and_then(|head| head.latest_rewind);
-        if own.is_none() && !self.ancestors.iter().any(Ancestor::is_rewound) {
-            return Ok(self.recorded.clone());
-        }
-        // Boxed: most conversations were never rewound.
-        let rewinds = Box::pin(self.rewinds(at)).await?;
-        Ok(self.recorded.clone().without_rewound(&rewinds))
-    }
-
-    async fn rewinds(&self, at: Version) -> Result<Vec<RecordedEvent>, Problem> {
-        let kinds = [EventKind::HistoryRewound];
-        let query = Query {
-            to: at.min(self.position().version),
-            kinds: &kinds,
-            ..Query::all(Direction::Backward)
-        };
-        let mut cursor = self.cursor(query, View::Recorded);
-        let mut rewinds = Vec::new();
-        while let Some(batch) = cursor.next(REWINDS).await? {
-            for event in &batch {
-                rewinds.push(decode(&self.target.key, &event.row)?);
-            }
-        }
-        Ok(rewinds)
-    }
-
     /// Whether the conversation or an ancestor has a summary.
     #[must_use]
     pub fn has_summary(&self) -> bool {
         let own = self.head().and_then(|head| head.latest_summary);
         own.is_some() || self.ancestors.iter().any(Ancestor::has_summary)
-    }
-
-    /// A cursor over the snapshot.
-    #[must_use]
-    pub fn cursor<'s>(&'s self, query: Query<'s>, view: View<'s>) -> Cursor<'s> {
-        Cursor::new(self, query, view, None)
-    }
-
-    /// A cursor whose first events were read with the snapshot, for the same query.
-    #[must_use]
-    pub fn cursor_from<'s>(
-        &'s self,
-        query: Query<'s>,
-        view: View<'s>,
-        first: Prefetched,
-    ) -> Cursor<'s> {
-        Cursor::new(self, query, view, Some(first))
-    }
-
-    /// The newest recorded event of a query, from a snapshot of its own; no other is read.
-    ///
-    /// # Errors
-    /// As [`Snapshot::open`], or the event cannot be decoded.
-    pub async fn newest_recorded(
-        reader: &Reader,
-        target: &Target,
-        query: Query<'_>,
-    ) -> Result<Option<RecordedEvent>, Problem> {
-        let opened = Snapshot::open_with(reader, target, &query, Batch::ONE);
-        let (snapshot, first) = opened.await?;
-        let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
-        snapshot.first_of(&mut cursor).await
-    }
-
-    async fn first_of(&self, cursor: &mut Cursor<'_>) -> Result<Option<RecordedEvent>, Problem> {
-        let found = cursor.next(Batch::ONE).await?;
-        let row = found.and_then(|batch| batch.into_iter().next());
-        row.map(|event| decode(&self.target.key, &event.row))
-            .transpose()
-    }
-
-    /// The newest event of a query; no other is read.
-    ///
-    /// # Errors
-    /// A dependency does not answer, or the event cannot be decoded.
-    pub async fn newest(
-        &self,
-        query: Query<'_>,
-        view: View<'_>,
-    ) -> Result<Option<RecordedEvent>, Problem> {
-        self.first_of(&mut self.cursor(query, view)).await
     }
 
     /// The conversation after the last commit: the row, with the commits that it does not hold folded in by the projector's
@@ -300,7 +210,7 @@ impl Readable {
     /// # Errors
     /// A dependency does not answer.
     pub async fn read(reader: &Reader, target: &Target) -> Result<Self, Problem> {
-        let read = ConversationRead::read(reader, target, RowQuery::Conversation).await?;
+        let read = consistency::read(reader, target, RowQuery::Conversation).await?;
         if read.check_visible(&target.access.agent).is_err() {
             return Ok(Self::No);
         }

@@ -4,17 +4,15 @@
 
 use std::sync::Arc;
 
-use domain::{ConversationKey, ForkPoint, Status, Version};
+use domain::{ConversationKey, Status, Version};
 use event_log::{StoredCommit, StoredMessage, TailBounds, Unavailable};
 use metrics::histogram;
 use wire::status::Problem;
 
 use crate::deadline::Deadline;
-use crate::lineage;
 use crate::position::CommitPosition;
 use crate::problem;
 use crate::reader::Reader;
-use crate::target::Target;
 
 /// Most commits of a page of the tail.
 pub const TAIL_PAGE_COMMITS_MAX: usize = 256;
@@ -170,33 +168,6 @@ impl Tail {
             after.version, after.sequence
         ))
     }
-}
-
-/// The commits of a conversation after a position, as the stream's leader knows them; `None`: there are none.
-///
-/// # Errors
-/// The conversation was erased, or an ancestor where it is a fork; or a dependency does not answer.
-pub async fn commits_after(
-    reader: &Reader,
-    target: &Target,
-    after: CommitPosition,
-    forked_from: Option<&ForkPoint>,
-) -> Result<Option<Tail>, Problem> {
-    if let Some(from) = forked_from {
-        Box::pin(lineage::read(reader, target, from)).await?;
-    }
-    let last = reader.record.last_from_leader(&target.key);
-    let last = target.deadline.record(last).await?;
-    let Some(last) = last.filter(|last| last.position.sequence > after.sequence) else {
-        return Ok(None);
-    };
-    let last = last
-        .open()
-        .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
-    if last.opened.commit.head.status == Status::Erased {
-        return Err(problem::not_found());
-    }
-    Ok(Some(Tail::new(target.key.clone(), after, Arc::new(last))))
 }
 
 fn follows(commit: &StoredCommit, version: Version) -> bool {

@@ -1,5 +1,6 @@
 //! Contexts in a form: reads what the plan asks for, lets pure code make the context, and accounts for it.
 
+pub mod bounds;
 mod client;
 pub mod listed;
 mod order;
@@ -25,7 +26,7 @@ pub use order::Order;
 use pending::Behind;
 
 use crate::Gateway;
-use crate::rpc::CONTEXT_BYTES_MAX;
+use crate::assembly::bounds::CONTEXT_BYTES_MAX;
 
 /// Events read at first: a context of usual turns needs no second read.
 const EVENTS_LIKELY: usize = 256;

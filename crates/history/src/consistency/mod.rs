@@ -10,11 +10,12 @@ mod model;
 use std::time::Duration;
 
 use domain::Sequence;
+use event_log::StoredMessage;
 use runtime::backoff::Backoff;
 use wire::status::Problem;
 
 use self::decision::{Seen, Source, Step, step};
-use crate::conversation_read::{ConversationRead, RowQuery, rows};
+use crate::conversation_read::{ConversationRead, RowQuery, Rows, rows};
 use crate::problem;
 use crate::reader::Reader;
 use crate::target::{Freshness, Target};
@@ -26,11 +27,49 @@ const WAIT_MAX: Duration = Duration::from_millis(100);
 /// Kept back for a last look, so that a position that is not reached is reported as that.
 const LOOK_MAX: Duration = Duration::from_millis(50);
 
+/// Reads rows and last commit until the target's fence is reached. Visibility is not checked.
+///
+/// # Errors
+/// A dependency does not answer, or the fence is not reached within the reader's bound and the call's deadline.
+pub(crate) async fn read(
+    reader: &Reader,
+    target: &Target,
+    query: RowQuery<'_>,
+) -> Result<ConversationRead, Problem> {
+    let rows = target.deadline.rows(rows(reader, target, query));
+    // The record first: its answer takes more hand-overs between tasks.
+    let (last, rows) = tokio::try_join!(last(reader, target), rows)?;
+    reached(reader, target, query, ConversationRead::of(rows, last)?).await
+}
+
+/// The same for rows that are read already.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) async fn read_with(
+    reader: &Reader,
+    target: &Target,
+    rows: Rows,
+) -> Result<ConversationRead, Problem> {
+    let read = ConversationRead::of(rows, last(reader, target).await?)?;
+    reached(reader, target, RowQuery::Conversation, read).await
+}
+
+/// The record's last commit, from whom the freshness names.
+async fn last(reader: &Reader, target: &Target) -> Result<Option<StoredMessage>, Problem> {
+    let (record, deadline) = (&reader.record, target.deadline);
+    match target.freshness {
+        Freshness::Eventual => Ok(None),
+        Freshness::Fresh => deadline.record(record.last(&target.key)).await,
+        Freshness::Leader => deadline.record(record.last_from_leader(&target.key)).await,
+    }
+}
+
 /// Repeats a read until it holds what it must; see `decision::step`.
 ///
 /// # Errors
 /// The fence is not reached within the reader's bound and the call's deadline, or a dependency does not answer.
-pub(crate) async fn reached(
+async fn reached(
     reader: &Reader,
     target: &Target,
     query: RowQuery<'_>,

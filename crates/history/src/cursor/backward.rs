@@ -7,32 +7,30 @@ use read_model::EventRow;
 use read_model::queries::{self, EventRange, RangesQuery, is_rare};
 use wire::status::Problem;
 
-use super::{Batch, Cursor, CursorEvent, before};
+use super::{Cursor, Filling, RowsRead, before, fills};
 use crate::event::size_bytes;
 use crate::position::CommitPosition;
 use crate::problem;
+use crate::query::Batch;
 
 /// Most segments that one statement reads.
 const SEGMENTS_PER_READ_MAX: usize = 64;
 
 impl Cursor<'_> {
     /// Reads backward until the batch is full or the range ends.
-    pub(super) async fn backward(&mut self, batch: Batch) -> Result<Vec<CursorEvent>, Problem> {
-        let mut events = Vec::new();
-        while let Some(next) = self.next.filter(|_| !batch.is_full(&events)) {
+    pub(super) async fn backward(&mut self, filling: &mut Filling) -> Result<(), Problem> {
+        while let Some(next) = self.next.filter(|_| !filling.is_full()) {
             let Some(segment) = self.segments.within(self.query.from, next).next_back() else {
                 self.next = None;
                 break;
             };
-            let left = batch.less(&events);
-            let found = if self.is_in_tail(segment) {
-                self.backward_in_tail(segment, left).await?
+            if self.is_in_tail(segment) {
+                self.backward_in_tail(segment, filling).await?;
             } else {
-                self.backward_in_rows(next, segment, left).await?
-            };
-            events.extend(found);
+                self.backward_in_rows(next, segment, filling).await?;
+            }
         }
-        Ok(events)
+        Ok(())
     }
 
     /// Whether a segment ends in commits that the rows do not hold.
@@ -45,14 +43,12 @@ impl Cursor<'_> {
     async fn backward_in_tail(
         &mut self,
         segment: Segment,
-        batch: Batch,
-    ) -> Result<Vec<CursorEvent>, Problem> {
+        filling: &mut Filling,
+    ) -> Result<(), Problem> {
         let snapshot = self.snapshot;
-        let (source, target) = (
-            snapshot.source(segment.ancestor),
-            snapshot.source_target(segment.ancestor),
-        );
-        let mut newest = Window::new(batch);
+        let source = snapshot.source(segment.ancestor);
+        let target = snapshot.source_target(segment.ancestor);
+        let mut newest = Window::new(filling.left());
         if let Some(mut tail) = source.tail(target, CommitPosition::default()) {
             while let Some(commits) = tail.next_page(snapshot.reader, target.deadline).await? {
                 for commit in &commits {
@@ -71,33 +67,35 @@ impl Cursor<'_> {
             Some(oldest) => before(oldest.version),
             None => Some(row_version).filter(|version| *version > Version::ZERO),
         };
-        Ok(newest.events.into_iter().map(CursorEvent::of).collect())
+        filling.extend(newest.events.into());
+        Ok(())
     }
 
     async fn backward_in_rows(
         &mut self,
         next: Version,
         segment: Segment,
-        batch: Batch,
-    ) -> Result<Vec<CursorEvent>, Problem> {
-        if let Some((found, last)) = self.take_prefetched(segment.ancestor, batch) {
+        filling: &mut Filling,
+    ) -> Result<(), Problem> {
+        if let Some(read) = self.take_prefetched(segment.ancestor, filling) {
             let inherited = self.segments.inherited_before(segment.first);
-            self.next = match last {
-                Some(last) => before(last),
-                None => Some(inherited).filter(|version| *version > Version::ZERO),
+            self.next = match read {
+                RowsRead::All => Some(inherited).filter(|version| *version > Version::ZERO),
+                RowsRead::Through(version) => before(version),
             };
-            return Ok(found);
+            return Ok(());
         }
-        let batch = batch.of_one_statement();
+        let batch = filling.left().of_one_statement();
         let segments = self.segments_in_rows(next, batch);
         let found = match segments.in_rows.as_slice() {
             [] => Vec::new(),
             [segment] => self.rows_of(*segment, batch).await?,
             several => self.rows_of_several(several, batch).await?,
         };
-        let last = found.last().filter(|_| batch.is_full(&found));
-        self.next = before(last.map_or(segments.first, |event| event.row.version));
-        Ok(found)
+        let last = found.last().filter(|_| fills(&found, batch));
+        self.next = before(last.map_or(segments.first, |event| event.version));
+        filling.extend(found);
+        Ok(())
     }
 
     /// The segments that one statement reads, the newest first: enough of them to fill a batch, unless the events are rare.
@@ -124,7 +122,7 @@ impl Cursor<'_> {
         &self,
         segments: &[Segment],
         batch: Batch,
-    ) -> Result<Vec<CursorEvent>, Problem> {
+    ) -> Result<Vec<EventRow>, Problem> {
         let snapshot = self.snapshot;
         let range = |segment: &Segment| EventRange {
             conversation: snapshot
@@ -145,8 +143,7 @@ impl Cursor<'_> {
         let tenant = &snapshot.target.access.tenant;
         let found = queries::events_of_ranges(&snapshot.reader.read_model, tenant, query);
         let found = snapshot.target.deadline.rows(found).await?;
-        let found = found.ok_or_else(problem::not_found)?;
-        Ok(found.into_iter().map(CursorEvent::of).collect())
+        found.ok_or_else(problem::not_found)
     }
 }
 

@@ -3,87 +3,84 @@
 use domain::{Segment, Version};
 use wire::status::Problem;
 
-use super::{Batch, Cursor, CursorEvent, after};
+use super::{Cursor, CursorEvent, Filling, RowsRead, after, fills};
 use crate::position::CommitPosition;
 
 impl Cursor<'_> {
     /// Reads forward until the batch is full or the range ends.
-    pub(super) async fn forward(&mut self, batch: Batch) -> Result<Vec<CursorEvent>, Problem> {
-        let mut events = Vec::new();
-        while let Some(next) = self.next.filter(|_| !batch.is_full(&events)) {
+    pub(super) async fn forward(&mut self, filling: &mut Filling) -> Result<(), Problem> {
+        while let Some(next) = self.next.filter(|_| !filling.is_full()) {
             let Some(segment) = self.segments.within(next, self.query.to).next() else {
                 self.next = None;
                 break;
             };
-            let left = batch.less(&events);
             let source = self.snapshot.source(segment.ancestor);
             let row_version = source.row_position().version;
-            let found = if segment.first > row_version {
-                self.forward_in_tail(segment, left).await?
+            if segment.first > row_version {
+                self.forward_in_tail(segment, filling).await?;
             } else {
-                self.forward_in_rows(segment.up_to(row_version), left)
-                    .await?
-            };
-            events.extend(found);
+                self.forward_in_rows(segment.up_to(row_version), filling)
+                    .await?;
+            }
         }
-        Ok(events)
+        Ok(())
     }
 
     async fn forward_in_rows(
         &mut self,
         segment: Segment,
-        batch: Batch,
-    ) -> Result<Vec<CursorEvent>, Problem> {
+        filling: &mut Filling,
+    ) -> Result<(), Problem> {
         let row_version = self.snapshot.read.row_position().version;
-        if let Some((found, last)) = self.take_prefetched(segment.ancestor, batch) {
-            self.next = after(last.unwrap_or(row_version));
-            return Ok(found);
+        if let Some(read) = self.take_prefetched(segment.ancestor, filling) {
+            self.next = match read {
+                RowsRead::All => after(row_version),
+                RowsRead::Through(version) => after(version),
+            };
+            return Ok(());
         }
-        let batch = batch.of_one_statement();
+        let batch = filling.left().of_one_statement();
         let found = self.rows_of(segment, batch).await?;
-        let last = found.last().filter(|_| batch.is_full(&found));
-        self.next = after(last.map_or(segment.last, |event| event.row.version));
-        Ok(found)
+        let last = found.last().filter(|_| fills(&found, batch));
+        self.next = after(last.map_or(segment.last, |event| event.version));
+        filling.extend(found);
+        Ok(())
     }
 
     /// Reads the commits of a conversation that its rows do not hold, as far as they are part of the range.
     async fn forward_in_tail(
         &mut self,
         segment: Segment,
-        batch: Batch,
-    ) -> Result<Vec<CursorEvent>, Problem> {
+        filling: &mut Filling,
+    ) -> Result<(), Problem> {
         let snapshot = self.snapshot;
-        let (source, target) = (
-            snapshot.source(segment.ancestor),
-            snapshot.source_target(segment.ancestor),
-        );
+        let source = snapshot.source(segment.ancestor);
+        let target = snapshot.source_target(segment.ancestor);
         let end = self.end_of(segment);
         self.next = after(end);
         let Some(tail) = source.tail(target, self.query.after) else {
-            return Ok(Vec::new());
+            return Ok(());
         };
-        let mut tail = tail.in_pages_of(batch.events_max);
-        let (mut before, mut found) = (tail.position(), Vec::new());
+        let mut tail = tail.in_pages_of(filling.left().events_max);
+        let mut before = tail.position();
         while let Some(commits) = tail.next_page(snapshot.reader, target.deadline).await? {
             for commit in commits {
                 let inside = self.events_of(&commit, segment.ancestor);
                 for row in inside.filter(|row| row.version >= segment.first) {
-                    found.push(CursorEvent { row, after: before });
-                    if batch.is_full(&found) {
-                        break;
+                    let version = row.version;
+                    filling.push(CursorEvent { row, after: before });
+                    if filling.is_full() {
+                        (self.next, self.query.after) = (after(version), before);
+                        return Ok(());
                     }
-                }
-                if let Some(last) = found.last().filter(|_| batch.is_full(&found)) {
-                    (self.next, self.query.after) = (after(last.row.version), before);
-                    return Ok(found);
                 }
                 before = CommitPosition::of(&commit);
                 if before.version >= end {
-                    return Ok(found);
+                    return Ok(());
                 }
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     /// The last version of the range that the conversation of a segment recorded.

@@ -10,9 +10,9 @@ use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
 use crate::Gateway;
+use crate::assembly::bounds::MESSAGES;
 use crate::policies::ReadyPolicy;
 use crate::request::{known, out_of_range};
-use crate::rpc::MESSAGES;
 use history::Target;
 
 /// What a caller asks of a context in a form.

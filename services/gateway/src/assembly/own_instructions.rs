@@ -7,7 +7,7 @@ use domain::{EventKind, Segments, Version};
 use history::{Direction, Page, PageBounds, Query, Snapshot, View, decode};
 use wire::status::Problem;
 
-use crate::rpc::CONTEXT_BYTES_MAX;
+use crate::assembly::bounds::CONTEXT_BYTES_MAX;
 
 /// The events that are searched for them.
 const FIRST: PageBounds = PageBounds {

@@ -24,10 +24,10 @@ use super::settings::ModelChoice;
 use super::summary_boundary::{Due, Weighed, through};
 use super::summary_room::{due_within, policy_for};
 use super::{Generations, Making, RunKey, metrics};
+use crate::assembly::bounds::CONTEXT_BYTES_MAX;
 use crate::assembly::{self, Order};
 use crate::policies::ReadyPolicy;
 use crate::quotas::account::Account;
-use crate::rpc::CONTEXT_BYTES_MAX;
 use crate::writer::ATTEMPT_MAX;
 
 /// What the model is asked, as the user's message behind the history.

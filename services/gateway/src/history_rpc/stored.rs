@@ -7,7 +7,7 @@ use keyed_history::Stored;
 use wire::status::{Problem, Reason};
 
 use crate::Gateway;
-use crate::rpc::CONTEXT_BYTES_MAX;
+use crate::assembly::bounds::CONTEXT_BYTES_MAX;
 
 /// Most messages that others may have recorded since a caller loaded: with more, an old one may look new.
 const SINCE_MAX: usize = 1_000;

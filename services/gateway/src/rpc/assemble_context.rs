@@ -10,19 +10,12 @@ use tracing::{Instrument as _, Span, field};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
+use crate::assembly::bounds::{CONTEXT_BYTES_MAX, MESSAGES};
 use crate::assembly::{self, Order, reach};
 use crate::metrics::{self, Source};
-use crate::request::{Bounded, Call, target_of};
+use crate::request::{Call, target_of};
 use crate::{Gateway, render};
 
-/// Messages of a context.
-pub const MESSAGES: Bounded = Bounded {
-    field: "messages_max",
-    default: 50,
-    max: 1_000,
-};
-/// Most bytes of the newest events that a context is chosen from; an older unit is left out as one that does not fit.
-pub const CONTEXT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Events read at first, beyond an eighth more than messages are asked for: each row costs about a microsecond, and one
 /// read in all does unless the newest turns are mostly tool calls.
 const EVENTS_TO_SPARE: usize = 2;

@@ -11,7 +11,6 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::read_service_server::ReadService;
 
 pub use crate::listing::{CONVERSATIONS_PAGE, CONVERSATIONS_PAGE_BYTES_MAX};
-pub use assemble_context::{CONTEXT_BYTES_MAX, MESSAGES};
 pub use list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX};
 pub use watch_conversation::Responses;
 

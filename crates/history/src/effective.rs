@@ -1,0 +1,49 @@
+//! The effective history of a snapshot: what was recorded, without what rewinds hide.
+
+use domain::{EventKind, RecordedEvent, Segments, Version};
+use wire::status::Problem;
+
+use crate::cursor::View;
+use crate::event::decode;
+use crate::lineage::Ancestor;
+use crate::query::{Batch, Direction, Query};
+use crate::snapshot::Snapshot;
+
+/// A batch of rewinds.
+const REWINDS: Batch = Batch {
+    events_max: 1_000,
+    bytes_max: 1024 * 1024,
+};
+
+impl Snapshot<'_> {
+    /// The effective history as it was at a version, as segments.
+    ///
+    /// # Errors
+    /// A dependency does not answer, or an event cannot be decoded.
+    pub async fn effective(&self, at: Version) -> Result<Segments, Problem> {
+        let own = self.head().and_then(|head| head.latest_rewind);
+        if own.is_none() && !self.ancestors.iter().any(Ancestor::is_rewound) {
+            return Ok(self.recorded.clone());
+        }
+        // Boxed: most conversations were never rewound.
+        let rewinds = Box::pin(self.rewinds(at)).await?;
+        Ok(self.recorded.clone().without_rewound(&rewinds))
+    }
+
+    async fn rewinds(&self, at: Version) -> Result<Vec<RecordedEvent>, Problem> {
+        let kinds = [EventKind::HistoryRewound];
+        let query = Query {
+            to: at.min(self.position().version),
+            kinds: &kinds,
+            ..Query::all(Direction::Backward)
+        };
+        let mut cursor = self.cursor(query, View::Recorded);
+        let mut rewinds = Vec::new();
+        while let Some(batch) = cursor.next(REWINDS).await? {
+            for event in &batch {
+                rewinds.push(decode(&self.target.key, &event.row)?);
+            }
+        }
+        Ok(rewinds)
+    }
+}

@@ -1,0 +1,76 @@
+//! Which events to read, and how many at a time.
+
+use domain::{EventKind, Version};
+pub use read_model::queries::Direction;
+use read_model::queries::{EVENTS_PER_READ_MAX, EventQuery};
+
+use crate::position::CommitPosition;
+
+/// Which events to read.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'q> {
+    /// The first version.
+    pub from: Version,
+    /// The last version; [`EventQuery::TO_THE_END`] for all.
+    pub to: Version,
+    /// Only events of these kinds; empty: all.
+    pub kinds: &'q [EventKind],
+    /// Oldest or newest first.
+    pub direction: Direction,
+    /// A commit before the first version, as late as is known: a long tail is read from there on. For reads forward.
+    pub after: CommitPosition,
+}
+
+impl Query<'static> {
+    /// All events.
+    #[must_use]
+    pub fn all(direction: Direction) -> Self {
+        Self {
+            from: Version::ZERO.next(),
+            to: EventQuery::TO_THE_END,
+            kinds: &[],
+            direction,
+            after: CommitPosition::default(),
+        }
+    }
+}
+
+impl Query<'_> {
+    /// The part of the query that the statement of the snapshot reads: the conversation's own rows.
+    pub(crate) fn of_rows(&self, batch: Batch) -> EventQuery {
+        EventQuery {
+            from: self.from,
+            to: self.to,
+            direction: self.direction,
+            kinds: self.kinds.to_vec(),
+            limit: u32::try_from(batch.of_one_statement().events_max).unwrap_or(u32::MAX),
+            bytes_max: batch.bytes_max,
+        }
+    }
+}
+
+/// How much to read at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batch {
+    /// Most events.
+    pub events_max: usize,
+    /// A batch ends with the event that brings the sum of bytes to this or past it.
+    pub bytes_max: u64,
+}
+
+impl Batch {
+    /// One event, whatever its size.
+    pub const ONE: Self = Self {
+        events_max: 1,
+        bytes_max: 1,
+    };
+
+    /// As much of it as one statement reads.
+    pub(crate) fn of_one_statement(self) -> Self {
+        let events_max = usize::try_from(EVENTS_PER_READ_MAX).unwrap_or(usize::MAX);
+        Self {
+            events_max: self.events_max.min(events_max),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The bounds of a context.
+
+use crate::request::Bounded;
+
+/// Messages of a context.
+pub const MESSAGES: Bounded = Bounded {
+    field: "messages_max",
+    default: 50,
+    max: 1_000,
+};
+/// Most bytes of the newest events that a context is chosen from; an older unit is left out as one that does not fit.
+pub const CONTEXT_BYTES_MAX: u64 = 16 * 1024 * 1024;
