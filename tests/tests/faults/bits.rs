@@ -12,7 +12,7 @@ use tests::disk::Disk;
 use tests::errors::Failure;
 
 use crate::ground::{Ground, Victim};
-use crate::judgement::{conclude, report};
+use crate::judgement::{conclude, recorded, report};
 use crate::strike::seed;
 use crate::table::{Row, enter, say};
 use crate::three::{Three, agreed};
@@ -167,8 +167,7 @@ async fn a_replica_is_repaired() {
     agreed(&ground).await;
     let is_repaired = struck.find(folder).is_some();
 
-    let recorded = Recorded::read(&ground.record().await).await;
-    let recorded = recorded.expect("the record");
+    let recorded = recorded(&ground.record().await).await;
     let findings = checker::judge(&tried.calls, &recorded);
     let report = report(title, &tried, &recorded, findings);
     let report = report.with("strikes", 1);

@@ -38,8 +38,7 @@ pub(crate) async fn judge(
 ) {
     let record = ground.record().await;
     projected(ground, &record).await;
-    removed(&record).await;
-    let recorded = Recorded::read(&record).await.expect("the record");
+    let recorded = recorded(&record).await;
     let (psql, url) = ground.psql();
     let rows = Rows::read(&psql, &url).await.expect("the rows");
     let readings = read(ground, tried).await;
@@ -128,13 +127,14 @@ pub(crate) async fn projected(ground: &mut Ground, record: &Record) {
     .await;
 }
 
-/// Waits until no erasure is in progress: an answer promises the tombstone, and the list what is left to remove.
-async fn removed(record: &Record) {
+/// The record once no erasure is in progress: an answer promises the tombstone, and the list what is left to remove.
+pub(crate) async fn recorded(record: &Record) -> Recorded {
     eventually("no erasure in progress", || async {
         let pending = record.count_pending_erasures().await.ok()?;
         (pending == 0).then_some(())
     })
     .await;
+    Recorded::read(record).await.expect("the record")
 }
 
 /// Reads some of the conversations that were written to and are there, as everybody else reads them.

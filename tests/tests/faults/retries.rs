@@ -7,7 +7,7 @@ use futures::{StreamExt as _, stream};
 use tests::checker::{Call, Finding, Kind, Outcome, Recorded};
 
 use crate::ground::{Ground, Victim};
-use crate::judgement::{conclude, judge, report};
+use crate::judgement::{conclude, judge, recorded, report};
 use crate::strike::seed;
 use crate::workload::{Client, Pending, Workload};
 
@@ -24,9 +24,7 @@ async fn a_retry_of_every_commit_changes_nothing() {
     ground.revive(Victim::Everything).await;
     load.acknowledged(ACKNOWLEDGED).await;
     let tried = load.finish().await;
-    let before = Recorded::read(&ground.record().await)
-        .await
-        .expect("the record");
+    let before = recorded(&ground.record().await).await;
 
     ground.kill(Victim::Everything);
     ground.revive(Victim::Everything).await;
@@ -43,9 +41,7 @@ async fn a_retry_of_every_commit_changes_nothing() {
         .collect()
         .await;
 
-    let after = Recorded::read(&ground.record().await)
-        .await
-        .expect("the record");
+    let after = recorded(&ground.record().await).await;
     let mut findings: Vec<Finding> = findings.into_iter().flatten().collect();
     findings.extend(changes(&before, &after));
     let report = report(
