@@ -3,9 +3,8 @@
 use std::fmt;
 
 use crate::commit::Commit;
-use crate::conversation::Status;
 use crate::event::Fact;
-use crate::head::{CommitFacts, Head};
+use crate::head::{CommitFacts, Head, Status};
 use crate::position::{Sequence, Version};
 
 /// What is wrong with a commit, beside the one before it.

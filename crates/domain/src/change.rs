@@ -1,45 +1,14 @@
 //! What a run of commits changes in a conversation's row: the fold of projector, gateway and verifier.
 
 use crate::commit::Commit;
-use crate::conversation::{ClientContext, Conversation};
-use crate::event::Fact;
+use crate::conversation::Conversation;
+use crate::event::{ClientContext, Fact};
+use crate::field_change::FieldChange;
 use crate::head::Head;
 use crate::id::{ConversationId, TenantId};
 use crate::json::JsonText;
 use crate::position::{Position, Version};
 use crate::time::Timestamp;
-
-/// A field that is set or cleared.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum FieldChange<T> {
-    /// It has this value now.
-    Set(T),
-    /// It has none now.
-    Clear,
-}
-
-impl<T> FieldChange<T> {
-    /// The field's value after the change.
-    pub fn value(&self) -> Option<&T> {
-        match self {
-            Self::Set(value) => Some(value),
-            Self::Clear => None,
-        }
-    }
-
-    /// The field's value after the change.
-    pub fn into_value(self) -> Option<T> {
-        match self {
-            Self::Set(value) => Some(value),
-            Self::Clear => None,
-        }
-    }
-
-    /// A change to what `value` is: set or cleared.
-    pub fn to(value: Option<T>) -> Self {
-        value.map_or(Self::Clear, Self::Set)
-    }
-}
 
 /// The sum of one conversation's successive commits: its last head, and the last value of each large field that they set.
 ///

@@ -5,11 +5,8 @@ use crate::event::{Event, RecordedEvent};
 use crate::head::Head;
 use crate::id::{CommitId, ConversationId, Label, TenantId};
 use crate::position::Version;
+use crate::request_digest::RequestDigest;
 use crate::time::Timestamp;
-
-/// The first 16 bytes of SHA-256 over a request's canonical bytes: tells a retry from another request under the same key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RequestDigest(pub [u8; 16]);
 
 /// Who appended a commit: the service token's name, never the token.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

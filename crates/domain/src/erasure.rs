@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use crate::conversation::Status;
+use crate::head::Status;
 use crate::position::Sequence;
 
 /// How long after its entry a tombstone may still reach the record. A publish ends with its request timeout, and a

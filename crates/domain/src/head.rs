@@ -2,12 +2,12 @@
 
 use crate::bounds::RECENT_COMMITS_MAX;
 use crate::chain::ChainHash;
-use crate::change::FieldChange;
-use crate::commit::RequestDigest;
-use crate::conversation::{ForkPoint, Owner, Status};
-use crate::event::{Event, Fact, Role};
+use crate::event::{Event, Fact, ForkPoint, Role};
+use crate::field_change::FieldChange;
 use crate::id::{AgentId, CallId, CommitId, Label, ToolName};
+use crate::owner::Owner;
 use crate::position::{Sequence, Version};
+use crate::request_digest::RequestDigest;
 use crate::run::{ActiveRun, RunPhase};
 use crate::time::Timestamp;
 use crate::totals::Totals;
@@ -48,6 +48,17 @@ pub struct Head {
     pub last_event_at: Timestamp,
     /// The latest commits, oldest first, the last of them the one that carries this head; at most [`RECENT_COMMITS_MAX`].
     pub recent: Vec<RecentCommit>,
+}
+
+/// What may be done with a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Open for events.
+    Active,
+    /// Kept, closed for events until restored.
+    Archived,
+    /// Gone for good; only its tombstone stands.
+    Erased,
 }
 
 /// A call that waits for its result.

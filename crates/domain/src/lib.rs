@@ -14,14 +14,17 @@ pub mod content;
 pub mod conversation;
 pub mod erasure;
 pub mod event;
+pub mod field_change;
 pub mod head;
 pub mod id;
 pub mod json;
 pub mod json_string;
 pub mod metered_call;
 pub mod model_call;
+pub mod owner;
 pub mod part;
 pub mod position;
+pub mod request_digest;
 pub mod run;
 pub mod segments;
 pub mod set_digest;
@@ -31,19 +34,20 @@ pub mod violation;
 
 pub use access::{SweepAccess, TenantAccess};
 pub use chain::ChainHash;
-pub use change::{Change, FieldChange};
+pub use change::Change;
 pub use command::{
     Action, Command, Decision, Expectation, FinishRun, ForkRule, ForkSource, NewEvent, Rejection,
     StartRun, check_parts, decide, fork_source,
 };
-pub use commit::{Actor, Commit, RequestDigest, stored_bytes};
+pub use commit::{Actor, Commit, stored_bytes};
 pub use content::{MediaSource, Part};
-pub use conversation::{ClientContext, Conversation, ForkPoint, Owner, Status};
+pub use conversation::Conversation;
 pub use erasure::{
     ErasureStep, FORKS_HELD_MAX, ForkStep, TOMBSTONE_IN_FLIGHT_MAX, erasure_step, fork_step,
 };
-pub use event::{Event, EventKind, EventTokens, Fact, RecordedEvent};
-pub use head::{CommitFacts, Head, OpenCall, RecentCommit, RewindPlace, SummaryPlace};
+pub use event::{ClientContext, Event, EventKind, EventTokens, Fact, ForkPoint, RecordedEvent};
+pub use field_change::FieldChange;
+pub use head::{CommitFacts, Head, OpenCall, RecentCommit, RewindPlace, Status, SummaryPlace};
 pub use id::{
     AgentId, CallId, ChannelId, CommitId, ConversationId, ConversationKey, EventId, Label, LogId,
     ModelServerId, RunId, SessionId, SigningKeyId, TenantId, ToolName, UserId,
@@ -51,8 +55,10 @@ pub use id::{
 pub use json::JsonText;
 pub use metered_call::{MeteredCall, OwnerDigest};
 pub use model_call::{CallPurpose, LoggedBody, LoggedCall, ModelCall};
+pub use owner::Owner;
 pub use part::{RunEnd, RunPart, RunPartKind};
 pub use position::{Partition, Position, Sequence, Version};
+pub use request_digest::RequestDigest;
 pub use run::{ActiveRun, RunOutcome, RunPhase};
 pub use segments::{Inherited, Rewind, Segment, Segments};
 pub use set_digest::SetDigest;

@@ -2,11 +2,12 @@ use uuid::Uuid;
 
 use super::*;
 use crate::chain::ChainHash;
-use crate::commit::{Actor, RequestDigest};
+use crate::commit::Actor;
 use crate::content::Part;
-use crate::conversation::{ClientContext, Owner};
-use crate::event::{ConversationCreated, Event, EventTokens, MessageAppended, Role};
+use crate::event::{ClientContext, ConversationCreated, Event, EventTokens, MessageAppended, Role};
 use crate::id::{AgentId, CommitId, ConversationId, EventId, Label, SessionId, TenantId};
+use crate::owner::Owner;
+use crate::request_digest::RequestDigest;
 use crate::time::Timestamp;
 
 const BODY: &[u8] = b"body";

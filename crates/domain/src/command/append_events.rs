@@ -3,11 +3,10 @@
 
 use super::{Decision, Rejection, lifecycle_event};
 use crate::bounds::OPEN_CALLS_MAX;
-use crate::conversation::Status;
 use crate::event::{
     Event, EventTokens, Fact, HistoryRewound, HistorySummarised, ToolCalled, ToolReturned,
 };
-use crate::head::{Head, OpenCall, RewindPlace, SummaryPlace};
+use crate::head::{Head, OpenCall, RewindPlace, Status, SummaryPlace};
 use crate::id::{CommitId, EventId, RunId};
 use crate::json::JsonText;
 use crate::position::Version;

@@ -1,8 +1,7 @@
 //! Publish parts of a generation: of the one under way, also in a conversation that was archived meanwhile.
 
 use super::Rejection;
-use crate::conversation::Status;
-use crate::head::Head;
+use crate::head::{Head, Status};
 use crate::id::{AgentId, RunId};
 use crate::part::{RunPart, RunPartKind};
 use crate::run::RunPhase;

@@ -1,10 +1,10 @@
 //! Make a conversation someone else's. Archived conversations change hands too; those of channels never do.
 
 use super::{Decision, Rejection, lifecycle_event};
-use crate::conversation::Owner;
 use crate::event::{Fact, OwnerChanged};
 use crate::head::Head;
 use crate::id::CommitId;
+use crate::owner::Owner;
 
 pub(super) fn decide(
     head: &Head,

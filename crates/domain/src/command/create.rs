@@ -1,9 +1,8 @@
 //! Begin a conversation.
 
 use super::{Command, Decision, Expectation, Rejection, lifecycle_event};
-use crate::conversation::Status;
 use crate::event::{ConversationCreated, Event, Fact};
-use crate::head::Head;
+use crate::head::{Head, Status};
 use crate::position::Version;
 use crate::time::Timestamp;
 

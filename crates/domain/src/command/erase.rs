@@ -1,11 +1,11 @@
 //! Erase a conversation for good: the tombstone. Archived conversations can be erased too.
 
 use super::{Action, Decision, Rejection, lifecycle_event};
-use crate::conversation::Owner;
 use crate::event::{Event, Fact};
 use crate::head::Head;
 use crate::id::CommitId;
 use crate::json::JsonText;
+use crate::owner::Owner;
 
 /// What becomes of forks that read through a conversation that is to be erased. The tombstone's metadata says which rule it
 /// was, so that a fork whose answer was lost is not acknowledged afterwards.

@@ -2,8 +2,8 @@
 
 use super::Rejection;
 use crate::bounds::FORK_DEPTH_MAX;
-use crate::conversation::{ForkPoint, Status};
-use crate::head::Head;
+use crate::event::ForkPoint;
+use crate::head::{Head, Status};
 use crate::id::{AgentId, ConversationId};
 use crate::position::Version;
 

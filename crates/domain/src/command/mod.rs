@@ -22,10 +22,10 @@ pub use finish_run::FinishRun;
 pub use fork::{ForkSource, fork_source};
 pub use start_run::StartRun;
 
-use crate::conversation::{Owner, Status};
 use crate::event::{ConversationCreated, ConversationUpdated, Event, EventTokens};
-use crate::head::Head;
+use crate::head::{Head, Status};
 use crate::id::{AgentId, CallId, CommitId, RunId};
+use crate::owner::Owner;
 use crate::position::Version;
 use crate::time::Timestamp;
 

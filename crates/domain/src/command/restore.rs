@@ -1,9 +1,8 @@
 //! Open an archived conversation again.
 
 use super::{Decision, lifecycle_event};
-use crate::conversation::Status;
 use crate::event::Fact;
-use crate::head::Head;
+use crate::head::{Head, Status};
 use crate::id::CommitId;
 
 pub(super) fn decide(head: &Head, commit: CommitId) -> Decision {

@@ -2,9 +2,8 @@
 
 use super::append_events::{self, NewEvent};
 use super::{Decision, Rejection};
-use crate::conversation::Status;
 use crate::event::{Fact, RunStarted};
-use crate::head::Head;
+use crate::head::{Head, Status};
 use crate::id::CommitId;
 
 /// A generation that is to start.

@@ -2,16 +2,16 @@ use uuid::Uuid;
 
 use super::*;
 use crate::bounds::{OPEN_CALLS_MAX, RECENT_COMMITS_MAX};
-use crate::commit::RequestDigest;
 use crate::content::Part;
-use crate::conversation::{ClientContext, Owner};
 use crate::event::{
-    Fact, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
+    ClientContext, Fact, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
 };
 use crate::head::CommitFacts;
 use crate::id::{SessionId, ToolName};
 use crate::json::JsonText;
+use crate::owner::Owner;
 use crate::position::Sequence;
+use crate::request_digest::RequestDigest;
 use crate::time::Timestamp;
 
 mod forks;

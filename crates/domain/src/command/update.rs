@@ -1,9 +1,8 @@
 //! Change a conversation's title, metadata or provider ids.
 
 use super::{Decision, Rejection, lifecycle_event};
-use crate::conversation::Status;
 use crate::event::{ConversationUpdated, Fact};
-use crate::head::Head;
+use crate::head::{Head, Status};
 use crate::id::CommitId;
 
 pub(super) fn decide(

@@ -1,6 +1,6 @@
 //! The conversation's title, metadata or provider ids changed.
 
-use crate::change::FieldChange;
+use crate::field_change::FieldChange;
 use crate::id::Label;
 use crate::json::JsonText;
 

@@ -14,7 +14,7 @@ mod tokens;
 mod tool_called;
 mod tool_returned;
 
-pub use conversation_created::ConversationCreated;
+pub use conversation_created::{ClientContext, ConversationCreated, ForkPoint};
 pub use conversation_updated::ConversationUpdated;
 pub use error_occurred::ErrorOccurred;
 pub use history_rewound::HistoryRewound;

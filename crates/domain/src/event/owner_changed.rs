@@ -1,6 +1,6 @@
 //! The conversation belongs to someone else now.
 
-use crate::conversation::Owner;
+use crate::owner::Owner;
 
 /// A change of hands: with whom it was stands beside it, so that it can be taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bounds::FORK_DEPTH_MAX;
-use crate::conversation::ForkPoint;
+use crate::event::ForkPoint;
 use crate::id::ConversationId;
 
 fn conversation(id: &str) -> ConversationId {
