@@ -9,6 +9,7 @@ pub mod models;
 pub mod plan;
 pub mod policy;
 pub mod stages;
+pub mod template;
 pub mod transcript;
 pub mod unit;
 

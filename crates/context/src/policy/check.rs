@@ -7,7 +7,6 @@ use serde_json::Value;
 use redact::Rules;
 
 use super::{Budget, Clear, Mistake, Policy, ToolDigest};
-use crate::stages::inject;
 
 /// Most bytes of a policy's JSON text.
 pub const POLICY_BYTES_MAX: usize = 256 * 1024;
@@ -85,7 +84,7 @@ fn template(field: &str, template: &str, found: &mut Vec<Mistake>) {
         found.push(Mistake::new(field, rule));
         return;
     }
-    let mistakes = inject::mistakes(template).into_iter();
+    let mistakes = crate::template::mistakes(template).into_iter();
     found.extend(mistakes.map(|rule| Mistake::new(field, rule)));
 }
 

@@ -8,11 +8,9 @@
 
 use crate::models;
 use crate::policy::{Budget, Policy};
-use crate::stages::clear;
+use crate::stages::clear::{self, STUB_TOKENS};
 use crate::unit::Unit;
 
-/// What stands for a result that is not there, or is cleared: at most so many tokens, its frame among them.
-pub const STUB_TOKENS: u32 = 96;
 /// The most that is reserved by default, as a part of the context: a quarter.
 const RESERVED_PART: u64 = 4;
 

@@ -4,8 +4,10 @@ use domain::event::ToolOutput;
 use domain::{CallId, Part, Version};
 
 use crate::policy::Clear;
-use crate::stages::budget::STUB_TOKENS;
 use crate::unit::{Call, CallResult, Unit};
+
+/// What stands for a result that is not there, or is cleared: at most so many tokens, its frame among them.
+pub const STUB_TOKENS: u32 = 96;
 
 /// A result that was cleared.
 #[derive(Debug, Clone, PartialEq, Eq)]

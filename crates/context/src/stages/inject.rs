@@ -3,8 +3,6 @@
 //! Values are data: what a page's address or the metadata says is never read as a template. They are also no instructions
 //! of ours: what could break out of its line is taken from them.
 
-mod language;
-mod template;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -13,9 +11,7 @@ use domain::{ClientContext, JsonText};
 use minijinja::Value;
 
 use crate::policy::{InjectedField, Policy};
-pub(crate) use template::mistakes;
-use template::{Refusal, render};
-pub use template::{TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_STEPS_MAX};
+use crate::template::{Refusal, TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_STEPS_MAX, render};
 use values::{clean, values};
 
 /// Most characters of one value in the list of fields; `…` stands for the rest.

@@ -268,7 +268,7 @@ fn written_turn(turn: &Turn) -> String {
 fn what_stands_for_a_result_fits_its_allowance() {
     for text in [PENDING, INTERRUPTED] {
         assert!(
-            tokens::count_text(text) + 48 <= context::stages::budget::STUB_TOKENS,
+            tokens::count_text(text) + 48 <= context::stages::clear::STUB_TOKENS,
             "{text}"
         );
     }

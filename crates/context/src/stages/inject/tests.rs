@@ -1,6 +1,7 @@
 //! Templates and lists, over one client.
 
 use super::*;
+use crate::template::mistakes;
 
 #[test]
 fn the_system_prompt_then_the_fields() {

@@ -7,7 +7,7 @@ use domain::{ClientContext, JsonText};
 use minijinja::Value;
 use serde_json::value::RawValue;
 
-use super::template::NAMES;
+use crate::template::NAMES;
 
 /// The values by name. What is absent, or null, is undefined: it prints as nothing.
 pub(super) fn values(client: &ClientContext) -> Value {

@@ -3,6 +3,8 @@
 //! A template comes from whoever configures an agent, so it is given nothing that could grow: no assignments, no arithmetic,
 //! no joining of texts, no functions, no other templates. What is left is bounded by its steps and by its output.
 
+mod language;
+
 use std::io;
 
 use minijinja::machinery::{WhitespaceConfig, parse};
@@ -12,8 +14,6 @@ use minijinja::{
     Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value, escape_formatter,
     filters, tests,
 };
-
-use super::language;
 
 /// Most bytes that a template may give.
 pub const TEMPLATE_OUTPUT_BYTES_MAX: usize = 256 * 1024;
@@ -32,7 +32,7 @@ pub(crate) const NAMES: [&str; 6] = [
 
 /// Why a template gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// Its output passed the bound.
     TooLong,
     /// Its steps passed the bound.
@@ -73,7 +73,7 @@ pub(crate) fn mistakes(template: &str) -> Vec<String> {
 }
 
 /// Renders a template in which [`mistakes`] finds nothing; absent values are empty.
-pub(super) fn render(template: &str, values: &Value) -> Result<String, Refusal> {
+pub(crate) fn render(template: &str, values: &Value) -> Result<String, Refusal> {
     let environment = environment();
     let mut output = Bounded::default();
     environment
