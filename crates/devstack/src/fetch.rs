@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
-use crate::error::{StackError, storage};
+use crate::error::{FetchError, StackError, storage};
 use crate::step::{Progress, Step};
 
 /// How long pip, or another process's pip, may take.
@@ -31,20 +31,6 @@ pub(crate) struct Package {
     pub(crate) what: &'static str,
     /// The ways out besides pip, as shown; or empty.
     pub(crate) otherwise: &'static str,
-}
-
-/// Why a package could not be fetched.
-#[derive(Debug, thiserror::Error)]
-pub enum FetchError {
-    /// python3 cannot be run: install it.
-    #[error("python3 cannot be run")]
-    NoPython(#[source] io::Error),
-    /// pip failed: it is missing, has no network, or finds no wheel of these hashes for this platform.
-    #[error("pip failed: {0}")]
-    Refused(String),
-    /// It took longer than 10 minutes.
-    #[error("fetching took longer than {} s", FETCH_LIMIT.as_secs())]
-    TooSlow,
 }
 
 /// The folder of the unpacked wheel when the cache has it.
@@ -70,7 +56,7 @@ pub(crate) async fn fetch(
         Ok(Ok(folder)) => return Ok(folder),
         Ok(Err(Failure::Cache(source))) => return Err(storage(cache)(source)),
         Ok(Err(Failure::Fetch(source))) => source,
-        Err(_) => FetchError::TooSlow,
+        Err(_) => FetchError::TooSlow(FETCH_LIMIT),
     };
     let Package {
         what, otherwise, ..

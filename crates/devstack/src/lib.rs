@@ -34,8 +34,7 @@ mod watchdog;
 
 pub use daemon::RESTARTS_MAX;
 pub use environment::default_data_dir;
-pub use error::StackError;
-pub use fetch::FetchError;
+pub use error::{FetchError, StackError};
 pub use nats::{Durability, MAX_PAYLOAD_BYTES, NatsConfig, NatsServer};
 pub use postgres::{PostgresConfig, PostgresServer, Profile};
 pub use stack::{DATABASE_NAME, ServerChoice, Stack, StackConfig, start};
