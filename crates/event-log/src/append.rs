@@ -4,7 +4,8 @@ use bytes::Bytes;
 use domain::{CommitId, ConversationKey, Partition, Sequence};
 
 use crate::error::Unavailable;
-use crate::message::{StoredMessage, TraceHeaders};
+use crate::headers::TraceHeaders;
+use crate::message::StoredMessage;
 use crate::publish::{Ack, Publication};
 use crate::record::Record;
 use crate::topology;

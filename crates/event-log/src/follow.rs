@@ -5,8 +5,8 @@ use futures::{Stream, StreamExt as _};
 
 use crate::error::Unavailable;
 use crate::feed::{Feed, FeedItem, FeedMessage};
-use crate::headers;
-use crate::message::{StoredMessage, TraceHeaders};
+use crate::headers::{self, TraceHeaders};
+use crate::message::StoredMessage;
 use crate::record::Record;
 use crate::topology;
 

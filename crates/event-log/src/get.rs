@@ -12,8 +12,7 @@ use tokio::time::Instant;
 
 use crate::connection::{Connection, Outgoing};
 use crate::error::Unavailable;
-use crate::headers;
-use crate::message::TraceHeaders;
+use crate::headers::{self, TraceHeaders};
 
 /// "no message found".
 const NO_MESSAGE_FOUND: u64 = 10_037;

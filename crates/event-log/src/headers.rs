@@ -8,8 +8,6 @@ use async_nats::header::{
 };
 use async_nats::{HeaderMap, HeaderValue};
 
-use crate::message::TraceHeaders;
-
 /// W3C Trace Context.
 pub(crate) const TRACEPARENT: &str = "traceparent";
 /// W3C Trace Context.
@@ -18,6 +16,36 @@ pub(crate) const TRACESTATE: &str = "tracestate";
 const TRACE_BYTES_MAX: usize = 512;
 /// How many messages of a batch's subject follow.
 const NUM_PENDING: &str = "Nats-Num-Pending";
+
+/// The trace that a commit was appended under, as W3C Trace Context writes it; empty when nothing was traced.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TraceHeaders {
+    /// The header `traceparent`.
+    pub traceparent: Option<String>,
+    /// The header `tracestate`.
+    pub tracestate: Option<String>,
+}
+
+impl TraceHeaders {
+    /// Takes a header; one of another name is ignored.
+    pub fn put(&mut self, name: &str, value: &str) {
+        match name {
+            TRACEPARENT => self.traceparent = Some(value.to_owned()),
+            TRACESTATE => self.tracestate = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+
+    /// The header of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        match name {
+            TRACEPARENT => self.traceparent.as_deref(),
+            TRACESTATE => self.tracestate.as_deref(),
+            _ => None,
+        }
+    }
+}
 
 /// The headers of a publish that is stored once, after the message that is expected to be its subject's last.
 pub(crate) fn of_publish(id: Option<&str>, expected: u64, trace: &TraceHeaders) -> HeaderMap {

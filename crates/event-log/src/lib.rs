@@ -57,9 +57,10 @@ pub use erase::Overwritten;
 pub use erase_again::{EraseAgainError, ErasedStream, HOLES_MAX};
 pub use error::{CorruptMessage, RecordError, Unavailable};
 pub use follow::FollowedMessage;
+pub use headers::TraceHeaders;
 pub use live::{LiveItem, LiveSubscription};
 pub use logs::{LoggedMessage, LoggedSubject, METERED_KEPT_FOR};
-pub use message::{StoredMessage, TraceHeaders};
+pub use message::StoredMessage;
 pub use moments::StoredAt;
 pub use partition_standing::PartitionStanding;
 pub use parts::{LiveParts, LivePartsItem, PartsBounds, PartsOutcome, PartsPage, StoredParts};
@@ -67,11 +68,12 @@ pub use pending_erasures::PendingErasure;
 pub use receipt_keys::{
     RECEIPT_KEYS_MAX, RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, receipt_key_id,
 };
-pub use record::{PartitionBounds, Record};
+pub use record::Record;
 pub use registry::Registry;
 pub use replay::{REPLAY_PREFIX_BYTES_MAX, Replay, ReplayPrefix, ReplayPrefixError};
 pub use restore::{Restoration, RestoreError};
 pub use snapshot::{Snapshot, StreamDescription};
 pub use subjects::ListedConversation;
 pub use tail::{LEADER_COMMITS_MAX, Tail, TailBounds};
+pub use topology::PartitionBounds;
 pub use wire::commit::StoredCommit;

@@ -17,8 +17,8 @@ use crate::feed::{Feed, FeedItem, FeedMessage};
 use crate::get::Which;
 use crate::headers;
 use crate::publish::{self, Ack};
-use crate::record::{PartitionBounds, Record};
-use crate::topology;
+use crate::record::Record;
+use crate::topology::{self, PartitionBounds};
 
 /// How long a metered call stays in the stream: projectors that stop for longer miss calls.
 pub const METERED_KEPT_FOR: Duration = Duration::from_hours(48);

@@ -5,37 +5,8 @@ use domain::{Head, Position};
 use wire::commit::{self, StoredCommit};
 
 use crate::error::CorruptMessage;
+use crate::headers::TraceHeaders;
 use crate::topology;
-
-/// The trace that a commit was appended under, as W3C Trace Context writes it; empty when nothing was traced.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TraceHeaders {
-    /// The header `traceparent`.
-    pub traceparent: Option<String>,
-    /// The header `tracestate`.
-    pub tracestate: Option<String>,
-}
-
-impl TraceHeaders {
-    /// Takes a header; one of another name is ignored.
-    pub fn put(&mut self, name: &str, value: &str) {
-        match name {
-            crate::headers::TRACEPARENT => self.traceparent = Some(value.to_owned()),
-            crate::headers::TRACESTATE => self.tracestate = Some(value.to_owned()),
-            _ => {}
-        }
-    }
-
-    /// The header of this name.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&str> {
-        match name {
-            crate::headers::TRACEPARENT => self.traceparent.as_deref(),
-            crate::headers::TRACESTATE => self.tracestate.as_deref(),
-            _ => None,
-        }
-    }
-}
 
 /// A message of the record: a commit, still sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 use domain::Partition;
 
 use crate::error::Unavailable;
-use crate::record::{PartitionBounds, Record};
+use crate::record::Record;
 use crate::topology;
+use crate::topology::PartitionBounds;
 
 /// How a partition stands, as its leader says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::error::{RecordError, Unavailable};
 use crate::get::{NextOf, RawMessage, Which};
-use crate::message::TraceHeaders;
+use crate::headers::TraceHeaders;
 use crate::publish::{Ack, Publication};
 use crate::record::Record;
 use crate::topology::{self, erasures};
@@ -72,7 +72,7 @@ impl Record {
     /// [`RecordError`].
     pub async fn ensure_erasures(&self) -> Result<(), RecordError> {
         let deadline = self.deadline();
-        erasures::create(self.connection(), self.identity(), self.config(), deadline).await
+        topology::create_erasures(self.connection(), self.identity(), self.config(), deadline).await
     }
 
     /// Enters an erasure whose tombstone is to follow the commit at `behind`. Where there is an entry, it keeps its time of

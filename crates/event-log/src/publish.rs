@@ -7,8 +7,7 @@ use tokio::time::Instant;
 
 use crate::connection::{Connection, Outgoing};
 use crate::error::Unavailable;
-use crate::headers;
-use crate::message::TraceHeaders;
+use crate::headers::{self, TraceHeaders};
 
 /// A message to be stored once, after the message that is expected to be its subject's last.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{ConversationKey, Partition, Position, Sequence};
+use domain::{ConversationKey, Partition, Position};
 use futures::future::try_join_all;
 use tokio::time::Instant;
 use wire::token::RecordId;
@@ -12,7 +12,7 @@ use crate::config::RecordConfig;
 use crate::connection::Connection;
 use crate::durability::{self, Durability};
 use crate::error::{RecordError, Unavailable};
-use crate::topology::{self, Identity};
+use crate::topology::{self, Identity, PartitionBounds};
 
 /// How long a health check may take.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
@@ -28,15 +28,6 @@ struct Inner {
     connection: Connection,
     identity: Identity,
     config: RecordConfig,
-}
-
-/// What a partition holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartitionBounds {
-    /// The first message; one past `last` when there is none.
-    pub first: Sequence,
-    /// The last sequence that was given out; 0 before the first.
-    pub last: Sequence,
 }
 
 impl Record {

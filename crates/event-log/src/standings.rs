@@ -8,8 +8,9 @@ use tokio::time::timeout_at;
 
 use crate::error::Unavailable;
 use crate::feed::{HEARTBEAT, INACTIVE_MAX, PULL_BYTES, PULL_EXPIRES, PULL_MESSAGES};
+use crate::headers::TraceHeaders;
 use crate::last::stored;
-use crate::message::{StoredMessage, TraceHeaders};
+use crate::message::StoredMessage;
 use crate::record::Record;
 use crate::topology;
 

@@ -25,6 +25,7 @@ use crate::config::RecordConfig;
 use crate::connection::Connection;
 use crate::error::{RecordError, Unavailable};
 
+pub use stream_info::PartitionBounds;
 pub(crate) use stream_info::StreamInfo;
 
 /// The stream of the registry's bucket, and the subject before its keys.
@@ -162,7 +163,7 @@ pub(crate) async fn create(
         check_identity(&info.config, identity)?;
     }
     create_archive(connection, identity, config, deadline).await?;
-    erasures::create(connection, identity, config, deadline).await?;
+    create_erasures(connection, identity, config, deadline).await?;
     logs::create(connection, shape::logs(identity, config), deadline).await
 }
 
@@ -203,6 +204,17 @@ pub(crate) async fn create_archive(
     deadline: Instant,
 ) -> Result<(), RecordError> {
     let info = make(connection, shape::archive(identity, config), deadline).await?;
+    check_identity(&info.config, identity)
+}
+
+/// Makes the stream of erasures in progress, unless it is there.
+pub(crate) async fn create_erasures(
+    connection: &Connection,
+    identity: Identity,
+    config: &RecordConfig,
+    deadline: Instant,
+) -> Result<(), RecordError> {
+    let info = make(connection, shape::erasures(identity, config), deadline).await?;
     check_identity(&info.config, identity)
 }
 

@@ -11,7 +11,7 @@ use super::entry::{ArchiveEntry, CataloguedEntry};
 use crate::error::{RecordError, Unavailable};
 use crate::feed::{Feed, FeedItem};
 use crate::get::Which;
-use crate::message::TraceHeaders;
+use crate::headers::TraceHeaders;
 use crate::publish::{Ack, Publication};
 use crate::record::Record;
 use crate::topology::{self, ARCHIVE_PREFIX, ARCHIVE_STREAM};

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::{PartsPlace, StoredParts};
 use crate::error::Unavailable;
 use crate::get::Which;
-use crate::message::TraceHeaders;
+use crate::headers::TraceHeaders;
 use crate::publish::{Ack, Publication};
 use crate::record::Record;
 use crate::resolve::{cause_of, wait};

@@ -6,7 +6,7 @@ use domain::Sequence;
 use super::{RECEIPT_SEED_BYTES, ReceiptKeys};
 use crate::error::Unavailable;
 use crate::get::{RawMessage, Which};
-use crate::message::TraceHeaders;
+use crate::headers::TraceHeaders;
 use crate::publish::Publication;
 use crate::record::Record;
 use crate::seal::MasterKeys;

@@ -1,101 +1,13 @@
 //! Who may do what.
 
-use std::fmt;
-
 use domain::{Actor, AgentId, SweepAccess, TenantAccess, TenantId};
 use http::HeaderMap;
-use wire::proto::operate::v1 as proto;
 
 use super::Registry;
-use super::entries::{agent_key, service_token_key, tenant_key};
+use super::entry_keys::{agent_key, service_token_key, tenant_key};
 use super::error::AccessError;
+use super::scope::{Scope, Scopes};
 use super::secret::{SERVICE_TOKEN_PREFIX, digest};
-
-/// What a service token allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// Appending to conversations.
-    Append,
-    /// Reading conversations.
-    Read,
-    /// Changing the registry.
-    Operate,
-    /// Erasing conversations.
-    Erase,
-}
-
-impl Scope {
-    /// Every scope.
-    pub const ALL: [Self; 4] = [Self::Append, Self::Read, Self::Operate, Self::Erase];
-
-    fn bit(self) -> u8 {
-        match self {
-            Self::Append => 1,
-            Self::Read => 2,
-            Self::Operate => 4,
-            Self::Erase => 8,
-        }
-    }
-
-    fn to_proto(self) -> proto::Scope {
-        match self {
-            Self::Append => proto::Scope::Append,
-            Self::Read => proto::Scope::Read,
-            Self::Operate => proto::Scope::Operate,
-            Self::Erase => proto::Scope::Erase,
-        }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Append => "append",
-            Self::Read => "read",
-            Self::Operate => "operate",
-            Self::Erase => "erase",
-        })
-    }
-}
-
-/// A set of scopes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Scopes(u8);
-
-impl Scopes {
-    /// Whether a scope is among them.
-    #[must_use]
-    pub fn contains(self, scope: Scope) -> bool {
-        self.0 & scope.bit() != 0
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// What this version does not know allows nothing.
-    pub(super) fn of_proto(scopes: impl Iterator<Item = proto::Scope>) -> Self {
-        let known = |scope| {
-            Scope::ALL
-                .into_iter()
-                .find(|known| known.to_proto() == scope)
-        };
-        scopes.filter_map(known).collect()
-    }
-
-    pub(super) fn to_proto(self) -> Vec<i32> {
-        let mine = Scope::ALL.into_iter().filter(|scope| self.contains(*scope));
-        mine.map(|scope| scope.to_proto().into()).collect()
-    }
-}
-
-impl FromIterator<Scope> for Scopes {
-    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
-        Self(scopes.into_iter().fold(0, |bits, scope| bits | scope.bit()))
-    }
-}
 
 /// A caller that has shown a valid service token.
 #[derive(Debug, Clone, PartialEq, Eq)]

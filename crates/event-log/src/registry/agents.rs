@@ -5,7 +5,8 @@ use wire::proto::operate::v1::{Agent, AgentSettings};
 use wire::time;
 
 use super::bucket::Change;
-use super::entries::{Held, agent_key};
+use super::entries::Held;
+use super::entry_keys::agent_key;
 use super::error::{RegistryError, SettingsError};
 use super::settings::CheckedSettings;
 use super::{CHANGES_MAX, Registry};

@@ -7,7 +7,8 @@ use wire::proto::operate::v1::ApiKey;
 use wire::time;
 
 use super::bucket::Change;
-use super::entries::{Held, api_key_key};
+use super::entries::Held;
+use super::entry_keys::api_key_key;
 use super::error::RegistryError;
 use super::origins::AllowedOrigins;
 use super::secret::{API_KEY_PREFIX, Secret, digest, id_of};

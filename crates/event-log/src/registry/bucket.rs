@@ -9,7 +9,7 @@ use super::Shared;
 use super::error::RegistryError;
 use crate::error::Unavailable;
 use crate::get::{RawMessage, Which};
-use crate::message::TraceHeaders;
+use crate::headers::TraceHeaders;
 use crate::publish::{Ack, Publication};
 use crate::record::Record;
 use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};

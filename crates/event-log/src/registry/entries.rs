@@ -11,13 +11,13 @@ use wire::proto::operate::v1::{
     WebhookSecrets,
 };
 
-use super::access::{Principal, Scopes};
+use super::access::Principal;
+use super::error::Corrupt;
 use super::frontend_keys::FrontendKey;
+use super::scope::Scopes;
 use super::seals::Seals;
+use super::secret::Digest;
 use super::tenant_secrets::TENANT_KEY_BYTES;
-
-/// SHA-256 of a secret, or of a policy.
-pub type Digest = [u8; 32];
 
 /// An entry and its revision: its sequence in the bucket's stream.
 #[derive(Debug, Clone)]
@@ -25,10 +25,6 @@ pub(super) struct Held<T> {
     pub(super) revision: Sequence,
     pub(super) value: T,
 }
-
-/// An entry that cannot be read.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Corrupt;
 
 /// The revoked tokens of a tenant, and the digests of their ids, by which tokens are checked.
 pub(super) type Revoked = (RevokedTokens, Arc<HashSet<Digest>>);
@@ -52,51 +48,6 @@ pub(super) struct Entries {
     pub(super) service_tokens: BTreeMap<String, Held<ServiceToken>>,
     /// Whoever has shown a token of this digest; revoked ones are not among them.
     pub(super) principals: HashMap<Digest, Principal>,
-}
-
-/// The key of a tenant in the bucket.
-pub(super) fn tenant_key(tenant: &TenantId) -> String {
-    format!("tenant.{tenant}")
-}
-
-/// The key of a tenant's root secret in the bucket.
-pub(super) fn tenant_secret_key(tenant: &TenantId) -> String {
-    format!("secret.{tenant}")
-}
-
-/// The key of an agent in the bucket: without its tenant, so that no other can have the id.
-pub(super) fn agent_key(agent: &AgentId) -> String {
-    format!("agent.{agent}")
-}
-
-/// The key of a tenant's context policy in the bucket.
-pub(super) fn policy_key(tenant: &TenantId, digest: &Digest) -> String {
-    format!("policy.{tenant}.{}", hex::encode(digest))
-}
-
-/// The key of an API key in the bucket.
-pub(super) fn api_key_key(digest: &[u8]) -> String {
-    format!("apikey.{}", hex::encode(digest))
-}
-
-/// The key of a signing key in the bucket: neither id has a dot in it.
-pub(super) fn signing_key_key(tenant: &TenantId, id: &SigningKeyId) -> String {
-    format!("signing.{tenant}.{id}")
-}
-
-/// The key of a tenant's revoked tokens in the bucket.
-pub(super) fn revoked_tokens_key(tenant: &TenantId) -> String {
-    format!("revoked.{tenant}")
-}
-
-/// The key of the secrets of an agent's webhooks in the bucket: neither id has a dot in it.
-pub(super) fn webhook_secrets_key(tenant: &TenantId, agent: &AgentId) -> String {
-    format!("webhook.{tenant}.{agent}")
-}
-
-/// The key of a service token in the bucket.
-pub(super) fn service_token_key(digest: &[u8]) -> String {
-    format!("token.{}", hex::encode(digest))
 }
 
 impl Entries {

@@ -3,7 +3,7 @@
 use domain::Violation;
 use thiserror::Error;
 
-use super::access::Scope;
+use super::scope::Scope;
 use crate::error::Unavailable;
 
 /// Why a caller may not act.
@@ -64,3 +64,7 @@ pub enum SettingsError {
     #[error(transparent)]
     Registry(#[from] RegistryError),
 }
+
+/// An entry that cannot be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Corrupt;

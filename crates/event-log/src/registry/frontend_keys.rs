@@ -9,7 +9,8 @@ use wire::time;
 
 use super::Registry;
 use super::access::AgentAccess;
-use super::entries::{Corrupt, api_key_key};
+use super::entry_keys::api_key_key;
+use super::error::Corrupt;
 use super::origins::ANY_ORIGIN;
 use super::secret::{API_KEY_PREFIX, digest, id_of};
 

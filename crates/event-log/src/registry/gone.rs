@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use domain::{AgentId, Sequence, SigningKeyId, TenantId};
 
-use super::entries::{Corrupt, Digest, Entries, Held};
-use super::secret::id_of;
+use super::entries::{Entries, Held};
+use super::error::Corrupt;
+use super::secret::{Digest, id_of};
 
 impl Entries {
     /// Drops an entry that its mark says is gone, unless a later revision is held.

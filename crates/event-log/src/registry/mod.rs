@@ -12,6 +12,7 @@ mod agents;
 mod api_keys;
 mod bucket;
 mod entries;
+mod entry_keys;
 mod error;
 mod frontend_keys;
 mod gone;
@@ -23,6 +24,7 @@ mod quotas;
 mod refusal;
 mod removal;
 mod reseal;
+mod scope;
 mod seals;
 mod secret;
 mod secret_entries;
@@ -36,17 +38,17 @@ mod urls;
 mod watch;
 mod webhook_secrets;
 
-pub use access::{AgentAccess, Principal, Scope, Scopes};
+pub use access::{AgentAccess, Principal};
 pub use agent_ids::agent_id_of_tenant;
 pub use api_keys::OVERLAP_MAX;
-pub use entries::Digest;
 pub use error::{AccessError, RegistryError, SettingsError};
 pub use frontend_keys::FrontendKey;
 pub use origins::{ALLOWED_ORIGINS_MAX, AllowedOrigins, ORIGIN_BYTES_MAX};
 pub use provider_logs::{LogDetail, ProviderLogs};
 pub use quotas::{of_exceeded, quota_set, quotas_to_proto, take_quota};
 pub use refusal::{of_access, unauthenticated};
-pub use secret::Secret;
+pub use scope::{Scope, Scopes};
+pub use secret::{Digest, Secret};
 pub use service_tokens::NewServiceToken;
 pub use settings::{
     CONVERSATIONS_PER_OWNER_MAX, CheckedSettings, IDLE_SECONDS_MAX, MODEL_BYTES_MAX,

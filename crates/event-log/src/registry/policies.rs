@@ -6,8 +6,9 @@ use wire::time;
 
 use super::Registry;
 use super::bucket::Change;
-use super::entries::{Digest, policy_key};
+use super::entry_keys::policy_key;
 use super::error::RegistryError;
+use super::secret::Digest;
 
 impl Registry {
     /// Sets how the contexts of an agent are made; `digest` is the SHA-256 of `policy_json`.

@@ -10,7 +10,7 @@ use wire::status::{Problem, Reason};
 
 use super::Registry;
 use super::bucket::Change;
-use super::entries::tenant_key;
+use super::entry_keys::tenant_key;
 use super::error::{RegistryError, SettingsError};
 use super::tenants::held_tenant;
 use crate::error::Unavailable;

@@ -11,7 +11,7 @@ use prost::Message;
 use wire::proto::operate::v1::{Agent, ApiKey, ServiceToken};
 
 use super::bucket::Change;
-use super::entries::tenant_key;
+use super::entry_keys::tenant_key;
 use super::{CHANGES_MAX, Registry};
 use crate::error::Unavailable;
 use crate::get::RawMessage;

@@ -6,8 +6,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-use super::entries::Digest;
-
 /// What an API key begins with.
 pub(super) const API_KEY_PREFIX: &str = "hp_";
 /// What a service token begins with.
@@ -18,6 +16,9 @@ pub(super) const SIGNING_SECRET_PREFIX: &str = "hk_";
 const SECRET_BYTES: usize = 32;
 /// Bytes of the digest that the id shows: 16 hexadecimal digits.
 const ID_BYTES: usize = 8;
+
+/// SHA-256 of a secret, or of a policy.
+pub type Digest = [u8; 32];
 
 /// A key or token in clear. Its `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]

@@ -4,10 +4,11 @@ use domain::{Label, TenantId, Timestamp};
 use wire::proto::operate::v1::ServiceToken;
 use wire::time;
 
-use super::access::Scopes;
 use super::bucket::Change;
-use super::entries::{Held, service_token_key};
+use super::entries::Held;
+use super::entry_keys::service_token_key;
 use super::error::RegistryError;
+use super::scope::Scopes;
 use super::secret::{SERVICE_TOKEN_PREFIX, Secret, digest, id_of};
 use super::{CHANGES_MAX, Registry};
 use crate::error::Unavailable;

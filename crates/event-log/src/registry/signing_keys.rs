@@ -13,7 +13,8 @@ use wire::proto::operate::v1::{SigningKey, SigningKeyUse};
 use wire::time;
 
 use super::bucket::Change;
-use super::entries::{Held, signing_key_key};
+use super::entries::Held;
+use super::entry_keys::signing_key_key;
 use super::error::RegistryError;
 use super::secret::{SIGNING_SECRET_PREFIX, Secret};
 use super::urls::check_url;

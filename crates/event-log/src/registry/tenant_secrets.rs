@@ -13,7 +13,7 @@ use wire::time;
 
 use super::Registry;
 use super::bucket::Change;
-use super::entries::tenant_secret_key;
+use super::entry_keys::tenant_secret_key;
 use crate::error::Unavailable;
 
 /// Bytes of a root secret, and of a derived key.

@@ -5,7 +5,8 @@ use wire::proto::operate::v1::Tenant;
 use wire::time;
 
 use super::Registry;
-use super::entries::{Held, tenant_key};
+use super::entries::Held;
+use super::entry_keys::tenant_key;
 use super::error::RegistryError;
 
 impl Registry {

@@ -11,7 +11,7 @@ use wire::proto::operate::v1::{RevokedToken, RevokedTokens, Tenant};
 use wire::time;
 
 use super::bucket::Change;
-use super::entries::{revoked_tokens_key, tenant_key};
+use super::entry_keys::{revoked_tokens_key, tenant_key};
 use super::error::RegistryError;
 use super::{CHANGES_MAX, Registry};
 use crate::error::Unavailable;

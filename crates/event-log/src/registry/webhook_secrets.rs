@@ -13,7 +13,8 @@ use wire::proto::operate::v1::{WebhookSecret, WebhookSecrets};
 use wire::time;
 
 use super::bucket::Change;
-use super::entries::{Held, webhook_secrets_key};
+use super::entries::Held;
+use super::entry_keys::webhook_secrets_key;
 use super::error::RegistryError;
 use super::secret::Secret;
 use super::{CHANGES_MAX, Registry};

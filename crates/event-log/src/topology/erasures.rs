@@ -1,12 +1,8 @@
 //! The stream of erasures in progress: one for all partitions, beside the record.
 
 use domain::ConversationKey;
-use tokio::time::Instant;
 
-use super::{Identity, check_identity, key, make, shape};
-use crate::config::RecordConfig;
-use crate::connection::Connection;
-use crate::error::RecordError;
+use super::key;
 
 /// The stream.
 pub(crate) const STREAM: &str = "HANSARD_ERASURES";
@@ -23,17 +19,6 @@ pub(crate) fn key_of(subject: &str) -> Option<ConversationKey> {
     let names = subject.strip_prefix("hansard_erasures.")?;
     let (tenant, conversation) = names.split_once('.')?;
     key(tenant, conversation)
-}
-
-/// Makes the stream, unless it is there.
-pub(crate) async fn create(
-    connection: &Connection,
-    identity: Identity,
-    config: &RecordConfig,
-    deadline: Instant,
-) -> Result<(), RecordError> {
-    let info = make(connection, shape::erasures(identity, config), deadline).await?;
-    check_identity(&info.config, identity)
 }
 
 #[cfg(test)]

@@ -4,7 +4,14 @@ use async_nats::jetstream::stream::Config;
 use domain::Sequence;
 use serde::Deserialize;
 
-use crate::record::PartitionBounds;
+/// What a partition holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartitionBounds {
+    /// The first message; one past `last` when there is none.
+    pub first: Sequence,
+    /// The last sequence that was given out; 0 before the first.
+    pub last: Sequence,
+}
 
 /// A stream as its leader describes it.
 #[derive(Debug, Deserialize)]
