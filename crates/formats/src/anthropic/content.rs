@@ -5,35 +5,11 @@ use domain::{Label, MediaSource, Part, Version};
 use crate::loss::{Became, Loss, Lost};
 
 use super::blocks::{Block, Kind, Source, Thought};
+use super::place::Place;
 use super::{items, media};
 
 /// Begins each text of instructions that were given in the middle of the conversation: only the user speaks there.
 pub const INSTRUCTIONS_FRAME: &str = "[Instructions] ";
-
-/// Where parts are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// `system`: texts only.
-    System,
-    /// A user's message that stands for instructions.
-    Instructions,
-    /// A user's message.
-    User,
-    /// An assistant's message: no pictures, no files.
-    Assistant,
-    /// An assistant's message whose thoughts go back.
-    ThinkingAssistant,
-    /// A tool's result.
-    ToolResult,
-    /// The result of a tool that failed: texts only (A9).
-    FailedToolResult,
-}
-
-impl Place {
-    fn takes_media(self) -> bool {
-        matches!(self, Self::Instructions | Self::User | Self::ToolResult)
-    }
-}
 
 /// The parts as blocks, in order; `version` is what losses are told of.
 pub(super) fn blocks<'a>(

@@ -7,8 +7,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::PROVIDER;
 use super::blocks::{Block, Content, Kind};
-use super::content::Place;
 use super::object::Object;
+use super::place::Place;
 
 /// The field of a block that sets a breakpoint of the cache.
 const BREAKPOINT: &str = "cache_control";

@@ -17,6 +17,7 @@ mod list;
 mod media;
 mod object;
 mod open_block;
+mod place;
 mod reading;
 mod render;
 mod reply;

@@ -9,8 +9,9 @@ use crate::rendered::Rendered;
 
 use super::blocks::{Block, Body, Message, Speaker};
 use super::breakpoints::mark_last;
-use super::content::{self, Place};
+use super::content;
 use super::list;
+use super::place::Place;
 use super::turn::{self, Told};
 
 /// Writes `{"system": […], "messages": […]}`; `system` is left out when there is none.

@@ -13,7 +13,8 @@ use crate::options::{RenderOptions, Thoughts};
 
 use super::PROVIDER;
 use super::blocks::{Block, Input, Kind, Output, Thought};
-use super::content::{self, Place};
+use super::content;
+use super::place::Place;
 
 /// The result of a call that failed and gave nothing back: the provider asks for a text (A9).
 pub const FAILED: &str = "(The tool failed without saying why.)";

@@ -7,8 +7,8 @@ use domain::JsonText;
 use domain::event::{ToolOutcome, ToolOutput};
 
 use super::body::{MadePart, OutAnswer, OutArgs, OutCall, OutData, OutJson, OutPart, OutResponse};
+use super::notes::Notes;
 use super::parts::text_of;
-use super::render::Notes;
 use super::{PROVIDER, SKIP_SIGNATURE};
 use crate::loss::{Became, Lost};
 

@@ -19,6 +19,7 @@ mod fault;
 mod gathered;
 mod history;
 mod media;
+mod notes;
 mod parts;
 mod read;
 mod render;

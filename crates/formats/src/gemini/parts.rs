@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 
 use super::body::{MadePart, OutData, OutPart};
 use super::media::{Medium, placeholder, written};
+use super::notes::Notes;
 use super::read::{FUNCTION_MARK, fields_of};
-use super::render::Notes;
 use super::{INSTRUCTIONS_MARK, PROVIDER};
 use crate::Thoughts;
 use crate::loss::{Became, Lost};

@@ -5,10 +5,11 @@ use domain::event::Role;
 
 use super::body::{Body, Content, Instruction, OutPart, Side};
 use super::calls::{written_answers, written_calls};
+use super::notes::Notes;
 use super::parts::{framed, instruction_parts, turn_parts};
 use super::{CONTINUE, OPENER};
-use crate::loss::{Became, Loss, Lost};
-use crate::{Names, RenderOptions, Rendered, Thoughts};
+use crate::loss::{Became, Lost};
+use crate::{Names, RenderOptions, Rendered};
 
 /// Writes the context as `systemInstruction`, left out when there are no instructions, and `contents`.
 ///
@@ -40,37 +41,6 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         contents: contents.ended(),
     };
     notes.rendered(&body)
-}
-
-/// What is noted while a context is written.
-#[derive(Debug)]
-pub(super) struct Notes {
-    pub(super) names: Names,
-    pub(super) losses: Vec<Loss>,
-    pub(super) thoughts: Thoughts,
-}
-
-impl Notes {
-    pub(super) fn lose(&mut self, version: domain::Version, lost: Lost, became: Became) {
-        self.losses.push(Loss {
-            version,
-            lost,
-            became,
-        });
-    }
-
-    #[expect(
-        clippy::expect_used,
-        reason = "texts, numbers and checked JSON always serialise into memory"
-    )]
-    fn rendered(mut self, body: &Body<'_>) -> Rendered {
-        self.losses.sort_by_key(|loss| loss.version);
-        Rendered {
-            body: serde_json::to_vec(body).expect("a body serialises"),
-            names: self.names,
-            losses: self.losses,
-        }
-    }
 }
 
 /// The turns of instructions before any other turn: they join the instructions (G1).

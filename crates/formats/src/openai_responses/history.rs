@@ -9,9 +9,10 @@ use serde_json::value::RawValue;
 
 use crate::reply::ParseError;
 
+use super::decode::{borrowed, malformed};
 use super::parts::{output, parts};
 use super::pieces::{Piece, apart, split_before_message};
-use super::read::{Read, ReadCall, borrowed, malformed, read};
+use super::read::{Read, ReadCall, read};
 
 #[derive(Deserialize)]
 struct Request<'a> {

@@ -15,6 +15,7 @@
 mod assistant;
 mod body;
 mod content;
+mod decode;
 mod draft;
 mod history;
 mod media;

@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 
 use crate::reply::ParseError;
 
+use super::decode::{borrowed, own, valid};
 use super::media::{DATA_SCHEME, DETAIL_DEFAULT, UNNAMED_FILE};
-use super::read::{borrowed, own, valid};
 
 /// What makes a `data:` address of bare content.
 const BARE_CONTENT: &str = "data:application/octet-stream;base64,";

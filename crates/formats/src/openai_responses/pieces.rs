@@ -4,8 +4,9 @@ use domain::Part;
 
 use crate::reply::ParseError;
 
+use super::decode::own;
 use super::own_item::{call_mark, message_mark};
-use super::read::{ReadCall, own};
+use super::read::ReadCall;
 
 /// One item of an assistant's turn.
 #[derive(Debug)]

@@ -7,8 +7,9 @@ use serde_json::value::RawValue;
 
 use crate::reply::{ParseError, Reply};
 
+use super::decode::{malformed, provider, valid};
 use super::pieces::{Piece, apart};
-use super::read::{Read, ReadCall, malformed, provider, read, valid};
+use super::read::{Read, ReadCall, read};
 use super::usage::TokenCounts;
 
 /// Most bytes of a reply that are read or held: many events' worth.

@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 
 use crate::reply::{Delta, ParseError, Reply};
 
-use super::read::{Read, borrowed, malformed, read};
+use super::decode::{borrowed, malformed};
+use super::read::{Read, read};
 use super::reply::{Failure, Response, check_size, failed, reply};
 
 /// What some servers end a stream with.
