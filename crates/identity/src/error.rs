@@ -2,8 +2,7 @@
 
 use thiserror::Error;
 
-use crate::key::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX};
-use crate::token::TOKEN_BYTES_MAX;
+use crate::bounds::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, TOKEN_BYTES_MAX};
 
 /// Why a token names nobody, by what its maker can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

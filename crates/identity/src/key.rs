@@ -1,7 +1,6 @@
 //! Keys: each for one algorithm, so that none is ever used as a key of another kind.
 
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use domain::SigningKeyId;
@@ -10,16 +9,8 @@ use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::bounds::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, RSA_MODULUS_BYTES};
 use crate::error::KeyError;
-
-/// Bytes of a secret of HS256: as many as its hash at least (RFC 7518, 3.2).
-pub const HS256_SECRET_BYTES: RangeInclusive<usize> = 32..=1_024;
-/// Most bytes of a JWK set.
-pub const JWKS_BYTES_MAX: usize = 64 * 1024;
-/// Most keys of a JWK set, unusable ones among them.
-pub const JWKS_KEYS_MAX: usize = 64;
-/// Bytes of an RSA key's modulus: 2,048 (RFC 7518, 3.3) to 8,192 bits.
-pub const RSA_MODULUS_BYTES: RangeInclusive<usize> = 256..=1_024;
 
 /// Bytes of the coordinates of a point of P-256, with the mark before them.
 const P256_POINT_BYTES: usize = 65;

@@ -7,6 +7,7 @@
 //! Source: RFC 7519 (JWT), RFC 7515 (JWS), RFC 7517 (JWK), RFC 8725 (best current practices).
 
 mod admin;
+mod bounds;
 mod claims;
 mod error;
 mod key;
@@ -17,13 +18,16 @@ mod token;
 mod user;
 
 pub use admin::{ADMIN_ROLE, VerifiedAdmin, claimed_tenant, verify_admin};
+pub use bounds::{
+    HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, KEYS_TRIED_MAX, RSA_MODULUS_BYTES,
+    TOKEN_BYTES_MAX,
+};
 pub use claims::{AUDIENCE, LEEWAY};
 pub use error::{KeyError, TokenError};
-pub use key::{HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, Key, RSA_MODULUS_BYTES, jwk_set};
+pub use key::{Key, jwk_set};
 pub use rules::{LIFETIME_MAX_DEFAULT, TokenIdDigest, TokenRules, token_id_digest};
 pub use session::{
     ISSUED_OWNER_PREFIX, IssuedSession, SESSION_LIFETIME, SESSION_RANDOM_BYTES,
     SESSION_TOKEN_PREFIX, SessionError, SessionIssuer,
 };
-pub use token::{KEYS_TRIED_MAX, TOKEN_BYTES_MAX};
 pub use user::{UserScope, VerifiedUser, verify_user};

@@ -3,15 +3,11 @@
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Header, Validation, decode, decode_header};
 
+use crate::bounds::{KEYS_TRIED_MAX, TOKEN_BYTES_MAX};
 use crate::claims::Claims;
 use crate::error::TokenError;
 use crate::key::Key;
 use crate::ring_backend;
-
-/// Most bytes of a token.
-pub const TOKEN_BYTES_MAX: usize = 8 * 1024;
-/// Most keys that are tried on one token.
-pub const KEYS_TRIED_MAX: usize = 16;
 
 /// The claims of a token that one of the keys has signed.
 pub(crate) fn signed_claims(token: &str, keys: &[Key]) -> Result<Claims, TokenError> {

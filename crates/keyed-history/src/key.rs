@@ -5,16 +5,11 @@ use std::fmt;
 use domain::violation::check_length;
 use domain::{Violation, ViolationReason};
 
+use crate::bounds::{CANDIDATES_MAX, KEY_CHARS_MAX, TEMPLATE_BYTES_MAX};
 use crate::refused::{Refused, RefusedReason};
 use crate::template;
 use crate::variables::Variables;
 
-/// Most characters of a key.
-pub const KEY_CHARS_MAX: usize = 256;
-/// Most candidates, beside the template.
-pub const CANDIDATES_MAX: usize = 20;
-/// Most bytes of a template or candidate, before its variables are written into it.
-pub const TEMPLATE_BYTES_MAX: usize = 1_024;
 /// What a key may hold besides letters and digits.
 const MARKS: &str = "_.:@/+=-";
 

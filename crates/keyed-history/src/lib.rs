@@ -4,6 +4,7 @@
 //! kept under, and [`merge::merge`] puts what is stored and what the caller has into one history, and says what is new. All
 //! of it is pure: who calls reads and records.
 
+pub mod bounds;
 pub mod ids;
 pub mod key;
 pub mod merge;

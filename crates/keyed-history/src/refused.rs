@@ -16,7 +16,7 @@ pub enum RefusedReason {
     Empty,
     /// A variable is missing, or holds a list, an object, nothing, or a template of its own.
     Unresolved,
-    /// Over [`crate::key::KEY_CHARS_MAX`].
+    /// Over [`crate::bounds::KEY_CHARS_MAX`].
     TooLong,
     /// A character that no key has, see [`crate::key::HistoryKey`].
     BadCharacters,

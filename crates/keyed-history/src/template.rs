@@ -1,6 +1,6 @@
 //! Templates of keys: text with `{{path.to.value}}` in it.
 
-use crate::key::KEY_CHARS_MAX;
+use crate::bounds::KEY_CHARS_MAX;
 use crate::refused::RefusedReason;
 use crate::variables::Variables;
 
