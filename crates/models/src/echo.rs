@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::error::ModelError;
 use crate::exchange::Attempt;
 use crate::meter::size_bytes;
-use crate::pieces::Piece;
+use crate::piece::Piece;
 use crate::request::ModelRequest;
 
 /// The built-in model's name: that of its server, of its provider, and what its replies begin with.

@@ -11,11 +11,8 @@ use domain::event::{MessageAppended, Usage};
 use domain::{Fact, Label};
 
 use crate::error::ModelError;
-use crate::pieces::Piece;
-use crate::said::Said;
-
-/// Most bytes of a body that is told; a larger one is not told at all, so that whoever redacts it sees all of it.
-pub const EXCHANGE_BODY_BYTES_MAX: usize = 2 * 1_024 * 1_024;
+use crate::piece::Piece;
+use crate::said::{EXCHANGE_BODY_BYTES_MAX, Said};
 
 /// One request as it was sent once, and what came back. `Debug` shows no contents.
 #[derive(Clone, PartialEq, Eq)]

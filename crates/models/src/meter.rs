@@ -7,7 +7,7 @@ use metrics::{counter, histogram};
 use tracing::Span;
 
 use crate::error::ModelError;
-use crate::pieces::Piece;
+use crate::piece::Piece;
 
 /// A request that another attempt is made for.
 pub(crate) fn retried(server: &str) {

@@ -13,7 +13,7 @@ use crate::exchange::Attempt;
 use crate::framing::{EVENT_BYTES_MAX, Framing};
 use crate::gathering::Gathering;
 use crate::meter::size_bytes;
-use crate::pieces::Piece;
+use crate::piece::Piece;
 use crate::provider::Provider;
 
 /// Most bytes that a reply's deltas add up to.

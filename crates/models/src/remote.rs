@@ -17,7 +17,7 @@ use crate::error::{ErrorText, ModelError, ModelsError, Step};
 use crate::exchange::Attempt;
 use crate::framing::EVENT_BYTES_MAX;
 use crate::meter;
-use crate::pieces::Piece;
+use crate::piece::Piece;
 use crate::provider::{Outgoing, Provider};
 use crate::reading::{Reading, Times, outcome_of};
 use crate::request::ModelRequest;

@@ -4,8 +4,10 @@ use formats::Delta;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::exchange::EXCHANGE_BODY_BYTES_MAX;
 use crate::meter::size_bytes;
+
+/// Most bytes of a body that is told; a larger one is not told at all, so that whoever redacts it sees all of it.
+pub const EXCHANGE_BODY_BYTES_MAX: usize = 2 * 1_024 * 1_024;
 
 /// What was said so far; nothing any more once it is more than may be told.
 #[derive(Debug, Default, Serialize)]

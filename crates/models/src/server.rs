@@ -11,9 +11,10 @@ use crate::echo::Echo;
 use crate::error::{ModelError, ModelsError};
 use crate::fair::{FairPlace, FairPlaces};
 use crate::meter::Watch;
-use crate::pieces::{Piece, ReplyPieces, Source};
+use crate::piece::Piece;
 use crate::provider::Provider;
 use crate::remote::Remote;
+use crate::reply_pieces::{ReplyPieces, Source};
 use crate::request::ModelRequest;
 use crate::retry::RETRY_AFTER_MS_DEFAULT;
 

@@ -8,7 +8,7 @@ use formats::{CallOutputs, Format};
 use crate::config::{ModelServerConfig, ModelServersConfig, ServerKind};
 use crate::echo::ECHO;
 use crate::error::{ModelError, ModelsError};
-use crate::pieces::ReplyPieces;
+use crate::reply_pieces::ReplyPieces;
 use crate::request::ModelRequest;
 use crate::server::Server;
 use crate::tls::{self, Trust};

@@ -1,22 +1,13 @@
 //! A reply in pieces, as callers see it.
 
-use formats::{Delta, Reply};
 use tracing::Instrument as _;
 
 use crate::echo::Echo;
 use crate::error::ModelError;
 use crate::fair::FairPlace;
 use crate::meter::Watch;
+use crate::piece::Piece;
 use crate::reading::Reading;
-
-/// A piece of a reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
-    /// What was added; ids and names as the record has them.
-    Delta(Delta),
-    /// The reply as a whole, after its last delta: the stream's end.
-    Finished(Reply),
-}
 
 /// A reply in pieces: deltas, then one [`Piece::Finished`] or one error. Dropping it ends the request.
 #[derive(Debug)]
