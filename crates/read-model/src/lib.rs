@@ -17,6 +17,7 @@ mod live;
 mod model;
 mod moment;
 pub mod projections;
+mod purpose_code;
 pub mod queries;
 mod reader_role;
 mod row;

@@ -1,4 +1,7 @@
 //! The writes: each projection folds the record into tables of its own.
 
 pub mod conversations;
+mod holder;
 pub mod provider_logs;
+
+pub use holder::Holder;

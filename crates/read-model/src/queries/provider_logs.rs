@@ -13,7 +13,7 @@ use super::bind;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 use crate::moment::Moment;
-use crate::projections::provider_logs::{ANSWER, SUMMARY};
+use crate::purpose_code::{ANSWER, SUMMARY};
 
 /// Most calls of one read.
 pub const PROVIDER_LOGS_PER_READ_MAX: u32 = 1_000;

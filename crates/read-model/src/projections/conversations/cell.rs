@@ -7,7 +7,6 @@ use sha2::{Digest as _, Sha256};
 use sqlx::postgres::PgRow;
 use sqlx::{ColumnIndex, Row as _, ValueRef as _};
 
-use super::column::Columns;
 use crate::error::ReadModelError;
 use crate::moment::Moment;
 
@@ -119,20 +118,4 @@ pub(super) fn digest_cell(digest: &mut Sha256, cell: Option<&[u8]>) {
             digest.update(bytes);
         }
     }
-}
-
-/// The names of the columns in which a row that was read, from its column `first` on, is not as `source` makes it.
-pub(super) fn differing<S>(
-    columns: &Columns<'_, S>,
-    source: &S,
-    row: &PgRow,
-    first: usize,
-) -> Result<Vec<&'static str>, ReadModelError> {
-    let mut differing = Vec::new();
-    for (index, column) in (first..).zip(columns.iter().copied().flatten()) {
-        if sent(row, index)? != (column.cell)(source).sent() {
-            differing.push(column.name);
-        }
-    }
-    Ok(differing)
 }

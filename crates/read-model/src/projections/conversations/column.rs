@@ -3,11 +3,12 @@
 
 use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
-use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgTypeInfo};
+use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgRow, PgTypeInfo};
 use sqlx::{Encode, Postgres, Type};
 use uuid::Uuid;
 
-use super::cell::Cell;
+use super::cell::{Cell, sent};
+use crate::error::ReadModelError;
 use crate::moment::Moment;
 use crate::queries::bind;
 
@@ -80,6 +81,22 @@ pub(super) fn bind_columns<S>(columns: &Columns<'_, S>, rows: &[S]) -> PgArgumen
     columns.fold(PgArguments::default(), |arguments, column| {
         bind(arguments, Values { column, rows })
     })
+}
+
+/// The names of the columns in which a row that was read, from its column `first` on, is not as `source` makes it.
+pub(super) fn differing<S>(
+    columns: &Columns<'_, S>,
+    source: &S,
+    row: &PgRow,
+    first: usize,
+) -> Result<Vec<&'static str>, ReadModelError> {
+    let mut differing = Vec::new();
+    for (index, column) in (first..).zip(columns.iter().copied().flatten()) {
+        if sent(row, index)? != (column.cell)(source).sent() {
+            differing.push(column.name);
+        }
+    }
+    Ok(differing)
 }
 
 /// The values of one column, as an array.

@@ -13,7 +13,7 @@ use wire::commit::StoredCommit;
 
 use super::batch::{Batch, Item};
 use super::group::{Group, is_tombstone};
-use super::parking::key_of;
+use super::row_key::key_of;
 use crate::error::ReadModelError;
 use crate::queries::bind;
 

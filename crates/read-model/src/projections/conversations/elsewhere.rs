@@ -7,7 +7,8 @@ use sqlx::{Executor as _, Row as _};
 use super::conversation_rows::ProjectedConversation;
 use super::digest;
 use super::group::Group;
-use super::write::{WriteFailure, erase};
+use super::tombstones::erase;
+use super::write_failure::WriteFailure;
 use crate::live::{SchemaName, name_of};
 
 const ENTER: &str = "SELECT set_config('search_path', $1, true)";

@@ -5,7 +5,8 @@ use sqlx::postgres::PgConnection;
 
 use super::batch::ParkReason;
 use super::group::Group;
-use super::write::{Means, WriteFailure, write};
+use super::write::{Means, write};
+use super::write_failure::WriteFailure;
 use crate::error::ReadModelError;
 
 /// Writes all of the groups that can be written, and parks the others from their first commit that cannot.

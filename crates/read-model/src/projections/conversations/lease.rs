@@ -9,6 +9,7 @@ use sqlx::postgres::{PgArguments, PgRow};
 
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
+pub use crate::projections::Holder;
 use crate::queries::{bind, signed};
 
 /// How long a lease holds unless it is renewed, in milliseconds.
@@ -26,10 +27,6 @@ pub struct Lease {
     /// The epoch in which it was taken.
     pub epoch: Epoch,
 }
-
-/// A projector, named apart from every other one and from its own earlier runs.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Holder(pub String);
 
 /// How far a partition is projected, and in which epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

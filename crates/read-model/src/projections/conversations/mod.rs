@@ -24,9 +24,12 @@ pub mod parking;
 mod quiet;
 mod reached;
 mod remains;
+mod row_key;
+mod tombstones;
 mod usage;
 pub mod verification;
 mod write;
+mod write_failure;
 
 pub use apply::{ApplyError, apply, copy};
 pub use batch::{Applied, Batch, Item, ParkReason, Parked};

@@ -1,29 +1,20 @@
 //! The statements that write groups, inside a transaction of the caller's.
 
-use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::postgres::PgConnection;
 
 use super::batch::ParkReason;
 use super::column::bind_columns;
 use super::conversation_rows::{
-    BEGIN_CONVERSATIONS, CONTINUE_CONVERSATIONS, ConversationRows, ERASE_CONVERSATIONS, Gaps,
-    ProjectedConversation,
+    BEGIN_CONVERSATIONS, CONTINUE_CONVERSATIONS, ConversationRows, Gaps, ProjectedConversation,
 };
 use super::copy::copy_groups;
 use super::elsewhere::erase_elsewhere;
 use super::event_rows::{INSERT_EVENTS, ProjectedEvent, event_rows};
 use super::group::Group;
-use crate::error::{ReadModelError, sqlstate_of};
+use super::tombstones::erase;
+use super::write_failure::{WriteFailure, run};
 use crate::projections::provider_logs;
 use crate::queries::bind;
-
-/// Why groups could not be written.
-#[derive(Debug)]
-pub(super) enum WriteFailure {
-    /// It is the fault of what is in them: with others it may work.
-    Content(ParkReason),
-    /// It is not.
-    Other(ReadModelError),
-}
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,48 +85,4 @@ async fn write_rows(
         .map_err(WriteFailure::of)?;
     }
     Ok(())
-}
-
-/// Leaves tombstones, and nothing else, in the connection's schema.
-pub(super) async fn erase(
-    connection: &mut PgConnection,
-    erased: &[ProjectedConversation],
-) -> Result<(), WriteFailure> {
-    let keys = || bind_columns(ProjectedConversation::KEYS, erased);
-    run(connection, include_str!("erase_events.sql"), keys()).await?;
-    run(connection, include_str!("erase_parked.sql"), keys()).await?;
-    let tombstones = bind_columns(ProjectedConversation::TOMBSTONE, erased);
-    run(connection, &ERASE_CONVERSATIONS, tombstones).await?;
-    Ok(())
-}
-
-/// Runs one statement; how many rows it touched.
-pub(super) async fn run(
-    connection: &mut PgConnection,
-    sql: &'static str,
-    arguments: PgArguments,
-) -> Result<u64, WriteFailure> {
-    let done = sqlx::query_with(sql, arguments).execute(connection).await;
-    done.map(|done| done.rows_affected())
-        .map_err(WriteFailure::of)
-}
-
-impl WriteFailure {
-    /// SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits) are about what is written.
-    pub(super) fn of(error: sqlx::Error) -> Self {
-        let sqlstate = sqlstate_of(&error).unwrap_or_default();
-        if ["22", "23", "54"]
-            .iter()
-            .any(|class| sqlstate.starts_with(class))
-        {
-            return Self::Content(ParkReason::Refused(sqlstate));
-        }
-        Self::Other(error.into())
-    }
-}
-
-impl From<ReadModelError> for WriteFailure {
-    fn from(error: ReadModelError) -> Self {
-        Self::Other(error)
-    }
 }

@@ -9,7 +9,8 @@ use super::usage::{PlacedUsage, count_usage};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 use crate::moment::Moment;
-use crate::projections::conversations::lease::Holder;
+use crate::projections::Holder;
+use crate::purpose_code::{ANSWER, SUMMARY};
 use crate::queries::{bind, signed};
 
 /// Those who write calls, together: whoever erases waits until they have committed.
@@ -120,8 +121,8 @@ fn arguments(placed: &PlacedCall) -> PgArguments {
         usage.map(|usage| signed(count(usage)))
     };
     let purpose: i16 = match call.purpose {
-        CallPurpose::Answer => super::ANSWER,
-        CallPurpose::Summary => super::SUMMARY,
+        CallPurpose::Answer => ANSWER,
+        CallPurpose::Summary => SUMMARY,
     };
     let label =
         |label: &Option<domain::Label>| label.as_ref().map(|label| label.as_str().to_owned());

@@ -6,7 +6,7 @@ use sqlx::postgres::{PgArguments, PgRow};
 
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
-use crate::projections::conversations::lease::Holder;
+use crate::projections::Holder;
 use crate::queries::{bind, signed};
 
 /// Takes the projection, or holds it on, for `ttl_ms`; the last sequence that the rows hold. `None`: another has it.

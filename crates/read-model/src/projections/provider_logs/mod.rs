@@ -18,7 +18,3 @@ pub use usage::{
 };
 
 pub(crate) use apply::lock_out;
-
-/// The codes of what a model server was asked for.
-pub(crate) const ANSWER: i16 = 1;
-pub(crate) const SUMMARY: i16 = 2;

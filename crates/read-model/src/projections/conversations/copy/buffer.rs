@@ -3,7 +3,7 @@
 use sqlx::postgres::{PgConnection, PgCopyIn};
 
 use super::super::column::{Columns, names};
-use super::super::write::WriteFailure;
+use super::super::write_failure::WriteFailure;
 
 /// The signature, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";

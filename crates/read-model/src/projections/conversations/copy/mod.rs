@@ -12,7 +12,7 @@ use super::column::bind_columns;
 use super::conversation_rows::{ConversationRows, ProjectedConversation};
 use super::event_rows::{ProjectedEvent, event_rows};
 use super::group::Group;
-use super::write::{WriteFailure, run};
+use super::write_failure::{WriteFailure, run};
 use buffer::CopyRows;
 
 /// Writes what the groups' commits come to.

@@ -4,8 +4,8 @@ use domain::{ConversationKey, Partition, Position, Sequence};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
+use super::super::row_key::key_of;
 use super::bind_key;
-use super::park::key_of;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 use crate::queries::bind;

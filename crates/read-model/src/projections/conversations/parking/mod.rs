@@ -12,7 +12,7 @@ pub use drop::drop_commit;
 pub use list::{ParkedConversation, count, find, list, waiting};
 pub use retry::{Retried, retry};
 
-pub(super) use park::{key_of, park, parked_among};
+pub(super) use park::{park, parked_among};
 
 use domain::ConversationKey;
 use sqlx::postgres::{PgArguments, PgConnection};

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
-use domain::{ConversationId, ConversationKey, TenantId};
+use domain::ConversationKey;
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgConnection};
 
 use super::super::batch::{Batch, Item};
 use super::super::group::Group;
+use super::super::row_key::key_of;
 use crate::error::ReadModelError;
 use crate::queries::{bind, signed};
 
@@ -81,21 +82,4 @@ async fn park_conversations(
     let query = sqlx::query_with(include_str!("park_conversations.sql"), arguments);
     query.execute(connection).await?;
     Ok(())
-}
-
-/// The key in two columns of a parked row.
-pub(in super::super) fn key_of(
-    tenant: &str,
-    conversation: &str,
-) -> Result<ConversationKey, ReadModelError> {
-    let corrupt = |field: &str| ReadModelError::Corrupt {
-        table: "parked_conversation",
-        row: format!("{tenant}/{conversation}"),
-        field: field.to_owned(),
-    };
-    Ok(ConversationKey {
-        tenant: TenantId::parse(tenant).map_err(|_| corrupt("tenant_id"))?,
-        conversation: ConversationId::parse(conversation)
-            .map_err(|_| corrupt("conversation_id"))?,
-    })
 }

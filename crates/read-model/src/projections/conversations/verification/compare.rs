@@ -9,7 +9,7 @@ use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 use wire::commit::StoredCommit;
 
-use super::super::cell::differing;
+use super::super::column::differing;
 use super::super::event_rows::{ProjectedEvent, event_rows};
 use super::difference::Difference;
 use crate::error::ReadModelError;

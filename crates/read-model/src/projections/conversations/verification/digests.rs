@@ -4,7 +4,7 @@ use domain::{ConversationKey, Partition, Sequence, SetDigest};
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::{Executor as _, Row as _};
 
-use super::super::parking::key_of;
+use super::super::row_key::key_of;
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 use crate::queries::bind;

@@ -4,7 +4,7 @@ use domain::{ConversationKey, Partition, Position, Sequence, TenantId};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
-use super::super::parking::key_of;
+use super::super::row_key::key_of;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 use crate::queries::bind;

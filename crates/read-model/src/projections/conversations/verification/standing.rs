@@ -6,8 +6,7 @@ use domain::{Change, ConversationKey, Partition, Sequence, Version};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
-use super::super::cell::differing;
-use super::super::column::names;
+use super::super::column::{differing, names};
 use super::super::conversation_rows::ProjectedConversation;
 use super::difference::Difference;
 use crate::error::ReadModelError;

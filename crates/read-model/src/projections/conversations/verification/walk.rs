@@ -12,7 +12,7 @@ use super::super::cell::{digest_cell, sent};
 use super::super::column::names;
 use super::super::conversation_rows::ProjectedConversation;
 use super::super::event_rows::ProjectedEvent;
-use super::super::parking::key_of;
+use super::super::row_key::key_of;
 use super::fold::{LARGE_COLUMNS, RowsDigest, ValueDigest, value_digest};
 use super::keys::KeyRange;
 use crate::error::ReadModelError;
