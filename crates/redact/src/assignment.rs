@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::keys::classify;
-use crate::rules::{Rule, Rules};
-use crate::value::{Quoted, is_secret, seed_words};
+use crate::rule::Rule;
+use crate::rules::Rules;
+use crate::value::{Quoted, Sign, is_secret, seed_words};
 
 /// Most bytes of what a key has before and after its known words.
 const KEY_REST_BYTES_MAX: usize = 64;
@@ -13,19 +13,6 @@ const QUOTED_BYTES_MAX: usize = 16 * 1024;
 /// How many bytes of another value tell whether it is a secret: what follows belongs to it.
 const TELLING_BYTES_MAX: usize = 128;
 
-/// How a key says that a value follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sign {
-    /// The key is quoted, as in JSON.
-    Json,
-    /// `=` with nothing around it, as in queries and environments.
-    Tight,
-    /// `:`, or `=` with spaces, as in code, headers and prose.
-    Loose,
-    /// `is`.
-    Prose,
-}
-
 /// The secret whose key has a known spelling here.
 pub(crate) fn known(
     text: &str,
@@ -33,7 +20,7 @@ pub(crate) fn known(
     rules: &Rules,
 ) -> Option<(Range<usize>, Rule)> {
     let key = key_around(text, spelling)?;
-    let (rule, _) = classify(text.get(key.clone())?, rules)?;
+    let (rule, _) = rules.classify(text.get(key.clone())?)?;
     Some((secret_after(text, key.end, rule)?, rule))
 }
 

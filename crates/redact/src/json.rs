@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use domain::json_string::decode;
 
-use crate::keys::{Takes, classify};
+use crate::keys::Takes;
 use crate::mark::{Form, Hit, mark_length};
-use crate::rules::{Rule, Rules};
+use crate::rule::Rule;
+use crate::rules::Rules;
 use crate::{card, text};
 
 /// Whether escapes may hide from a search of the document as it is written what its texts say.
@@ -67,7 +68,7 @@ fn secret_value(
     if key.contains("[redacted:") {
         return None;
     }
-    let (rule, takes) = classify(key, rules)?;
+    let (rule, takes) = rules.classify(key)?;
     let end = value_end(document, value);
     let written = document.get(value..end)?;
     let kept_back = match written.as_bytes() {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexBuilder};
 
-use crate::rules::{Rule, Rules};
+use crate::rule::Rule;
 use crate::settings::InvalidSetting;
 
 /// What a key's value must be to be kept back.
@@ -109,18 +109,13 @@ const OPEN_TOKENS: [&str; 19] = [
     "stop",
 ];
 
-/// The rule of a key, and what it takes.
-pub(crate) fn classify(key: &str, rules: &Rules) -> Option<(Rule, Takes)> {
-    if let Some(own) = &rules.keys
-        && own.whole.is_match(key)
-    {
-        return Some((Rule::Key, Takes::Any));
-    }
+/// The built-in rule of a key, and what it takes; rules for which `holds` is false are passed over.
+pub(crate) fn classify(key: &str, holds: impl Fn(Rule) -> bool) -> Option<(Rule, Takes)> {
     let words = words(key);
     let last = words.last()?.to_ascii_lowercase();
     let mut alike = BY_LAST_WORD.get(last.as_str())?.iter();
     let (known, _) =
-        alike.find(|(known, key)| rules.holds(known.rule) && fits(&words, key, known.stands))?;
+        alike.find(|(known, key)| holds(known.rule) && fits(&words, key, known.stands))?;
     let before = words.iter().rev().nth(1);
     let open = before.is_some_and(|word| is_one_of(word, &OPEN_TOKENS));
     (known.rule != Rule::Token || !open).then_some((known.rule, known.takes))
@@ -214,6 +209,11 @@ impl OwnKeys {
             anywhere: build(format!("(?:{any})"))?,
             whole: build(format!("^[-_. ]*(?:{any})[-_. ]*$"))?,
         }))
+    }
+
+    /// Whether a text is one of the keys, and nothing else.
+    pub(crate) fn is_key(&self, text: &str) -> bool {
+        self.whole.is_match(text)
     }
 
     pub(crate) fn suspect(&self, text: &str) -> bool {

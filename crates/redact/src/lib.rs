@@ -10,12 +10,16 @@ mod json;
 mod keys;
 mod mark;
 mod patterns;
+mod placeholder;
+mod redact;
+mod rule;
 mod rules;
 mod settings;
 mod text;
 mod value;
 
 pub use counts::Counts;
-pub use mark::{redact_json, redact_text};
-pub use rules::{PATTERN_SIZE_BYTES_MAX, Rule, Rules};
+pub use redact::{redact_json, redact_text};
+pub use rule::Rule;
+pub use rules::{PATTERN_SIZE_BYTES_MAX, Rules};
 pub use settings::{BuiltInRules, InvalidSetting, Settings};

@@ -10,7 +10,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::Regex;
 
 use crate::keys::spellings;
-use crate::rules::Rule;
+use crate::placeholder::is_placeholder;
+use crate::rule::Rule;
 
 /// A form of secrets.
 #[derive(Debug)]
@@ -155,7 +156,7 @@ fn has_digit(secret: &str) -> bool {
 }
 
 fn no_placeholder(secret: &str) -> bool {
-    !super::value::is_placeholder(secret)
+    !is_placeholder(secret)
 }
 
 /// Whether it is a name and a password, as RFC 7617 writes them.

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::mark::{Form, Hit, marks};
 use crate::patterns::Called;
-use crate::rules::{Rule, Rules};
+use crate::rule::Rule;
+use crate::rules::Rules;
 use crate::{assignment, card};
 
 /// What is found, in no order; hits may overlap, and none is of a mark alone.

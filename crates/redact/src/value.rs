@@ -5,9 +5,22 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::assignment::Sign;
 use crate::patterns::constant;
-use crate::rules::Rule;
+use crate::placeholder::is_placeholder;
+use crate::rule::Rule;
+
+/// How a key says that a value follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// The key is quoted, as in JSON.
+    Json,
+    /// `=` with nothing around it, as in queries and environments.
+    Tight,
+    /// `:`, or `=` with spaces, as in code, headers and prose.
+    Loose,
+    /// `is`.
+    Prose,
+}
 
 /// Whether a value stands in quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,40 +37,6 @@ const OPAQUE_BYTES_MIN: usize = 8;
 const SEED_BYTES_MIN: usize = 16;
 /// Fewest bytes of a password that also a word could stand for.
 const PASSWORD_BYTES_MIN: usize = 6;
-
-/// What stands for a value, or says what kind it is.
-const WORDS: [&str; 30] = [
-    "any",
-    "auto",
-    "bool",
-    "boolean",
-    "bytes",
-    "empty",
-    "expired",
-    "false",
-    "hidden",
-    "incorrect",
-    "int",
-    "integer",
-    "invalid",
-    "missing",
-    "nil",
-    "no",
-    "none",
-    "null",
-    "number",
-    "object",
-    "optional",
-    "required",
-    "str",
-    "string",
-    "text",
-    "true",
-    "undefined",
-    "unknown",
-    "wrong",
-    "yes",
-];
 
 /// Schemes of authorization.
 const SCHEMES: [&str; 10] = [
@@ -113,23 +92,6 @@ pub(crate) fn is_secret(rule: Rule, sign: Sign, quoted: Quoted, said: &str, rest
         (Rule::Password, Sign::Json, Quoted::No) if is_digits(said) => true,
         _ => is_opaque(said, rule) && !is_code(said, rest),
     }
-}
-
-/// Whether it stands for a value that is given elsewhere, or for none.
-pub(crate) fn is_placeholder(said: &str) -> bool {
-    let starts = [
-        "<", "{", "[", "(", "%", "${", "$(", "...", "…", "your", "YOUR", "Your",
-    ];
-    let variable = said.strip_prefix('$').is_some_and(|name| {
-        name.bytes()
-            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-    });
-    let masked = said
-        .chars()
-        .all(|character| matches!(character, '*' | 'x' | 'X' | '.' | '•' | '-' | '_'));
-    let word = WORDS.iter().any(|word| said.eq_ignore_ascii_case(word));
-    let colour = said.starts_with('#') && said.len() <= "#rrggbb".len();
-    variable || masked || word || colour || starts.iter().any(|start| said.starts_with(start))
 }
 
 fn is_given(said: &str) -> bool {
