@@ -6,7 +6,6 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use http::{Request, Response};
 use pin_project_lite::pin_project;
@@ -15,23 +14,12 @@ use tonic::body::Body;
 use tonic::{Code, Status};
 use tower::{Layer, Service};
 
-use super::admission::Admission;
-use super::deadline::Deadline;
-use super::method::{Kind, Methods};
+use super::deadline::{Deadline, deadline_passed};
+use super::method::Kind;
 use super::observe::{Observation, status_of};
+use super::rules::Rules;
 use super::stream::StreamBody;
-use super::trusted_callers::TrustedCallers;
-use crate::net::{Drain, Exchange, ReceivedBody};
-
-/// What the calls of one server share.
-#[derive(Debug)]
-pub(super) struct Rules {
-    pub(super) methods: Methods,
-    pub(super) admission: Admission,
-    pub(super) unary_timeout: Duration,
-    pub(super) drain: Drain,
-    pub(super) trusted_callers: TrustedCallers,
-}
+use crate::net::{Exchange, ReceivedBody};
 
 /// Puts the rules around a service.
 #[derive(Debug, Clone)]
@@ -216,8 +204,4 @@ fn refusal(status: Option<Status>) -> Response<Body> {
     status
         .unwrap_or_else(|| Status::internal("call polled after its end"))
         .into_http()
-}
-
-pub(super) fn deadline_passed() -> Status {
-    Status::deadline_exceeded("the deadline passed before the answer was ready")
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use tokio::time::Instant;
+use tonic::Status;
 
 use super::method::Kind;
 
@@ -65,6 +66,11 @@ impl Deadline {
             .and_then(|timeout| now.checked_add(timeout))
             .map(Self)
     }
+}
+
+/// The status of a call whose deadline has passed.
+pub(super) fn deadline_passed() -> Status {
+    Status::deadline_exceeded("the deadline passed before the answer was ready")
 }
 
 /// At most eight digits and a unit; anything else is no timeout.

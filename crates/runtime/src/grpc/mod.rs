@@ -15,6 +15,7 @@ mod deadline;
 mod health;
 mod method;
 mod observe;
+mod rules;
 mod server;
 mod stream;
 mod trusted_callers;

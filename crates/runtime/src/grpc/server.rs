@@ -18,10 +18,11 @@ use tonic::service::{Routes, RoutesBuilder};
 use tower::{Layer, Service, ServiceExt};
 
 use super::admission::Admission;
-use super::call::{CallLayer, Calls, Rules};
+use super::call::{CallLayer, Calls};
 use super::config::GrpcConfig;
 use super::health;
 use super::method::Methods;
+use super::rules::Rules;
 use super::trusted_callers::TrustedCallers;
 use crate::health::Health;
 use crate::net::{

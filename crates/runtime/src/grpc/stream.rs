@@ -13,9 +13,10 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use tonic::body::Body;
 use tonic::{Code, Status};
 
-use super::call::{Rules, deadline_passed};
+use super::deadline::deadline_passed;
 use super::method::Kind;
 use super::observe::{Observation, status_of};
+use super::rules::Rules;
 use crate::net::Exchange;
 
 pin_project! {

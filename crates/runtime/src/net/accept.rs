@@ -15,11 +15,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::activity::{Activity, CloseReason};
 use super::addresses::{Addresses, Counted, Proxies};
+use super::close_reason::{CloseReason, closed};
 use super::config::ConnectionConfig;
 use super::drain::Drain;
-use super::serve::closed;
+use super::exchange::Activity;
 use super::transport::Transport;
 use crate::tls::Acceptor;
 

@@ -3,6 +3,9 @@
 //! Shared by the task that serves the request, by the bodies in both directions, and by each piece of the response that the
 //! transport has not written yet. The slot is freed when the last of them is dropped.
 
+mod activity;
+mod slots;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -11,8 +14,11 @@ use futures::task::AtomicWaker;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::activity::{Activity, CloseReason};
-use super::slots::{Slot, WaitKey};
+use super::close_reason::CloseReason;
+use slots::WaitKey;
+
+pub(super) use activity::Activity;
+pub(crate) use slots::{NamedSlots, Slot, Slots};
 
 /// Why an exchange ends before its response is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

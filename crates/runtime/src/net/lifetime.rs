@@ -6,8 +6,9 @@ use rand::RngExt;
 use tokio::time::Instant;
 
 use super::CUT_GRACE;
-use super::activity::{Activity, CloseReason};
+use super::close_reason::CloseReason;
 use super::config::ConnectionConfig;
+use super::exchange::Activity;
 
 /// Connections of one moment reach their maximum age spread over this share of it.
 const AGE_JITTER: f64 = 0.1;

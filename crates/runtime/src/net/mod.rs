@@ -4,10 +4,10 @@
 //! are driven by timers of their own: they fire also while the transport waits for its client and polls nothing of ours.
 
 mod accept;
-mod activity;
 mod addresses;
 mod bodies;
 pub(crate) mod bounds;
+mod close_reason;
 mod config;
 mod drain;
 mod exchange;
@@ -15,7 +15,6 @@ mod lifetime;
 mod messages;
 mod saturation;
 mod serve;
-mod slots;
 mod stream_task;
 mod transport;
 
@@ -27,10 +26,9 @@ pub use addresses::address_key;
 pub(crate) use bodies::{BodyProgress, ReceivedBody};
 pub use config::ConnectionConfig;
 pub(crate) use drain::{CutOnDrop, Drain};
-pub(crate) use exchange::{Exchange, Interruption};
+pub(crate) use exchange::{Exchange, Interruption, NamedSlots, Slot, Slots};
 pub use serve::Peer;
 pub(crate) use serve::{Rules, serve};
-pub(crate) use slots::{NamedSlots, Slot, Slots};
 pub(crate) use stream_task::StreamExecutor;
 
 /// The longest wait for connections to close once they are cut.

@@ -7,7 +7,7 @@ use metrics::gauge;
 use tokio::sync::Semaphore;
 use tokio::time::interval;
 
-use super::slots::NamedSlots;
+use super::exchange::NamedSlots;
 use crate::health::Health;
 
 /// How often it is looked at.

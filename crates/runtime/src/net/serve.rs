@@ -14,19 +14,17 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
-use metrics::counter;
 use tokio::sync::Semaphore;
 use tokio::time::{interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::accept::{Connection, Listening, accepted};
-use super::activity::CloseReason;
 use super::bodies::{BodyProgress, ReceivedBody, SentBody};
+use super::close_reason::{CloseReason, closed};
 use super::config::ConnectionConfig;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, NamedSlots};
 use super::lifetime::{Lifetime, Verdict};
-use super::slots::NamedSlots;
 use super::stream_task::{StreamExecutor, is_stream, watch};
 use super::{CUT_GRACE, CutOnDrop, Drain, Drained};
 use crate::health::Health;
@@ -153,11 +151,4 @@ where
         }
     };
     closed(rules.server, reason);
-}
-
-/// Counts a connection that is closed.
-pub(super) fn closed(server: &'static str, reason: CloseReason) {
-    let reason = reason.as_str();
-    counter!("server_connections_closed_total", "server" => server, "reason" => reason)
-        .increment(1);
 }

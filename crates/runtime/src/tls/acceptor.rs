@@ -23,6 +23,19 @@ pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// later.
 pub const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
+impl TlsConfig {
+    /// What opens connections; `None` where they are plain. `protocols` are offered, the preferred first.
+    pub(crate) fn acceptor(
+        &self,
+        protocols: &'static [&'static [u8]],
+    ) -> Result<Option<Acceptor>, TlsError> {
+        if *self == Self::OFF {
+            return Ok(None);
+        }
+        Acceptor::new(self.clone(), protocols).map(Some)
+    }
+}
+
 /// A connection that is being opened.
 pub(crate) type Handshake = BoxFuture<'static, io::Result<TlsStream<TcpStream>>>;
 
@@ -43,10 +56,7 @@ struct Current {
 }
 
 impl Acceptor {
-    pub(super) fn new(
-        files: TlsConfig,
-        protocols: &'static [&'static [u8]],
-    ) -> Result<Self, TlsError> {
+    fn new(files: TlsConfig, protocols: &'static [&'static [u8]]) -> Result<Self, TlsError> {
         // Before they are read: a change meanwhile is then seen.
         let stamp = stamp(&files);
         let server = Arc::new(files.server(protocols)?);

@@ -9,7 +9,6 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 
-use super::acceptor::Acceptor;
 use super::pem::{CA, PemError, certificates, key, roots};
 use crate::config::{Checks, Validate};
 
@@ -69,17 +68,6 @@ impl TlsConfig {
         key: None,
         client_ca: None,
     };
-
-    /// What opens connections; `None` where they are plain. `protocols` are offered, the preferred first.
-    pub(crate) fn acceptor(
-        &self,
-        protocols: &'static [&'static [u8]],
-    ) -> Result<Option<Acceptor>, TlsError> {
-        if *self == Self::OFF {
-            return Ok(None);
-        }
-        Acceptor::new(self.clone(), protocols).map(Some)
-    }
 
     pub(super) fn server(&self, protocols: &[&[u8]]) -> Result<ServerConfig, TlsError> {
         let unfit = |error| TlsError::Unfit(format!("{error}"));

@@ -8,43 +8,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::exchange::Exchange;
-
-/// Why a server closes a connection: a label of `server_connections_closed_total`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CloseReason {
-    /// No request arrived in time.
-    HeadersTimeout,
-    /// Nothing was open for too long.
-    Idle,
-    /// Nobody took what was written.
-    WriteTimeout,
-    /// Its exchange lost its slot.
-    Preempted,
-    /// It reached its maximum age, and the grace passed.
-    Age,
-    /// The server ended.
-    Shutdown,
-    /// The client closed it, or broke the protocol.
-    Client,
-    /// Its address has too many.
-    AddressLimit,
-}
-
-impl CloseReason {
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::HeadersTimeout => "headers_timeout",
-            Self::Idle => "idle",
-            Self::WriteTimeout => "write_timeout",
-            Self::Preempted => "preempted",
-            Self::Age => "age",
-            Self::Shutdown => "shutdown",
-            Self::Client => "client",
-            Self::AddressLimit => "address_limit",
-        }
-    }
-}
+use super::super::close_reason::CloseReason;
+use super::Exchange;
 
 const OPEN: u8 = 0;
 const CLOSE_WRITE_TIMEOUT: u8 = 1;
@@ -72,7 +37,7 @@ struct State {
 }
 
 impl Activity {
-    pub(super) fn new() -> Arc<Self> {
+    pub(in crate::net) fn new() -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
                 exchanges: 0,
@@ -101,7 +66,7 @@ impl Activity {
     }
 
     /// The socket takes no more bytes, or takes them again.
-    pub(super) fn blocked(&self, blocked: bool) {
+    pub(in crate::net) fn blocked(&self, blocked: bool) {
         self.state().blocked_since = blocked.then(Instant::now);
     }
 
@@ -124,7 +89,7 @@ impl Activity {
     }
 
     /// Waits until somebody asks for the end.
-    pub(super) async fn closing(&self) -> CloseReason {
+    pub(in crate::net) async fn closing(&self) -> CloseReason {
         loop {
             match self.close.load(Ordering::Acquire) {
                 CLOSE_WRITE_TIMEOUT => return CloseReason::WriteTimeout,
@@ -134,18 +99,18 @@ impl Activity {
         }
     }
 
-    pub(super) fn is_used(&self) -> bool {
+    pub(in crate::net) fn is_used(&self) -> bool {
         self.state().used
     }
 
     /// For how long nothing has been open.
-    pub(super) fn idle_for(&self) -> Option<Duration> {
+    pub(in crate::net) fn idle_for(&self) -> Option<Duration> {
         let state = self.state();
         (state.exchanges == 0).then(|| state.idle_since.elapsed())
     }
 
     /// Whether bytes have waited for the client for longer than `timeout`, in the socket or in a response.
-    pub(super) fn is_stalled(&self, timeout: Duration) -> bool {
+    pub(in crate::net) fn is_stalled(&self, timeout: Duration) -> bool {
         let mut state = self.state();
         state.forget_flushed();
         if state

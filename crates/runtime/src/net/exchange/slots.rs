@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::exchange::Exchange;
+use super::Exchange;
 
 /// When an exchange began to wait for its client, and its number among those of the same moment.
 pub(super) type WaitKey = (Instant, u64);
