@@ -3,10 +3,10 @@
 //! Data comes from the read model (rows) and from the record (what the rows do not hold yet), and goes to gRPC and HTTP
 //! callers. The gateway appends nothing by itself: what it is asked to record goes to the writer. Every read goes one way:
 //! [`request`] checks the caller, the `history` crate reads one snapshot, and an endpoint of [`rpc`] or [`http`] writes the
-//! answer. [`generation`] runs models, and [`call_log`] records their requests and replies where an agent's settings ask for it.
+//! answer. [`generation`] runs models; [`generation::call_log`] records their requests and replies where an agent's settings
+//! ask for it.
 
 pub mod assembly;
-pub mod call_log;
 pub mod config;
 pub mod generation;
 pub mod history_rpc;

@@ -3,6 +3,8 @@
 //! Commands of callers with a token of their own are sent under that token: the writer judges them itself. All others are
 //! sent under the gateway's token.
 
+pub mod refusal;
+
 use std::time::Duration;
 
 use runtime::config::Secret;

@@ -9,7 +9,7 @@ use models::{ModelError, ModelRequest, Piece};
 use wire::status::Problem;
 
 use super::ask::{Asking, CountedReply};
-use super::steps::{ended, of_model, tell_failure};
+use super::run_end::{ended, of_model, tell_failure};
 use super::{Followed, Generations, RunPlace, pieces};
 use crate::assembly::listed;
 use crate::quotas::account::Account;

@@ -7,8 +7,8 @@ use models::{ModelError, ModelRequest, Piece, ReplyPieces};
 use wire::status::Problem;
 
 use super::Generations;
+use super::run_end::{of_model, of_problem};
 use super::settings::ModelChoice;
-use super::steps::{of_model, of_problem};
 use crate::quotas::account::Account;
 use crate::quotas::metering::MeterPermit;
 use crate::quotas::{Quotas, metrics};

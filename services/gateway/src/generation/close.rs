@@ -4,9 +4,9 @@ use domain::{RunEnd, RunPart, RunPartKind, Sequence};
 use wire::status::{Problem, Reason};
 
 use super::publisher::request;
-use super::refusal::Refusal;
 use super::run_key::RunKey;
 use super::{Generations, parts_log};
+use crate::writer::refusal::Refusal;
 
 /// Most times that the last part is looked for: each means that somebody else published meanwhile.
 const ATTEMPTS_MAX: u32 = 32;

@@ -6,9 +6,7 @@
 use std::time::{Duration, Instant};
 
 use backon::Retryable as _;
-use domain::event::{MessageAppended, RunStarted};
-use domain::{CallId, Position, RunEnd, RunOutcome, RunPartKind, UserId};
-use event_log::registry::AgentAccess;
+use domain::{RunEnd, RunOutcome, RunPartKind};
 use runtime::backoff::exponential;
 use tracing::Instrument as _;
 use wire::status::Problem;
@@ -17,54 +15,16 @@ use super::close::{Closing, close};
 use super::finish::{Finished, finish};
 use super::metrics::{self, Gauge};
 use super::publisher::{Closed, Outlet, Published, Publisher};
-use super::run_key::RunKey;
-use super::settings::RunSettings;
-use super::steps::{Steps, ended, failed, tell_failure};
+use super::run_end::{ended, failed, tell_failure};
+use super::run_spec::Making;
+use super::steps::Steps;
 use super::stop::{self, Interruption};
-use super::{Generations, RunPlace, summarise};
-use crate::quotas::account::Account;
-use history::Deadline;
-use history::{Freshness, Target};
+use super::{Generations, summarise};
 
 /// The first wait before a run that could not be finished is finished.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(250);
 /// The longest wait before a run that could not be finished is finished.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(5);
-
-/// A run that is to be made.
-#[derive(Debug)]
-pub(super) struct Making {
-    pub(super) run: RunKey,
-    pub(super) started: RunStarted,
-    /// Leave to read the conversation.
-    pub(super) access: AgentAccess,
-    /// Whom it counts against.
-    pub(super) account: Account,
-    pub(super) settings: RunSettings,
-    /// What the model reads in place of the conversation; none: the conversation.
-    pub(super) given: Option<Vec<MessageAppended>>,
-    /// Calls from before that a person has approved.
-    pub(super) approved: Vec<CallId>,
-    /// The conversation's owner, where a token has named them.
-    pub(super) verified_user: Option<UserId>,
-    /// The commit that started it: its reads hold what it answers.
-    pub(super) fence: Option<Position>,
-    /// Its place among the runs that are made here; none: an earlier try of the same start has it.
-    pub(super) _place: Option<RunPlace>,
-}
-
-impl Making {
-    /// Reads of the conversation that hold at least a commit of the run's.
-    pub(super) fn target(&self, fence: Option<Position>) -> Target {
-        Target {
-            access: self.access.clone(),
-            key: self.run.key.clone(),
-            freshness: Freshness::Fresh,
-            fence,
-            deadline: Deadline::until(None),
-        }
-    }
-}
 
 /// Makes the run, and finishes it.
 pub(super) async fn drive(generations: Generations, making: Making) {

@@ -14,10 +14,10 @@ use runtime::backoff::{Backoff, exponential};
 use wire::proto::run::v1 as proto;
 use wire::status::{Problem, Reason};
 
-use super::refusal::Refusal;
 use super::run_key::RunKey;
 use super::{Generations, last_of, metrics, parts_log, pieces};
 use crate::request;
+use crate::writer::refusal::Refusal;
 
 /// The error of a run of which not all can be recorded.
 const UNRECORDABLE: &str = "run_unrecordable";

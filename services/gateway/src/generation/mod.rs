@@ -6,6 +6,7 @@
 
 mod alone;
 mod ask;
+pub mod call_log;
 mod calls;
 mod close;
 pub mod config;
@@ -16,8 +17,9 @@ pub mod metrics;
 mod parts_log;
 pub mod pieces;
 mod publisher;
-pub mod refusal;
+mod run_end;
 mod run_key;
+mod run_spec;
 pub mod settings;
 mod signature;
 mod start;
@@ -56,13 +58,13 @@ pub use start::{RunHandle, Start};
 pub use summarise::REQUEST as SUMMARY_REQUEST;
 pub use tools::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};
 
+use call_log::CallLog;
 use config::Rules;
-use driver::Making;
 use follow::Followers;
+use run_spec::Making;
 use settings::{ModelChoice, RunSettings};
 use tools::Webhooks;
 
-use crate::call_log::CallLog;
 use crate::quotas::account::Account;
 use crate::quotas::metering::Metering;
 use crate::quotas::{CountedRun, Quotas};

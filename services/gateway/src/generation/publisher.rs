@@ -18,9 +18,9 @@ use wire::proto::run::v1 as proto;
 
 use super::metrics;
 use super::pieces::size_bytes;
-use super::refusal::Refusal;
 use super::run_key::RunKey;
 use crate::writer::WriterClient;
+use crate::writer::refusal::Refusal;
 
 /// Most parts that wait to be published.
 pub const PARTS_WAITING_MAX: usize = 1_024;

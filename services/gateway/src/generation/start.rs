@@ -15,10 +15,10 @@ use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
 
 use super::finish::finish;
-use super::refusal::Refusal;
 use super::run_key::{RunKey, started_by};
 use super::{Generations, Making, driver, parts_log};
 use crate::quotas::account::Account;
+use crate::writer::refusal::Refusal;
 use crate::{problem, request};
 use history::Deadline;
 

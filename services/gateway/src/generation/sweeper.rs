@@ -15,8 +15,8 @@ use wire::status::{Problem, Reason};
 
 use super::close::{Closing, close};
 use super::finish::finish;
+use super::run_end::ended;
 use super::run_key::RunKey;
-use super::steps::ended;
 use super::sweep_window::{Look, WINDOW_RUNS_MAX, Window};
 use super::{Generations, head_of, metrics, parts_log};
 use history::Deadline;

@@ -8,7 +8,7 @@ use event_log::registry::AgentAccess;
 use runtime::http::HttpProblem;
 use wire::status::Reason;
 
-use super::chats::owned::not_found;
+use super::owned_chat::not_found;
 use super::state::HttpState;
 use super::{caller_refusal, cors, positions, problem};
 use crate::identity::Refusal;

@@ -25,6 +25,7 @@ pub mod limiter;
 pub mod limits;
 pub mod named;
 pub mod openapi;
+pub mod owned_chat;
 mod position_cookie;
 pub mod positions;
 pub mod problem;

@@ -18,8 +18,8 @@ use wire::proto::run::v1 as proto;
 use wire::status::{Problem, Reason};
 
 use super::metrics;
-use crate::generation::refusal::Refusal;
 use crate::writer::WriterClient;
+use crate::writer::refusal::Refusal;
 
 /// Most calls that are under way or wait to be sent; models are not asked for more.
 pub const CALLS_WAITING_MAX: usize = 10_000;

@@ -15,6 +15,7 @@ mod fence;
 pub mod metrics;
 mod progress;
 mod round;
+mod round_result;
 mod rules;
 mod walks;
 
@@ -31,7 +32,8 @@ use tracing::Instrument as _;
 
 pub use config::{Limits, RetentionConfig};
 pub use progress::FAILURES_MAX;
-pub use round::{PAGES_PER_RULE_MAX, RoundError, Tally, round};
+pub use round::{PAGES_PER_RULE_MAX, round};
+pub use round_result::{RoundError, Tally};
 pub use walks::Walks;
 
 use crate::writer::WriterClient;

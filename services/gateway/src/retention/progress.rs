@@ -8,7 +8,7 @@ use read_model::ExpiryRule;
 
 use super::change::{Change, Outcome, Target, carry_out};
 use super::config::Limits;
-use super::round::Tally;
+use super::round_result::Tally;
 use super::rules::Kind;
 use super::{Means, metrics};
 

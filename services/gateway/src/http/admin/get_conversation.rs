@@ -5,7 +5,7 @@ use runtime::http::{HttpProblem, Json, Path};
 
 use crate::http::admin_caller::Admin;
 use crate::http::body::ConversationBody;
-use crate::http::chats::owned::conversation;
+use crate::http::owned_chat::conversation;
 use crate::http::state::HttpState;
 
 /// A conversation of the tenant's.

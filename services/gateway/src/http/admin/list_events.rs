@@ -10,7 +10,7 @@ use wire::status::Problem;
 
 use crate::http::admin_caller::Admin;
 use crate::http::body::EventBody;
-use crate::http::chats::owned::of_read;
+use crate::http::owned_chat::of_read;
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::request::Bounded;

@@ -9,10 +9,10 @@ use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
 use super::create_chat::text;
-use super::owned::{Owned, owned};
 use crate::http::body::ConversationBody;
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::owned_chat::{Owned, owned};
 use crate::http::state::HttpState;
 
 /// What to change; what is absent stays as it is.

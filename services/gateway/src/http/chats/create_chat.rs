@@ -3,18 +3,16 @@
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use domain::Owner;
 use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1 as event;
-use wire::proto::write::v1 as write;
 
+use super::begin_chat::{BeginChat, begin};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
-use crate::identity::Caller;
 
 /// A conversation to begin. All of it is optional.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -71,21 +69,6 @@ pub struct CreatedChatBody {
     chat_id: String,
 }
 
-/// A conversation to begin, as the writer takes it: empty texts are none.
-#[derive(Debug, Default)]
-pub struct BeginChat {
-    /// Its id.
-    pub id: String,
-    /// Its title.
-    pub title: String,
-    /// Its metadata as JSON text.
-    pub metadata_json: String,
-    /// Where the client is.
-    pub context: Option<event::ClientContext>,
-    /// What it goes on from.
-    pub forked_from: Option<event::ForkPoint>,
-}
-
 /// Begin a conversation.
 ///
 /// It belongs to the user that the caller is known as, or to the caller's session.
@@ -127,30 +110,6 @@ pub(in crate::http) async fn create_chat(
     ))
 }
 
-/// Begins a conversation of the caller's.
-///
-/// # Errors
-/// A field breaks a rule, 409 `CONVERSATION_EXISTS`, or the writer does not answer.
-pub async fn begin(
-    state: &HttpState,
-    caller: &Caller,
-    chat: BeginChat,
-    key: IdempotencyKey,
-) -> Result<write::CommitResult, HttpProblem> {
-    let request = write::CreateConversationRequest {
-        agent_id: caller.access.agent.as_str().to_owned(),
-        conversation_id: chat.id,
-        idempotency_key: key.text(),
-        owner: Some(owner(&caller.owner)),
-        title: chat.title,
-        metadata_json: chat.metadata_json,
-        client_context: chat.context,
-        forked_from: chat.forked_from,
-        ..write::CreateConversationRequest::default()
-    };
-    state.commands.create(request).await
-}
-
 /// The answer that something was made at `/api/chats/{id}`.
 pub(super) fn created(id: &str, body: impl Serialize) -> Response {
     // Ids are of characters that stand in paths as they are.
@@ -160,10 +119,6 @@ pub(super) fn created(id: &str, body: impl Serialize) -> Response {
         response.headers_mut().insert(header::LOCATION, location);
     }
     response
-}
-
-fn owner(owner: &Owner) -> event::Owner {
-    wire::conversation::owner_to_proto(owner)
 }
 
 /// JSON text as it was given; empty: none.

@@ -4,18 +4,18 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use domain::{CommitId, ConversationId, Status};
+use domain::{CommitId, Status};
 use runtime::http::{HttpProblem, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use wire::conversation::owner_to_proto;
-use wire::proto::write::v1::{EraseConversationRequest, ForkRule};
+use wire::proto::write::v1::ForkRule;
 use wire::status::Reason;
 
+use super::erasure::{Erased, erase};
 use super::forks;
-use super::owned::{Standing, command_target, is_others, not_found, standing, target};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::owned_chat::{Standing, not_found, standing, target};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::identity::Caller;
@@ -37,18 +37,6 @@ pub struct EraseChatQuery {
 pub struct PendingErasureBody {
     /// How many commits of the conversation are not overwritten yet.
     pending_commits: u64,
-}
-
-/// What an erasure came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Erased {
-    /// It is erased: nobody can read it any more.
-    Done {
-        /// How many of its commits are not overwritten yet; 0: the erasure is complete.
-        pending_commits: u64,
-    },
-    /// It is not the caller's, or not any more.
-    NotTheirs,
 }
 
 /// Erase a conversation for good.
@@ -138,29 +126,4 @@ async fn erased_before(
         }
     }
     Ok(Erased::NotTheirs)
-}
-
-/// Erases a conversation while it is the caller's.
-///
-/// # Errors
-/// What the writer says.
-pub(super) async fn erase(
-    state: &HttpState,
-    caller: &Caller,
-    chat: &ConversationId,
-    key: Option<CommitId>,
-    forks: ForkRule,
-) -> Result<Erased, HttpProblem> {
-    let key = IdempotencyKey(key);
-    // The owner is part of the request that the key names: nobody else's retry gets the first answer.
-    let request = EraseConversationRequest {
-        target: Some(command_target(&caller.access, chat, key.text())),
-        expected_owner: Some(owner_to_proto(&caller.owner)),
-        forks: forks.into(),
-    };
-    match state.commands.erase(request).await {
-        Ok(pending_commits) => Ok(Erased::Done { pending_commits }),
-        Err(problem) if is_others(&problem) => Ok(Erased::NotTheirs),
-        Err(problem) => Err(problem),
-    }
 }

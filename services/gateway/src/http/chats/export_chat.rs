@@ -6,11 +6,11 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use runtime::http::{HttpProblem, OpenStream, Path, Query};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
-use super::export;
-use super::owned::asked;
+use super::export::{self, ExportFormat};
 use crate::http::frontend::{CallerHeaders, Frontend};
+use crate::http::owned_chat::asked;
 use crate::http::state::HttpState;
 
 /// How to write it.
@@ -21,33 +21,6 @@ pub struct ExportChatQuery {
     #[serde(default)]
     #[param(inline)]
     format: ExportFormat,
-}
-
-/// The form of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ExportFormat {
-    /// One JSON document, from which the record's hash chain can be computed again.
-    #[default]
-    Json,
-    /// A table for spreadsheets, as RFC 4180 says; no cell is a formula.
-    Csv,
-}
-
-impl ExportFormat {
-    fn content_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Csv => "text/csv; charset=utf-8; header=present",
-        }
-    }
-
-    fn extension(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Csv => "csv",
-        }
-    }
 }
 
 /// Every event of a conversation, as a file.

@@ -10,11 +10,12 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1::ForkPoint;
 
-use super::create_chat::{BeginChat, begin, created, text};
+use super::begin_chat::{BeginChat, begin};
+use super::create_chat::{created, text};
 use super::messages::{MESSAGES_PAGE, Paging, shown};
-use super::owned::{Owned, owned_latest};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::owned_chat::{Owned, owned_latest};
 use crate::http::state::HttpState;
 
 /// Most pages of messages that are looked through for a message; further back, name the version.

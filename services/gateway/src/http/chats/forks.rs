@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use wire::proto::write::v1 as proto;
 use wire::status::Reason;
 
-use super::erase_chat::{Erased, erase};
+use super::erasure::{Erased, erase};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::identity::Caller;

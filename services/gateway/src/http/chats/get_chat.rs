@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::messages::{Paging, shown};
-use super::owned::owned;
 use crate::http::body::{ConversationBody, EventBody};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::owned_chat::owned;
 use crate::http::state::HttpState;
 
 /// Which messages to show.

@@ -13,7 +13,7 @@ use runs::{Approvals, UiMessage, page};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 
-use super::owned::{Owned, of_read};
+use crate::http::owned_chat::{Owned, of_read};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::request::Bounded;

@@ -14,8 +14,8 @@ use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
-use crate::http::chats::owned::{command_target, is_others};
 use crate::http::frontend::Frontend;
+use crate::http::owned_chat::{command_target, is_others};
 use crate::http::state::HttpState;
 use crate::http::{catch_up, problem};
 use crate::identity::Caller;

@@ -11,9 +11,9 @@ use wire::proto::write::v1::ChangeOwnerRequest;
 use wire::status::Reason;
 
 use super::claim_session::known_user;
-use crate::http::chats::owned::{command_target, is_others, not_found, owned, target};
 use crate::http::frontend::Frontend;
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::owned_chat::{command_target, is_others, not_found, owned, target};
 use crate::http::state::HttpState;
 
 /// What to give back, and to whom.

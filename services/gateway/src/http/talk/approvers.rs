@@ -5,7 +5,7 @@ use wire::proto::operate::v1::{AgentSettings, Approvers};
 
 use super::refusal;
 use super::turn::Turn;
-use crate::http::chats::owned::{Acting, Owned};
+use crate::http::owned_chat::{Acting, Owned};
 use crate::http::state::HttpState;
 
 /// Refuses a turn with a person's word on calls from somebody whose word it is not to give.

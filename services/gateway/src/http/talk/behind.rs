@@ -5,7 +5,7 @@ use runs::{UiMessage, continued, page};
 use runtime::http::HttpProblem;
 
 use crate::http::chats::messages::{MessagesPage, Paging, shown};
-use crate::http::chats::owned::Owned;
+use crate::http::owned_chat::Owned;
 use crate::http::state::HttpState;
 
 /// The chat's last message; a run that starts now with no message of its own goes on with it, if it is the assistant's.

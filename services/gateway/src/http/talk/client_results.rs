@@ -10,7 +10,7 @@ use runtime::http::HttpProblem;
 
 use super::turn::Turn;
 use super::{first_try, refusal};
-use crate::http::chats::owned::Owned;
+use crate::http::owned_chat::Owned;
 use crate::http::state::HttpState;
 
 /// The tools of an agent whose calls are answered by a webhook alone.

@@ -6,7 +6,7 @@ use history::{Direction, Newest, Page, PageBounds, Query, Snapshot, View, Window
 use runtime::http::HttpProblem;
 
 use crate::generation::started_by;
-use crate::http::chats::owned::{Owned, of_read};
+use crate::http::owned_chat::{Owned, of_read};
 use crate::http::problem;
 use crate::http::state::HttpState;
 

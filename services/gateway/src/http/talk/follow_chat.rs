@@ -17,8 +17,8 @@ use wire::status::Problem;
 use super::behind;
 use super::listener::{Listener, StreamedEvent};
 use crate::generation::Followed;
-use crate::http::chats::owned::{Owned, asked};
 use crate::http::frontend::{CallerHeaders, Frontend};
+use crate::http::owned_chat::{Owned, asked};
 use crate::http::problem;
 use crate::http::state::HttpState;
 

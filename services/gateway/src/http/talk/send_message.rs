@@ -14,9 +14,9 @@ use super::said::{self, ApprovalBody, ToolResultBody};
 use super::settled::settled;
 use super::turn::{self, Begun, Turn};
 use super::{approvers, client_results, refusal};
-use crate::http::chats::owned::{Owned, owned_latest};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::owned_chat::{Owned, owned_latest};
 use crate::http::problem;
 use crate::http::state::HttpState;
 

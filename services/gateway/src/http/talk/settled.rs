@@ -3,7 +3,7 @@
 use runtime::http::HttpProblem;
 
 use crate::generation::RunKey;
-use crate::http::chats::owned::{Owned, conversation};
+use crate::http::owned_chat::{Owned, conversation};
 use crate::http::state::HttpState;
 
 /// The chat with all that its last run came to, if that has come to its end; else as it is.

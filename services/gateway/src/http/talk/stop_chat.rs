@@ -8,9 +8,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::generation::RunKey;
-use crate::http::chats::owned::{Owned, asked};
 use crate::http::commands::refused;
 use crate::http::frontend::{CallerHeaders, Frontend};
+use crate::http::owned_chat::{Owned, asked};
 use crate::http::positions;
 use crate::http::state::HttpState;
 

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{behind, refusal};
 use crate::generation::Start;
-use crate::http::chats::owned::Owned;
+use crate::http::owned_chat::Owned;
 use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::quotas::account::{Account, Via};

@@ -1,6 +1,7 @@
 //! An export as a stream of pages: each is read when the one before it is sent, so that memory is bounded by a page.
 
 mod csv;
+mod format;
 mod json;
 
 use bytes::Bytes;
@@ -12,9 +13,10 @@ use read_model::EventRow;
 use thiserror::Error;
 use wire::status::Problem;
 
-use super::export_chat::ExportFormat;
-use super::owned::Owned;
+pub use format::ExportFormat;
+
 use crate::Gateway;
+use crate::http::owned_chat::Owned;
 
 /// Events of a page of an export.
 const PAGE: PageBounds = PageBounds {

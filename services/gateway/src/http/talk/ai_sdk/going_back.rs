@@ -6,7 +6,7 @@ use runs::ui_message::UiRole;
 use runtime::http::HttpProblem;
 
 use crate::http::chats::messages::{MESSAGES_PAGE, MessagesPage, Paging, shown};
-use crate::http::chats::owned::Owned;
+use crate::http::owned_chat::Owned;
 use crate::http::state::HttpState;
 use crate::http::talk::{refusal, turn};
 

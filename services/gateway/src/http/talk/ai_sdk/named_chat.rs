@@ -3,9 +3,9 @@
 use axum::http::StatusCode;
 use runtime::http::HttpProblem;
 
-use crate::http::chats::create_chat::{BeginChat, begin};
-use crate::http::chats::owned::{Owned, not_found, owned_latest};
+use crate::http::chats::begin_chat::{BeginChat, begin};
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::owned_chat::{Owned, not_found, owned_latest};
 use crate::http::state::HttpState;
 use crate::identity::Caller;
 

@@ -14,9 +14,9 @@ use wire::status::Problem;
 
 use super::going_back;
 use super::named_chat;
-use crate::http::chats::owned::{Owned, owned_latest};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::owned_chat::{Owned, owned_latest};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::talk::client_results::Webhooks;

@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::response::Response;
 use runtime::http::{HttpProblem, Path};
 
-use crate::http::chats::owned::asked;
 use crate::http::frontend::{CallerHeaders, Frontend};
+use crate::http::owned_chat::asked;
 use crate::http::state::HttpState;
 use crate::http::talk::stop_chat::{StoppedBody, stop};
 

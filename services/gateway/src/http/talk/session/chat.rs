@@ -15,9 +15,9 @@ use wire::status::Reason;
 
 use super::{failed_turn, given, history, patient};
 use crate::generation::Followed;
-use crate::http::chats::owned::{Owned, owned_latest};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::owned_chat::{Owned, owned_latest};
 use crate::http::state::HttpState;
 use crate::http::talk::listener::{Listener, StreamedEvent};
 use crate::http::talk::reply::{Reply, gather};

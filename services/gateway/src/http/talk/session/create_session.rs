@@ -7,7 +7,7 @@ use runtime::http::{HttpProblem, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::chats::create_chat::{BeginChat, begin};
+use crate::http::chats::begin_chat::{BeginChat, begin};
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;

@@ -5,7 +5,7 @@ use runs::UiMessage;
 use runs::ui_message::{UiPart, UiRole};
 use runtime::http::HttpProblem;
 
-use crate::http::chats::owned::Owned;
+use crate::http::owned_chat::Owned;
 use crate::http::state::HttpState;
 use crate::http::talk::behind;
 

@@ -10,8 +10,8 @@ use wire::status::Reason;
 
 use super::given::check_assistant;
 use crate::history_rpc::stored::{self, End, History};
-use crate::http::chats::owned::{Owned, not_found, of_read};
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::owned_chat::{Owned, not_found, of_read};
 use crate::http::state::HttpState;
 use crate::http::talk::first_try;
 use crate::http::talk::roles::AllowedRoles;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::chats::messages::{Paging, shown};
-use crate::http::chats::owned::owned;
 use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::owned_chat::owned;
 use crate::http::state::HttpState;
 
 /// Which messages to show.

@@ -16,9 +16,9 @@ use models::{Exchange, Listener, Wanted};
 use runtime::shutdown::Shutdown;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+use super::run_key::RunKey;
+use super::settings::ModelChoice;
 use crate::Gateway;
-use crate::generation::RunKey;
-use crate::generation::settings::ModelChoice;
 use crate::writer::WriterClient;
 
 /// Most calls that wait to be sent; more are dropped.

@@ -14,8 +14,8 @@ use wire::proto::run::v1 as proto;
 use super::entry::entry;
 use super::{About, CallLog, Waiting, metrics};
 use crate::Gateway;
-use crate::generation::refusal::Refusal;
 use crate::writer::WriterClient;
+use crate::writer::refusal::Refusal;
 
 /// Most calls that are sent at once.
 const SENDS_AT_ONCE: usize = 4;

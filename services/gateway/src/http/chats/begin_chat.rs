@@ -1,0 +1,49 @@
+//! The start of a conversation of a caller's, by the writer.
+
+use runtime::http::HttpProblem;
+use wire::conversation::owner_to_proto;
+use wire::proto::event::v1 as event;
+use wire::proto::write::v1 as write;
+
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::state::HttpState;
+use crate::identity::Caller;
+
+/// A conversation to begin, as the writer takes it: empty texts are none.
+#[derive(Debug, Default)]
+pub struct BeginChat {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Its metadata as JSON text.
+    pub metadata_json: String,
+    /// Where the client is.
+    pub context: Option<event::ClientContext>,
+    /// What it goes on from.
+    pub forked_from: Option<event::ForkPoint>,
+}
+
+/// Begins a conversation of the caller's.
+///
+/// # Errors
+/// A field breaks a rule, 409 `CONVERSATION_EXISTS`, or the writer does not answer.
+pub async fn begin(
+    state: &HttpState,
+    caller: &Caller,
+    chat: BeginChat,
+    key: IdempotencyKey,
+) -> Result<write::CommitResult, HttpProblem> {
+    let request = write::CreateConversationRequest {
+        agent_id: caller.access.agent.as_str().to_owned(),
+        conversation_id: chat.id,
+        idempotency_key: key.text(),
+        owner: Some(owner_to_proto(&caller.owner)),
+        title: chat.title,
+        metadata_json: chat.metadata_json,
+        client_context: chat.context,
+        forked_from: chat.forked_from,
+        ..write::CreateConversationRequest::default()
+    };
+    state.commands.create(request).await
+}
