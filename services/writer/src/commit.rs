@@ -4,18 +4,18 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use domain::{
-    Action, Command, ConversationKey, Decision, Event, ForkPoint, Head, Position, RequestDigest,
-    Sequence, Timestamp, Version, Violation, ViolationReason, decide,
+    Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Violation, ViolationReason,
+    decide,
 };
-use event_log::registry::AgentAccess;
 use event_log::{Append, AppendOutcome, TraceHeaders};
 use rand::RngExt as _;
 use wire::commit::{Draft, Sealed, seal};
 use wire::proto::write::v1 as proto;
-use wire::status::Problem;
-use wire::token::PositionToken;
+use wire::status::{Problem, Reason};
 
 use crate::base::{Base, Loaded};
+use crate::fork::Confirmation;
+use crate::intent::Intent;
 use crate::queue::{Place, TURN_WAIT_MAX};
 use crate::{Writer, erasure, fork, metrics, problem, replay};
 
@@ -23,25 +23,6 @@ use crate::{Writer, erasure, fork, metrics, problem, replay};
 pub const REBASES_MAX: u32 = 8;
 /// The longest jittered wait before the first rebase; doubles with each further one.
 const REBASE_WAIT_BASE: Duration = Duration::from_millis(1);
-
-/// A command on its way to the record.
-#[derive(Debug)]
-pub struct Intent {
-    /// For whom.
-    pub access: AgentAccess,
-    /// Which conversation.
-    pub key: ConversationKey,
-    /// Whether the commit's id is the caller's idempotency key, which an earlier try may have used.
-    pub has_key: bool,
-    /// The path of that key in the request.
-    pub key_field: &'static str,
-    /// What was asked, in short.
-    pub request_digest: RequestDigest,
-    /// What should happen.
-    pub command: Command,
-    /// From where a conversation that is to begin goes on, as the caller names it: its depth is not known yet.
-    pub forks: Option<ForkPoint>,
-}
 
 /// Carries out a command, once its place in the conversation's queue has its turn.
 ///
@@ -58,7 +39,7 @@ pub async fn commit(
     metrics::queued(started.elapsed());
     let outcome = match &turn {
         Ok(_) => match Box::pin(carry_out(writer, &intent)).await {
-            Ok(result) => Box::pin(fork::confirmed(writer, &intent, result)).await,
+            Ok(result) => Box::pin(confirmed(writer, &intent, result)).await,
             rejected => rejected,
         },
         Err(late) => Err(problem::of_late_turn(*late)),
@@ -68,11 +49,37 @@ pub async fn commit(
     outcome
 }
 
-/// Decides and appends, also outside of the conversation's queue.
-pub(crate) async fn carry_out(
+/// The answer of a command. A fork that was appended after what it reads through was erased is undone, and never acknowledged.
+async fn confirmed(
     writer: &Writer,
     intent: &Intent,
+    result: proto::CommitResult,
 ) -> Result<proto::CommitResult, Problem> {
+    match fork::confirm(writer, intent, &result).await? {
+        Confirmation::Acknowledged => return Ok(result),
+        Confirmation::ParentErased {
+            undo: Some(erasure),
+        } => undo(writer, &erasure).await?,
+        Confirmation::ParentErased { undo: None } => {}
+    }
+    Err(problem::of_rejection(&Rejection::ForkPointMissing))
+}
+
+/// Erases a fork, outside of its queue.
+async fn undo(writer: &Writer, erasure: &Intent) -> Result<(), Problem> {
+    match carry_out(writer, erasure).await {
+        Ok(_) => {
+            writer.removals.after_tombstone(&erasure.key).await;
+            Ok(())
+        }
+        // Somebody has just said something in it, or erased it.
+        Err(problem) if problem.reason() == Reason::VersionConflict => Ok(()),
+        Err(problem) => Err(problem),
+    }
+}
+
+/// Decides and appends, also outside of the conversation's queue.
+async fn carry_out(writer: &Writer, intent: &Intent) -> Result<proto::CommitResult, Problem> {
     let mut loaded = writer.bases.load(&intent.key).await?;
     let mut search = replay::Search::of(writer, intent);
     let mut rebases = 0;
@@ -213,7 +220,7 @@ fn result_of(
         first_version: commit.map_or(0, |commit| commit.first_version.0),
         version: head.version.0,
         recorded_at: Some(wire::time::to_proto(head.recorded_at)),
-        position_token: token(writer, &intent.key, sequence, head.version),
+        position_token: writer.position_token(&intent.key, sequence, head.version),
         replayed: false,
     }
 }
@@ -227,23 +234,4 @@ fn unchanged(writer: &Writer, intent: &Intent, loaded: &Loaded) -> proto::Commit
         first_version: 0,
         ..result_of(writer, intent, &base.head, base.sequence)
     }
-}
-
-/// The token of a commit's place.
-pub(crate) fn token(
-    writer: &Writer,
-    key: &ConversationKey,
-    sequence: Sequence,
-    version: Version,
-) -> String {
-    let position = Position {
-        partition: writer.record.partition_of(key),
-        sequence,
-    };
-    PositionToken {
-        record: writer.record.id(),
-        position,
-        version,
-    }
-    .encode()
 }

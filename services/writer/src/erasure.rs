@@ -16,8 +16,8 @@ use tokio::time::{Instant, sleep, timeout};
 use wire::status::Problem;
 
 use crate::base::Base;
-use crate::commit::Intent;
 use crate::fork::{DECISION_WAIT_MAX, LOOK_EVERY};
+use crate::intent::Intent;
 use crate::{Writer, problem};
 
 /// The longest wait for the rows to hold what was recorded before an erasure.

@@ -14,10 +14,10 @@ use event_log::registry::AgentAccess;
 use wire::status::Problem;
 
 pub(crate) use confirm::LOOK_EVERY;
-pub use confirm::{DECISION_WAIT_MAX, confirmed};
+pub use confirm::{Confirmation, DECISION_WAIT_MAX, confirm};
 
 use crate::base::Loaded;
-use crate::commit::Intent;
+use crate::intent::Intent;
 use crate::{Writer, problem};
 
 /// The command of an intent, with the point that its fork leaves from where one is to begin.

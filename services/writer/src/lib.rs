@@ -2,7 +2,7 @@
 //!
 //! Data comes from gRPC callers and goes to the record; the read model is asked about old idempotency keys,
 //! what tenants, agents and owners store, and forks of what is to be erased. Every
-//! command goes one way: [`rpc`] reads the request, [`request`] makes it an intent, [`commit`] carries it out.
+//! command goes one way: [`rpc`] reads the request, [`request`] makes it an [`intent`], [`commit`] carries it out.
 
 pub mod archived;
 pub mod base;
@@ -11,6 +11,7 @@ pub mod config;
 pub mod egress_rules;
 pub mod erasure;
 pub mod fork;
+pub mod intent;
 pub mod key_age;
 pub mod metrics;
 pub mod problem;
@@ -26,12 +27,13 @@ pub mod weigh;
 
 use std::sync::Arc;
 
-use domain::{CommitId, Timestamp};
+use domain::{CommitId, ConversationKey, Position, Sequence, Timestamp, Version};
 use egress_rules::EgressRules;
 use event_log::{Record, Registry};
 use read_model::ReadModel;
 use runtime::clock::Clock;
 use uuid::Uuid;
+use wire::token::PositionToken;
 
 use crate::quotas::WriteQuotas;
 use base::Bases;
@@ -82,6 +84,26 @@ impl Writer {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp(self.clock.now_nanos())
+    }
+
+    /// The token of the position of a conversation's commit.
+    #[must_use]
+    pub fn position_token(
+        &self,
+        key: &ConversationKey,
+        sequence: Sequence,
+        version: Version,
+    ) -> String {
+        let position = Position {
+            partition: self.record.partition_of(key),
+            sequence,
+        };
+        PositionToken {
+            record: self.record.id(),
+            position,
+            version,
+        }
+        .encode()
     }
 
     /// The id of a commit whose caller gave no key: a UUIDv7 of the present.

@@ -18,7 +18,7 @@ use storage::{Addition, StorageCounts};
 use wire::commit::Sealed;
 use wire::status::Problem;
 
-use crate::commit::Intent;
+use crate::intent::Intent;
 use crate::{Writer, metrics};
 
 /// Most subjects that are remembered; the least used begin anew.

@@ -10,7 +10,7 @@ use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
 use crate::base::Loaded;
-use crate::commit::{Intent, token};
+use crate::intent::Intent;
 use crate::key_age::{KeyAge, age};
 use crate::{Writer, archived, problem};
 
@@ -276,7 +276,7 @@ impl Earlier {
             first_version: self.first_version.0,
             version: self.last_version.0,
             recorded_at: Some(wire::time::to_proto(self.recorded_at)),
-            position_token: token(writer, &intent.key, self.sequence, self.last_version),
+            position_token: writer.position_token(&intent.key, self.sequence, self.last_version),
             replayed: true,
         })
     }

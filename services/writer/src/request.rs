@@ -11,7 +11,7 @@ use tonic::metadata::MetadataMap;
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
-use crate::commit::Intent;
+use crate::intent::Intent;
 use crate::{Writer, problem};
 
 /// Who calls: the bearer token, checked anew for each command, so that a revoked one ends at once.

@@ -10,14 +10,14 @@ use std::time::Duration;
 use domain::bounds::FORK_DEPTH_MAX;
 use domain::{
     Action, Command, ConversationId, ConversationKey, Expectation, ForkRule, ForkStep, Head,
-    Rejection, Status, TenantId, Timestamp, fork_step,
+    Status, TenantId, Timestamp, fork_step,
 };
 use tokio::time::{Instant, sleep};
 use wire::proto::write::v1::CommitResult;
-use wire::status::{Problem, Reason};
+use wire::status::Problem;
 
 use crate::base::Base;
-use crate::commit::{Intent, carry_out};
+use crate::intent::Intent;
 use crate::{Writer, problem};
 
 /// The longest that a fork, or another erasure, waits for an erasure that is entered and has no tombstone.
@@ -25,25 +25,37 @@ pub const DECISION_WAIT_MAX: Duration = Duration::from_secs(3);
 /// How long it is from one look to the next meanwhile.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// The answer of a command that began a fork. Not before it is sure that each erasure of what the fork reads through either
-/// came before the fork was appended, which is undone then, or sees the fork.
+/// Whether a command that began a fork, or none, may be acknowledged.
+#[derive(Debug)]
+pub enum Confirmation {
+    /// Each erasure of what the fork reads through sees the fork.
+    Acknowledged,
+    /// The fork was appended after what it reads through was erased.
+    ParentErased {
+        /// The erasure that undoes the fork; `None`: the fork stays, or is erased already.
+        undo: Option<Box<Intent>>,
+    },
+}
+
+/// Decides on the answer of a command that began a fork, once each erasure of what the fork reads through either came before
+/// the fork was appended, or sees the fork.
 ///
 /// # Errors
-/// [`Reason::ForkPointNotFound`](wire::status::Reason); an erasure is not decided within [`DECISION_WAIT_MAX`], or the record
-/// does not answer: a retry with the same key comes here again.
-pub async fn confirmed(
+/// An erasure is not decided within [`DECISION_WAIT_MAX`], or the record does not answer: a retry with the same key comes here
+/// again.
+pub async fn confirm(
     writer: &Writer,
     intent: &Intent,
-    result: CommitResult,
-) -> Result<CommitResult, Problem> {
+    result: &CommitResult,
+) -> Result<Confirmation, Problem> {
     let Some(asked) = &intent.forks else {
-        return Ok(result);
+        return Ok(Confirmation::Acknowledged);
     };
     let fork = writer.bases.load_certain(&intent.key).await?;
     let own = fork.head().and_then(|head| head.forked_from.as_ref());
     let first = own.unwrap_or(asked).conversation.clone();
     let Some(lost) = lost(writer, &intent.key.tenant, first).await? else {
-        return Ok(result);
+        return Ok(Confirmation::Acknowledged);
     };
     let is_erased = fork
         .head()
@@ -53,17 +65,14 @@ pub async fn confirmed(
     } else {
         lost.rule == ForkRule::Sever
     };
-    if was_answered && is_retry_of_before(&result, lost.at) {
-        return Ok(result);
+    if was_answered && is_retry_of_before(result, lost.at) {
+        return Ok(Confirmation::Acknowledged);
     }
     // What was said in it since is somebody's: then it stays, as any fork does whose parent is erased.
-    if let Some(base) = fork.base.as_deref()
-        && !is_erased
-        && base.head.version.0 == result.version
-    {
-        undo(writer, intent, base).await?;
-    }
-    Err(problem::of_rejection(&Rejection::ForkPointMissing))
+    let unused = fork.base.as_deref();
+    let unused = unused.filter(|base| !is_erased && base.head.version.0 == result.version);
+    let undo = unused.map(|base| Box::new(undo(intent, base)));
+    Ok(Confirmation::ParentErased { undo })
 }
 
 /// What a tombstone says. Of what a live fork reads through, only one that severs leaves open whether the fork was acknowledged.
@@ -159,9 +168,9 @@ async fn tombstone(writer: &Writer, key: &ConversationKey) -> Result<Tombstone, 
     })
 }
 
-/// Erases a fork that nothing was said in.
-async fn undo(writer: &Writer, intent: &Intent, fork: &Base) -> Result<(), Problem> {
-    let erasure = Intent {
+/// The erasure of a fork that nothing was said in.
+fn undo(intent: &Intent, fork: &Base) -> Intent {
+    Intent {
         access: intent.access.clone(),
         key: intent.key.clone(),
         has_key: false,
@@ -177,14 +186,5 @@ async fn undo(writer: &Writer, intent: &Intent, fork: &Base) -> Result<(), Probl
             },
         },
         forks: None,
-    };
-    match carry_out(writer, &erasure).await {
-        Ok(_) => {
-            writer.removals.after_tombstone(&intent.key).await;
-            Ok(())
-        }
-        // Somebody has just said something in it, or erased it.
-        Err(problem) if problem.reason() == Reason::VersionConflict => Ok(()),
-        Err(problem) => Err(problem),
     }
 }

@@ -9,7 +9,7 @@ use wire::status::Problem;
 
 use super::carry_out;
 use crate::Writer;
-use crate::commit::Intent;
+use crate::intent::Intent;
 use crate::request::{Asked, Caller, digest, intent};
 use crate::weigh::weigh;
 

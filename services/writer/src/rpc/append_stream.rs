@@ -15,7 +15,8 @@ use wire::status::{Problem, Reason};
 
 use super::{append_events, create_conversation};
 use crate::Writer;
-use crate::commit::{Intent, commit};
+use crate::commit::commit;
+use crate::intent::Intent;
 use crate::problem;
 use crate::queue::Place;
 use crate::request::Caller;

@@ -11,7 +11,7 @@ use wire::status::Problem;
 
 use super::carry_out;
 use crate::Writer;
-use crate::commit::Intent;
+use crate::intent::Intent;
 use crate::request::{Caller, agent_id, conversation_id, digest, idempotency_key};
 
 pub(super) async fn handle(

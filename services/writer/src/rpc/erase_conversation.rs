@@ -10,7 +10,7 @@ use wire::status::Problem;
 
 use super::carry_out;
 use crate::Writer;
-use crate::commit::Intent;
+use crate::intent::Intent;
 use crate::request::{Asked, Caller, digest, intent};
 
 pub(super) async fn handle(

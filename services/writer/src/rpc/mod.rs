@@ -21,7 +21,8 @@ pub use registry::RegistryRpc;
 pub use runs::RunRpc;
 
 use crate::Writer;
-use crate::commit::{Intent, commit};
+use crate::commit::commit;
+use crate::intent::Intent;
 use crate::problem;
 
 /// The write service over gRPC.
