@@ -1,10 +1,12 @@
 //! Which commits of the record a command is about, and the stream of them: what `tail` and `replay` share.
 
 mod archived;
+mod chosen;
 mod messages;
 mod moment;
 
-pub use messages::{Chosen, Reach, messages};
+pub use chosen::Chosen;
+pub use messages::{Reach, messages};
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use domain::{ConversationKey, Timestamp};
 use futures::stream::{self, BoxStream, Peekable, StreamExt as _};
 use uuid::Uuid;
 
-use super::messages::{Chosen, Messages};
+use super::chosen::{Chosen, Messages};
 use super::{Span, Times};
 use crate::console;
 use crate::progress::grouped;

@@ -2,21 +2,13 @@
 
 use archive::Archive;
 use domain::{ConversationKey, Partition, Sequence};
-use event_log::{FollowedMessage, Record, StoredMessage, TailBounds, Unavailable};
+use event_log::{FollowedMessage, Record, TailBounds, Unavailable};
 use futures::stream::{self, BoxStream, SelectAll, StreamExt as _};
 use uuid::Uuid;
 
+use super::chosen::{Chosen, Messages};
 use super::{Places, Selection, Span, archived};
 use crate::console;
-
-/// A message of the record, and the conversation by its subject; `None`: it is under a subject that is no conversation's.
-#[derive(Debug, Clone)]
-pub struct Chosen {
-    /// The conversation.
-    pub key: Option<ConversationKey>,
-    /// The message.
-    pub message: StoredMessage,
-}
 
 /// How long to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +18,6 @@ pub enum Reach {
     /// That, and what comes, for ever.
     Future,
 }
-
-pub(super) type Messages = BoxStream<'static, anyhow::Result<Chosen>>;
 
 /// The commits of `selection` that `places` are not past, archived ones among them unless it leaves them out. Losses of the
 /// server are told on standard error and waited out, but for those while one conversation's past is read.
@@ -154,15 +144,6 @@ fn future(record: &Record, span: Span) -> Messages {
     follow(record, span.partition, after)
         .map(|followed| Ok(followed.into()))
         .boxed()
-}
-
-impl From<FollowedMessage> for Chosen {
-    fn from(followed: FollowedMessage) -> Self {
-        Self {
-            key: followed.key,
-            message: followed.message,
-        }
-    }
 }
 
 /// A partition's messages for ever. It goes on by itself once a lost server is back.

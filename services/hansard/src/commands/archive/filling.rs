@@ -8,13 +8,13 @@ use runtime::clock::Clock;
 
 use super::leftovers::trim;
 use super::report::Report;
-use super::run::Ground;
+use super::run_scope::RunScope;
 use crate::erase::receipt::rfc3339;
 
 /// The messages of a segment to come.
-pub(super) struct Filling<'g> {
-    ground: &'g Ground,
-    store: &'g Store,
+pub(super) struct Filling<'s> {
+    scope: &'s RunScope,
+    store: &'s Store,
     partition: Partition,
     /// `None`: none is told of in the catalogue yet.
     draft: Option<Draft>,
@@ -24,10 +24,10 @@ pub(super) struct Filling<'g> {
     begun: usize,
 }
 
-impl<'g> Filling<'g> {
-    pub(super) fn new(ground: &'g Ground, store: &'g Store, partition: Partition) -> Self {
+impl<'s> Filling<'s> {
+    pub(super) fn new(scope: &'s RunScope, store: &'s Store, partition: Partition) -> Self {
         Self {
-            ground,
+            scope,
             store,
             partition,
             draft: None,
@@ -40,7 +40,7 @@ impl<'g> Filling<'g> {
     /// Tells the catalogue, before anything of the record is read.
     pub(super) async fn ready(&mut self) -> anyhow::Result<()> {
         if self.draft.is_none() {
-            let draft = self.ground.archive.draft(self.store, self.partition);
+            let draft = self.scope.archive.draft(self.store, self.partition);
             self.draft = Some(draft.await?);
         }
         Ok(())
@@ -78,7 +78,7 @@ impl<'g> Filling<'g> {
             message: first.message.clone(),
             stored_at: first.stored_at,
         };
-        Ok(self.ground.archive.is_preceded(&first).await?)
+        Ok(self.scope.archive.is_preceded(&first).await?)
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -100,6 +100,6 @@ impl<'g> Filling<'g> {
         let segment = draft.seal(&messages, &now).await?;
         drop(messages);
         report.sealed(&segment)?;
-        trim(&self.ground.archive, segment, report).await
+        trim(&self.scope.archive, segment, report).await
     }
 }

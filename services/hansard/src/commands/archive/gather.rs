@@ -12,25 +12,25 @@ use read_model::projections::conversations::verification::RowPlace;
 
 use super::filling::Filling;
 use super::report::Report;
-use super::run::Ground;
+use super::run_scope::RunScope;
 
 /// Conversations whose rows are looked at together.
 pub(super) const PAGE: usize = 1_000;
 
 /// Archives what is old of a partition.
 pub(super) async fn gather(
-    ground: &Ground,
+    scope: &RunScope,
     store: &Store,
     partition: Partition,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let mut filling = Filling::new(ground, store, partition);
-    let keys = candidates(ground, partition).await?;
+    let mut filling = Filling::new(scope, store, partition);
+    let keys = candidates(scope, partition).await?;
     for page in keys.chunks(PAGE) {
         let page: Vec<&ConversationKey> = page.iter().collect();
-        for place in quiet_among(&ground.model, &page, ground.before).await? {
-            match standing(ground, &place).await? {
-                Some(last) => take(ground, &place.key, &last, &mut filling, report).await?,
+        for place in quiet_among(&scope.model, &page, scope.before).await? {
+            match standing(scope, &place).await? {
+                Some(last) => take(scope, &place.key, &last, &mut filling, report).await?,
                 None => report.left(),
             }
         }
@@ -40,11 +40,11 @@ pub(super) async fn gather(
 
 /// The conversations of a partition that have more than one commit in the record.
 pub(super) async fn candidates(
-    ground: &Ground,
+    scope: &RunScope,
     partition: Partition,
 ) -> anyhow::Result<Vec<ConversationKey>> {
-    let record = ground.archive.record();
-    let listed = record.conversations(partition, ground.tenant.as_ref());
+    let record = scope.archive.record();
+    let listed = record.conversations(partition, scope.tenant.as_ref());
     let mut listed = listed.await?;
     listed.retain(|listed| listed.commits > 1);
     Ok(listed.into_iter().map(|listed| listed.key).collect())
@@ -52,28 +52,28 @@ pub(super) async fn candidates(
 
 /// A conversation's last commit, if it is as old as it must be by the record's own word, and the rows have all of it.
 pub(super) async fn standing(
-    ground: &Ground,
+    scope: &RunScope,
     place: &RowPlace,
 ) -> anyhow::Result<Option<StoredMessage>> {
-    let record = ground.archive.record();
+    let record = scope.archive.record();
     let Some(last) = record.last_from_leader(&place.key).await? else {
         return Ok(None);
     };
     let head = last.open_head()?;
-    let is_old = head.recorded_at < ground.before && head.status != Status::Erased;
+    let is_old = head.recorded_at < scope.before && head.status != Status::Erased;
     let is_projected = place.position.sequence >= last.position.sequence;
     Ok((is_old && is_projected).then_some(last))
 }
 
 /// Takes a conversation's commits up to its last one, which stays.
 async fn take(
-    ground: &Ground,
+    scope: &RunScope,
     key: &ConversationKey,
     last: &StoredMessage,
     filling: &mut Filling<'_>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let record = ground.archive.record();
+    let record = scope.archive.record();
     let (mut next, mut before, mut is_first) = (Some(Sequence(0)), None, true);
     filling.begin_conversation();
     while let Some(after) = next {

@@ -10,6 +10,7 @@ mod plan;
 mod read;
 mod report;
 mod run;
+mod run_scope;
 mod sweep;
 mod verify;
 

@@ -7,7 +7,7 @@ use read_model::projections::conversations::quiet_among;
 use serde_json::json;
 
 use super::gather::{PAGE, candidates, standing};
-use super::run::Ground;
+use super::run_scope::RunScope;
 use crate::console;
 use crate::progress::grouped;
 
@@ -22,17 +22,17 @@ struct Plan {
 }
 
 /// Tells what a run would do, and does nothing.
-pub(super) async fn tell(ground: &Ground, json: bool) -> anyhow::Result<()> {
+pub(super) async fn tell(scope: &RunScope, json: bool) -> anyhow::Result<()> {
     let mut plan = Plan::default();
-    let record = ground.archive.record();
+    let record = scope.archive.record();
     for catalogued in record.archive_entries(None).await? {
         plan.loose += u64::from(!catalogued.entry.loose.is_empty());
         let sealed = catalogued.entry.sealed;
         plan.untrimmed += u64::from(sealed.is_some_and(|sealed| !sealed.is_trimmed));
     }
-    plan.erased = ground.archive.erased_in(None).await?.len();
+    plan.erased = scope.archive.erased_in(None).await?.len();
     for partition in (0..record.partitions()).map(Partition) {
-        count(ground, partition, &mut plan).await?;
+        count(scope, partition, &mut plan).await?;
     }
     let mut out = console::out();
     if json {
@@ -66,13 +66,13 @@ pub(super) async fn tell(ground: &Ground, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn count(ground: &Ground, partition: Partition, plan: &mut Plan) -> anyhow::Result<()> {
-    let record = ground.archive.record();
-    let keys = candidates(ground, partition).await?;
+async fn count(scope: &RunScope, partition: Partition, plan: &mut Plan) -> anyhow::Result<()> {
+    let record = scope.archive.record();
+    let keys = candidates(scope, partition).await?;
     for page in keys.chunks(PAGE) {
         let page: Vec<&ConversationKey> = page.iter().collect();
-        for place in quiet_among(&ground.model, &page, ground.before).await? {
-            if standing(ground, &place).await?.is_some() {
+        for place in quiet_among(&scope.model, &page, scope.before).await? {
+            if standing(scope, &place).await?.is_some() {
                 let commits = record.commits_of(&place.key).await?;
                 plan.conversations += 1;
                 plan.commits += commits.saturating_sub(1);

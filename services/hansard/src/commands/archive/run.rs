@@ -1,13 +1,13 @@
 //! `hansard archive run`: from the record to sealed segments, partition by partition.
 
-use archive::{Archive, Store, StoreUrl};
+use archive::{Store, StoreUrl};
 use domain::{Partition, TenantId, Timestamp};
-use read_model::ReadModel;
 use runtime::clock::Clock;
 
 use super::age::{self, Age};
 use super::gather::gather;
 use super::report::Report;
+use super::run_scope::RunScope;
 use super::{leftovers, lock, plan};
 use crate::commands::stores::{STORE, Stores, store_url};
 use crate::exit::Exit;
@@ -45,35 +45,26 @@ pub(super) struct Args {
     stores: Stores,
 }
 
-/// What an archive run works with.
-pub(super) struct Ground {
-    pub(super) archive: Archive,
-    pub(super) model: ReadModel,
-    /// Conversations whose last commit is earlier than this are old.
-    pub(super) before: Timestamp,
-    pub(super) tenant: Option<TenantId>,
-}
-
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let ground = Ground {
+    let scope = RunScope {
         archive: args.stores.open_archive("hansard-archive").await?,
         model: args.stores.read_model.open_for_long_statements()?,
         before: args.older_than.before(Timestamp(Clock::System.now_nanos())),
         tenant: args.tenant,
     };
-    ground.model.check().await?;
+    scope.model.check().await?;
     if args.dry_run {
-        plan::tell(&ground, args.json).await?;
+        plan::tell(&scope, args.json).await?;
         return Ok(Exit::Done);
     }
-    let _lock = lock(&ground.model).await?;
-    let record = ground.archive.record();
+    let _lock = lock(&scope.model).await?;
+    let record = scope.archive.record();
     record.ensure_archive().await?;
     let store = Store::create(&args.to)?;
     let mut report = Report::begin(args.json);
-    leftovers::finish(&ground.archive, &mut report).await?;
+    leftovers::finish(&scope.archive, &mut report).await?;
     for partition in (0..record.partitions()).map(Partition) {
-        gather(&ground, &store, partition, &mut report).await?;
+        gather(&scope, &store, partition, &mut report).await?;
     }
     report.end()
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use devstack::StackError;
 use serde::{Deserialize, Serialize};
 
-use super::model_server::ModelServer;
+use super::model_server_arg::ModelServer;
 use super::ports::PortBase;
 
 /// Start everything on this machine, with a demo tenant and real conversations.

@@ -1,12 +1,10 @@
 //! The gateway's model servers: those of the environment, as a deployed gateway reads them, and the one that the demo agent
 //! is answered by, where one is given; else that is the built-in `echo`.
 
-use std::str::FromStr;
-
 use domain::AgentId;
 use event_log::registry::CheckedSettings;
 use event_log::{Record, Registry};
-use models::{ApiKey, ECHO, ModelServerConfig, ModelServersConfig, ServerKind};
+use models::{ApiKey, ECHO, ModelServerConfig, ModelServersConfig};
 use runtime::config::{Checks, ConfigErrors, Sources, Validate};
 use serde::{Deserialize, Serialize};
 use wire::proto::operate::v1::ModelSettings;
@@ -16,34 +14,6 @@ use super::demo::NAME;
 
 /// The server's name in the gateway's configuration.
 const SERVER: &str = "dev";
-
-/// A model server, as `KIND=URL`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelServer {
-    kind: ServerKind,
-    base_url: String,
-}
-
-impl FromStr for ModelServer {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (kind, base_url) = text
-            .split_once('=')
-            .ok_or("write it like openai_chat=http://127.0.0.1:8080/v1")?;
-        let kind = match kind {
-            "openai_chat" => ServerKind::OpenAiChat,
-            "openai_responses" => ServerKind::OpenAiResponses,
-            "anthropic" => ServerKind::Anthropic,
-            "ollama" => ServerKind::Ollama,
-            _ => return Err("is no kind: openai_chat, openai_responses, anthropic and ollama are"),
-        };
-        Ok(Self {
-            kind,
-            base_url: base_url.to_owned(),
-        })
-    }
-}
 
 /// The section of a gateway's settings that counts here too.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -149,22 +119,5 @@ mod tests {
         assert_eq!(chosen(Some(&kept), None, &named), Some(kept));
         let fresh = chosen(None, Some("a"), &none);
         assert_eq!(fresh.map(|fresh| fresh.server), Some(SERVER.to_owned()));
-    }
-
-    #[test]
-    fn a_server_is_a_kind_and_a_url() {
-        let check = |text: &str, expected: Option<ServerKind>| {
-            let server: Option<ModelServer> = text.parse().ok();
-            assert_eq!(server.map(|server| server.kind), expected, "{text}");
-        };
-        check("openai_chat=http://a/v1?b=c", Some(ServerKind::OpenAiChat));
-        check(
-            "openai_responses=https://a",
-            Some(ServerKind::OpenAiResponses),
-        );
-        check("anthropic=http://a", Some(ServerKind::Anthropic));
-        check("ollama=http://a", Some(ServerKind::Ollama));
-        check("echo=http://a", None);
-        check("http://a", None);
     }
 }

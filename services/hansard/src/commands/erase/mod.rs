@@ -1,6 +1,7 @@
 //! `hansard erase`: conversations, users and tenants, for good. Reads and writes NATS itself, with no service in between.
 
 mod again;
+mod conversation_names;
 mod ledger;
 mod plan;
 mod run;

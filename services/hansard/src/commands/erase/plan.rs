@@ -5,7 +5,7 @@ use std::io::Write as _;
 use serde_json::json;
 
 use super::How;
-use super::run::{listed, names};
+use super::conversation_names::{listed, names};
 use crate::console;
 use crate::erase::{Foresight, Found, Job, Plan};
 use crate::exit::Exit;

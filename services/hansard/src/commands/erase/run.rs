@@ -7,6 +7,7 @@ use anyhow::{bail, ensure};
 use domain::{ChannelId, ConversationId, TenantId, UserId, Violation};
 use serde_json::json;
 
+use super::conversation_names::{listed, names};
 use super::{How, plan};
 use crate::console;
 use crate::erase::keys::SigningKey;
@@ -149,21 +150,6 @@ fn refuse(subject: &Subject, how: &How) -> anyhow::Result<Exit> {
         writeln!(console::out(), "{told}")?;
     }
     bail!("{what}: nothing was erased and nothing signed; is it spelt as it should be?")
-}
-
-/// Their ids.
-pub(super) fn names(ids: &[ConversationId]) -> Vec<&str> {
-    ids.iter().map(ConversationId::as_str).collect()
-}
-
-/// Conversations, as a sentence names them.
-pub(super) fn listed(ids: &[ConversationId]) -> String {
-    let noun = if ids.len() == 1 {
-        "conversation"
-    } else {
-        "conversations"
-    };
-    format!("{noun} {}", names(ids).join(", "))
 }
 
 async fn rows(job: &Job, erased: &Erased, how: &How) -> anyhow::Result<Rows> {

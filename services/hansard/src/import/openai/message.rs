@@ -5,6 +5,7 @@ use prost_types::Timestamp;
 use wire::proto::event::v1 as proto;
 use wire::proto::event::v1::event::Fact;
 
+use super::new_fact::NewFact;
 use super::{content, tools};
 use crate::import::fields::{Fields, joined, malformed, missing};
 use crate::import::{Dialogue, PlacedEvent, instant};
@@ -57,21 +58,6 @@ pub(super) fn read_message(
     }
     keep_rest(&fields, first, dialogue);
     Ok(())
-}
-
-/// A fact, with what is kept beside it.
-pub(super) struct NewFact {
-    pub(super) fact: Fact,
-    pub(super) metadata_json: String,
-}
-
-impl From<Fact> for NewFact {
-    fn from(fact: Fact) -> Self {
-        Self {
-            fact,
-            metadata_json: String::new(),
-        }
-    }
 }
 
 /// The message's members that have no place of their own stay with its first event.

@@ -9,6 +9,7 @@
 
 mod content;
 mod message;
+mod new_fact;
 mod tools;
 
 use domain::Violation;

@@ -10,7 +10,7 @@ use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::tool_returned::Output;
 
 use super::content;
-use super::message::NewFact;
+use super::new_fact::NewFact;
 use crate::import::fields::{Fields, is_json, joined, malformed, missing, read};
 use crate::import::text_part;
 
