@@ -12,9 +12,10 @@ use hansard::console;
 use hansard::exit::UsageError;
 use runtime::shutdown::Shutdown;
 
+use crate::addresses::{Addresses, Servers};
 use crate::own_stack::OwnStack;
 use crate::report::Report;
-use crate::target::{Addresses, Servers, Target};
+use crate::target::Target;
 use crate::{Plan, Suite, print};
 
 /// The exit code of `--check` when a figure is past its threshold.

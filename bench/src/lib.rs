@@ -8,6 +8,7 @@
 //! ratios. The floors use NATS and Postgres themselves: [`floor`] is the only place outside `event-log` and `read-model`
 //! that does, and nothing else may.
 
+pub mod addresses;
 mod command;
 pub mod floor;
 pub mod latency;

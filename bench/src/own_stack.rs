@@ -24,10 +24,10 @@ use tokio::sync::Mutex;
 use wire::proto::read::v1::ListConversationsRequest;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
+use super::addresses::{Addresses, Servers};
 use super::pace::until;
 use super::report::Memory;
 use super::role_process::RoleProcess;
-use super::target::{Addresses, Servers};
 
 pub use gateway::{MoreGateway, MoreGateways};
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use event_log::{Record, RecordConfig};
+use event_log::Record;
 use hansard::client::Service;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
+use super::addresses::Addresses;
 use super::floor::Floors;
 use super::own_stack::MoreGateways;
 use super::role_process::RoleProcess;
@@ -28,30 +29,6 @@ pub struct Target {
     pub gateways: Option<MoreGateways>,
     /// Part of every id, so that runs do not meet.
     pub run: String,
-}
-
-/// How a stack is reached.
-#[derive(Debug, Clone)]
-pub struct Addresses {
-    /// The writer.
-    pub writer_url: String,
-    /// The gateway.
-    pub gateway_url: String,
-    /// A service token with the scopes append and read.
-    pub token: String,
-    /// The agent.
-    pub agent: String,
-    /// NATS and Postgres.
-    pub servers: Option<Servers>,
-}
-
-/// The servers below a stack.
-#[derive(Debug, Clone)]
-pub struct Servers {
-    /// NATS, and the record in it.
-    pub record: RecordConfig,
-    /// Postgres.
-    pub database_url: String,
 }
 
 impl Target {

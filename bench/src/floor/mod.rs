@@ -14,7 +14,7 @@ pub use append::{Committed, Inserts};
 pub use nats::Publisher;
 pub use postgres::{ROWS_PER_INSERT, Rows, Span, Written};
 
-use super::target::Servers;
+use super::addresses::Servers;
 
 /// The servers below a stack.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::{GATEWAY, free_address, settings};
+use crate::addresses::Servers;
 use crate::report::Resident;
 use crate::role_process::RoleProcess;
-use crate::target::Servers;
 
 /// What further gateways need.
 #[derive(Clone)]
