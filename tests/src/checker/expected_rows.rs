@@ -9,7 +9,7 @@ use wire::conversation::client_context_to_proto;
 use super::erased::tombstone;
 use super::model;
 use super::recorded::RecordedCommit;
-use super::rows::Row;
+use super::row::Row;
 
 const NANOS_PER_MICRO: i64 = 1_000;
 

@@ -16,6 +16,7 @@ mod order;
 mod readings;
 mod recorded;
 mod report;
+mod row;
 mod rows;
 mod tools;
 mod tried;
@@ -30,7 +31,8 @@ pub use order::{check as check_order, check_seen};
 pub use readings::{Reading, check as check_readings, check_alike};
 pub use recorded::{Recorded, RecordedCommit};
 pub use report::Report;
-pub use rows::{Row, Rows, check as check_rows, query};
+pub use row::Row;
+pub use rows::{Rows, check as check_rows, query};
 pub use tried::{Answer, Asked, Call, Outcome, Pipelined, Refusal, Seen};
 
 /// Judges calls and record together: every check but that of rows and readings, which may lag.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use domain::{Change, Conversation, ConversationId, ConversationKey, TenantId};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -15,12 +15,10 @@ use super::expected_rows;
 use super::finding::{Finding, Kind};
 use super::model;
 use super::recorded::{Recorded, RecordedCommit};
+use super::row::Row;
 
 /// How long one query may take.
 const QUERY_TIMEOUT: Duration = Duration::from_mins(1);
-
-/// A row: every column by its name; bytes as `\x…`, times as microseconds since the Unix epoch.
-pub type Row = Map<String, Value>;
 
 /// The tables of the `conversations` projection.
 #[derive(Debug, Clone, Default)]
