@@ -10,7 +10,7 @@ mod restricted;
 use domain::{Sequence, Timestamp};
 
 pub use form::{ReceiptKey, ReceiptKeys, receipt_key_id};
-use restricted::{ENTRY, Stored};
+use restricted::Stored;
 
 use crate::error::Unavailable;
 use crate::record::Record;
@@ -19,6 +19,8 @@ use crate::record::Record;
 pub const RECEIPT_SEED_BYTES: usize = 32;
 /// Most keys of a record, rotated ones among them.
 pub const RECEIPT_KEYS_MAX: usize = 256;
+/// The key of the entry of the receipt keys.
+const ENTRY: &str = "receipt.keys";
 /// Most times that a change is tried while others change the entry.
 const CHANGES_MAX: usize = 4;
 

@@ -10,8 +10,7 @@ use sha2::{Digest as _, Sha256};
 use wire::proto::operate::v1 as proto;
 use wire::time;
 
-use super::RECEIPT_SEED_BYTES;
-use super::restricted::ENTRY;
+use super::{ENTRY, RECEIPT_SEED_BYTES};
 use crate::error::Unavailable;
 use crate::seal::MasterKeys;
 

@@ -14,8 +14,6 @@ use crate::topology::{
     self, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM,
 };
 
-/// The key of the entry of the receipt keys.
-pub(super) const ENTRY: &str = "receipt.keys";
 /// The key of the one seed of earlier versions, in the registry's bucket.
 const LEGACY_ENTRY: &str = "receipt.seed";
 
