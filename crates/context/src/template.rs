@@ -3,7 +3,7 @@
 //! A template comes from whoever configures an agent, so it is given nothing that could grow: no assignments, no arithmetic,
 //! no joining of texts, no functions, no other templates. What is left is bounded by its steps and by its output.
 
-mod language;
+pub(crate) mod language;
 
 use std::io;
 

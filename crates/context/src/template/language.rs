@@ -4,11 +4,11 @@ use minijinja::machinery::Span;
 use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, ForLoop, Stmt};
 
 /// The filters that there are.
-pub(super) const FILTERS: [&str; 7] = [
+pub(crate) const FILTERS: [&str; 7] = [
     "default", "first", "last", "length", "lower", "trim", "upper",
 ];
 /// The tests that there are.
-pub(super) const TESTS: [&str; 6] = [
+pub(crate) const TESTS: [&str; 6] = [
     "defined",
     "mapping",
     "number",

@@ -1,7 +1,7 @@
 //! Templates and lists, over one client.
 
 use super::*;
-use crate::template::mistakes;
+use crate::template::{language, mistakes};
 
 #[test]
 fn the_system_prompt_then_the_fields() {

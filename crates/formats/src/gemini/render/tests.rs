@@ -6,6 +6,7 @@ use super::super::fixtures::{
     answered, call, foreign, item, losses, own, text, thought, turn, user,
 };
 use super::*;
+use crate::Thoughts;
 
 const SKIPPED: &str = r#"{"functionCall":{"id":"a","name":"search","args":{"q":1}},"thoughtSignature":"skip_thought_signature_validator"}"#;
 const ANSWER: &str =
