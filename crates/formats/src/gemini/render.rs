@@ -13,7 +13,7 @@ use crate::{Names, RenderOptions, Rendered};
 
 /// Writes the context as `systemInstruction`, left out when there are no instructions, and `contents`.
 ///
-/// Calls keep their signatures also under [`Thoughts::Omit`], since the provider asks for them (G5).
+/// Calls keep their signatures also under [`crate::Thoughts::Omit`], since the provider asks for them (G5).
 #[must_use]
 pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     let mut notes = Notes {
