@@ -53,12 +53,8 @@ impl http_body::Body for AnswerBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = self.project();
-        let span = this.observation.span().clone();
-        let polled = catch_unwind(AssertUnwindSafe(|| {
-            span.in_scope(|| this.inner.poll_frame(cx))
-        }));
-        let Ok(polled) = polled else {
-            span.in_scope(|| tracing::error!("answer's body panicked"));
+        let Ok(polled) = catch_unwind(AssertUnwindSafe(|| this.inner.poll_frame(cx))) else {
+            tracing::error!("answer's body panicked");
             return Poll::Ready(Some(Err(BrokenOff::Panicked.into())));
         };
         if let Poll::Ready(Some(Ok(frame))) = &polled {

@@ -1,26 +1,38 @@
-//! The one layer around every request: name, observe, bound, and answer whatever happens.
+//! The layers around every request: request ids, headers of responses, spans and panics by `tower_http`; time, size and
+//! metrics by [`handle`].
+//!
+//! What `tower_http` lacks, and the tests in `tests/http` that show it:
+//! - `TimeoutLayer` answers without a problem, and covers neither the body of a response nor exempts streams
+//!   (`bounds::a_request_has_its_time_and_no_more`).
+//! - `TraceLayer` has no metrics, and reports nothing for a client that leaves
+//!   (`telemetry::requests_are_counted_by_route_and_status`).
+//! - `CatchPanicLayer` does not cover the body of a response (`refusals::a_panic_in_a_body_ends_its_answer_alone`).
 
+use std::any::Any;
 use std::future::poll_fn;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::middleware::Next;
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use futures::FutureExt;
-use http::StatusCode;
+use http::header::{CACHE_CONTROL, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderValue, StatusCode};
 use ipnet::IpNet;
 use tokio::time::{Instant, sleep_until, timeout_at};
-use tracing::Instrument;
+use tower::ServiceBuilder;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
+use tower_http::set_header::SetResponseHeaderLayer;
+use tower_http::trace::TraceLayer;
 
 use super::admission::{Admission, Draining, IsStream};
 use super::body::AnswerBody;
-use super::observe::Observation;
+use super::observe::{self, Observation};
 use super::problem::{HttpProblem, ProblemCode};
-use super::request_id::{REQUEST_ID_HEADER, RequestId};
-use super::security_headers;
+use super::request_id::{self, MakeUuidV7, REQUEST_ID_HEADER};
 use crate::net::{Exchange, Interruption, Peer};
 use crate::telemetry::Caller;
 
@@ -55,33 +67,71 @@ impl Rules {
     }
 }
 
-/// Puts the rules around a request.
-pub(super) async fn handle(
-    State(rules): State<Arc<Rules>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+/// The bytes of the request line and headers, as they were received.
+#[derive(Debug, Clone, Copy, Default)]
+struct HeaderBytes(usize);
+
+/// Puts the layers around a router, the outermost first. Browsers are told to keep no copy unless the response says
+/// otherwise, to guess no type, and to send no address to other sites.
+pub(super) fn layered(router: Router, rules: Rules) -> Router {
+    let rules = Arc::new(rules);
+    let trace = TraceLayer::new_for_http()
+        .make_span_with({
+            let rules = Arc::clone(&rules);
+            move |request: &Request| observe::span(request, rules.caller(request))
+        })
+        .on_request(())
+        .on_response(())
+        .on_body_chunk(())
+        .on_eos(())
+        .on_failure(());
+    let value = HeaderValue::from_static;
+    router.layer(
+        ServiceBuilder::new()
+            .layer(SetResponseHeaderLayer::overriding(
+                REFERRER_POLICY,
+                value("no-referrer"),
+            ))
+            .layer(SetResponseHeaderLayer::overriding(
+                X_CONTENT_TYPE_OPTIONS,
+                value("nosniff"),
+            ))
+            .layer(SetResponseHeaderLayer::if_not_present(
+                CACHE_CONTROL,
+                value("no-store"),
+            ))
+            .map_request(receive)
+            .layer(SetRequestIdLayer::new(REQUEST_ID_HEADER, MakeUuidV7))
+            .layer(PropagateRequestIdLayer::new(REQUEST_ID_HEADER))
+            .layer(trace)
+            .layer(from_fn_with_state(rules, handle))
+            .layer(CatchPanicLayer::custom(panicked)),
+    )
+}
+
+/// Measures the headers before a layer adds to them.
+fn receive(mut request: Request) -> Request {
+    let bytes = header_bytes(&request);
+    request.extensions_mut().insert(HeaderBytes(bytes));
+    request_id::remove_malformed(request.headers_mut());
+    request
+}
+
+/// Measures and bounds a request.
+async fn handle(State(rules): State<Arc<Rules>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let id = RequestId::of(request.headers());
-    let mut observation = Observation::start(&request, &id, rules.caller(&request));
+    let mut observation = Observation::start(&request);
     let exchange = request.extensions().get::<Arc<Exchange>>().cloned();
-    let extensions = request.extensions_mut();
-    extensions.insert(id.clone());
-    extensions.insert(rules.draining.clone());
+    request.extensions_mut().insert(rules.draining.clone());
     // A timeout beyond the range of the clock is none.
     let deadline = started.checked_add(rules.request_timeout);
-    let span = observation.span().clone();
     let mut response = match check_headers(&rules, &request) {
         Ok(()) => {
-            let answer = answer(request, next, deadline).instrument(span);
+            let answer = answer(request, next, deadline);
             unless_interrupted(answer, exchange.as_deref(), &rules).await
         }
         Err(problem) => problem.into_response(),
     };
-    response
-        .headers_mut()
-        .insert(REQUEST_ID_HEADER, id.header());
-    security_headers::insert(response.headers_mut());
     let problem = response.extensions().get::<ProblemCode>();
     if let (Some(_), Some(exchange)) = (problem, &exchange) {
         // A rejection holds no slot while it is sent.
@@ -120,7 +170,7 @@ async fn unless_interrupted(
 }
 
 fn check_headers(rules: &Rules, request: &Request) -> Result<(), HttpProblem> {
-    let bytes = header_bytes(request);
+    let HeaderBytes(bytes) = request.extensions().get().copied().unwrap_or_default();
     if bytes > rules.header_bytes_max {
         let max = rules.header_bytes_max;
         let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
@@ -142,23 +192,19 @@ fn header_bytes(request: &Request) -> usize {
 }
 
 async fn answer(request: Request, next: Next, deadline: Option<Instant>) -> Response {
-    let running = AssertUnwindSafe(next.run(request)).catch_unwind();
-    let ended = match deadline {
-        Some(deadline) => timeout_at(deadline, running).await,
-        None => Ok(running.await),
+    let running = next.run(request);
+    let Some(deadline) = deadline else {
+        return running.await;
     };
-    match ended {
-        Ok(Ok(response)) => response,
-        Ok(Err(_panic)) => {
-            // What it says may hold what the request did.
-            tracing::error!("request's handler panicked");
-            let detail = "the server failed to answer: try again, or report the request id";
-            HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", detail).into_response()
-        }
-        Err(_elapsed) => {
-            let detail = "the request's time passed before the answer was ready";
-            HttpProblem::new(StatusCode::GATEWAY_TIMEOUT, "DEADLINE_EXCEEDED", detail)
-                .into_response()
-        }
-    }
+    timeout_at(deadline, running).await.unwrap_or_else(|_| {
+        let detail = "the request's time passed before the answer was ready";
+        HttpProblem::new(StatusCode::GATEWAY_TIMEOUT, "DEADLINE_EXCEEDED", detail).into_response()
+    })
+}
+
+/// The text of a panic is not logged: it may contain what the request did.
+fn panicked(_: Box<dyn Any + Send>) -> Response {
+    tracing::error!("request's handler panicked");
+    let detail = "the server failed to answer: try again, or report the request id";
+    HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", detail).into_response()
 }

@@ -18,7 +18,6 @@ mod mistake;
 mod observe;
 mod problem;
 mod request_id;
-mod security_headers;
 mod server;
 
 pub use admission::{Draining, OpenStream};
@@ -27,7 +26,9 @@ pub use extract::{Json, Path, Query};
 pub use problem::{
     CODE_BODY_TOO_LARGE, HttpProblem, PROBLEM_CONTENT_TYPE, ProblemBody, ProblemCode,
 };
-pub use request_id::{REQUEST_ID_HEADER, RequestId};
+pub use request_id::REQUEST_ID_HEADER;
 pub use server::{BoundHttpServer, HttpError, HttpServer};
+
+pub use tower_http::request_id::RequestId;
 
 pub use crate::net::{ConnectionConfig, Peer, address_key};

@@ -6,10 +6,10 @@ use axum::extract::MatchedPath;
 use axum::extract::Request;
 use http::{Method, StatusCode};
 use metrics::{Gauge, counter, gauge, histogram};
+use tower_http::request_id::RequestId;
 use tracing::{Span, field};
 
 use super::problem::ProblemCode;
-use super::request_id::RequestId;
 use crate::telemetry::{self, Caller};
 
 /// The name in traces and metrics of a path that no route has.
@@ -30,43 +30,46 @@ pub(super) struct Observation {
     bytes: u64,
 }
 
+/// The span of a request.
+pub(super) fn span(request: &Request, caller: Caller) -> Span {
+    let id = request.extensions().get::<RequestId>();
+    let id = id.and_then(|id| id.header_value().to_str().ok());
+    let span = tracing::info_span!(
+        "http.request.handle",
+        otel.kind = "server",
+        http.request.method = name_of(request.method()),
+        http.route = route(request),
+        request.id = id,
+        http.response.status_code = field::Empty,
+        http.response.body.size = field::Empty,
+        problem.code = field::Empty,
+        otel.status_code = field::Empty,
+    );
+    telemetry::receive(&span, caller, |name| {
+        let value = request.headers().get(name)?;
+        value.to_str().ok()
+    });
+    span
+}
+
+fn route(request: &Request) -> &str {
+    let matched = request.extensions().get::<MatchedPath>();
+    matched.map_or(UNMATCHED, MatchedPath::as_str)
+}
+
 impl Observation {
-    pub(super) fn start(request: &Request, id: &RequestId, caller: Caller) -> Self {
-        let route = request
-            .extensions()
-            .get::<MatchedPath>()
-            .map_or(UNMATCHED, MatchedPath::as_str)
-            .to_owned();
-        let method = name_of(request.method());
-        let span = tracing::info_span!(
-            "http.request.handle",
-            otel.kind = "server",
-            http.request.method = method,
-            http.route = route,
-            request.id = id.as_str(),
-            http.response.status_code = field::Empty,
-            http.response.body.size = field::Empty,
-            problem.code = field::Empty,
-            otel.status_code = field::Empty,
-        );
-        telemetry::receive(&span, caller, |name| {
-            let value = request.headers().get(name)?;
-            value.to_str().ok()
-        });
+    /// Starts inside the request's span.
+    pub(super) fn start(request: &Request) -> Self {
         gauge!("http_server_requests_in_flight").increment(1);
         Self {
-            route,
-            method,
-            span,
+            route: route(request).to_owned(),
+            method: name_of(request.method()),
+            span: Span::current(),
             started: Instant::now(),
             status: None,
             open_streams: None,
             bytes: 0,
         }
-    }
-
-    pub(super) fn span(&self) -> &Span {
-        &self.span
     }
 
     /// The answer's status is known.

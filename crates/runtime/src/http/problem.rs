@@ -88,10 +88,14 @@ impl HttpProblem {
         field: impl Into<String>,
         detail: impl Into<String>,
     ) -> Self {
-        Self {
-            field: Some(field.into()),
-            ..Self::new(StatusCode::BAD_REQUEST, code, detail)
-        }
+        Self::new(StatusCode::BAD_REQUEST, code, detail).in_field(field)
+    }
+
+    /// Names the field.
+    #[must_use]
+    pub fn in_field(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
     }
 
     /// Says when to try again.

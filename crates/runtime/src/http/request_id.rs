@@ -1,53 +1,38 @@
-//! The name of one request: the caller's own, or one that is made here.
+//! Request ids: the caller's, if it is well-formed, or a new UUIDv7.
+//!
+//! `tower_http` sets the id and adds it to the response. It accepts any id of a caller, so a malformed one is removed first
+//! (the test `every_answer_names_its_request`).
 
-use std::fmt;
-
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Request};
+use tower_http::request_id::{MakeRequestId, RequestId};
 use uuid::Uuid;
 
-/// Where the id stands in requests and answers.
+/// The header of the id, in requests and responses.
 pub const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The most bytes of a caller's id; a longer one is replaced.
 const REQUEST_ID_BYTES_MAX: usize = 64;
 
-/// The id of a request: an extension of every request, and a header of every answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestId(HeaderValue);
+/// Makes a UUIDv7 for a request without an id.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MakeUuidV7;
 
-impl RequestId {
-    /// The caller's id if it is sane (1 to 64 letters, digits, `-`, `_`, `.`), or a new one.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
-        let given = headers
-            .get(REQUEST_ID_HEADER)
-            .filter(|value| is_sane(value.as_bytes()));
-        Self(given.cloned().unwrap_or_else(made))
-    }
-
-    /// As text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        self.0.to_str().unwrap_or_default()
-    }
-
-    pub(super) fn header(&self) -> HeaderValue {
-        self.0.clone()
+impl MakeRequestId for MakeUuidV7 {
+    fn make_request_id<B>(&mut self, _: &Request<B>) -> Option<RequestId> {
+        let id = HeaderValue::try_from(Uuid::now_v7().to_string()).ok()?;
+        Some(RequestId::new(id))
     }
 }
 
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+/// Removes an id that does not have 1 to 64 letters, digits, `-`, `_` and `.`.
+pub(super) fn remove_malformed(headers: &mut HeaderMap) {
+    let id = headers.get(REQUEST_ID_HEADER);
+    if id.is_some_and(|id| !is_well_formed(id.as_bytes())) {
+        headers.remove(REQUEST_ID_HEADER);
     }
 }
 
-fn made() -> HeaderValue {
-    let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
-    let text = Uuid::now_v7().hyphenated().encode_lower(&mut text);
-    HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("none"))
-}
-
-fn is_sane(id: &[u8]) -> bool {
+fn is_well_formed(id: &[u8]) -> bool {
     (1..=REQUEST_ID_BYTES_MAX).contains(&id.len())
         && id
             .iter()
@@ -59,24 +44,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_sane_id_is_taken() {
+    fn only_a_well_formed_id_is_kept() {
         let (longest, too_long) = ("x".repeat(64), "x".repeat(65));
-        for (given, kept) in [
-            (Some("a-B_9.z"), true),
-            (Some(longest.as_str()), true),
-            (Some(too_long.as_str()), false),
-            (Some(""), false),
-            (Some("a b"), false),
-            (Some("a\"b"), false),
-            (None, false),
+        for (given, is_kept) in [
+            ("a-B_9.z", true),
+            (longest.as_str(), true),
+            (too_long.as_str(), false),
+            ("", false),
+            ("a b", false),
+            ("a\"b", false),
         ] {
             let mut headers = HeaderMap::new();
-            if let Some(given) = given {
-                headers.insert(REQUEST_ID_HEADER, given.parse().unwrap());
-            }
-            let id = RequestId::of(&headers);
-            assert_eq!(Some(id.as_str()) == given, kept, "{given:?} gave {id}");
-            assert!(is_sane(id.as_str().as_bytes()));
+            headers.insert(REQUEST_ID_HEADER, given.parse().unwrap());
+            remove_malformed(&mut headers);
+            assert_eq!(
+                headers.contains_key(REQUEST_ID_HEADER),
+                is_kept,
+                "{given:?}"
+            );
         }
+    }
+
+    #[test]
+    fn a_new_id_is_well_formed() {
+        let id = MakeUuidV7.make_request_id(&Request::new(())).unwrap();
+        assert!(is_well_formed(id.header_value().as_bytes()), "{id:?}");
     }
 }

@@ -17,7 +17,7 @@ use tower::ServiceExt;
 use super::admission::{Admission, Draining, admit};
 use super::config::HttpConfig;
 use super::connection;
-use super::handle::{Rules, handle};
+use super::handle::{Rules, layered};
 use super::problem::HttpProblem;
 use crate::health::Health;
 use crate::net::{self, Drain, Drained, Listening, NamedSlots, Proxies, ReceivedBody};
@@ -131,7 +131,7 @@ impl HttpServer {
             .router
             .layer(DefaultBodyLimit::max(self.config.body_bytes_max))
             .layer(from_fn_with_state(admission, admit));
-        let router = (self.wrap)(admitted).layer(from_fn_with_state(Arc::new(rules), handle));
+        let router = layered((self.wrap)(admitted), rules);
         Ok(BoundHttpServer {
             config: self.config,
             health: self.health,

@@ -121,7 +121,7 @@ struct Filter {
 }
 
 async fn id(axum::Extension(id): axum::Extension<RequestId>) -> String {
-    id.to_string()
+    id.header_value().to_str().unwrap().to_owned()
 }
 
 async fn hold(State(shared): State<Shared>) -> &'static str {
