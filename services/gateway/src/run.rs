@@ -22,7 +22,7 @@ use wire::proto::read::v1::read_service_server::ReadServiceServer;
 use crate::generation::{Generations, Means};
 use crate::history_rpc::HistoryRpc;
 use crate::http::commands::Commands;
-use crate::http::limits::RateLimits;
+use crate::http::rate_limits::RateLimits;
 use crate::http::{HttpState, router};
 use crate::policies::Policies;
 use crate::retention;

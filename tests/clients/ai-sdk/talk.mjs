@@ -1,6 +1,6 @@
 // Real transports of the AI SDK talk to a real gateway: turns, an answer that is lost and found, a stop, an idle chat, answers
 // and messages that are changed.
-// `node talk.mjs http://host:port api-key`; run by tests/tests/http/talk/clients.rs.
+// `node talk.mjs http://host:port api-key`; run by tests/tests/http/chat/clients.rs.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

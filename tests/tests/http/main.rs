@@ -1,23 +1,18 @@
-//! The HTTP door of a whole system: who may, what they see, and what becomes of it. `access` holds for every operation.
+//! The HTTP listener of a whole system. Folders follow the URLs, as in the gateway; `access` covers every operation, `turns`
+//! every endpoint that has a model answer.
 
 #![cfg(test)]
 
 mod access;
-mod admin;
 mod bounds;
+mod chat;
 mod chats;
-mod claims;
 mod egress;
-mod erased_forks;
-mod export;
-mod forks;
 mod ground;
-mod issued;
-mod long_erasure;
-mod messages;
 mod positions;
-mod provider_logs;
 mod quotas;
 mod security_headers;
-mod talk;
+mod sessions;
 mod tokens;
+mod turns;
+mod v1;

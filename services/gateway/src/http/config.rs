@@ -1,4 +1,4 @@
-//! The HTTP door's settings, and their bounds.
+//! Settings of the HTTP listener, and their bounds.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use runtime::http::HttpConfig;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The door's port, unless asked otherwise.
+/// The default port.
 const PORT: u16 = 7303;
 
 const PER_SECOND: Bounds<u32> = Bounds {
@@ -29,22 +29,23 @@ const SESSION_AGE: Bounds<u32> = Bounds {
     unit: "days",
 };
 
-/// The most networks of trusted proxies.
+/// Maximum number of networks of trusted proxies.
 const TRUSTED_PROXIES_MAX: usize = 64;
 
-/// The age at which issued sessions end, unless asked otherwise.
+/// Default maximum age of issued sessions.
 const SESSION_AGE_MAX_DAYS: u32 = 180;
 
-/// The HTTP door's settings.
+/// Settings of the HTTP listener.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpSection {
     /// The server.
     pub server: HttpConfig,
-    /// How often who may ask.
+    /// Rate limits.
     pub limits: LimitsSection,
-    /// The networks of the proxies before the gateway, as CIDR (`10.0.0.0/8`): from them alone `X-Forwarded-For` is believed.
+    /// The networks of the proxies before the gateway, as CIDR (`10.0.0.0/8`): `X-Forwarded-For` is accepted from them
+    /// only.
     pub trusted_proxies: Vec<IpNet>,
-    /// The age at which an issued session ends, however often it was renewed, in days.
+    /// Maximum age of an issued session, in days, however often it is renewed.
     pub session_age_max_days: u32,
 }
 
@@ -54,7 +55,7 @@ impl HttpSection {
     }
 }
 
-/// How often who may ask; every request counts towards all that apply.
+/// Rate limits; every request counts towards all that apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LimitsSection {
     /// All callers with one API key together.
@@ -65,10 +66,10 @@ pub struct LimitsSection {
     pub address: RateLimit,
 }
 
-/// How often something may be asked: a bucket of `burst` requests, refilled at `per_second`.
+/// A rate limit: a bucket of `burst` requests, refilled at `per_second`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RateLimit {
-    /// Requests per second in the long run.
+    /// Requests per second on average.
     pub per_second: u32,
     /// Requests at once after a pause.
     pub burst: u32,
@@ -108,7 +109,7 @@ impl Validate for HttpSection {
         let given = self.trusted_proxies.len();
         if given > TRUSTED_PROXIES_MAX {
             let mistake = format!(
-                "lists {given} networks, at most {TRUSTED_PROXIES_MAX} are taken; join them"
+                "lists {given} networks, at most {TRUSTED_PROXIES_MAX} are accepted; merge them"
             );
             checks.invalid("trusted_proxies", mistake);
         }
@@ -144,12 +145,12 @@ mod tests {
 
     #[test]
     fn every_setting_is_bounded() {
-        for whose in ["key", "session", "address"] {
+        for scope in ["key", "session", "address"] {
             for number in ["per_second", "burst"] {
                 for (value, expected) in
                     [(0, false), (1, true), (1_000_000, true), (1_000_001, false)]
                 {
-                    let limits = json!({ whose: { number: value } });
+                    let limits = json!({ scope: { number: value } });
                     check(&json!({ "limits": limits }), expected);
                 }
             }

@@ -1,8 +1,14 @@
-//! Which pages may ask: the origins that the caller's API key allows, judged per request.
+//! CORS: the caller's API key lists the origins of the pages that may send requests.
 //!
-//! A preflight carries no key, so that it is answered for any origin and allows nothing by itself; the request after it is
-//! refused where its key does not allow the origin. Cookies are for pages whose origin is listed by name, see
-//! `session_cookie`. Source: <https://fetch.spec.whatwg.org/>.
+//! A preflight has no key. It is answered for any origin and allows nothing by itself; the request after it is rejected if
+//! its key does not allow the origin. Cookies are for pages whose origin the key lists by name, see `session_cookie`.
+//! Source: <https://fetch.spec.whatwg.org/>.
+//!
+//! What `tower_http::cors::CorsLayer` lacks, and the tests in `tests/door/origins.rs` that show it: it decides before the
+//! handler, which is where the key or the administrator's token is verified
+//! (`only_pages_that_the_key_allows_may_ask_and_read`). It answers preflights with 200
+//! (`preflights_are_answered_for_any_origin`), and every `OPTIONS` request as a preflight
+//! (`other_requests_are_no_preflights`).
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,19 +19,19 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use runtime::http::HttpProblem;
 
-/// Stands in a key's origins for every origin.
+/// Matches every origin, in the list of a key.
 pub const ANY_ORIGIN: &str = "*";
 
-/// How long a browser may keep the answer to a preflight, in seconds.
+/// How long a browser may cache the answer to a preflight, in seconds.
 const PREFLIGHT_MAX_AGE_S: &str = "600";
 
 const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE";
 
-/// The headers of requests that every page may send, where a preflight asks for none by name.
+/// The request headers that every page may send, if a preflight names none.
 const REQUEST_HEADERS: &str = "authorization, content-type, idempotency-key, last-event-id, x-api-key, x-position-token, \
                                x-session-id, x-user-id, x-user-token";
 
-/// The headers of answers that pages may read.
+/// The response headers that pages may read.
 const EXPOSED_HEADERS: &str = "location, content-disposition, x-request-id, x-run-id, x-session-id, retry-after, ratelimit-limit, \
                                ratelimit-remaining, ratelimit-reset, x-position-token, x-vercel-ai-ui-message-stream";
 
@@ -34,27 +40,27 @@ const TRUE: HeaderValue = HeaderValue::from_static("true");
 const PREFLIGHT_VARY: &str =
     "origin, access-control-request-method, access-control-request-headers";
 
-/// What is decided about a request.
+/// The decision about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// It names no origin: it comes from no page.
+    /// The request has no origin: it is not from a page.
     NoPage,
-    /// The page may ask, and may read the answer.
+    /// The page may send requests and read the answers.
     Allowed(HeaderValue),
-    /// The page may not ask.
-    Refused,
+    /// The page may not send requests.
+    Rejected,
 }
 
-/// Whether a list names an origin itself: [`ANY_ORIGIN`] names none.
+/// Whether a list names an origin; [`ANY_ORIGIN`] does not count.
 #[must_use]
 pub fn is_listed(origin: &[u8], allowed: &[String]) -> bool {
-    let is_it =
+    let is_equal =
         |known: &String| known != ANY_ORIGIN && known.as_bytes().eq_ignore_ascii_case(origin);
-    allowed.iter().any(is_it)
+    allowed.iter().any(is_equal)
 }
 
-/// Judges the `Origin` of a request by the origins that its key allows: exact ones such as `https://example.org`, or
-/// [`ANY_ORIGIN`]. No origins: no page.
+/// Checks the `Origin` of a request against the origins that its key allows: exact ones such as `https://example.org`, or
+/// [`ANY_ORIGIN`]. An empty list allows no page.
 #[must_use]
 pub fn decide(origin: Option<&HeaderValue>, allowed: &[String]) -> Decision {
     let Some(origin) = origin else {
@@ -64,11 +70,11 @@ pub fn decide(origin: Option<&HeaderValue>, allowed: &[String]) -> Decision {
     if is_any || is_listed(origin.as_bytes(), allowed) {
         Decision::Allowed(origin.clone())
     } else {
-        Decision::Refused
+        Decision::Rejected
     }
 }
 
-/// Judges a request once its key is known; the answer then tells the browser by itself.
+/// Checks a request once its key is known. The response gets the matching headers.
 ///
 /// # Errors
 /// 403 `ORIGIN_NOT_ALLOWED`.
@@ -76,17 +82,17 @@ pub fn admit(parts: &Parts, allowed: &[String]) -> Result<(), HttpProblem> {
     match decide(parts.headers.get(header::ORIGIN), allowed) {
         Decision::NoPage => Ok(()),
         Decision::Allowed(origin) => {
-            if let Some(Verdict(verdict)) = parts.extensions.get() {
+            if let Some(Admission(admission)) = parts.extensions.get() {
                 let credentials = is_listed(origin.as_bytes(), allowed);
-                // A second judgement of one request is the same.
-                let _ = verdict.set(Admitted {
+                // A second check of the same request has the same result.
+                let _ = admission.set(Admitted {
                     origin,
                     credentials,
                 });
             }
             Ok(())
         }
-        Decision::Refused => {
+        Decision::Rejected => {
             let detail = "the page's origin is not allowed: add it to the API key, for administrators to any key of the tenant";
             let status = StatusCode::FORBIDDEN;
             Err(HttpProblem::new(status, "ORIGIN_NOT_ALLOWED", detail))
@@ -94,9 +100,9 @@ pub fn admit(parts: &Parts, allowed: &[String]) -> Result<(), HttpProblem> {
     }
 }
 
-/// What is told to the browser, once it is known.
+/// The admitted origin, once it is known.
 #[derive(Debug, Clone, Default)]
-struct Verdict(Arc<OnceLock<Admitted>>);
+struct Admission(Arc<OnceLock<Admitted>>);
 
 #[derive(Debug)]
 struct Admitted {
@@ -105,7 +111,7 @@ struct Admitted {
     credentials: bool,
 }
 
-/// Answers preflights, and tells browsers what was judged.
+/// Answers preflights, and adds the headers of admitted origins to responses.
 pub(super) async fn layer(mut request: Request, next: Next) -> Response {
     let Some(origin) = request.headers().get(header::ORIGIN).cloned() else {
         return next.run(request).await;
@@ -113,12 +119,12 @@ pub(super) async fn layer(mut request: Request, next: Next) -> Response {
     if is_preflight(&request) {
         return preflight(origin, request.headers());
     }
-    let verdict = Verdict::default();
-    request.extensions_mut().insert(verdict.clone());
+    let admission = Admission::default();
+    request.extensions_mut().insert(admission.clone());
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.append(header::VARY, HeaderValue::from_static("origin"));
-    if let Some(admitted) = verdict.0.get() {
+    if let Some(admitted) = admission.0.get() {
         let origin = admitted.origin.clone();
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         if admitted.credentials {
@@ -137,8 +143,8 @@ fn is_preflight(request: &Request) -> bool {
             .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-fn preflight(origin: HeaderValue, asked: &HeaderMap) -> Response {
-    let headers = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+fn preflight(origin: HeaderValue, request: &HeaderMap) -> Response {
+    let headers = request.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let headers = headers.unwrap_or(HeaderValue::from_static(REQUEST_HEADERS));
     let answer: [(HeaderName, HeaderValue); 6] = [
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, origin),
@@ -167,7 +173,7 @@ mod tests {
         let decision = match expected {
             None => Decision::NoPage,
             Some(true) => Decision::Allowed(value.clone().unwrap()),
-            Some(false) => Decision::Refused,
+            Some(false) => Decision::Rejected,
         };
         assert_eq!(
             decide(value.as_ref(), &list),

@@ -1,4 +1,4 @@
-//! The header `idempotency-key`: it names a command for all of its retries.
+//! The header `idempotency-key`: identifies a command in all of its retries.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -7,24 +7,24 @@ use domain::CommitId;
 use runtime::http::HttpProblem;
 use uuid::Uuid;
 
-/// The header's name.
+/// The name of the header.
 pub const IDEMPOTENCY_KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The caller's key of a command, a UUID, where one is given. A retry under the same key with the same request gets the
-/// first answer; the same key with another request is refused with 409.
+/// The caller's idempotency key, a UUID, if the request has one. A retry with the same key and the same request gets
+/// the first answer; the same key with another request is rejected with 409.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IdempotencyKey(pub Option<CommitId>);
 
 impl IdempotencyKey {
-    /// The key as the writer takes it; empty: none.
+    /// The key as the writer accepts it; empty if there is none.
     #[must_use]
     pub fn text(self) -> String {
         self.0.map(|key| key.to_string()).unwrap_or_default()
     }
 
-    /// The key of one of several commands that a request comes to: the same at every retry.
+    /// The key of one of several commands of a request; the same in every retry.
     #[must_use]
-    pub fn of_part(self, part: &str) -> Self {
+    pub fn for_part(self, part: &str) -> Self {
         Self(
             self.0
                 .map(|key| CommitId(Uuid::new_v5(&key.0, part.as_bytes()))),
@@ -51,11 +51,8 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
 }
 
 fn malformed() -> HttpProblem {
-    let detail =
-        "the header idempotency-key is not a UUID: give a new one for each request, best a UUIDv7";
+    let detail = "the header idempotency-key is not a UUID: send a new one with each request, preferably a UUIDv7";
     let status = StatusCode::BAD_REQUEST;
-    HttpProblem {
-        field: Some(IDEMPOTENCY_KEY_HEADER.as_str().to_owned()),
-        ..HttpProblem::new(status, "IDEMPOTENCY_KEY_MALFORMED", detail)
-    }
+    HttpProblem::new(status, "IDEMPOTENCY_KEY_MALFORMED", detail)
+        .in_field(IDEMPOTENCY_KEY_HEADER.as_str())
 }

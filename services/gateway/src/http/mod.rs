@@ -1,40 +1,36 @@
-//! The HTTP door: for frontends, which hold an agent's public key, for tenants' administrators, and for what anybody may ask.
+//! The HTTP listener: for frontends with an agent's public key, for tenants' administrators, and for public endpoints.
 //!
-//! One endpoint a file; [`router`] lists them, and the description that `GET /openapi.json` serves is made from them. What
-//! all requests share (size, time, panics) is the server's in `runtime::http`; what all requests of this door share (origins,
-//! rates) stands here, and so does who calls: [`frontend`] and [`admin_caller`]. Every error is a problem, by [`problem`].
-//! What callers change goes through [`commands`] to the writer.
+//! Folders follow the URLs, without `/api` and without ids: `POST /api/chats/{id}/messages` is in `chats/messages`,
+//! `POST /api/chat` in `chat`, `GET /v1/admin/usage` in `v1/admin`. Each endpoint is a file; an action of a resource, such as
+//! `/stop`, is a file in the folder of the resource. [`router`] lists the endpoints, and the description at
+//! `GET /openapi.json` is generated from them.
+//!
+//! `runtime::http` has what all requests of any server share: size, time, panics. The other modules here are shared by
+//! endpoints: [`cors`] and [`rate_limits`] cover every request; [`callers`] identifies the caller; [`owned_chat`] finds the
+//! caller's conversation; [`turns`] starts and streams answers; [`commands`] calls the writer; [`problem`] maps every error
+//! to a problem.
 
-pub mod admin;
-pub mod admin_caller;
 pub mod body;
-pub mod caller_refusal;
-pub mod catch_up;
+pub mod callers;
+pub mod chat;
 pub mod chats;
-pub mod client_address;
 pub mod commands;
 pub mod config;
+mod cookies;
 pub mod cors;
-mod field_names;
-pub mod frontend;
-mod frontend_session;
 pub mod get_health;
-pub mod get_limits;
 pub mod idempotency;
-pub mod limiter;
-pub mod limits;
-pub mod named;
+pub mod message_pages;
 pub mod openapi;
 pub mod owned_chat;
-mod position_cookie;
 pub mod positions;
 pub mod problem;
+pub mod rate_limits;
 pub mod router;
-mod session_cookie;
-mod session_renewal;
 pub mod sessions;
 pub mod state;
-pub mod talk;
+pub mod turns;
+pub mod v1;
 
 pub use config::HttpSection;
 pub use state::HttpState;

@@ -1,4 +1,4 @@
-//! The description of the HTTP door, made from its endpoints.
+//! The OpenAPI description, generated from the endpoints.
 
 use runtime::http::{PROBLEM_CONTENT_TYPE, ProblemBody};
 use utoipa::openapi::path::Operation;
@@ -6,7 +6,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder
 use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi as _};
 
-/// What is described beside the endpoints.
+/// What the description contains besides the endpoints.
 #[derive(utoipa::OpenApi)]
 #[openapi(
     info(
@@ -18,16 +18,16 @@ use utoipa::{Modify, OpenApi as _};
     modifiers(&Keys),
     tags(
         (name = "chats", description = "A caller's conversations with the agent of their API key."),
-        (name = "ai-sdk", description = "The AI SDK's chat, as its transport speaks it."),
-        (name = "chat", description = "Turns for programs that know a message and a session, and no more."),
-        (name = "sessions", description = "Sessions: issued to callers without a user, and taken over by users."),
+        (name = "ai-sdk", description = "The AI SDK's chat, as its transport sends it."),
+        (name = "chat", description = "Turns for programs that know only a message and a session."),
+        (name = "sessions", description = "Sessions: issued to callers without a user; users can take them over."),
         (name = "admin", description = "What administrators see of their tenant."),
-        (name = "service", description = "What the service says of itself.")
+        (name = "service", description = "Health and limits of the service.")
     )
 )]
 struct Described;
 
-/// How callers show who they are.
+/// The security schemes.
 struct Keys;
 
 impl Modify for Keys {
@@ -46,7 +46,10 @@ impl Modify for Keys {
             ("api_key", header("x-api-key", "An agent's public API key.")),
             (
                 "user_token",
-                header("x-user-token", "A user's token, beside the API key."),
+                header(
+                    "x-user-token",
+                    "A user's token, in addition to the API key.",
+                ),
             ),
             ("bearer", SecurityScheme::Http(bearer)),
         ] {
@@ -55,17 +58,17 @@ impl Modify for Keys {
     }
 }
 
-/// What the endpoints are added to.
+/// The description without endpoints.
 pub(super) fn described() -> OpenApi {
     Described::openapi()
 }
 
-/// Adds what every endpoint answers: any of its errors.
+/// Adds the problem that every endpoint can answer with.
 pub(super) fn with_problems(mut document: OpenApi) -> OpenApi {
     for operation in document.paths.paths.values_mut().flat_map(operations) {
         let problem = Content::new(Some(Ref::from_schema_name("Problem")));
         let response = ResponseBuilder::new()
-            .description("What went wrong.")
+            .description("The problem.")
             .content(PROBLEM_CONTENT_TYPE, problem)
             .build();
         let responses = &mut operation.responses.responses;

@@ -1,4 +1,4 @@
-//! A conversation of the caller's own.
+//! The caller's conversations.
 
 use axum::http::StatusCode;
 use domain::{Conversation, ConversationId, ConversationKey, Owner, UserId};
@@ -8,34 +8,33 @@ use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
-use crate::http::frontend::{Frontend, Named};
-use crate::http::state::HttpState;
-use crate::http::{positions, problem};
+use super::state::HttpState;
+use super::{positions, problem};
 use crate::identity::Caller;
 
-/// A conversation of the caller's, as it stands now.
+/// A conversation of the caller, in its current state.
 #[derive(Debug)]
-pub struct Owned {
+pub struct OwnedChat {
     /// How to read it.
     pub target: Target,
-    /// What it is.
+    /// The conversation.
     pub conversation: Conversation,
-    /// Who acts.
-    pub acting: Acting,
+    /// What the caller has proven.
+    pub authority: Authority,
 }
 
-/// Who acts for a conversation: as much as their request has shown.
+/// What a request has proven about its caller's right to a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Acting {
-    /// Its owner, by session or by a name without proof.
+pub enum Authority {
+    /// The owner, by session or by an unverified name.
     Owner,
-    /// Its owner, a user whom a token names.
+    /// The owner, a user with a verified token.
     User(UserId),
-    /// An administrator of the tenant; with the owner, where it can only be a user whom a token has named.
+    /// An administrator of the tenant. The user is the owner, if the agent identifies users by token only.
     Administrator(Option<UserId>),
 }
 
-impl Acting {
+impl Authority {
     fn of(caller: &Caller) -> Self {
         if let Owner::User(user) = &caller.owner
             && caller.verified
@@ -45,7 +44,7 @@ impl Acting {
         Self::Owner
     }
 
-    /// The owner, where a token has named them.
+    /// The owner, if a token names them.
     #[must_use]
     pub fn verified_user(&self) -> Option<&UserId> {
         match self {
@@ -56,15 +55,15 @@ impl Acting {
     }
 }
 
-impl Owned {
-    /// Where a command goes; `key`: the caller's idempotency key, or empty.
+impl OwnedChat {
+    /// The target of a command; `key`: the caller's idempotency key, or empty.
     #[must_use]
     pub fn command_target(&self, key: String) -> write::CommandTarget {
         command_target(&self.target.access, &self.target.key.conversation, key)
     }
 }
 
-/// Where a command goes; `key`: the caller's idempotency key, or empty.
+/// The target of a command; `key`: the caller's idempotency key, or empty.
 #[must_use]
 pub fn command_target(
     access: &AgentAccess,
@@ -79,11 +78,11 @@ pub fn command_target(
     }
 }
 
-/// How a caller reads the conversation with this id: what the request gives, has read and has written is held.
+/// How to read the conversation with this id. The read includes what the request has sent, read and written.
 ///
 /// # Errors
-/// [`not_found`] where the id is none, or one of a history under a caller's key, which no frontend can own.
-pub fn target(state: &HttpState, caller: &Caller, id: &str) -> Result<Target, HttpProblem> {
+/// [`not_found`] if the id is invalid, or is of a keyed history, which no frontend can own.
+pub fn read_target(state: &HttpState, caller: &Caller, id: &str) -> Result<Target, HttpProblem> {
     let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
     if conversation.is_history() {
         return Err(not_found());
@@ -93,7 +92,7 @@ pub fn target(state: &HttpState, caller: &Caller, id: &str) -> Result<Target, Ht
         conversation,
     };
     Ok(Target {
-        fence: positions::fence_of(&state.gateway, &key),
+        fence: positions::fence(&state.gateway, &key),
         key,
         access: caller.access.clone(),
         freshness: Freshness::Fresh,
@@ -101,38 +100,38 @@ pub fn target(state: &HttpState, caller: &Caller, id: &str) -> Result<Target, Ht
     })
 }
 
-/// What a caller can do with a conversation, by its own head and what it goes on from.
+/// What a caller may do with a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It is theirs.
+pub enum ChatAccess {
+    /// The caller owns it.
     Readable,
-    /// It is theirs, and cannot be read any more: something that it goes on from was erased.
+    /// The caller owns it, but it cannot be read: an ancestor was erased.
     Severed,
-    /// It is not theirs, or there is none.
-    NotTheirs,
+    /// Someone else owns it, or it does not exist.
+    NotOwned,
 }
 
-/// How a conversation stands to a caller, read fresh.
+/// The caller's access to a conversation, from a fresh read.
 ///
 /// # Errors
-/// What keeps it from being read.
-pub async fn standing(
+/// The conversation cannot be read.
+pub async fn chat_access(
     state: &HttpState,
     caller: &Caller,
     target: &Target,
-) -> Result<Standing, HttpProblem> {
+) -> Result<ChatAccess, HttpProblem> {
     let readable = Readable::read(&state.gateway.reader, target).await;
     let is_theirs = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
-    Ok(match readable.map_err(problem::of)? {
-        Readable::Yes(owner) if is_theirs(&owner) => Standing::Readable,
-        Readable::Severed(owner) if is_theirs(&owner) => Standing::Severed,
-        Readable::Yes(_) | Readable::Severed(_) | Readable::No => Standing::NotTheirs,
+    Ok(match readable.map_err(problem::from_problem)? {
+        Readable::Yes(owner) if is_theirs(&owner) => ChatAccess::Readable,
+        Readable::Severed(owner) if is_theirs(&owner) => ChatAccess::Severed,
+        Readable::Yes(_) | Readable::Severed(_) | Readable::No => ChatAccess::NotOwned,
     })
 }
 
-/// Whether the writer refused a command because the conversation is not, or no longer, the expected owner's.
+/// Whether the writer rejected a command because the expected owner does not own the conversation, or no longer does.
 #[must_use]
-pub fn is_others(problem: &HttpProblem) -> bool {
+pub fn is_not_owned(problem: &HttpProblem) -> bool {
     [
         Reason::OwnerMismatch,
         Reason::ConversationNotFound,
@@ -142,94 +141,89 @@ pub fn is_others(problem: &HttpProblem) -> bool {
     .any(|reason| reason.as_str() == problem.code)
 }
 
-/// The conversation with this id. Who it belongs to may have changed a moment ago: before it is refused as somebody else's,
-/// the stream's leader is asked.
+/// The caller's conversation with this id. The owner may have changed a moment ago: before the conversation is rejected
+/// as someone else's, it is read from the stream's leader.
 ///
 /// # Errors
-/// [`not_found`] alike where there is none, where it is another tenant's, agent's or owner's, where it was erased, and
-/// where the id is none; else what keeps it from being read.
-pub async fn owned(state: &HttpState, caller: &Caller, id: &str) -> Result<Owned, HttpProblem> {
-    match of_caller(state, caller, target(state, caller, id)?).await? {
-        Some(owned) => Ok(owned),
-        None => owned_latest(state, caller, id).await,
-    }
-}
-
-/// The same, as the stream's leader knows it: for what decides on a write.
-///
-/// # Errors
-/// As [`owned`].
-pub async fn owned_latest(
+/// [`not_found`] if it does not exist, if it has another tenant, agent or owner, if it was erased, and if the id is
+/// invalid; or the conversation cannot be read.
+pub async fn find_chat(
     state: &HttpState,
     caller: &Caller,
     id: &str,
-) -> Result<Owned, HttpProblem> {
+) -> Result<OwnedChat, HttpProblem> {
+    match read_owned(state, caller, read_target(state, caller, id)?).await? {
+        Some(owned) => Ok(owned),
+        None => find_latest_chat(state, caller, id).await,
+    }
+}
+
+/// The caller's conversation, read from the stream's leader: for decisions about writes.
+///
+/// # Errors
+/// As [`find_chat`].
+pub async fn find_latest_chat(
+    state: &HttpState,
+    caller: &Caller,
+    id: &str,
+) -> Result<OwnedChat, HttpProblem> {
     let target = Target {
         freshness: Freshness::Leader,
-        ..target(state, caller, id)?
+        ..read_target(state, caller, id)?
     };
-    let owned = of_caller(state, caller, target).await?;
+    let owned = read_owned(state, caller, target).await?;
     owned.ok_or_else(not_found)
 }
 
-/// The conversation of a target; `None`: it is somebody else's. Later reads of it hold what this one has read.
-async fn of_caller(
+/// The conversation of a target; `None`: the caller does not own it. Later reads of the request include this one.
+async fn read_owned(
     state: &HttpState,
     caller: &Caller,
     target: Target,
-) -> Result<Option<Owned>, HttpProblem> {
-    let (conversation, position) = conversation(state, &target).await?;
+) -> Result<Option<OwnedChat>, HttpProblem> {
+    let (conversation, position) = read_conversation(state, &target).await?;
     if conversation.head.owner.as_ref() != Some(&caller.owner) {
         return Ok(None);
     }
-    positions::read(&state.gateway, &target.key, position);
-    Ok(Some(Owned {
+    positions::record_read(&state.gateway, &target.key, position);
+    Ok(Some(OwnedChat {
         target: Target {
-            fence: positions::fence_of(&state.gateway, &target.key),
+            fence: positions::fence(&state.gateway, &target.key),
             ..target
         },
         conversation,
-        acting: Acting::of(caller),
+        authority: Authority::of(caller),
     }))
 }
 
-/// A conversation as it is now, and its position.
+/// A conversation in its current state, and its position.
 ///
 /// # Errors
-/// As [`of_read`].
-pub async fn conversation(
+/// As [`from_read_error`].
+pub async fn read_conversation(
     state: &HttpState,
     target: &Target,
 ) -> Result<(Conversation, CommitPosition), HttpProblem> {
     let snapshot = Snapshot::open(&state.gateway.reader, target).await;
-    let snapshot = snapshot.map_err(of_read)?;
+    let snapshot = snapshot.map_err(from_read_error)?;
     let position = snapshot.position();
     let conversation = snapshot.into_conversation().await;
-    Ok((conversation.map_err(of_read)?, position))
+    Ok((conversation.map_err(from_read_error)?, position))
 }
 
-/// The conversation with this id of whoever headers and query name, as the stream's leader knows it.
-///
-/// # Errors
-/// As [`Frontend::caller`] and [`owned_latest`].
-pub async fn asked(state: &HttpState, frontend: &Frontend, id: &str) -> Result<Owned, HttpProblem> {
-    let caller = frontend.caller(state, Named::default()).await?;
-    owned_latest(state, &caller, id).await
-}
-
-/// What a read of a conversation fails with; one that is not there is told as [`not_found`].
+/// The problem of a failed read. A missing conversation is [`not_found`].
 #[must_use]
-pub fn of_read(error: Problem) -> HttpProblem {
+pub fn from_read_error(error: Problem) -> HttpProblem {
     if error.reason() == Reason::ConversationNotFound {
         return not_found();
     }
-    problem::of(error)
+    problem::from_problem(error)
 }
 
-/// There is no such conversation for this caller; nothing tells why.
+/// The conversation does not exist for this caller. The reason is not disclosed.
 #[must_use]
 pub fn not_found() -> HttpProblem {
-    let detail = "no such conversation for this caller: check its id, and whose it is";
+    let detail = "no such conversation for this caller: check its id and its owner";
     let code = Reason::ConversationNotFound.as_str();
     HttpProblem::new(StatusCode::NOT_FOUND, code, detail)
 }

@@ -1,23 +1,30 @@
-//! The one place where errors of the services become problems of HTTP.
+//! Maps errors of all services to HTTP problems.
 
 use std::borrow::Cow;
 
 use axum::http::StatusCode;
+use domain::Violation;
 use runtime::http::HttpProblem;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 use wire::status::{Problem, Reason};
 
-/// An error of the gateway's own.
+/// The problem of a field that breaks a rule.
 #[must_use]
-pub fn of(problem: Problem) -> HttpProblem {
-    of_status(&Status::from(problem))
+pub fn from_violation(violation: Violation) -> HttpProblem {
+    from_problem(Problem::from(violation))
 }
 
-/// An error that a service told, or that a call to it ended with. What is not ours is told by its code alone: its message
-/// may say anything.
+/// An error of the gateway itself.
 #[must_use]
-pub fn of_status(status: &Status) -> HttpProblem {
+pub fn from_problem(problem: Problem) -> HttpProblem {
+    from_status(&Status::from(problem))
+}
+
+/// The problem of a gRPC status. If the status has no reason of ours, the problem has no message: the message could
+/// contain anything.
+#[must_use]
+pub fn from_status(status: &Status) -> HttpProblem {
     let details = status.get_error_details();
     let Some(info) = details.error_info() else {
         return unexplained(status.code());
@@ -64,8 +71,9 @@ fn unexplained(code: Code) -> HttpProblem {
     HttpProblem::new(status_of(code, name), name, detail)
 }
 
-/// As `google.rpc.Code` says, but for two: a state that forbids the request is a conflict, and a server at its bound is no
-/// fault of the caller's rate. Source: <https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto>.
+/// As `google.rpc.Code` specifies, with two exceptions: a state that forbids the request is a conflict, and an
+/// overloaded server is not the rate limit of the caller. Source:
+/// <https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto>.
 fn status_of(code: Code, reason: &str) -> StatusCode {
     match code {
         Code::Ok => StatusCode::OK,
@@ -90,13 +98,13 @@ fn status_of(code: Code, reason: &str) -> StatusCode {
 mod tests {
     use std::time::Duration;
 
-    use domain::{Violation, ViolationReason};
+    use domain::ViolationReason;
 
     use super::*;
 
     fn check(problem: &HttpProblem, expected: (u16, &str, &str)) {
-        let told = (problem.status.as_u16(), &*problem.code, &*problem.detail);
-        assert_eq!(told, expected);
+        let actual = (problem.status.as_u16(), &*problem.code, &*problem.detail);
+        assert_eq!(actual, expected);
     }
 
     #[test]
@@ -118,19 +126,19 @@ mod tests {
             (Reason::Overloaded, 503),
         ] {
             check(
-                &of(Problem::new(reason, "why")),
+                &from_problem(Problem::new(reason, "why")),
                 (status, reason.as_str(), "why"),
             );
         }
     }
 
     #[test]
-    fn field_facts_and_delay_travel() {
+    fn a_problem_keeps_field_metadata_and_delay() {
         let violation = Violation::new(ViolationReason::OutOfRange, "is 0").within("page.size");
         let problem = Problem::from(violation)
             .with("limit", "7")
             .retry_after(Duration::from_millis(250));
-        let problem = of(problem);
+        let problem = from_problem(problem);
         check(&problem, (400, "FIELD_OUT_OF_RANGE", "page.size is 0"));
         assert_eq!(problem.field.as_deref(), Some("page.size"));
         assert_eq!(problem.retry_after, Some(Duration::from_millis(250)));
@@ -138,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_is_not_quoted() {
+    fn messages_of_other_services_are_not_quoted() {
         for (code, status, name) in [
             (Code::Unavailable, 503, "UNAVAILABLE"),
             (Code::DeadlineExceeded, 504, "DEADLINE_EXCEEDED"),
@@ -147,7 +155,7 @@ mod tests {
             (Code::InvalidArgument, 500, "INTERNAL"),
             (Code::Unknown, 500, "INTERNAL"),
         ] {
-            let problem = of_status(&Status::new(code, "a secret"));
+            let problem = from_status(&Status::new(code, "a secret"));
             assert_eq!((problem.status.as_u16(), &*problem.code), (status, name));
             assert!(!problem.detail.contains("secret"));
         }

@@ -1,4 +1,4 @@
-//! Every route of the HTTP door. A new endpoint is one line here.
+//! Every route of the HTTP listener. A new endpoint is one line here.
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -9,19 +9,31 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt as _};
 use utoipa_axum::routes;
 
+use super::callers::session_renewal;
+use super::chat::send_ui_messages::{self, UI_REQUEST_BYTES_MAX};
+use super::chat::stop_ui_chat;
+use super::chat::stream::follow_ui_chat;
+use super::chats::export::export_chat;
+use super::chats::messages::send_message;
+use super::chats::stream::follow_chat;
 use super::chats::{
-    change_chat, create_chat, erase_chat, export_chat, fork_chat, get_chat, list_chats,
+    change_chat, create_chat, erase_chat, fork_chat, get_chat, list_chats, stop_chat,
 };
-use super::limits::RateLimits;
+use super::rate_limits::{self, RateLimits};
 use super::sessions::{claim_session, issue_session, release_chat};
 use super::state::HttpState;
-use super::talk::ai_sdk::send_ui_messages::UI_REQUEST_BYTES_MAX;
-use super::talk::ai_sdk::{follow_ui_chat, send_ui_messages, stop_ui_chat};
-use super::talk::session::{chat, create_session, list_messages, list_sessions};
-use super::talk::{approve_calls, follow_chat, send_message, stop_chat};
-use super::{admin, cors, get_health, get_limits, limits, openapi, positions, session_renewal};
+use super::v1::admin::conversations::approvals::approve_calls;
+use super::v1::admin::conversations::events::list_events;
+use super::v1::admin::conversations::{get_conversation, list_conversations};
+use super::v1::admin::get_usage;
+use super::v1::admin::provider_logs::{get_provider_log, list_provider_logs};
+use super::v1::chat::send_turn;
+use super::v1::chat::sessions::messages::list_messages;
+use super::v1::chat::sessions::{create_session, list_sessions};
+use super::v1::get_limits;
+use super::{cors, get_health, openapi, positions};
 
-/// The description of every endpoint, in its own format.
+/// The path of the OpenAPI description.
 pub const OPENAPI_PATH: &str = "/openapi.json";
 
 fn endpoints() -> OpenApiRouter<HttpState> {
@@ -40,7 +52,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(send_ui_messages::send_ui_messages).layer(larger(UI_REQUEST_BYTES_MAX)))
         .routes(routes!(follow_ui_chat::follow_ui_chat))
         .routes(routes!(stop_ui_chat::stop_ui_chat))
-        .routes(routes!(chat::chat))
+        .routes(routes!(send_turn::chat))
         .routes(routes!(
             create_session::create_session,
             list_sessions::list_sessions
@@ -51,30 +63,30 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(issue_session::issue_session))
         .routes(routes!(claim_session::claim_session))
         .routes(routes!(release_chat::release_chat))
-        .routes(routes!(admin::list_conversations::list_conversations))
-        .routes(routes!(admin::get_conversation::get_conversation))
-        .routes(routes!(admin::list_events::list_events))
+        .routes(routes!(list_conversations::list_conversations))
+        .routes(routes!(get_conversation::get_conversation))
+        .routes(routes!(list_events::list_events))
         .routes(routes!(approve_calls::approve_calls))
-        .routes(routes!(admin::get_usage::get_usage))
-        .routes(routes!(admin::list_provider_logs::list_provider_logs))
-        .routes(routes!(admin::get_provider_log::get_provider_log))
+        .routes(routes!(get_usage::get_usage))
+        .routes(routes!(list_provider_logs::list_provider_logs))
+        .routes(routes!(get_provider_log::get_provider_log))
 }
 
-/// The bound of a route whose bodies may be larger than others'.
+/// The bound of a route that accepts larger bodies than others.
 fn larger(bytes_max: usize) -> DefaultBodyLimit {
     DefaultBodyLimit::max(bytes_max)
 }
 
-/// The description of the door.
+/// The OpenAPI description.
 #[must_use]
 pub fn document() -> OpenApi {
     openapi::with_problems(endpoints().into_openapi())
 }
 
-/// The endpoints and their description; put [`guarded`] around them.
+/// The endpoints and their description. [`guarded`] adds rate limits and CORS.
 ///
 /// # Errors
-/// The description cannot be written.
+/// The description cannot be serialized.
 pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
     let record = state.gateway.reader.record.id();
     let (endpoints, document) = endpoints().split_for_parts();
@@ -87,11 +99,10 @@ pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
         .with_state(state))
 }
 
-/// Routes under rates and origins: each request is counted of its client's address, preflights are answered, and answers
-/// tell what was judged, and carry sessions that were renewed.
+/// Adds rate limits, CORS and renewed sessions. Each request counts towards the limit of its client's address.
 pub fn guarded(routes: Router, limits: RateLimits) -> Router {
     routes
         .layer(from_fn(session_renewal::layer))
-        .layer(from_fn_with_state(limits, limits::layer))
+        .layer(from_fn_with_state(limits, rate_limits::layer))
         .layer(from_fn(cors::layer))
 }

@@ -1,4 +1,4 @@
-//! What every endpoint is given.
+//! What every handler gets.
 
 use std::sync::Arc;
 
@@ -8,58 +8,63 @@ use futures::future::BoxFuture;
 use runs::Approvals;
 use runtime::clock::Clock;
 use runtime::health::Health;
+use wire::proto::operate::v1::AgentSettings;
 
 use super::commands::Commands;
 use super::config::HttpSection;
-use super::limits::RateLimits;
+use super::rate_limits::RateLimits;
 use crate::Gateway;
 use crate::generation::Generations;
 
-/// What every endpoint is given. Clones share it.
+/// What every handler gets. Clones share it.
 #[derive(Debug, Clone)]
 pub struct HttpState {
     /// Reads.
     pub gateway: Gateway,
-    /// What is asked of the writer, under the gateway's own token.
+    /// Commands to the writer, with the gateway's own token.
     pub commands: Commands,
-    /// Runs, under the gateway's own token.
+    /// Runs, with the gateway's own token.
     pub generations: Generations,
-    /// How often who may ask.
+    /// The rate limits.
     pub limits: RateLimits,
-    /// Whether the gateway can do its work.
+    /// The health of the gateway.
     pub health: Health,
-    /// The door's settings.
+    /// The settings.
     pub section: Arc<HttpSection>,
-    /// What time it is.
+    /// The clock.
     pub clock: Clock,
 }
 
 impl HttpState {
-    /// What time it is.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp(self.clock.now_nanos())
     }
 
-    /// Is ready once a run that was heard to its end is finished, within two seconds.
+    /// Completes when a run is finished, at most two seconds after its last part.
     #[must_use]
-    pub fn finished(&self, key: &ConversationKey, run: RunId) -> BoxFuture<'static, ()> {
+    pub fn wait_until_finished(&self, key: &ConversationKey, run: RunId) -> BoxFuture<'static, ()> {
         let (generations, key) = (self.generations.clone(), key.clone());
-        // Where it is not finished in time, the client reads it later.
+        // A run that is not finished in time is read later by the client.
         let waiting = async move { generations.wait_for_finish(&key, run).await };
-        waiting.map(|_place| ()).boxed()
+        waiting.map(|_position| ()).boxed()
     }
 
-    /// The tools of an agent whose calls a person must approve.
+    /// The current settings of an agent.
+    #[must_use]
+    pub fn agent_settings(&self, agent: &AgentId) -> AgentSettings {
+        let agent = self.gateway.registry.agent(agent);
+        agent.and_then(|agent| agent.settings).unwrap_or_default()
+    }
+
+    /// The tools of an agent whose calls need an approval.
     #[must_use]
     pub fn approvals(&self, agent: &AgentId) -> Approvals {
-        let agent = self.gateway.registry.agent(agent);
-        let settings = agent.and_then(|agent| agent.settings).unwrap_or_default();
-        let asking = settings
-            .tools
-            .into_iter()
-            .filter(|tool| tool.needs_approval);
-        let names = asking.filter_map(|tool| ToolName::parse(tool.tool_name).ok());
+        let tools = self.agent_settings(agent).tools.into_iter();
+        let names = tools
+            .filter(|tool| tool.needs_approval)
+            .filter_map(|tool| ToolName::parse(tool.tool_name).ok());
         names.collect()
     }
 }

@@ -9,9 +9,9 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::routing::get;
 use gateway::http::config::RateLimit;
-use gateway::http::limits::RateLimits;
+use gateway::http::rate_limits::RateLimits;
 use gateway::http::{HttpSection, cors, router};
-use reqwest::{Client, Response};
+use reqwest::{Client, Method, Response};
 use runtime::health::Health;
 use runtime::http::{HttpConfig, HttpProblem, HttpServer};
 use tokio::task::JoinHandle;
@@ -95,7 +95,12 @@ pub(crate) async fn serve(change: impl FnOnce(&mut HttpSection)) -> Served {
 
 impl Served {
     pub(crate) async fn get(&self, headers: &[(&str, &str)]) -> Response {
-        let request = self.client.get(format!("http://{}/hello", self.addr));
+        self.send(Method::GET, headers).await
+    }
+
+    pub(crate) async fn send(&self, method: Method, headers: &[(&str, &str)]) -> Response {
+        let url = format!("http://{}/hello", self.addr);
+        let request = self.client.request(method, url);
         let request = headers.iter().fold(request, |request, (name, value)| {
             request.header(*name, *value)
         });

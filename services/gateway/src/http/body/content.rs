@@ -1,4 +1,4 @@
-//! What a message is made of.
+//! Parts of messages.
 
 use domain::{JsonText, Label, MediaSource, Part};
 use serde::Serialize;
@@ -19,20 +19,20 @@ pub enum PartBody {
     /// A picture, by reference.
     #[serde(rename_all = "camelCase")]
     Image {
-        /// Where it is.
+        /// The location.
         #[serde(flatten)]
         source: SourceBody,
         /// Its media type.
         #[serde(skip_serializing_if = "Option::is_none")]
         media_type: Option<String>,
-        /// How closely the model should look.
+        /// The detail in which the model should read it.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
     /// Any other file, by reference.
     #[serde(rename_all = "camelCase")]
     File {
-        /// Where it is.
+        /// The location.
         #[serde(flatten)]
         source: SourceBody,
         /// Its media type.
@@ -42,53 +42,53 @@ pub enum PartBody {
         #[serde(skip_serializing_if = "Option::is_none")]
         filename: Option<String>,
     },
-    /// What the model thought.
+    /// A thought of the model.
     #[serde(rename_all = "camelCase")]
     Thinking {
         /// The thought.
         text: String,
-        /// The provider's signature of it.
+        /// The provider's signature of the thought.
         #[serde(skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
-    /// A thought that its provider handed out encrypted.
+    /// A thought that the provider returned encrypted.
     #[serde(rename_all = "camelCase")]
     RedactedThinking {
         /// The provider's text.
         data: String,
     },
-    /// The model's refusal.
+    /// A refusal of the model.
     #[serde(rename_all = "camelCase")]
     Refusal {
-        /// Its words.
+        /// The text.
         text: String,
     },
-    /// A provider's own item.
+    /// An item of a provider.
     #[serde(rename_all = "camelCase")]
     ProviderItem {
-        /// Whose it is.
+        /// The provider.
         provider: String,
         /// The item.
         item: Verbatim,
     },
 }
 
-/// Where a picture or file is: exactly one is set.
+/// The location of a picture or file: exactly one is set.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SourceBody {
-    /// An address.
+    /// A URL.
     Url(String),
-    /// An id at the provider that keeps it.
+    /// An id at the provider that stores it.
     FileId(String),
 }
 
-/// Texts of labels.
+/// The text of a label.
 pub(super) fn text(label: Option<&Label>) -> Option<String> {
     label.map(|label| label.as_str().to_owned())
 }
 
-/// Documents as they were recorded.
+/// A document as it was recorded.
 pub(super) fn json(json: &JsonText) -> Verbatim {
     Verbatim(json.clone())
 }

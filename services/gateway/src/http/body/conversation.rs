@@ -14,17 +14,17 @@ pub struct ConversationBody {
     /// Its id, unique in its tenant.
     #[schema(example = "0198c1a2-7c1e-7b5e-9d0a-1f6f0c9b2a11")]
     id: String,
-    /// The agent that speaks in it.
+    /// The agent.
     #[schema(example = "support")]
     agent_id: String,
-    /// Who it belongs to.
+    /// The owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<OwnerBody>,
     /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "A question about shipping")]
     title: Option<String>,
-    /// What may be done with it.
+    /// The status.
     status: StatusName,
     /// When its first event was recorded; RFC 3339.
     #[schema(example = "2026-11-22T05:00:00.25Z")]
@@ -32,61 +32,61 @@ pub struct ConversationBody {
     /// When its last event was recorded; RFC 3339.
     #[schema(example = "2026-11-22T05:04:09.5Z")]
     updated_at: String,
-    /// When something last happened in it, by the events' own times; listings sort by it. RFC 3339.
+    /// The time of the last event, by the events' own times; listings sort by it. RFC 3339.
     #[schema(example = "2026-11-22T05:04:09.5Z")]
     last_event_at: String,
     /// The number of its last event: events are numbered 1, 2, 3 … without gaps.
     #[schema(example = 12)]
     version: u64,
-    /// Where the client was when it began.
+    /// The client, when the conversation was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<ContextBody>,
-    /// Its metadata, as it was given.
+    /// The metadata, as it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Verbatim>,
-    /// The generation under way.
+    /// The active run.
     #[serde(skip_serializing_if = "Option::is_none")]
     active_run_id: Option<String>,
-    /// What it goes on from, where it is a fork.
+    /// The parent, if it is a fork.
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<ForkPointBody>,
-    /// Sums over its life; of a fork, without what it goes on from.
+    /// Totals of the conversation; of a fork, without its parent.
     totals: TotalsBody,
 }
 
-/// Who a conversation belongs to: exactly one is set.
+/// The owner of a conversation: exactly one is set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum OwnerBody {
     /// A user, as the tenant names them.
     UserId(String),
-    /// A session, as its owner's id: `issued:…`, or as the caller chose it.
+    /// A session, by the id of its owner: `issued:…`, or the caller's choice.
     SessionId(String),
-    /// A chat of a messaging channel: a keyed hash of the caller's key. Its histories are shown to administrators alone.
+    /// A chat of a messaging channel: a keyed hash of the caller's key. Only administrators see its histories.
     ChannelId(String),
 }
 
-/// What may be done with a conversation.
+/// The status of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StatusName {
-    /// Open for events.
+    /// Accepts events.
     Active,
-    /// Kept, closed for events until restored.
+    /// Accepts no events until it is restored.
     Archived,
-    /// Gone; never shown.
+    /// Erased; never returned.
     #[serde(skip_deserializing)]
     Erased,
 }
 
-/// Where a client was when its conversation began.
+/// The client, when its conversation was created.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextBody {
-    /// The page that it was on.
+    /// The URL of the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     page_url: Option<String>,
-    /// The page before it.
+    /// The URL of the page before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     referrer: Option<String>,
     /// Its user agent.
@@ -98,29 +98,29 @@ pub struct ContextBody {
     /// Its timezone: an IANA name.
     #[serde(skip_serializing_if = "Option::is_none")]
     timezone: Option<String>,
-    /// Whatever else it told.
+    /// Other values that the client gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     custom_metadata: Option<Verbatim>,
 }
 
-/// What a fork goes on from.
+/// The parent of a fork.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ForkPointBody {
     /// The conversation.
     #[schema(example = "0198c1a2-7c1e-7b5e-9d0a-1f6f0c9b2a11")]
     id: String,
-    /// The last version that the fork shares with it.
+    /// The last version that the fork shares with its parent.
     #[schema(example = 4)]
     version: u64,
 }
 
-/// Sums over a conversation's life.
+/// Totals of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TotalsBody {
-    /// Messages; tool calls and their results are not among them.
+    /// Messages, without tool calls and their results.
     messages: u64,
-    /// Tokens that models read, cached ones among them.
+    /// Tokens that models read, including cached ones.
     input_tokens: u64,
     /// Tokens that models wrote.
     output_tokens: u64,
@@ -181,7 +181,7 @@ impl From<StatusName> for Status {
 }
 
 impl ContextBody {
-    /// `None`: the client told nothing.
+    /// `None`: the client gave nothing.
     pub(super) fn of(context: &ClientContext) -> Option<Self> {
         (*context != ClientContext::default()).then(|| Self {
             page_url: context.page_url.clone(),

@@ -1,4 +1,4 @@
-//! An event in its place.
+//! Events with their position.
 
 use domain::RecordedEvent;
 use serde::Serialize;
@@ -8,26 +8,26 @@ use super::fact::FactBody;
 use super::instant::rfc3339;
 use super::verbatim::Verbatim;
 
-/// An event in its place.
+/// An event with its position.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventBody {
-    /// Its number in the conversation: the only order there is.
+    /// Its version: the order of events in the conversation.
     #[schema(example = 3)]
     version: u64,
     /// Its id.
     event_id: String,
-    /// The commit that it came with: events of one commit were recorded together or not at all.
+    /// Its commit. All events of a commit are recorded together.
     commit_id: String,
     /// When it was recorded; RFC 3339.
     recorded_at: String,
-    /// When it happened, where that was told; RFC 3339.
+    /// When it happened, if the caller gave a time; RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     occurred_at: Option<String>,
     /// Its metadata, as it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Verbatim>,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     fact: FactBody,
 }

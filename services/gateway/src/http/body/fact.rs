@@ -1,4 +1,4 @@
-//! What an event says.
+//! The content of events.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,18 +7,18 @@ use super::content::PartBody;
 use super::conversation::{ContextBody, ForkPointBody, OwnerBody};
 use super::verbatim::Verbatim;
 
-/// What an event says, by its `type`.
+/// The content of an event, by its `type`.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(tag = "type")]
 pub enum FactBody {
-    /// Someone said something.
+    /// A message.
     #[serde(rename_all = "camelCase")]
     MessageAppended {
-        /// Who: `user`, `assistant`, `system` or `developer`.
+        /// The role: `user`, `assistant`, `system` or `developer`.
         role: &'static str,
-        /// What, in order.
+        /// The parts, in order.
         parts: Vec<PartBody>,
-        /// The speaker's name.
+        /// The name of the speaker.
         #[serde(skip_serializing_if = "Option::is_none")]
         author: Option<String>,
         /// The model that wrote it.
@@ -30,7 +30,7 @@ pub enum FactBody {
         /// Why the model stopped.
         #[serde(skip_serializing_if = "Option::is_none")]
         finish_reason: Option<String>,
-        /// What the response cost.
+        /// The tokens of the response.
         #[serde(skip_serializing_if = "Option::is_none")]
         usage: Option<UsageBody>,
     },
@@ -43,48 +43,48 @@ pub enum FactBody {
         tool_name: String,
         /// Its input.
         input: Verbatim,
-        /// The model that called.
+        /// The model that made the call.
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
-    /// A tool answered.
+    /// The result of a tool.
     #[serde(rename_all = "camelCase")]
     ToolReturned {
-        /// The call that it answers.
+        /// The call.
         call_id: String,
         /// The tool.
         #[serde(skip_serializing_if = "Option::is_none")]
         tool_name: Option<String>,
-        /// What came back, as a document.
+        /// The output, as a document.
         #[serde(skip_serializing_if = "Option::is_none")]
         output: Option<Verbatim>,
-        /// What came back, as texts and files.
+        /// The output, as texts and files.
         #[serde(skip_serializing_if = "Option::is_none")]
         output_parts: Option<Vec<PartBody>>,
         /// Whether the tool failed.
         is_error: bool,
     },
-    /// The system took note of something.
+    /// A note of the system.
     #[serde(rename_all = "camelCase")]
     SystemNoted {
-        /// What it is about.
+        /// The topic.
         #[serde(skip_serializing_if = "Option::is_none")]
         topic: Option<String>,
         /// The note.
         text: String,
     },
-    /// Something failed.
+    /// An error.
     #[serde(rename_all = "camelCase")]
     ErrorOccurred {
-        /// What kind of failure.
+        /// The type of the error.
         error_type: String,
-        /// What was said of it.
+        /// The message of the error.
         message: String,
     },
-    /// The conversation began.
+    /// The conversation was created.
     #[serde(rename_all = "camelCase")]
     ConversationCreated {
-        /// Who it belonged to.
+        /// The owner.
         owner: OwnerBody,
         /// Its title.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,54 +92,54 @@ pub enum FactBody {
         /// Its metadata.
         #[serde(skip_serializing_if = "Option::is_none")]
         conversation_metadata: Option<Verbatim>,
-        /// Where the client was.
+        /// The client.
         #[serde(skip_serializing_if = "Option::is_none")]
         context: Option<ContextBody>,
-        /// What it goes on from, where it is a fork.
+        /// The parent, if it is a fork.
         #[serde(skip_serializing_if = "Option::is_none")]
         forked_from: Option<ForkPointBody>,
     },
-    /// Title or metadata changed; what is absent did not, and `null` is none.
+    /// Title or metadata changed. Absent fields did not change; `null` removes the value.
     #[serde(rename_all = "camelCase")]
     ConversationUpdated {
         /// The title.
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<Option<String>>,
         /// The metadata.
-        // Any document, `null` among them: described as one of both, `null` would be both.
+        // Any document, including `null`: a schema with both would match `null` twice.
         #[schema(value_type = serde_json::Value, required = false)]
         #[serde(skip_serializing_if = "Option::is_none")]
         conversation_metadata: Option<Option<Verbatim>>,
     },
-    /// It was closed for events.
+    /// It was archived: it accepts no more events.
     ConversationArchived,
-    /// It was opened again.
+    /// It was restored.
     ConversationRestored,
     /// It was erased.
     ConversationErased,
-    /// What happened so far was told in short.
+    /// The earlier history was summarised.
     #[serde(rename_all = "camelCase")]
     HistorySummarised {
-        /// The last version that the summary stands for.
+        /// The last version that the summary replaces.
         through: u64,
         /// The summary.
         text: String,
     },
-    /// It went on from an earlier version: messages and contexts pass over what lies between.
+    /// It was rewound: messages and contexts skip the versions after `to`, up to this event.
     #[serde(rename_all = "camelCase")]
     HistoryRewound {
         /// The last version that is still read.
         to: u64,
     },
-    /// It belongs to someone else now.
+    /// The owner changed.
     #[serde(rename_all = "camelCase")]
     OwnerChanged {
-        /// Who it belongs to.
+        /// The new owner.
         owner: OwnerBody,
-        /// Who it belonged to.
+        /// The previous owner.
         previous: OwnerBody,
     },
-    /// A model began to answer.
+    /// A run started.
     #[serde(rename_all = "camelCase")]
     RunStarted {
         /// The run.
@@ -148,18 +148,18 @@ pub enum FactBody {
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
-    /// A run was asked to stop.
+    /// A stop of a run was requested.
     #[serde(rename_all = "camelCase")]
     RunStopRequested {
         /// The run.
         run_id: String,
     },
-    /// A run is over.
+    /// A run finished.
     #[serde(rename_all = "camelCase")]
     RunFinished {
         /// The run.
         run_id: String,
-        /// How it ended: `completed`, `stopped`, `failed` or `abandoned`.
+        /// The outcome: `completed`, `stopped`, `failed` or `abandoned`.
         outcome: &'static str,
     },
 }
@@ -172,12 +172,12 @@ pub enum FactBody {
     reason = "names of counts say what is counted"
 )]
 pub struct UsageBody {
-    /// Read, cached ones among them.
+    /// Tokens read, including cached ones.
     pub(super) input_tokens: u64,
-    /// Written, reasoning ones among them.
+    /// Tokens written, including reasoning.
     pub(super) output_tokens: u64,
-    /// Read from the provider's cache.
+    /// Tokens read from the provider's cache.
     pub(super) cached_tokens: u64,
-    /// Thought.
+    /// Tokens of reasoning.
     pub(super) reasoning_tokens: u64,
 }

@@ -1,4 +1,4 @@
-//! Times as callers read and write them: RFC 3339, in UTC, to the nanosecond.
+//! Times in JSON: RFC 3339, in UTC, with nanoseconds.
 
 use domain::Timestamp;
 use time::OffsetDateTime;
@@ -7,13 +7,13 @@ use time::format_description::well_known::Rfc3339;
 /// A time as text, such as `2026-11-22T05:00:00.123Z`.
 #[must_use]
 pub fn rfc3339(time: Timestamp) -> String {
-    // Every timestamp is within the years that RFC 3339 can write.
+    // RFC 3339 covers every timestamp.
     let time = OffsetDateTime::from_unix_timestamp_nanos(time.0.into());
     let text = time.ok().and_then(|time| time.format(&Rfc3339).ok());
     text.unwrap_or_default()
 }
 
-/// A time from its text; `None`: not RFC 3339, or outside the years 1677 to 2262.
+/// Parses a time; `None`: not RFC 3339, or outside the years 1677 to 2262.
 #[must_use]
 pub fn timestamp(text: &str) -> Option<Timestamp> {
     let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_come_back() {
+    fn times_round_trip() {
         for (nanos, expected) in [
             (0, "1970-01-01T00:00:00Z"),
             (1_500_000_000, "1970-01-01T00:00:01.5Z"),

@@ -1,4 +1,4 @@
-//! What conversations, their events and logged calls look like in JSON, the same at every endpoint.
+//! JSON of conversations, events and logged calls, the same in every endpoint.
 
 mod content;
 mod conversation;

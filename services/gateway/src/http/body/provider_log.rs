@@ -1,4 +1,4 @@
-//! What a logged call of a model server looks like in JSON.
+//! JSON of logged calls of model servers.
 
 use domain::{CallPurpose, LoggedBody};
 use read_model::queries::ProviderLogRow;
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::{UsageBody, rfc3339};
 
-/// One request that was sent to a model server, and what came back.
+/// A request to a model server, and its reply.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderLogBody {
@@ -20,44 +20,44 @@ pub struct ProviderLogBody {
     conversation_id: String,
     /// The run.
     run_id: String,
-    /// What for.
+    /// The purpose.
     purpose: PurposeName,
-    /// Which try of the request it was, counted from 1.
+    /// The number of the attempt, counted from 1.
     attempt: u32,
-    /// The model server, as the gateway's configuration names it.
+    /// The model server, by its name in the gateway's configuration.
     model_server: String,
     /// The model.
     model: String,
     /// When it was sent.
     #[schema(format = DateTime)]
     started_at: String,
-    /// From then to the first piece of the reply, in ms; absent: none came.
+    /// Time to the first piece of the reply, in ms; absent: no reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_piece_ms: Option<u64>,
-    /// From then to the end, in ms.
+    /// Time to the end, in ms.
     took_ms: u64,
-    /// The HTTP status; absent: none came, or the model is built in.
+    /// The HTTP status; absent: no reply, or a built-in model.
     #[serde(skip_serializing_if = "Option::is_none")]
     http_status: Option<u16>,
-    /// How it ended: `finished`, `dropped` (nobody wanted more), or the failure's name.
+    /// How it ended: `finished`, `dropped` (the reader stopped), or the failure's name.
     #[schema(example = "finished")]
     outcome: String,
-    /// Why the model ended, as the server says.
+    /// Why the model stopped, as reported by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     finish_reason: Option<String>,
-    /// What it cost, as the server says.
+    /// Tokens, as reported by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<UsageBody>,
     /// Bytes of the request's body.
     request_bytes: u64,
-    /// Bytes of the reply, as it came.
+    /// Bytes of the reply.
     reply_bytes: u64,
-    /// Until when it is kept.
+    /// When the log is deleted.
     #[schema(format = DateTime)]
     kept_until: String,
 }
 
-/// What a model server was asked for.
+/// The purpose of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PurposeName {
@@ -67,13 +67,13 @@ pub enum PurposeName {
     Summary,
 }
 
-/// A body without the secrets that the agent's rules find.
+/// A body without the secrets that the agent's rules match.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoggedBodyBody {
     /// Its text.
     text: String,
-    /// Whether it is the beginning of a longer one.
+    /// Whether the body was cut.
     is_cut: bool,
 }
 

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-/// A JSON document, digit for digit as it was recorded.
+/// A JSON document, byte for byte as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, ToSchema)]
 #[schema(value_type = serde_json::Value)]
 pub struct Verbatim(pub JsonText);

@@ -1,4 +1,4 @@
-//! `PATCH /api/chats/{id}`: change title, metadata, or whether it is archived.
+//! `PATCH /api/chats/{id}`: changes title or metadata, archives or restores a conversation.
 
 use axum::extract::State;
 use domain::FieldChange;
@@ -10,29 +10,29 @@ use wire::proto::write::v1 as write;
 
 use super::create_chat::text;
 use crate::http::body::ConversationBody;
-use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::owned_chat::{Owned, owned};
+use crate::http::owned_chat::{OwnedChat, find_chat};
 use crate::http::state::HttpState;
 
-/// What to change; what is absent stays as it is.
+/// The changes. Absent members stay unchanged.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChangeChatBody {
-    /// The title, at most 1,024 bytes; `null` or empty: none.
+    /// The title, at most 1,024 bytes; `null` or empty removes it.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, example = "Shipping to Leeds")]
     title: Option<FieldChange<String>>,
-    /// Whether it is archived: kept, closed for messages.
+    /// Whether it is archived: it then accepts no messages.
     #[serde(default)]
     archived: Option<bool>,
-    /// The metadata, replaced whole: an object, at most 64 KiB; `null`: none.
+    /// The new metadata: an object, at most 64 KiB; `null` removes it.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Object>)]
     metadata: Option<FieldChange<Box<RawValue>>>,
 }
 
-/// A member that is there: `null` clears.
+/// A member that is present; `null` removes the value.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<FieldChange<T>>, D::Error> {
@@ -42,8 +42,9 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 
 /// Change a conversation.
 ///
-/// An archived one takes no other change until it is restored; `archived` beside others is done in the order that makes
-/// both possible. Title and metadata change together; archiving is a step of its own, so that a failure may fall between.
+/// An archived conversation accepts no other change until it is restored. A request that sets `archived` and other
+/// members is executed in the order that makes both possible. Title and metadata change together. Archiving is a
+/// separate step, so one of the two steps may fail alone.
 #[utoipa::path(
     patch,
     path = "/api/chats/{id}",
@@ -51,10 +52,10 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     params(
         ("id" = String, Path, description = "The conversation."),
         CallerHeaders,
-        ("idempotency-key" = Option<String>, Header, description = "A UUID that names this request for all of its retries."),
+        ("idempotency-key" = Option<String>, Header, description = "A UUID that identifies this request in all of its retries."),
     ),
     request_body = ChangeChatBody,
-    responses((status = 200, description = "The conversation as it is now.", body = ConversationBody)),
+    responses((status = 200, description = "The changed conversation.", body = ConversationBody)),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
 pub(in crate::http) async fn change_chat(
@@ -64,8 +65,8 @@ pub(in crate::http) async fn change_chat(
     Path(id): Path<String>,
     Json(body): Json<ChangeChatBody>,
 ) -> Result<Json<ConversationBody>, HttpProblem> {
-    let caller = frontend.caller(&state, Named::default()).await?;
-    let chat = owned(&state, &caller, &id).await?;
+    let caller = frontend.caller(&state, CallerIds::default()).await?;
+    let chat = find_chat(&state, &caller, &id).await?;
     if body.archived == Some(false) {
         restore(&state, &chat, key).await?;
     }
@@ -76,12 +77,12 @@ pub(in crate::http) async fn change_chat(
     if body.archived == Some(true) {
         archive(&state, &chat, key).await?;
     }
-    let chat = owned(&state, &caller, &id).await?;
+    let chat = find_chat(&state, &caller, &id).await?;
     Ok(Json(ConversationBody::from(&chat.conversation)))
 }
 
 fn update(
-    chat: &Owned,
+    chat: &OwnedChat,
     title: Option<FieldChange<String>>,
     metadata: Option<FieldChange<Box<RawValue>>>,
     key: IdempotencyKey,
@@ -92,7 +93,7 @@ fn update(
     ];
     let paths = changed.into_iter().flatten().map(str::to_owned).collect();
     write::UpdateConversationRequest {
-        target: Some(chat.command_target(key.of_part("update").text())),
+        target: Some(chat.command_target(key.for_part("update").text())),
         update_mask: Some(prost_types::FieldMask { paths }),
         title: title.and_then(FieldChange::into_value).unwrap_or_default(),
         metadata_json: text(metadata.and_then(FieldChange::into_value)),
@@ -100,14 +101,22 @@ fn update(
     }
 }
 
-async fn archive(state: &HttpState, chat: &Owned, key: IdempotencyKey) -> Result<(), HttpProblem> {
-    let target = Some(chat.command_target(key.of_part("archive").text()));
+async fn archive(
+    state: &HttpState,
+    chat: &OwnedChat,
+    key: IdempotencyKey,
+) -> Result<(), HttpProblem> {
+    let target = Some(chat.command_target(key.for_part("archive").text()));
     let request = write::ArchiveConversationRequest { target };
     state.commands.archive(request).await.map(drop)
 }
 
-async fn restore(state: &HttpState, chat: &Owned, key: IdempotencyKey) -> Result<(), HttpProblem> {
-    let target = Some(chat.command_target(key.of_part("restore").text()));
+async fn restore(
+    state: &HttpState,
+    chat: &OwnedChat,
+    key: IdempotencyKey,
+) -> Result<(), HttpProblem> {
+    let target = Some(chat.command_target(key.for_part("restore").text()));
     let request = write::RestoreConversationRequest { target };
     state.commands.restore(request).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! `DELETE /api/chats/{id}`: erase a conversation for good.
+//! `DELETE /api/chats/{id}`: erases a conversation.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,45 +11,47 @@ use utoipa::{IntoParams, ToSchema};
 use wire::proto::write::v1::ForkRule;
 use wire::status::Reason;
 
-use super::erasure::{Erased, erase};
+use super::erasure::{Erasure, erase};
 use super::forks;
-use crate::http::frontend::{CallerHeaders, Frontend, Named};
+use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::owned_chat::{Standing, not_found, standing, target};
+use crate::http::owned_chat::{ChatAccess, chat_access, not_found, read_target};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::identity::Caller;
 use history::{Freshness, Target};
 
-/// What goes with it.
+/// How to erase.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct EraseChatQuery {
-    /// What becomes of the forks that read through it: `refuse`, as without it, or `erase`.
+    /// What happens to forks that read through the conversation: `refuse` (the default) or `erase`.
     #[serde(default)]
     #[param(inline)]
     forks: forks::ForkRule,
 }
 
-/// What an erasure leaves to do in the background.
+/// Work of an erasure that continues in the background.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingErasureBody {
-    /// How many commits of the conversation are not overwritten yet.
+    /// The number of commits of the conversation that are not overwritten yet.
     pending_commits: u64,
 }
 
-/// Erase a conversation for good.
+/// Erase a conversation.
 ///
-/// Nothing brings it back. From then on it is not there: also for a second erasure, but for a retry under the first one's
-/// idempotency key. Forks read through what they go on from. While there are any, the answer is 409 `HAS_FORKS`: its
-/// `metadata` tells in `forks` how many, and in `fork_ids` those of the caller's, up to 20 of them. `?forks=erase` erases up
-/// to 200 forks first, and the forks of those, where all of them are the caller's. Forks that were just begun count too: while
-/// they cannot be told, the answer is 503. A fork of what somebody else erased cannot be read, but erased.
+/// The erasure is final. Afterwards the conversation does not exist, also for a second erasure; a retry with the same
+/// idempotency key gets the first answer. Forks read through their parent. If there are forks, the answer is 409
+/// `HAS_FORKS`: `metadata` has their number in `forks`, and up to 20 of the caller's in `fork_ids`. `?forks=erase`
+/// erases up to 200 forks first, including forks of forks, if the caller owns all of them. Forks that were just created
+/// count too: the answer is 503 until they can be listed. A fork whose parent was erased by someone else cannot be
+/// read, but it can be erased.
 ///
-/// The answer comes once the erasure is durable: from then on nobody can read the conversation. Its commits are overwritten
-/// in the background, whatever becomes of the connection. The answer is 204 when that is complete within a second, else 202
-/// with the number of commits that are left; a retry under the same idempotency key counts anew.
+/// The answer is sent when the erasure is durable: from then on the conversation cannot be read. Its commits are
+/// overwritten in the background, also if the connection closes. The answer is 204 if that finishes within a second,
+/// otherwise 202 with the number of remaining commits; a retry with the same idempotency key returns the current
+/// number.
 #[utoipa::path(
     delete,
     path = "/api/chats/{id}",
@@ -58,11 +60,11 @@ pub struct PendingErasureBody {
         ("id" = String, Path, description = "The conversation."),
         CallerHeaders,
         EraseChatQuery,
-        ("idempotency-key" = Option<String>, Header, description = "A UUID that names this request for all of its retries."),
+        ("idempotency-key" = Option<String>, Header, description = "A UUID that identifies this request in all of its retries."),
     ),
     responses(
-        (status = 202, description = "It is erased; its commits are being overwritten.", body = PendingErasureBody),
-        (status = 204, description = "It is erased, and all of it is overwritten."),
+        (status = 202, description = "Erased; the commits are being overwritten.", body = PendingErasureBody),
+        (status = 204, description = "Erased and overwritten."),
     ),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
@@ -73,51 +75,58 @@ pub(in crate::http) async fn erase_chat(
     Path(id): Path<String>,
     Query(query): Query<EraseChatQuery>,
 ) -> Result<Response, HttpProblem> {
-    let caller = frontend.caller(&state, Named::default()).await?;
+    let caller = frontend.caller(&state, CallerIds::default()).await?;
     let target = Target {
         freshness: Freshness::Leader,
-        ..target(&state, &caller, &id)?
+        ..read_target(&state, &caller, &id)?
     };
     let chat = &target.key.conversation;
-    let erased = match standing(&state, &caller, &target).await? {
-        Standing::Readable => forks::erase_with(&state, &caller, chat, key, query.forks).await?,
-        // Whatever goes on from it cannot be read either.
-        Standing::Severed => erase(&state, &caller, chat, key, ForkRule::Sever).await?,
-        Standing::NotTheirs => erased_before(&state, &caller, &target, key).await?,
+    let erased = match chat_access(&state, &caller, &target).await? {
+        ChatAccess::Readable => {
+            forks::erase_with_forks(&state, &caller, chat, key, query.forks).await?
+        }
+        // Its forks cannot be read either.
+        ChatAccess::Severed => erase(&state, &caller, chat, key, ForkRule::Sever).await?,
+        ChatAccess::NotOwned => erased_before(&state, &caller, &target, key).await?,
     };
     match erased {
-        Erased::Done { pending_commits: 0 } => Ok(StatusCode::NO_CONTENT.into_response()),
-        Erased::Done { pending_commits } => {
+        Erasure::Done { pending_commits: 0 } => Ok(StatusCode::NO_CONTENT.into_response()),
+        Erasure::Done { pending_commits } => {
             let body = Json(PendingErasureBody { pending_commits });
             Ok((StatusCode::ACCEPTED, body).into_response())
         }
-        Erased::NotTheirs => Err(not_found()),
+        Erasure::NotOwned => Err(not_found()),
     }
 }
 
-/// Whether this very request erased it before, which the writer tells. It is asked of tombstones under the key alone, so
-/// that nothing is erased here and nothing told of what stands.
+/// Whether a retry of this request erased the conversation before. The writer is called only for tombstones and with
+/// the key, so that this erases nothing and discloses nothing.
 async fn erased_before(
     state: &HttpState,
     caller: &Caller,
     target: &Target,
     key: Option<CommitId>,
-) -> Result<Erased, HttpProblem> {
+) -> Result<Erasure, HttpProblem> {
     let Some(key) = key else {
-        return Ok(Erased::NotTheirs);
+        return Ok(Erasure::NotOwned);
     };
     let last = state.gateway.reader.record.last_from_leader(&target.key);
-    let last = target.deadline.record(last).await.map_err(problem::of)?;
+    let last = target
+        .deadline
+        .record(last)
+        .await
+        .map_err(problem::from_problem)?;
     let head = last.map(|last| last.open_head()).transpose();
-    let head = head.map_err(|corrupt| problem::of(crate::problem::of_corrupt(&corrupt)))?;
+    let head =
+        head.map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
     let is_tombstone = head.is_some_and(|head| {
         let last = head.recent.last();
         head.status == Status::Erased && last.is_some_and(|last| last.id == key)
     });
     if !is_tombstone {
-        return Ok(Erased::NotTheirs);
+        return Ok(Erasure::NotOwned);
     }
-    // By which rule the first request erased it is part of that request.
+    // The rule of the first request is part of the request that the key identifies.
     for rule in [ForkRule::Refuse, ForkRule::Sever] {
         let chat = &target.key.conversation;
         match erase(state, caller, chat, Some(key), rule).await {
@@ -125,5 +134,5 @@ async fn erased_before(
             answer => return answer,
         }
     }
-    Ok(Erased::NotTheirs)
+    Ok(Erasure::NotOwned)
 }

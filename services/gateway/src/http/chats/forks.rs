@@ -1,4 +1,4 @@
-//! What reads through a conversation that is to be erased, and could not be read any more.
+//! Forks that read through a conversation that is to be erased.
 
 use axum::http::StatusCode;
 use domain::{CommitId, ConversationId, Owner};
@@ -10,45 +10,44 @@ use utoipa::ToSchema;
 use wire::proto::write::v1 as proto;
 use wire::status::Reason;
 
-use super::erasure::{Erased, erase};
+use super::erasure::{Erasure, erase};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::identity::Caller;
 
-/// Most forks that one request erases.
+/// Maximum number of forks that one request erases.
 pub const FORKS_MAX: u32 = 200;
-/// Most forks that a refusal names.
+/// Maximum number of forks that a problem names.
 pub const FORKS_NAMED_MAX: usize = 20;
-/// How often one request looks for forks: those that it finds go, and others may be begun meanwhile.
+/// How often one request lists forks: others may be created while the listed ones are erased.
 const LOOKS_MAX: u32 = 3;
-/// Forks that go at once.
+/// Forks that are erased concurrently.
 const AT_ONCE: usize = 8;
 
-/// What becomes of forks that read through what is erased.
+/// What happens to forks that read through an erased conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ForkRule {
-    /// They stay, and so does what they read through.
+    /// The erasure is rejected if there are forks.
     #[default]
     Refuse,
-    /// They go too, and the forks of those, where all of them are the caller's.
+    /// Forks are erased too, including forks of forks, if the caller owns all of them.
     Erase,
 }
 
-/// Erases a conversation that nothing reads through any more, and before it its forks where the rule says so. Forks go before
-/// what they go on from: whatever cuts this short, what is left can be read. The writer looks for forks, so none that was
-/// acknowledged is missed; those that it finds are read from the rows, which hold them by then.
+/// Erases a conversation without forks; if the rule is [`ForkRule::Erase`], its forks are erased first, the deepest
+/// ones before their parents. If this is interrupted, what remains can be read. The writer checks for forks, so no
+/// acknowledged one is missed; the forks are listed from the rows, which include them by then.
 ///
 /// # Errors
-/// 409 `HAS_FORKS` where forks must stay, 503 while the rows do not hold all that was recorded, and what keeps it or a fork
-/// from being erased.
-pub async fn erase_with(
+/// 409 `HAS_FORKS` if forks are not erased; 503 while the rows lag; or the conversation or a fork cannot be erased.
+pub async fn erase_with_forks(
     state: &HttpState,
     caller: &Caller,
     chat: &ConversationId,
     key: Option<CommitId>,
     rule: ForkRule,
-) -> Result<Erased, HttpProblem> {
+) -> Result<Erasure, HttpProblem> {
     let mut looks = 1;
     loop {
         let refusal = match erase(state, caller, chat, key, proto::ForkRule::Refuse).await {
@@ -64,8 +63,8 @@ pub async fn erase_with(
             return Err(has_forks(&forks, &caller.owner));
         }
         let by_depth = forks.chunk_by(|one, other| one.depth == other.depth);
-        for alike in by_depth.rev() {
-            erase_all(state, caller, alike).await?;
+        for forks_of_depth in by_depth.rev() {
+            erase_all(state, caller, forks_of_depth).await?;
         }
         looks += 1;
     }
@@ -75,7 +74,7 @@ fn is_refusal(problem: &HttpProblem) -> bool {
     problem.code == Reason::HasForks.as_str()
 }
 
-/// The forks that the rows know, the nearest first; one more than [`FORKS_MAX`] tells that there are more than that.
+/// The forks in the rows, the nearest first; at most one more than [`FORKS_MAX`].
 async fn read(
     state: &HttpState,
     caller: &Caller,
@@ -83,7 +82,7 @@ async fn read(
 ) -> Result<Vec<ForkRow>, HttpProblem> {
     let (model, tenant) = (&state.gateway.reader.read_model, &caller.access.tenant);
     let forks = read_model::forks(model, tenant, chat, FORKS_MAX + 1).await;
-    forks.map_err(|error| problem::of(crate::problem::of_read_model(&error)))
+    forks.map_err(|error| problem::from_problem(crate::problem::of_read_model(&error)))
 }
 
 fn may_go(forks: &[ForkRow], caller: &Owner) -> bool {
@@ -91,7 +90,7 @@ fn may_go(forks: &[ForkRow], caller: &Owner) -> bool {
     is_within && forks.iter().all(|fork| fork.owner == *caller)
 }
 
-/// One that is somebody else's by now, or was forked since, is met again by the next look.
+/// A fork that changed its owner or got a fork is found again by the next listing.
 async fn erase_all(
     state: &HttpState,
     caller: &Caller,
@@ -116,20 +115,19 @@ async fn erase_fork(
     }
 }
 
-/// How many forks there are, and which of them are the caller's: others' are counted and not named.
+/// Contains the number of forks, and names the caller's; others are only counted.
 fn has_forks(forks: &[ForkRow], caller: &Owner) -> HttpProblem {
     let own = forks.iter().filter(|fork| fork.owner == *caller);
     let own: Vec<&str> = own.map(|fork| fork.id.as_str()).collect();
     let (all, others) = (forks.len(), forks.len() - own.len());
-    let mend = if others > 0 {
-        format!("{others} of them are not the caller's, and must be erased first")
+    let remedy = if others > 0 {
+        format!("{others} of them have other owners, who must erase them first")
     } else if may_go(forks, caller) {
-        "erase them first, or with it by ?forks=erase".to_owned()
+        "erase them first, or together with ?forks=erase".to_owned()
     } else {
-        format!("erase some of them first, since at most {FORKS_MAX} go with it")
+        format!("erase some of them first: at most {FORKS_MAX} are erased together")
     };
-    let detail =
-        format!("{all} chats read through this one and could not be read any more: {mend}");
+    let detail = format!("{all} chats read through this one: {remedy}");
     let refusal = HttpProblem::new(StatusCode::CONFLICT, Reason::HasForks.as_str(), detail);
     let refusal = refusal.with("forks", all.to_string());
     if own.is_empty() {
@@ -160,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_go_with_a_conversation_and_no_more() {
+    fn forks_are_erased_up_to_the_bound() {
         let bound = usize::try_from(FORKS_MAX).unwrap();
         let check = |count: usize, expected: bool| {
             let forks = forks(["ada"].into_iter().cycle().take(count));
@@ -175,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_some_of_the_callers_own() {
+    fn a_problem_names_the_callers_forks_up_to_the_bound() {
         let check = |forks: &[ForkRow], expected: (&str, Option<&str>)| {
             let refusal = has_forks(forks, &user("ada"));
             let named = refusal.metadata.get("fork_ids").map(String::as_str);

@@ -6,32 +6,32 @@ use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::messages::{Paging, shown};
 use crate::http::body::{ConversationBody, EventBody};
-use crate::http::frontend::{CallerHeaders, Frontend, Named};
-use crate::http::owned_chat::owned;
+use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
+use crate::http::message_pages::{Paging, read_page};
+use crate::http::owned_chat::find_chat;
 use crate::http::state::HttpState;
 
-/// Which messages to show.
+/// Which messages to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct GetChatQuery {
-    /// Most messages; 0 and absent: 50. A turn comes whole, also where it has more.
+    /// Maximum number of messages; 0 or absent: 50. A turn is never split, so there may be more.
     #[param(maximum = 200)]
     limit: Option<u32>,
-    /// `nextBefore` of the page before; absent: the newest messages.
+    /// `nextBefore` of the previous page; absent: the newest messages.
     before: Option<u64>,
-    /// What else to show.
+    /// What to return in addition.
     #[param(inline)]
     include: Option<Include>,
 }
 
-/// What may be shown beside messages.
+/// What can be returned in addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Include {
-    /// The events that the messages come from.
+    /// The events of the messages.
     Events,
 }
 
@@ -41,14 +41,14 @@ pub enum Include {
 pub struct ChatBody {
     #[serde(flatten)]
     conversation: ConversationBody,
-    /// The messages, oldest first, as the AI SDK keeps them: `{id, role, parts}`. What a run under way has said so far is not
-    /// among them: follow its stream.
+    /// The messages, oldest first, in the AI SDK's form: `{id, role, parts}`. The answer of an active run is not
+    /// included: follow its stream.
     #[schema(value_type = Vec<Object>)]
     messages: Vec<UiMessage>,
-    /// Give it as `before` for the messages before these; absent: there are none.
+    /// `before` for the previous messages; absent: there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_before: Option<u64>,
-    /// The events that the messages come from, where asked for.
+    /// The events of the messages, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     events: Option<Vec<EventBody>>,
 }
@@ -68,10 +68,10 @@ pub(in crate::http) async fn get_chat(
     Path(id): Path<String>,
     Query(query): Query<GetChatQuery>,
 ) -> Result<Json<ChatBody>, HttpProblem> {
-    let caller = frontend.caller(&state, Named::default()).await?;
-    let paging = Paging::of(query.limit, query.before)?;
-    let chat = owned(&state, &caller, &id).await?;
-    let page = shown(&state, &chat, paging).await?;
+    let caller = frontend.caller(&state, CallerIds::default()).await?;
+    let paging = Paging::new(query.limit, query.before)?;
+    let chat = find_chat(&state, &caller, &id).await?;
+    let page = read_page(&state, &chat, paging).await?;
     let events = query
         .include
         .map(|Include::Events| page.events.iter().map(EventBody::from).collect());

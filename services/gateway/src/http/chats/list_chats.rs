@@ -5,17 +5,17 @@ use read_model::queries::ListFilter;
 use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use wire::status::Problem;
 
 use crate::http::body::{ConversationBody, StatusName};
-use crate::http::frontend::{CallerHeaders, Frontend};
+use crate::http::callers::frontend::{CallerHeaders, Frontend};
+use crate::http::positions::{self, catch_up};
+use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::http::{catch_up, positions, problem};
 use crate::listing::{Listing, Paging};
 use crate::request::Bounded;
 use history::Deadline;
 
-/// Conversations of a page.
+/// Page size.
 pub const CHATS_PAGE: Bounded = Bounded {
     field: "limit",
     default: 50,
@@ -27,12 +27,12 @@ pub const CHATS_PAGE: Bounded = Bounded {
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct ListChatsQuery {
-    /// Only those of this status; absent: active and archived ones.
+    /// The status; absent: active and archived ones.
     status: Option<StatusName>,
-    /// Most of them; 0 and absent: 50.
+    /// Page size; 0 or absent: 50.
     #[param(maximum = 200)]
     limit: Option<u32>,
-    /// `nextCursor` of the page before; absent: the first page.
+    /// `nextCursor` of the previous page; absent: the first page.
     cursor: Option<String>,
 }
 
@@ -42,22 +42,22 @@ pub struct ListChatsQuery {
 pub struct ConversationsPage {
     /// The conversations, the one with the latest event first.
     pub conversations: Vec<ConversationBody>,
-    /// Where the next page begins; absent: there is none.
+    /// The cursor of the next page; absent: this is the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
 /// The caller's conversations.
 ///
-/// Those of the user whom the token names, else those of the session. A
-/// user's conversations are listed under the user's token alone. One that was just begun or changed may take a moment to
-/// show here, unless its `x-position-token` is given; `GET /api/chats/{id}` knows it at once.
+/// The conversations of the token's user, or those of the session. A user's conversations are listed only with the
+/// user's token. A conversation that was just created or changed may be missing for a moment, unless the request has
+/// its `x-position-token`; `GET /api/chats/{id}` returns it immediately.
 #[utoipa::path(
     get,
     path = "/api/chats",
     tag = "chats",
     params(CallerHeaders, ListChatsQuery),
-    responses((status = 200, description = "A page of them.", body = ConversationsPage)),
+    responses((status = 200, description = "A page.", body = ConversationsPage)),
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
 pub(in crate::http) async fn list_chats(
@@ -66,8 +66,8 @@ pub(in crate::http) async fn list_chats(
     Query(query): Query<ListChatsQuery>,
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
     let size = CHATS_PAGE.take(query.limit.unwrap_or_default());
-    let size = size.map_err(|violation| problem::of(Problem::from(violation)))?;
-    let caller = frontend.lister(&state).await?;
+    let size = size.map_err(problem::from_violation)?;
+    let caller = frontend.listing_caller(&state).await?;
     let agent = caller.access.agent.clone();
     let filter = ListFilter::of(agent, caller.owner);
     let listing = Listing {
@@ -78,10 +78,10 @@ pub(in crate::http) async fn list_chats(
     page(&state, &caller.access.tenant, &listing, &cursor, size).await
 }
 
-/// A page of a listing, once the rows hold the positions that the request gives; `paging`: its cursor, and the most that it holds.
+/// A page of a listing, after the rows include the positions that the request has sent; `paging`: cursor and size.
 ///
 /// # Errors
-/// The cursor is none, or of another query; the rows do not answer.
+/// The cursor is invalid or of another query; the rows do not answer.
 pub(in crate::http) async fn page(
     state: &HttpState,
     access: &domain::TenantAccess,
@@ -90,7 +90,7 @@ pub(in crate::http) async fn page(
     size: u32,
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
     let held = catch_up::hold(&state.gateway, &positions::fences()).await;
-    held.map_err(problem::of)?;
+    held.map_err(problem::from_problem)?;
     let paging = Paging {
         token,
         size,
@@ -101,20 +101,22 @@ pub(in crate::http) async fn page(
         let bytes = serde_json::to_vec(&body).map_or(0, |json| json.len());
         (body, bytes)
     });
-    let page = page.await.map_err(|error| named(problem::of(error)))?;
+    let page = page
+        .await
+        .map_err(|error| named(problem::from_problem(error)))?;
     Ok(Json(ConversationsPage {
         conversations: page.conversations,
         next_cursor: page.next,
     }))
 }
 
-/// A token of a page is a cursor here.
+/// Callers know the page token as `cursor`.
 #[must_use]
 pub(in crate::http) fn named(problem: HttpProblem) -> HttpProblem {
     if problem.field.as_deref() != Some("page_token") {
         return problem;
     }
-    let detail = "cursor is not one of this listing: pass on nextCursor as it was given, and change nothing but limit";
+    let detail = "cursor is not of this listing: send nextCursor unchanged, and change only limit";
     HttpProblem {
         field: Some("cursor".to_owned()),
         detail: detail.to_owned(),

@@ -1,4 +1,4 @@
-//! `POST /api/sessions/claim`: a user who has signed in takes over what they began as a session.
+//! `POST /api/sessions/claim`: a user who has signed in becomes the owner of a session's conversations.
 
 use std::time::Duration;
 
@@ -14,55 +14,57 @@ use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
-use crate::http::frontend::Frontend;
-use crate::http::owned_chat::{command_target, is_others};
+use crate::http::callers::frontend::Frontend;
+use crate::http::owned_chat::{command_target, is_not_owned};
+use crate::http::positions::catch_up;
+use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::http::{catch_up, problem};
 use crate::identity::Caller;
 use crate::listing::{Listing, Paging};
 use history::Deadline;
 
-/// Most conversations that one request takes over; with more it says `pending`.
+/// Maximum number of conversations per request; above it the answer is `pending`.
 pub const CLAIMED_MAX: u32 = 1_000;
-/// How long one request goes on with taking over; with more to do it says `pending`.
+/// Maximum duration of a request; above it the answer is `pending`.
 pub const CLAIMING_MAX: Duration = Duration::from_secs(5);
-/// How often one request begins with the newest again, since one that is used moves to where it was before; with no pass
-/// that met all of them it says `pending`.
+/// Maximum number of passes: a conversation that is used moves within the listing, so each pass starts with the newest
+/// again. If no pass is complete, the answer is `pending`.
 pub const PASSES_MAX: u32 = 4;
-/// Conversations that change hands at once.
+/// Conversations that change their owner concurrently.
 const AT_ONCE: usize = 16;
-/// Conversations of a page.
+/// Page size.
 const PAGE: u32 = 100;
 
-/// Whose conversations to take over.
+/// The session.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimSessionBody {
-    /// The session that the user was, as it was issued; also as the header `x-session-id`, or as the cookie.
+    /// The issued session; also as the header `x-session-id`, or as the cookie.
     session_id: Option<String>,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ClaimedBody {
-    /// How many conversations are the user's now that were the session's before.
+    /// Number of conversations whose owner changed.
     #[schema(example = 3)]
     claimed: u32,
-    /// Whether there may be more: ask again after a moment.
+    /// Whether there may be more: repeat the request after a moment.
     pending: bool,
 }
 
 /// Take over a session's conversations.
 ///
-/// All that the session began with this agent before the request becomes the user's, also where it is used meanwhile, and
-/// where an answer is being made, which goes on. The session itself is needed, as it was issued: an owner's id is none. Asking again changes nothing; `POST /api/sessions/release` gives a conversation back. Agents that know
-/// no users refuse it.
+/// The user becomes the owner of everything that the session created with this agent before the request, also if it is
+/// in use. Active runs continue. The request needs the issued session itself, not the id of its owner. A repeated
+/// request changes nothing; `POST /api/sessions/release` returns a conversation to a session. Agents without users
+/// reject the request.
 #[utoipa::path(
     post,
     path = "/api/sessions/claim",
     tag = "sessions",
     request_body = ClaimSessionBody,
-    responses((status = 200, description = "They are the user's.", body = ClaimedBody)),
+    responses((status = 200, description = "The user owns them.", body = ClaimedBody)),
     security(("api_key" = [], "user_token" = []))
 )]
 pub(in crate::http) async fn claim_session(
@@ -75,21 +77,21 @@ pub(in crate::http) async fn claim_session(
     Ok(Json(claim(&state, &user, session).await?))
 }
 
-/// The user whom a token names, where the agent knows users.
+/// The user of the token, if the agent has users.
 pub(super) async fn known_user(
     state: &HttpState,
     frontend: &Frontend,
 ) -> Result<Caller, HttpProblem> {
     let user = frontend.user(state).await?;
-    if !frontend.rule(state).knows_users() {
-        let detail = "the agent knows no users: set its identity mode to signed or trust";
+    if !frontend.identity_rule(state).knows_users() {
+        let detail = "the agent has no users: set its identity mode to signed or trust";
         let status = StatusCode::FORBIDDEN;
         return Err(HttpProblem::new(status, "USERS_NOT_KNOWN", detail));
     }
     Ok(user)
 }
 
-/// What is left to do for a claim.
+/// The state of a claim.
 struct Claim {
     listing: Listing,
     session: Owner,
@@ -97,19 +99,19 @@ struct Claim {
     claimed: u32,
 }
 
-/// How far a pass came.
+/// How a pass ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pass {
-    /// It met all that there are.
+    /// It read every conversation.
     Whole,
-    /// It met every page; what was used meanwhile may have moved from one that was to come to one that was read.
+    /// It read every page, but conversations in use may have moved to a page that was read before.
     Paged,
-    /// It had to stop.
+    /// It reached a bound.
     Cut,
 }
 
-/// Takes over what the rows list as the session's, once they hold all that was recorded before, and again until a pass is
-/// sure to have met it all.
+/// Takes over the conversations that the rows list for the session, after the rows include everything that was recorded
+/// before. Repeats until a pass is complete.
 async fn claim(
     state: &HttpState,
     user: &Caller,
@@ -127,7 +129,7 @@ async fn claim(
     let mut pending = true;
     for _ in 0..PASSES_MAX {
         let is_reached = catch_up::reached(&state.gateway).await;
-        let is_reached = is_reached.map_err(problem::of)?;
+        let is_reached = is_reached.map_err(problem::from_problem)?;
         let passed = pass(state, user, &mut claim).await?;
         pending = !is_reached || passed != Pass::Whole;
         if !is_reached || passed != Pass::Paged || Instant::now() >= claim.deadline {
@@ -140,8 +142,8 @@ async fn claim(
     })
 }
 
-/// Pages once through what the rows list as the session's. Pages go forward only, so that what has changed hands, and may
-/// still be listed, is not met again.
+/// Reads all pages of the listing once. Pages only go forward, so conversations that were taken over and are still
+/// listed are not read again.
 async fn pass(state: &HttpState, user: &Caller, claim: &mut Claim) -> Result<Pass, HttpProblem> {
     let before = claim.claimed;
     let mut token = String::new();
@@ -155,17 +157,18 @@ async fn pass(state: &HttpState, user: &Caller, claim: &mut Claim) -> Result<Pas
         let page = claim
             .listing
             .page(&state.gateway, tenant, paging, |one| (one, 0));
-        let page = page.await.map_err(problem::of)?;
-        let theirs = page.conversations.into_iter();
-        let hand_over = theirs.map(|one| change_hands(state, user, &claim.session, one.id));
-        let changed: Vec<bool> = stream::iter(hand_over)
+        let page = page.await.map_err(problem::from_problem)?;
+        let conversations = page.conversations.into_iter();
+        let changes = conversations.map(|one| change_owner(state, user, &claim.session, one.id));
+        let changed: Vec<bool> = stream::iter(changes)
             .buffer_unordered(AT_ONCE)
             .try_collect()
             .await?;
         let changed = changed.iter().filter(|changed| **changed).count();
         claim.claimed += u32::try_from(changed).unwrap_or(PAGE);
         let Some(next) = page.next else {
-            // One page is one look at all of them; where nothing changed hands, they are others' that the rows still list.
+            // A single page is a complete listing. If no owner changed, the rows lag: the conversations have other
+            // owners by now.
             let is_whole = token.is_empty() || claim.claimed == before;
             return Ok(if is_whole { Pass::Whole } else { Pass::Paged });
         };
@@ -176,8 +179,9 @@ async fn pass(state: &HttpState, user: &Caller, claim: &mut Claim) -> Result<Pas
     }
 }
 
-/// Whether it was the session's and is the user's now; one that is somebody else's meanwhile, or gone, is left alone.
-async fn change_hands(
+/// Whether the owner changed from the session to the user. Conversations with another owner, and erased ones, are
+/// skipped.
+async fn change_owner(
     state: &HttpState,
     user: &Caller,
     session: &Owner,
@@ -190,7 +194,7 @@ async fn change_hands(
     };
     match state.commands.change_owner(request).await {
         Ok(result) => Ok(result.first_version > 0),
-        Err(problem) if is_others(&problem) => Ok(false),
+        Err(problem) if is_not_owned(&problem) => Ok(false),
         Err(problem) => Err(problem),
     }
 }

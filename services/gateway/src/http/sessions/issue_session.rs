@@ -1,4 +1,4 @@
-//! `POST /api/sessions`: a caller without a user gets a session.
+//! `POST /api/sessions`: issues a session to a caller without a user.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::http::body::rfc3339;
-use crate::http::frontend::Frontend;
-use crate::http::session_renewal::Transport;
+use crate::http::callers::frontend::Frontend;
+use crate::http::callers::session_renewal::Transport;
 use crate::http::state::HttpState;
 
-/// How the session is to be kept.
+/// How the caller stores the session.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IssueSessionBody {
-    /// How the caller keeps the session; absent: `header`.
+    /// How the caller stores the session; absent: `header`.
     #[serde(default)]
     transport: TransportName,
 }
 
-/// How a caller keeps a session.
+/// How a caller stores a session.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TransportName {
-    /// The answer shows the session; the caller sends it as the header `x-session-id`.
+    /// The answer contains the session; the caller sends it as the header `x-session-id`.
     #[default]
     Header,
-    /// As a cookie that no script can read, for pages whose origin the API key lists by name, of the gateway's own site.
+    /// A cookie that scripts cannot read, for pages whose origin the API key lists by name, on the gateway's own site.
     Cookie,
 }
 
@@ -36,19 +36,20 @@ pub enum TransportName {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IssuedSessionBody {
-    /// The session: a secret, to be sent as the header `x-session-id`. Absent where it is a cookie.
+    /// The session: a secret, to be sent as the header `x-session-id`. Absent if it is a cookie.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "hsess_CQkJCQkJCQkJCQkJCQkJCQAAAABle2GA")]
     session_id: Option<String>,
-    /// When it ends unless it is used: RFC 3339.
+    /// When it expires unless it is used: RFC 3339.
     #[schema(example = "2026-12-22T05:00:00Z")]
     expires_at: String,
 }
 
-/// Get a session.
+/// Issue a session.
 ///
-/// It lives for 30 days. An answer to a request that comes after half of that renews it: with the header `x-session-id`, or with
-/// the cookie. It ends 180 days after its issue unless the deployment sets another greatest age. The owner of what is made with it is derived from it, and does not give the session.
+/// It is valid for 30 days. The answer to a request in the second half renews it, with the header `x-session-id` or the
+/// cookie. It expires 180 days after its issue, unless the deployment sets another maximum age. The owner of what it
+/// creates is derived from it and does not reveal it.
 #[utoipa::path(
     post,
     path = "/api/sessions",

@@ -1,5 +1,5 @@
-//! Sessions: issued to callers without a user; the conversations of one that turns out to be a user's change hands, and can go
-//! back. One endpoint a file.
+//! `/api/sessions`: sessions are issued to callers without a user. A user can take over the conversations of a session,
+//! and return them.
 
 pub mod claim_session;
 pub mod issue_session;

@@ -1,5 +1,6 @@
-//! An export as CSV (RFC 4180), safe to open in a spreadsheet: a cell that would be a formula begins with an apostrophe.
+//! An export as CSV (RFC 4180), safe to open in a spreadsheet: a cell that would be a formula starts with an apostrophe.
 
+use csv::{Terminator, WriterBuilder};
 use domain::event::{Fact, MessageAppended, ToolOutput};
 use domain::{Head, Part, RecordedEvent};
 
@@ -19,10 +20,10 @@ const COLUMNS: [&str; 11] = [
     "data",
 ];
 
-/// With these a spreadsheet begins a formula, some after blanks that it skips.
+/// Spreadsheets read a cell that starts with one of these as a formula, some also after blanks.
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
-/// What of an event goes into columns of its own.
+/// The values of an event that have their own columns.
 #[derive(Default)]
 struct Columns<'a> {
     role: &'a str,
@@ -32,7 +33,7 @@ struct Columns<'a> {
     text: String,
 }
 
-pub(super) fn begin(chunk: &mut Vec<u8>) {
+pub(super) fn start(chunk: &mut Vec<u8>) {
     row(&COLUMNS.map(str::to_owned), chunk);
 }
 
@@ -74,7 +75,7 @@ pub(super) fn end(head: &Head, chunk: &mut Vec<u8>) {
 
 fn columns(fact: &Fact) -> Columns<'_> {
     match fact {
-        Fact::MessageAppended(message) => said(message),
+        Fact::MessageAppended(message) => message_columns(message),
         Fact::ToolCalled(call) => Columns {
             model: call.model.as_ref().map_or("", |model| model.as_str()),
             tool_name: call.tool_name.as_str(),
@@ -107,7 +108,7 @@ fn columns(fact: &Fact) -> Columns<'_> {
     }
 }
 
-fn said(message: &MessageAppended) -> Columns<'_> {
+fn message_columns(message: &MessageAppended) -> Columns<'_> {
     Columns {
         role: message.role.as_str(),
         model: message.model.as_ref().map_or("", |model| model.as_str()),
@@ -123,7 +124,7 @@ fn text(text: &str) -> Columns<'static> {
     }
 }
 
-/// What is read aloud of parts, one after the other.
+/// The texts of the parts, concatenated.
 fn texts(parts: &[Part]) -> String {
     let spoken = parts.iter().filter_map(|part| match part {
         Part::Text(text) | Part::Refusal(text) => Some(text.as_str()),
@@ -136,27 +137,24 @@ fn texts(parts: &[Part]) -> String {
     spoken.collect()
 }
 
-fn row(cells: &[String; 11], chunk: &mut Vec<u8>) {
-    for (index, cell) in cells.iter().enumerate() {
-        if index > 0 {
-            chunk.push(b',');
-        }
-        chunk.extend_from_slice(escaped(cell).as_bytes());
+/// Appends a row. Cells are quoted only where RFC 4180 requires it.
+fn row<const COUNT: usize>(cells: &[String; COUNT], chunk: &mut Vec<u8>) {
+    let mut writer = WriterBuilder::new()
+        .terminator(Terminator::CRLF)
+        .from_writer(chunk);
+    // Dropping the writer flushes it; a buffer in memory takes every row.
+    if let Err(error) = writer.write_record(cells.iter().map(|cell| without_formula(cell))) {
+        tracing::error!(%error, "an event cannot be written as CSV");
     }
-    chunk.extend_from_slice(b"\r\n");
 }
 
-fn escaped(cell: &str) -> String {
+fn without_formula(cell: &str) -> String {
     let is_formula = cell.trim_start_matches(' ').starts_with(FORMULA);
-    let cell = if is_formula {
+    if is_formula {
         format!("'{cell}")
     } else {
         cell.to_owned()
-    };
-    if cell.contains(['"', ',', '\r', '\n']) {
-        return format!("\"{}\"", cell.replace('"', "\"\""));
     }
-    cell
 }
 
 #[cfg(test)]
@@ -164,7 +162,18 @@ mod tests {
     use super::*;
 
     fn check(cell: &str, expected: &str) {
-        assert_eq!(escaped(cell), expected);
+        let mut chunk = Vec::new();
+        row(&[cell.to_owned(), String::new()], &mut chunk);
+        let written = String::from_utf8(chunk).unwrap();
+        assert_eq!(written, format!("{expected},\r\n"));
+    }
+
+    #[test]
+    fn the_first_row_has_the_columns() {
+        let mut chunk = Vec::new();
+        start(&mut chunk);
+        let expected = "version,recorded_at,commit_id,event_id,type,role,model,tool_name,call_id,text,data\r\n";
+        assert_eq!(String::from_utf8(chunk).unwrap(), expected);
     }
 
     #[test]
@@ -174,6 +183,7 @@ mod tests {
         check("a,b", "\"a,b\"");
         check("say \"hi\"", "\"say \"\"hi\"\"\"");
         check("two\nlines", "\"two\nlines\"");
+        check(" a b ; # \\ 'c' é", " a b ; # \\ 'c' é");
         for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", " =1"] {
             check(formula, &format!("'{formula}"));
         }

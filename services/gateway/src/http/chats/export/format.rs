@@ -1,16 +1,16 @@
-//! The forms of an export.
+//! The formats of exports.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// The form of an export.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ExportFormat {
-    /// One JSON document, from which the record's hash chain can be computed again.
+    /// One JSON document. The hash chain of the record can be computed from it.
     #[default]
     Json,
-    /// A table for spreadsheets, as RFC 4180 says; no cell is a formula.
+    /// CSV for spreadsheets (RFC 4180); no cell is a formula.
     Csv,
 }
 

@@ -1,4 +1,4 @@
-//! An export as one JSON document: an event a line.
+//! An export as one JSON document, with one event per line.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,18 +7,18 @@ use serde::Serialize;
 
 use crate::http::body::{ConversationBody, EventBody};
 
-/// What kind of document it is, and of which form.
+/// The type and version of the document.
 const FORMAT: &str = "hansard.export.v1";
 
 #[derive(Serialize)]
 struct Exported {
     #[serde(flatten)]
     event: EventBody,
-    /// Its bytes in the record, which the chain covers.
+    /// The bytes in the record, which the hash chain covers.
     raw: String,
 }
 
-pub(super) fn begin(conversation: &Conversation, chunk: &mut Vec<u8>) {
+pub(super) fn start(conversation: &Conversation, chunk: &mut Vec<u8>) {
     chunk.extend_from_slice(b"{\"format\":\"");
     chunk.extend_from_slice(FORMAT.as_bytes());
     chunk.extend_from_slice(b"\",\n\"conversation\":");
@@ -49,7 +49,7 @@ pub(super) fn end(head: &Head, chunk: &mut Vec<u8>) {
 }
 
 fn write(value: &impl Serialize, chunk: &mut Vec<u8>) {
-    // Text keys and a buffer in memory: there is nothing to fail, but a document that the record took and is none.
+    // A buffer in memory takes every document that the record accepted.
     if let Err(error) = serde_json::to_writer(chunk, value) {
         tracing::error!(%error, "an event cannot be written as JSON");
     }

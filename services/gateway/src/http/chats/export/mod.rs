@@ -1,6 +1,7 @@
-//! An export as a stream of pages: each is read when the one before it is sent, so that memory is bounded by a page.
+//! An export as a stream of pages. Each page is read when the previous one is sent, so memory is bounded.
 
 mod csv;
+pub mod export_chat;
 mod format;
 mod json;
 
@@ -16,20 +17,20 @@ use wire::status::Problem;
 pub use format::ExportFormat;
 
 use crate::Gateway;
-use crate::http::owned_chat::Owned;
+use crate::http::owned_chat::OwnedChat;
 
-/// Events of a page of an export.
+/// Size of a page.
 const PAGE: PageBounds = PageBounds {
     events_max: 500,
     bytes_max: 1024 * 1024,
 };
 
-/// Why an export breaks off: the conversation was erased meanwhile, or what it is read from does not answer.
+/// Why an export ends early: the conversation was erased, or record or rows do not answer.
 #[derive(Debug, Error)]
-#[error("the export broke off: {0}")]
-pub(super) struct BrokenOff(String);
+#[error("the export ended early: {0}")]
+pub(super) struct ExportError(String);
 
-impl From<Problem> for BrokenOff {
+impl From<Problem> for ExportError {
     fn from(problem: Problem) -> Self {
         Self(problem.reason().as_str().to_owned())
     }
@@ -40,16 +41,16 @@ struct Export {
     target: Target,
     conversation: Conversation,
     format: ExportFormat,
-    /// The version that comes next, and a commit before it; `None`: all is written.
+    /// The next version, and a commit before it; `None`: everything is written.
     next: Option<(Version, CommitPosition)>,
 }
 
 /// The file, page by page.
 pub(super) fn stream(
     gateway: Gateway,
-    chat: Owned,
+    chat: OwnedChat,
     format: ExportFormat,
-) -> impl Stream<Item = Result<Bytes, BrokenOff>> + Send + use<> {
+) -> impl Stream<Item = Result<Bytes, ExportError>> + Send + use<> {
     let export = Export {
         gateway,
         target: chat.target,
@@ -64,7 +65,7 @@ pub(super) fn stream(
 }
 
 impl Export {
-    async fn chunk(&mut self) -> Result<Option<Bytes>, BrokenOff> {
+    async fn chunk(&mut self) -> Result<Option<Bytes>, ExportError> {
         let Some((from, after)) = self.next else {
             return Ok(None);
         };
@@ -79,7 +80,7 @@ impl Export {
         self.next = page.next.map(|next| (next.version, next.after));
         let mut chunk = Vec::new();
         if from == Version(1) {
-            self.begin(&mut chunk);
+            self.start(&mut chunk);
         }
         for row in &page.events {
             self.event(row, &mut chunk)?;
@@ -90,10 +91,10 @@ impl Export {
         Ok(Some(chunk.into()))
     }
 
-    fn begin(&self, chunk: &mut Vec<u8>) {
+    fn start(&self, chunk: &mut Vec<u8>) {
         match self.format {
-            ExportFormat::Json => json::begin(&self.conversation, chunk),
-            ExportFormat::Csv => csv::begin(chunk),
+            ExportFormat::Json => json::start(&self.conversation, chunk),
+            ExportFormat::Csv => csv::start(chunk),
         }
     }
 

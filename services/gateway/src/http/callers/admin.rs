@@ -1,0 +1,128 @@
+//! Administrators of tenants, identified by tokens that their tenant signs.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use domain::{Actor, AgentId, ConversationId, ConversationKey, Status, TenantAccess};
+use event_log::registry::AgentAccess;
+use runtime::http::HttpProblem;
+use wire::status::Reason;
+
+use super::problems;
+use crate::http::owned_chat::not_found;
+use crate::http::state::HttpState;
+use crate::http::{cors, positions, problem};
+use crate::identity::Refusal;
+use history::CommitPosition;
+use history::Deadline;
+use history::{Freshness, Target};
+
+/// A caller who may read everything of a tenant.
+#[derive(Debug, Clone)]
+pub struct Admin {
+    /// The tenant.
+    pub tenant: TenantAccess,
+    /// The administrator's name, as the tenant's token has it.
+    pub actor: Actor,
+}
+
+impl FromRequestParts<HttpState> for Admin {
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &HttpState,
+    ) -> Result<Self, Self::Rejection> {
+        let header = parts.headers.get(header::AUTHORIZATION);
+        let token = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+        let token = token.ok_or_else(unauthenticated)?;
+        positions::check()?;
+        match state.gateway.token_keys.admin(token, state.now()).await {
+            Ok(access) => {
+                admit_origin(parts, state, &access.tenant)?;
+                Ok(Self {
+                    actor: Actor(access.admin.subject().clone()),
+                    tenant: access.tenant,
+                })
+            }
+            Err(Refusal::KeysUnavailable) => Err(problems::keys_unavailable()),
+            Err(
+                Refusal::Token(_)
+                | Refusal::SessionMissing
+                | Refusal::Session(_)
+                | Refusal::SessionKeyMissing
+                | Refusal::TokenRequired
+                | Refusal::UserMismatch,
+            ) => Err(unauthenticated()),
+        }
+    }
+}
+
+impl Admin {
+    /// How to read a conversation of the tenant, of any agent.
+    ///
+    /// # Errors
+    /// [`not_found`] if the tenant has no conversation with this id, or has erased it; 503 if the record does not
+    /// answer.
+    pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
+        let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
+        let key = ConversationKey {
+            tenant: self.tenant.tenant().clone(),
+            conversation,
+        };
+        let deadline = Deadline::until(None);
+        let last = deadline.record(state.gateway.reader.record.last_from_leader(&key));
+        let last = last
+            .await
+            .map_err(problem::from_problem)?
+            .ok_or_else(not_found)?;
+        let head = last
+            .open_head()
+            .map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
+        if head.status == Status::Erased {
+            return Err(not_found());
+        }
+        let position = CommitPosition {
+            version: head.version,
+            sequence: last.position.sequence,
+        };
+        positions::record_read(&state.gateway, &key, position);
+        Ok(Target {
+            access: self.access(head.agent),
+            key,
+            freshness: Freshness::Fresh,
+            fence: Some(last.position),
+            deadline,
+        })
+    }
+
+    fn access(&self, agent: AgentId) -> AgentAccess {
+        AgentAccess {
+            tenant: self.tenant.clone(),
+            agent,
+            actor: self.actor.clone(),
+        }
+    }
+}
+
+/// Pages of administrators must have an origin that any key of the tenant lists. No other page can make a browser send
+/// the header of the token.
+fn admit_origin(
+    parts: &Parts,
+    state: &HttpState,
+    tenant: &TenantAccess,
+) -> Result<(), HttpProblem> {
+    if !parts.headers.contains_key(header::ORIGIN) {
+        return Ok(());
+    }
+    let registry = &state.gateway.registry;
+    let allowed = registry.tenant_origins(tenant.tenant(), state.now());
+    cors::admit(parts, &allowed).map(drop)
+}
+
+/// A missing token and an invalid one get the same answer.
+fn unauthenticated() -> HttpProblem {
+    let detail = "a valid token of a tenant's administrator is required: send it as `authorization: Bearer <token>`";
+    let code = Reason::Unauthenticated.as_str();
+    HttpProblem::new(StatusCode::UNAUTHORIZED, code, detail)
+}

@@ -1,0 +1,103 @@
+//! Problems of callers who cannot be identified.
+
+use axum::http::StatusCode;
+use identity::{SessionError, TokenError};
+use runtime::http::HttpProblem;
+
+use crate::identity::Refusal;
+
+const SEND_IT: &str = "send it as the header x-session-id";
+
+/// The problem of a refusal. It never contains a token's content.
+#[must_use]
+pub fn from_refusal(refusal: &Refusal) -> HttpProblem {
+    match refusal {
+        Refusal::SessionMissing => {
+            let detail = format!("{refusal}: get one with POST /api/sessions, and {SEND_IT}");
+            unauthorized("SESSION_REQUIRED", detail)
+        }
+        Refusal::Session(SessionError::Expired) => {
+            let detail = format!("{refusal}: get a new one with POST /api/sessions, and {SEND_IT}");
+            unauthorized("SESSION_EXPIRED", detail)
+        }
+        Refusal::Session(SessionError::NotIssued) => {
+            let detail = format!("{refusal}: get one with POST /api/sessions, and {SEND_IT}");
+            unauthorized("SESSION_INVALID", detail)
+        }
+        Refusal::SessionKeyMissing => {
+            let detail = "sessions cannot be verified yet: try again";
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            HttpProblem::new(status, "SESSION_KEY_UNAVAILABLE", detail)
+                .retry_after(crate::problem::RETRY_AFTER)
+        }
+        Refusal::TokenRequired => {
+            let detail = format!("{refusal}: send it as the header x-user-token");
+            unauthorized("USER_TOKEN_REQUIRED", detail)
+        }
+        Refusal::UserMismatch => {
+            let detail = format!("{refusal}: leave out userId, or send that user's token");
+            HttpProblem::new(StatusCode::FORBIDDEN, "USER_MISMATCH", detail)
+        }
+        Refusal::Token(TokenError::Expired) => {
+            let detail = "the user's token has expired: get a new one";
+            unauthorized("USER_TOKEN_EXPIRED", detail.to_owned())
+        }
+        Refusal::Token(error) => {
+            let detail = format!("the user's token is rejected: {error}");
+            unauthorized("USER_TOKEN_INVALID", detail)
+        }
+        Refusal::KeysUnavailable => keys_unavailable(),
+    }
+}
+
+/// The keys that verify tokens cannot be fetched.
+#[must_use]
+pub fn keys_unavailable() -> HttpProblem {
+    let detail = "the keys that verify the token cannot be fetched: try again";
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    HttpProblem::new(status, "TOKEN_KEYS_UNAVAILABLE", detail)
+        .retry_after(crate::problem::RETRY_AFTER)
+}
+
+fn unauthorized(code: &'static str, detail: String) -> HttpProblem {
+    HttpProblem::new(StatusCode::UNAUTHORIZED, code, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_has_its_status_and_code() {
+        for (refusal, status, code) in [
+            (Refusal::SessionMissing, 401, "SESSION_REQUIRED"),
+            (
+                Refusal::Session(SessionError::Expired),
+                401,
+                "SESSION_EXPIRED",
+            ),
+            (
+                Refusal::Session(SessionError::NotIssued),
+                401,
+                "SESSION_INVALID",
+            ),
+            (Refusal::SessionKeyMissing, 503, "SESSION_KEY_UNAVAILABLE"),
+            (Refusal::TokenRequired, 401, "USER_TOKEN_REQUIRED"),
+            (Refusal::UserMismatch, 403, "USER_MISMATCH"),
+            (
+                Refusal::Token(TokenError::Expired),
+                401,
+                "USER_TOKEN_EXPIRED",
+            ),
+            (
+                Refusal::Token(TokenError::WrongAgent),
+                401,
+                "USER_TOKEN_INVALID",
+            ),
+            (Refusal::KeysUnavailable, 503, "TOKEN_KEYS_UNAVAILABLE"),
+        ] {
+            let problem = from_refusal(&refusal);
+            assert_eq!((problem.status.as_u16(), &*problem.code), (status, code));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Renewal of sessions: after half of its lifetime, responses contain the session with a new expiry, as the same header
+//! or cookie.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::extract::Request;
+use axum::http::{Extensions, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use domain::AgentId;
+
+use super::headers::SESSION_HEADER;
+use crate::http::cookies::session_cookie;
+
+/// How a caller stores and sends a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::http) enum Transport {
+    /// As the header `x-session-id`, or in a body.
+    Header,
+    /// As the agent's cookie.
+    Cookie,
+}
+
+/// The response header that contains a session.
+#[must_use]
+pub(in crate::http) fn session_header(
+    transport: Transport,
+    agent: &AgentId,
+    token: &str,
+) -> Option<(HeaderName, HeaderValue)> {
+    match transport {
+        Transport::Header => {
+            let value = HeaderValue::try_from(token).ok()?;
+            Some((HeaderName::from_static(SESSION_HEADER), value))
+        }
+        Transport::Cookie => Some((header::SET_COOKIE, session_cookie::set(agent, token)?)),
+    }
+}
+
+/// The renewed session of one request, once it is known.
+#[derive(Debug, Clone, Default)]
+struct Renewal(Arc<OnceLock<(HeaderName, HeaderValue)>>);
+
+/// Adds a renewed session to the response.
+pub(in crate::http) fn set(extensions: &Extensions, header: Option<(HeaderName, HeaderValue)>) {
+    if let (Some(Renewal(renewal)), Some(header)) = (extensions.get(), header) {
+        // A second verification of the same session has the same result.
+        let _ = renewal.set(header);
+    }
+}
+
+/// Adds the renewed session to the response.
+pub(in crate::http) async fn layer(mut request: Request, next: Next) -> Response {
+    let renewal = Renewal::default();
+    request.extensions_mut().insert(renewal.clone());
+    let mut response = next.run(request).await;
+    if let Some((name, value)) = renewal.0.get() {
+        response.headers_mut().append(name.clone(), value.clone());
+    }
+    response
+}

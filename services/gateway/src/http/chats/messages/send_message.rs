@@ -1,0 +1,158 @@
+//! `POST /api/chats/{id}/messages`: sends a message and streams the answer.
+
+use axum::extract::State;
+use axum::response::Response;
+use futures::StreamExt as _;
+use runtime::http::{HttpProblem, Json, OpenStream, Path};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::owned_chat::{OwnedChat, find_latest_chat};
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
+use crate::http::turns::finish_closed_run::finish_closed_run;
+use crate::http::turns::turn::{self, StartedRun, Turn};
+use crate::http::turns::turn_body::{self, ApprovalBody, ToolResultBody};
+use crate::http::turns::{approvers, client_results, problems};
+
+/// A message, results of open calls, or approvals; at least one of them.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SendMessageBody {
+    /// The user's message, as text.
+    #[schema(example = "Where is my parcel?")]
+    content: Option<String>,
+    /// The user's message as parts in the AI SDK's form: `{type: "text", text}` and `{type: "file", url, mediaType,
+    /// filename?}`; instead of `content`.
+    #[schema(value_type = Option<Vec<Object>>)]
+    parts: Option<Box<RawValue>>,
+    /// The client's own id of the message: a retry with the same id gets the same answer. Alternative: the header
+    /// `idempotency-key`.
+    client_message_id: Option<String>,
+    /// Results of tools that the client runs. A call of a tool with a webhook accepts no result: it is approved or
+    /// refused, see `approvals`.
+    #[serde(default)]
+    tool_results: Vec<ToolResultBody>,
+    /// A person's decisions about calls that need an approval. Approved calls of tools with a webhook run first.
+    #[serde(default)]
+    approvals: Vec<ApprovalBody>,
+    /// The session; also as the header `x-session-id`.
+    session_id: Option<String>,
+    /// The user; also as the header `x-user-id`.
+    user_id: Option<String>,
+}
+
+/// Send a message and stream the answer.
+///
+/// The answer is a stream of server-sent events, the AI SDK's UI message stream: `data: {chunk}`, the last one is
+/// `data: [DONE]`. Event ids name the run and the part: a client that loses the stream resumes it with `GET
+/// /api/chats/{id}/stream`. The answer is generated and stored also without a client. If another run is active: 409
+/// `RUN_ACTIVE`, with its `run_id`.
+#[utoipa::path(
+    post,
+    path = "/api/chats/{id}/messages",
+    tag = "chats",
+    params(
+        ("id" = String, Path, description = "The conversation."),
+        CallerHeaders,
+        ("idempotency-key" = Option<String>, Header, description = "A UUID that identifies this request in all of its retries."),
+    ),
+    request_body = SendMessageBody,
+    responses((status = 200, description = "The stream; `x-run-id` is the id of its run.", body = StreamedEvent, content_type = "text/event-stream")),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn send_message(
+    State(state): State<HttpState>,
+    open: OpenStream,
+    frontend: Frontend,
+    key: IdempotencyKey,
+    Path(id): Path<String>,
+    Json(mut body): Json<SendMessageBody>,
+) -> Result<Response, HttpProblem> {
+    let ids = CallerIds {
+        session_id: body.session_id.take(),
+        user_id: body.user_id.take(),
+    };
+    let caller = frontend.caller(&state, ids).await?;
+    let client_message_id = body.client_message_id.take();
+    let mut turn = parse_turn(body)?;
+    turn.via = frontend.via.clone();
+    let chat = find_latest_chat(&state, &caller, &id).await?;
+    turn.key = key.0.or_else(|| {
+        Some(turn::key_from_message_id(
+            &chat,
+            client_message_id.as_deref()?,
+        ))
+    });
+    let chat = if turn.answers_calls() {
+        finish_closed_run(&state, chat).await?
+    } else {
+        chat
+    };
+    stream_answer(&state, open, &chat, turn).await
+}
+
+fn parse_turn(body: SendMessageBody) -> Result<Turn, HttpProblem> {
+    let mut turn = Turn::default();
+    turn_body::add_results(&mut turn, body.tool_results).map_err(problem::from_violation)?;
+    turn_body::add_approvals(&mut turn, body.approvals).map_err(problem::from_violation)?;
+    if let Some((field, parts)) =
+        turn_body::content(body.content, body.parts.as_deref()).map_err(problem::from_violation)?
+    {
+        turn.add_user_message(field, parts);
+    }
+    if turn.is_empty() {
+        let detail = "content is required, or parts, toolResults or approvals";
+        return Err(HttpProblem::of_field("FIELD_MISSING", "content", detail));
+    }
+    Ok(turn)
+}
+
+/// Starts a run for the turn and streams it to a page that shows all earlier messages.
+pub(in crate::http) async fn stream_answer(
+    state: &HttpState,
+    open: OpenStream,
+    chat: &OwnedChat,
+    turn: Turn,
+) -> Result<Response, HttpProblem> {
+    let StartedRun { run, ui } = start_turn(state, chat, turn).await?;
+    let parts = state.generations.follow(&chat.target.key, run, 1).await;
+    let stream = AnswerStream {
+        run: Some(run),
+        parts: parts.map_err(problem::from_problem)?.boxed(),
+        finished: state.wait_until_finished(&chat.target.key, run),
+        opening: vec![ui.opening()],
+        ui,
+        after: 0,
+    };
+    Ok(stream.respond(open))
+}
+
+/// Starts a run for the turn, after checking the caller's rights to its approvals and results.
+///
+/// # Errors
+/// As [`approvers::check`], [`client_results::check`] and [`turn::start`]; 409 `TOOL_CALL_NOT_OPEN`.
+pub(in crate::http) async fn start_turn(
+    state: &HttpState,
+    chat: &OwnedChat,
+    turn: Turn,
+) -> Result<StartedRun, HttpProblem> {
+    approvers::check(state, chat, &turn)?;
+    check_open(chat, &turn)?;
+    client_results::check(state, chat, &turn).await?;
+    turn::start(state, chat, turn).await
+}
+
+/// Approvals need an open call. A retry may arrive after the call was answered.
+fn check_open(chat: &OwnedChat, turn: &Turn) -> Result<(), HttpProblem> {
+    let open = &chat.conversation.head.open_calls;
+    let is_open = |call: &domain::CallId| open.iter().any(|open| open.call_id == *call);
+    if turn.key.is_some() || turn.approved.iter().all(is_open) {
+        return Ok(());
+    }
+    Err(problems::call_not_open())
+}

@@ -1,0 +1,80 @@
+//! `POST /api/chats/{id}/stop`: stops the active run.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use runtime::http::{HttpProblem, Json, Path};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::generation::RunKey;
+use crate::http::callers::frontend::{CallerHeaders, Frontend};
+use crate::http::commands::problem_from_status;
+use crate::http::owned_chat::OwnedChat;
+use crate::http::positions;
+use crate::http::state::HttpState;
+
+/// The run that stops.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoppedBody {
+    /// The run.
+    #[schema(example = "0198c1a2-7c1e-7b5e-9d0a-1f6f0c9b2a11")]
+    run_id: String,
+}
+
+/// Stop the active run.
+///
+/// The run stops within a second, on any gateway; what it has answered so far is kept. Closing the page does not stop a
+/// run.
+#[utoipa::path(
+    post,
+    path = "/api/chats/{id}/stop",
+    tag = "chats",
+    params(("id" = String, Path, description = "The conversation."), CallerHeaders),
+    responses(
+        (status = 202, description = "The run stops within a second.", body = StoppedBody),
+        (status = 204, description = "No run is active."),
+    ),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn stop_chat(
+    State(state): State<HttpState>,
+    frontend: Frontend,
+    Path(id): Path<String>,
+) -> Result<Response, HttpProblem> {
+    let chat = frontend.chat(&state, &id).await?;
+    stop(&state, &chat).await
+}
+
+/// Stops the active run of a chat.
+pub(in crate::http) async fn stop(
+    state: &HttpState,
+    chat: &OwnedChat,
+) -> Result<Response, HttpProblem> {
+    let Some(active) = chat.conversation.head.active_run else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    let run = RunKey {
+        agent: chat.target.access.agent.clone(),
+        key: chat.target.key.clone(),
+        run: active.id,
+    };
+    match state.generations.stop(&run).await {
+        Ok(result) => {
+            positions::record_write(&result.position_token);
+            let body = StoppedBody {
+                run_id: active.id.to_string(),
+            };
+            Ok((StatusCode::ACCEPTED, Json(body)).into_response())
+        }
+        Err(status) => {
+            let problem = problem_from_status(&status);
+            if problem.code == wire::status::Reason::RunNotActive.as_str() {
+                // The run has finished meanwhile.
+                return Ok(StatusCode::NO_CONTENT.into_response());
+            }
+            Err(problem)
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! `GET /api/chats/{id}/stream`: streams the active run.
+
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use domain::RunId;
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use runs::sse::PartId;
+use runs::{UiMessage, UiStream, replay};
+use runtime::http::{HttpProblem, OpenStream, Path, Query};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::generation::Followed;
+use crate::http::callers::frontend::{CallerHeaders, Frontend};
+use crate::http::owned_chat::OwnedChat;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
+use crate::http::turns::last_turn;
+
+/// The header in which browsers send the id of the last event that they received.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// Where the stream starts.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct FollowQuery {
+    /// The first part of the run in `run`; absent: the one after `Last-Event-ID`, or the first.
+    from: Option<u64>,
+    /// The run, as in `x-run-id`; absent: that of `Last-Event-ID`, or the active one. A finished run can be streamed
+    /// while its parts are stored.
+    run: Option<String>,
+}
+
+/// Where a client wants the stream to start: its query, and the last event that it received.
+#[derive(Debug, Default)]
+pub(in crate::http) struct FollowRequest {
+    query: FollowQuery,
+    last: Option<LastEvent>,
+}
+
+/// The last event that a client received. Earlier versions used numbers as ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LastEvent {
+    /// A part of a run.
+    Part(PartId),
+    /// A part of the run in the query.
+    Number(u64),
+}
+
+/// Where the stream starts: the run and its first part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Start {
+    run: RunId,
+    from: u64,
+}
+
+impl<S: Sync> FromRequestParts<S> for FollowRequest {
+    type Rejection = HttpProblem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let Query(query) = Query::from_request_parts(parts, state).await?;
+        let last = parts.headers.get(LAST_EVENT_ID).map(HeaderValue::as_bytes);
+        let last = last
+            .filter(|last| !last.is_empty())
+            .map(parse_last_event)
+            .transpose()?;
+        Ok(Self { query, last })
+    }
+}
+
+fn parse_last_event(text: &[u8]) -> Result<LastEvent, HttpProblem> {
+    let text = std::str::from_utf8(text).ok();
+    let part = text.and_then(PartId::parse).map(LastEvent::Part);
+    let number = || text?.parse().ok().map(LastEvent::Number);
+    part.or_else(number).ok_or_else(|| {
+        let detail =
+            "the header last-event-id is not the id of an event: leave it out to get all events";
+        HttpProblem::of_field("FIELD_MALFORMED", LAST_EVENT_ID, detail)
+    })
+}
+
+/// Stream the active run.
+///
+/// The stream starts at the first part, or resumes after the part of `Last-Event-ID`, on any gateway. If that run
+/// cannot be resumed, the active run is streamed from its start. 204 if no run is active: the messages are complete.
+/// The events are those of `POST /api/chats/{id}/messages`.
+#[utoipa::path(
+    get,
+    path = "/api/chats/{id}/stream",
+    tag = "chats",
+    params(
+        ("id" = String, Path, description = "The conversation."),
+        CallerHeaders,
+        FollowQuery,
+        ("last-event-id" = Option<String>, Header, description = "The id of the last event that was received: `<run>:<part>`."),
+    ),
+    responses(
+        (status = 200, description = "The stream.", body = StreamedEvent, content_type = "text/event-stream"),
+        (status = 204, description = "No run is active."),
+    ),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn follow_chat(
+    State(state): State<HttpState>,
+    open: OpenStream,
+    frontend: Frontend,
+    Path(id): Path<String>,
+    request: FollowRequest,
+) -> Result<Response, HttpProblem> {
+    let chat = frontend.chat(&state, &id).await?;
+    follow(&state, open, &chat, request).await
+}
+
+/// Streams a run of a chat.
+pub(in crate::http) async fn follow(
+    state: &HttpState,
+    open: OpenStream,
+    chat: &OwnedChat,
+    request: FollowRequest,
+) -> Result<Response, HttpProblem> {
+    let active = chat.conversation.head.active_run.map(|run| run.id);
+    let named = request.query.run.as_deref().map(RunId::parse).transpose();
+    let named = named.map_err(|wrong| problem::from_violation(wrong.within("run")))?;
+    let start = match named {
+        Some(run) => Some(start_of_named_run(run, &request)),
+        None => start_without_run(state, chat, request.last, active).await?,
+    };
+    let Some(Start { run, from }) = start else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    let continued = last_turn::continued_message(state, chat, run).await?;
+    let parts = state.generations.follow(&chat.target.key, run, 1).await;
+    let mut parts = parts.map_err(problem::from_problem)?.boxed();
+    if Some(run) != active {
+        // The parts of a finished run are available immediately, or not at all.
+        match parts.next().await {
+            Some(Followed::Part(first)) => parts = with_first(first, parts),
+            Some(Followed::Gone) | None => return Ok(StatusCode::NO_CONTENT.into_response()),
+        }
+    }
+    let approvals = state.approvals(&chat.target.access.agent);
+    let ui = UiStream::new(run, continued.as_ref(), approvals);
+    let stream = AnswerStream {
+        run: Some(run),
+        parts,
+        finished: state.wait_until_finished(&chat.target.key, run),
+        opening: opening(&ui, continued.as_ref(), from),
+        ui,
+        after: from.saturating_sub(1),
+    };
+    Ok(stream.respond(open))
+}
+
+/// Where the stream of a named run starts.
+fn start_of_named_run(run: RunId, request: &FollowRequest) -> Start {
+    let after = match request.last {
+        Some(LastEvent::Part(part)) if part.run != run => None,
+        Some(LastEvent::Part(PartId { part, .. }) | LastEvent::Number(part)) => {
+            Some(part.saturating_add(1))
+        }
+        None => None,
+    };
+    let from = request.query.from.or(after).unwrap_or(1).max(1);
+    Start { run, from }
+}
+
+/// Where the stream starts if the query names no run: the rest of the run of the last event, or the active run from its
+/// start.
+async fn start_without_run(
+    state: &HttpState,
+    chat: &OwnedChat,
+    last: Option<LastEvent>,
+    active: Option<RunId>,
+) -> Result<Option<Start>, HttpProblem> {
+    if let Some(LastEvent::Part(part)) = last {
+        let is_active = Some(part.run) == active;
+        if is_active || has_more(state, chat, part).await? {
+            return Ok(Some(Start {
+                run: part.run,
+                from: part.part.saturating_add(1),
+            }));
+        }
+    }
+    Ok(active.map(|run| Start { run, from: 1 }))
+}
+
+/// Whether a finished run has parts after this one, and all parts before can still be read.
+async fn has_more(state: &HttpState, chat: &OwnedChat, last: PartId) -> Result<bool, HttpProblem> {
+    let key = &chat.target.key;
+    let parts = state.generations.follow(key, last.run, 1).await;
+    let mut parts = parts.map_err(problem::from_problem)?.boxed();
+    while let Some(Followed::Part(part)) = parts.next().await {
+        if part.number > last.part {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn with_first(
+    first: domain::RunPart,
+    rest: BoxStream<'static, Followed>,
+) -> BoxStream<'static, Followed> {
+    let first = futures::stream::once(async move { Followed::Part(first) });
+    first.chain(rest).boxed()
+}
+
+/// A client that starts at the first part discards what it has of the message.
+fn opening(ui: &UiStream, continued: Option<&UiMessage>, from: u64) -> Vec<runs::UiChunk> {
+    match continued {
+        _ if from > 1 => Vec::new(),
+        Some(message) => replay(message),
+        None => vec![ui.opening()],
+    }
+}

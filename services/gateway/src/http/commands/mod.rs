@@ -1,0 +1,143 @@
+//! Commands to the writer on behalf of frontends, with the gateway's own token: frontends have no service token.
+
+mod field_names;
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use runtime::grpc::Authenticated;
+use runtime::http::HttpProblem;
+use tonic::{Code, Status};
+use wire::proto::write::v1 as proto;
+use wire::proto::write::v1::CommitResult;
+use wire::proto::write::v1::write_service_client::WriteServiceClient;
+
+use crate::http::{positions, problem};
+use crate::writer::WriterClient;
+
+/// The longest wait for the writer: shorter than the timeout of a request, so that the caller gets the result.
+pub const COMMAND_MAX: Duration = Duration::from_secs(8);
+
+/// A client of the writer with the gateway's own token. Handlers authorize the caller first. Clones share one
+/// connection.
+///
+/// Each command fails with the writer's error, with fields named as HTTP callers know them, or with 503 if the writer
+/// does not answer within [`COMMAND_MAX`].
+#[derive(Debug, Clone)]
+pub struct Commands {
+    writer: WriterClient,
+}
+
+impl Commands {
+    /// Commands with a token that has the scopes append and read, for any tenant.
+    #[must_use]
+    pub fn new(writer: WriterClient) -> Self {
+        Self { writer }
+    }
+
+    /// Creates a conversation.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn create(
+        &self,
+        request: proto::CreateConversationRequest,
+    ) -> Result<CommitResult, HttpProblem> {
+        let answer = self.write().create_conversation(request).await;
+        result(answer.map(|answer| answer.into_inner().result))
+    }
+
+    /// Changes title or metadata.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn update(
+        &self,
+        request: proto::UpdateConversationRequest,
+    ) -> Result<CommitResult, HttpProblem> {
+        let answer = self.write().update_conversation(request).await;
+        result(answer.map(|answer| answer.into_inner().result))
+    }
+
+    /// Archives a conversation: it accepts no more events.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn archive(
+        &self,
+        request: proto::ArchiveConversationRequest,
+    ) -> Result<CommitResult, HttpProblem> {
+        let answer = self.write().archive_conversation(request).await;
+        result(answer.map(|answer| answer.into_inner().result))
+    }
+
+    /// Restores an archived conversation.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn restore(
+        &self,
+        request: proto::RestoreConversationRequest,
+    ) -> Result<CommitResult, HttpProblem> {
+        let answer = self.write().restore_conversation(request).await;
+        result(answer.map(|answer| answer.into_inner().result))
+    }
+
+    /// Erases a conversation. Returns the number of its commits that are not overwritten yet.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn erase(
+        &self,
+        request: proto::EraseConversationRequest,
+    ) -> Result<u64, HttpProblem> {
+        let answer = self.write().erase_conversation(request).await;
+        let answer = answer
+            .map_err(|status| problem_from_status(&status))?
+            .into_inner();
+        result(Ok(answer.result))?;
+        Ok(answer.pending_commits)
+    }
+
+    /// Changes the owner of a conversation.
+    ///
+    /// # Errors
+    /// See [`Commands`].
+    pub async fn change_owner(
+        &self,
+        request: proto::ChangeOwnerRequest,
+    ) -> Result<CommitResult, HttpProblem> {
+        let answer = self.write().change_owner(request).await;
+        result(answer.map(|answer| answer.into_inner().result))
+    }
+
+    fn write(&self) -> WriteServiceClient<Authenticated> {
+        self.writer.write(COMMAND_MAX)
+    }
+}
+
+/// The writer's result. Later reads of the request include the commit.
+fn result(answer: Result<Option<CommitResult>, Status>) -> Result<CommitResult, HttpProblem> {
+    let result = answer.map_err(|status| problem_from_status(&status))?;
+    let result = result.unwrap_or_default();
+    positions::record_write(&result.position_token);
+    Ok(result)
+}
+
+/// Errors about the gateway's own token are not passed on to callers.
+pub(in crate::http) fn problem_from_status(status: &Status) -> HttpProblem {
+    if matches!(
+        status.code(),
+        Code::Unauthenticated | Code::PermissionDenied
+    ) {
+        tracing::error!(code = ?status.code(), "the writer rejects the gateway's own token: set `writer_token`");
+        let detail = "the gateway cannot reach the writer: try again later";
+        return HttpProblem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "WRITER_UNAVAILABLE",
+            detail,
+        )
+        .retry_after(crate::problem::RETRY_AFTER);
+    }
+    field_names::with_callers_field(problem::from_status(status))
+}

@@ -1,0 +1,268 @@
+//! Pages of messages, from the newest backward. A page has whole turns: each is a user's message and its answer.
+//! Rewound messages are not included.
+
+mod turns;
+
+use std::collections::BTreeSet;
+
+use domain::event::Role;
+use domain::{CallId, EventKind, Fact, RecordedEvent, Version};
+use history::{Batch, Cursor, Direction, Page, PageBounds, Query, Snapshot, View, decode};
+use read_model::queries::EventQuery;
+use runs::{Approvals, UiMessage, page};
+use runtime::http::HttpProblem;
+use wire::status::Problem;
+
+use crate::http::owned_chat::{OwnedChat, from_read_error};
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::request::Bounded;
+
+/// Page size.
+pub const MESSAGES_PAGE: Bounded = Bounded {
+    field: "limit",
+    default: 50,
+    max: 200,
+};
+/// Maximum number of pages that are searched for a message; older ones need a version.
+pub const PAGES_SEARCHED_MAX: u32 = 25;
+/// Maximum number of events that are read for a page. A longer turn is split between two commits.
+pub const EVENTS_READ_MAX: usize = 4_000;
+/// A page is split in the same way when its events reach this size.
+pub const BYTES_READ_MAX: u64 = 8 * 1024 * 1024;
+/// Number of events of the first read, per requested message.
+const EVENTS_PER_MESSAGE: usize = 4;
+/// Size of a read.
+const READ: Batch = Batch {
+    events_max: 1_000,
+    bytes_max: 3 * 1024 * 1024,
+};
+/// Size of the read of later results.
+const LATER_RESULTS: PageBounds = PageBounds {
+    events_max: 1_000,
+    bytes_max: 3 * 1024 * 1024,
+};
+
+/// Which messages to read.
+#[derive(Debug, Clone, Copy)]
+pub struct Paging {
+    /// Maximum number of messages; a turn is never split, so there may be more.
+    pub limit: u32,
+    /// Only messages before this version; `None`: up to the last.
+    pub before: Option<Version>,
+}
+
+impl Paging {
+    /// Paging from the parameters of a query.
+    ///
+    /// # Errors
+    /// 400: above the maximum of [`MESSAGES_PAGE`].
+    pub fn new(limit: Option<u32>, before: Option<u64>) -> Result<Self, HttpProblem> {
+        let limit = MESSAGES_PAGE.take(limit.unwrap_or_default());
+        Ok(Self {
+            limit: limit.map_err(problem::from_violation)?,
+            before: before.map(Version),
+        })
+    }
+}
+
+/// Messages of a conversation, oldest first.
+#[derive(Debug, Default)]
+pub struct MessagesPage {
+    /// The messages.
+    pub messages: Vec<UiMessage>,
+    /// The version of the last event of each message.
+    pub ends: Vec<Version>,
+    /// The events of the messages, and the events between them.
+    pub events: Vec<RecordedEvent>,
+    /// `before` of the previous page; `None`: there is none.
+    pub next_before: Option<Version>,
+}
+
+/// A page of messages of a caller's conversation.
+///
+/// # Errors
+/// As `messages`, as a problem.
+pub async fn read_page(
+    state: &HttpState,
+    chat: &OwnedChat,
+    paging: Paging,
+) -> Result<MessagesPage, HttpProblem> {
+    let approvals = state.approvals(&chat.target.access.agent);
+    let page = messages(state, chat, &approvals, paging).await;
+    page.map_err(from_read_error)
+}
+
+/// Searches the pages from the newest backward, at most [`PAGES_SEARCHED_MAX`]; `None`: not found.
+///
+/// # Errors
+/// As [`read_page`].
+pub async fn search<T>(
+    state: &HttpState,
+    chat: &OwnedChat,
+    find: impl Fn(&MessagesPage) -> Option<T>,
+) -> Result<Option<T>, HttpProblem> {
+    let mut paging = Paging {
+        limit: MESSAGES_PAGE.max,
+        before: None,
+    };
+    for _ in 0..PAGES_SEARCHED_MAX {
+        let page = read_page(state, chat, paging).await?;
+        let found = find(&page);
+        if found.is_some() || page.next_before.is_none() {
+            return Ok(found);
+        }
+        paging.before = page.next_before;
+    }
+    Ok(None)
+}
+
+/// A page of messages, without the answer of an active run.
+///
+/// # Errors
+/// As [`Snapshot::open`].
+async fn messages(
+    state: &HttpState,
+    chat: &OwnedChat,
+    approvals: &Approvals,
+    paging: Paging,
+) -> Result<MessagesPage, Problem> {
+    let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
+    let to = paging.before.map_or(EventQuery::TO_THE_END, |before| {
+        Version(before.0.saturating_sub(1))
+    });
+    let query = Query {
+        to,
+        ..Query::all(Direction::Backward)
+    };
+    let mut batch = Batch {
+        events_max: limit
+            .saturating_mul(EVENTS_PER_MESSAGE)
+            .min(READ.events_max),
+        ..READ
+    };
+    let opened = Snapshot::open_with(&state.gateway.reader, &chat.target, &query, batch);
+    let (snapshot, first) = opened.await?;
+    let effective = snapshot.effective(snapshot.position().version).await?;
+    let view = View::Effective(&effective);
+    let mut reader = EventReader {
+        cursor: snapshot.cursor_from(query, view, first),
+        events: Vec::new(),
+        bytes: 0,
+    };
+    while reader.may_continue() && !reader.has_turns(limit) {
+        reader.read_older(batch).await?;
+        batch = READ;
+    }
+    reader.events.reverse();
+    reader.drop_partial_turn();
+    let later = match paging.before {
+        Some(before) => later_results(&snapshot, view, before, &reader.events).await?,
+        None => Vec::new(),
+    };
+    let folded = [reader.events.as_slice(), later.as_slice()].concat();
+    Ok(turns::cut(page(&folded, None, approvals), reader, limit))
+}
+
+/// Events, newest first.
+struct EventReader<'s> {
+    cursor: Cursor<'s>,
+    events: Vec<RecordedEvent>,
+    bytes: u64,
+}
+
+impl EventReader<'_> {
+    fn may_continue(&self) -> bool {
+        !self.cursor.is_done() && self.events.len() < EVENTS_READ_MAX && self.bytes < BYTES_READ_MAX
+    }
+
+    /// Whether the whole turns have enough messages.
+    fn has_turns(&self, limit: usize) -> bool {
+        let (mut messages, mut is_answered) = (0, 0);
+        for event in &self.events {
+            let Fact::MessageAppended(message) = &event.event.fact else {
+                continue;
+            };
+            match message.role {
+                Role::User => {
+                    messages += 1 + is_answered;
+                    is_answered = 0;
+                }
+                Role::Assistant => is_answered = 1,
+                Role::System | Role::Developer => {}
+            }
+        }
+        messages >= limit
+    }
+
+    async fn read_older(&mut self, batch: Batch) -> Result<(), Problem> {
+        let key = self.cursor.snapshot().key();
+        for event in self.cursor.next(batch).await?.into_iter().flatten() {
+            let bytes = u64::try_from(event.row.bytes.len()).unwrap_or(u64::MAX);
+            self.bytes = self.bytes.saturating_add(bytes);
+            self.events.push(decode(key, &event.row)?);
+        }
+        Ok(())
+    }
+
+    /// Removes the events before the first whole turn. A turn that is too long to be read whole is split between
+    /// commits.
+    fn drop_partial_turn(&mut self) {
+        if self.cursor.is_done() {
+            return;
+        }
+        let first = self.events.iter().position(is_user_message).or_else(|| {
+            let first_commit = self.events.first().map(|event| event.commit);
+            self.events
+                .iter()
+                .position(|event| Some(event.commit) != first_commit)
+        });
+        self.events.drain(..first.unwrap_or_default());
+    }
+}
+
+fn is_user_message(event: &RecordedEvent) -> bool {
+    matches!(&event.event.fact, Fact::MessageAppended(message) if message.role == Role::User)
+}
+
+/// Results that were recorded after the page, of calls in the page. They are shown with their calls. Only one read of
+/// results is made; calls with later results are shown as open.
+async fn later_results(
+    snapshot: &Snapshot<'_>,
+    view: View<'_>,
+    before: Version,
+    events: &[RecordedEvent],
+) -> Result<Vec<RecordedEvent>, Problem> {
+    let open = open_calls(events);
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = Query {
+        from: before,
+        kinds: &[EventKind::ToolReturned],
+        ..Query::all(Direction::Forward)
+    };
+    let mut cursor = snapshot.cursor(query, view);
+    let page = Page::read(&mut cursor, LATER_RESULTS).await?;
+    let mut results = Vec::new();
+    for row in &page.events {
+        let event = decode(snapshot.key(), row)?;
+        if matches!(&event.event.fact, Fact::ToolReturned(result) if open.contains(&result.call_id))
+        {
+            results.push(event);
+        }
+    }
+    Ok(results)
+}
+
+fn open_calls(events: &[RecordedEvent]) -> BTreeSet<CallId> {
+    let mut open = BTreeSet::new();
+    for event in events {
+        if let Fact::ToolCalled(call) = &event.event.fact {
+            open.insert(call.call_id.clone());
+        } else if let Fact::ToolReturned(result) = &event.event.fact {
+            open.remove(&result.call_id);
+        }
+    }
+    open
+}

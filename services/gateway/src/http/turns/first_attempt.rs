@@ -1,0 +1,96 @@
+//! The first attempt of a turn that is retried with the same key.
+
+use domain::bounds::RUN_EVENTS_MAX;
+use domain::{CommitId, EventKind, Fact, Version};
+use history::{Direction, Newest, Page, PageBounds, Query, Snapshot, View, WindowBounds, decode};
+use runtime::http::HttpProblem;
+
+use crate::generation::started_by;
+use crate::http::owned_chat::{OwnedChat, from_read_error};
+use crate::http::problem;
+use crate::http::state::HttpState;
+
+/// Maximum number of runs, from the newest backward, that are searched for the first attempt.
+const RUNS_LOOKED_THROUGH_MAX: usize = 1_000;
+/// Size of the first read: most retries follow immediately.
+const RUNS_LIKELY: usize = 16;
+/// Bounds of the search, in events and bytes. The events of runs have names and no content.
+const RUNS: WindowBounds = WindowBounds {
+    events_max: RUNS_LOOKED_THROUGH_MAX,
+    bytes_max: 1024 * 1024,
+};
+/// Bounds of the read of one commit.
+const COMMIT_READ: PageBounds = PageBounds {
+    events_max: 1_000,
+    bytes_max: 8 * 1024 * 1024,
+};
+
+/// The version of the start of the run that the key identifies, which is the last version of its commit; `None`: not
+/// among the searched runs.
+///
+/// # Errors
+/// The conversation cannot be read.
+pub(in crate::http) async fn run_version(
+    state: &HttpState,
+    chat: &OwnedChat,
+    key: CommitId,
+) -> Result<Option<Version>, HttpProblem> {
+    let query = Query {
+        kinds: &[EventKind::RunStarted],
+        ..Query::all(Direction::Backward)
+    };
+    let first = Newest::first_batch(RUNS, RUNS_LIKELY);
+    let opened = Snapshot::open_with(&state.gateway.reader, &chat.target, &query, first);
+    let (snapshot, first) = opened.await.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await;
+    let effective = effective.map_err(from_read_error)?;
+    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
+    let newest = Newest::read(cursor, RUNS, RUNS_LIKELY).await;
+    let mut newest = newest.map_err(from_read_error)?;
+    if let Some(found) = find(&newest, chat, key)? {
+        return Ok(Some(found));
+    }
+    newest.read_older().await.map_err(from_read_error)?;
+    find(&newest, chat, key)
+}
+
+fn find(
+    newest: &Newest<'_>,
+    chat: &OwnedChat,
+    key: CommitId,
+) -> Result<Option<Version>, HttpProblem> {
+    let run = started_by(key);
+    for row in newest.newest_first() {
+        let event = decode(&chat.target.key, row).map_err(problem::from_problem)?;
+        if matches!(&event.event.fact, Fact::RunStarted(started) if started.run == run) {
+            return Ok(Some(event.version));
+        }
+    }
+    Ok(None)
+}
+
+/// The version of the conversation before the commit that the key identifies.
+///
+/// # Errors
+/// As [`run_version`].
+pub(in crate::http) async fn version_before(
+    state: &HttpState,
+    chat: &OwnedChat,
+    key: CommitId,
+) -> Result<Option<Version>, HttpProblem> {
+    let Some(last) = run_version(state, chat, key).await? else {
+        return Ok(None);
+    };
+    let most = u64::try_from(RUN_EVENTS_MAX).unwrap_or(u64::MAX);
+    let query = Query {
+        from: Version(last.0.saturating_sub(most).max(1)),
+        to: last,
+        ..Query::all(Direction::Backward)
+    };
+    let reader = &state.gateway.reader;
+    let page = Page::recorded(reader, &chat.target, query, COMMIT_READ).await;
+    let page = page.map_err(from_read_error)?;
+    let rows = page.events.iter().filter(|row| row.commit == key);
+    let first = rows.map(|row| row.version).min();
+    Ok(first.map(|first| Version(first.0.saturating_sub(1))))
+}

@@ -1,0 +1,47 @@
+//! The last turn of a chat, and the assistant's message that a run continues. A run that follows results of calls
+//! continues the message of its calls.
+
+use domain::{Fact, RunId};
+use runs::{UiMessage, continued, page};
+use runtime::http::HttpProblem;
+
+use crate::http::message_pages::{MessagesPage, Paging, read_page};
+use crate::http::owned_chat::OwnedChat;
+use crate::http::state::HttpState;
+
+/// The chat's last message. A run that starts without a message continues it, if it is the assistant's.
+pub(in crate::http) async fn last_message(
+    state: &HttpState,
+    chat: &OwnedChat,
+) -> Result<Option<UiMessage>, HttpProblem> {
+    Ok(last_turn(state, chat).await?.messages.pop())
+}
+
+/// The message that a run continued when it started; `None`: the run started its own.
+pub(in crate::http) async fn continued_message(
+    state: &HttpState,
+    chat: &OwnedChat,
+    run: RunId,
+) -> Result<Option<UiMessage>, HttpProblem> {
+    let events = last_turn(state, chat).await?.events;
+    let starts = |fact: &Fact| matches!(fact, Fact::RunStarted(started) if started.run == run);
+    let start = events.iter().position(|event| starts(&event.event.fact));
+    // If the run is of an earlier turn, or too old for one page, it is shown as a message of its own.
+    let before = start
+        .and_then(|start| events.get(..=start))
+        .unwrap_or_default();
+    let approvals = state.approvals(&chat.target.access.agent);
+    Ok(continued(&page(before, None, &approvals)).cloned())
+}
+
+/// The chat's last turn.
+pub(in crate::http) async fn last_turn(
+    state: &HttpState,
+    chat: &OwnedChat,
+) -> Result<MessagesPage, HttpProblem> {
+    let paging = Paging {
+        limit: 1,
+        before: None,
+    };
+    read_page(state, chat, paging).await
+}

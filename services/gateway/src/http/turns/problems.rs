@@ -1,0 +1,116 @@
+//! Problems of rejected turns.
+
+use axum::http::StatusCode;
+use domain::RunId;
+use runtime::http::HttpProblem;
+use tonic::Status;
+use wire::status::Reason;
+
+use crate::http::problem;
+
+/// The problem of a turn that was not started; `fields` are the caller's names of the events, in order. `RUN_ACTIVE`
+/// has the id of the active run in its metadata, as `run_id`.
+pub(in crate::http) fn not_started(status: &Status, fields: &[String]) -> HttpProblem {
+    renamed(problem::from_status(status), fields)
+}
+
+/// The writer's `events[2].…` is the third of the caller's fields.
+fn renamed(mut problem: HttpProblem, fields: &[String]) -> HttpProblem {
+    let Some(writers) = problem.field.clone() else {
+        return problem;
+    };
+    let index = writers
+        .strip_prefix("events[")
+        .and_then(|rest| rest.split_once(']'));
+    let callers = index.and_then(|(index, _)| fields.get(index.parse::<usize>().ok()?));
+    if let Some(callers) = callers {
+        if let Some(rest) = problem.detail.strip_prefix(writers.as_str()) {
+            problem.detail = format!("{callers}{rest}");
+        }
+        problem.field = Some(callers.clone());
+    }
+    problem
+}
+
+/// The turn has no message and no open call.
+pub(in crate::http) fn nothing_to_answer() -> HttpProblem {
+    let detail = "there is nothing to answer: send a message, or results of open calls";
+    HttpProblem::new(StatusCode::CONFLICT, "NOTHING_TO_ANSWER", detail)
+}
+
+/// An approval of a call that has a result or does not exist.
+pub(in crate::http) fn call_not_open() -> HttpProblem {
+    let detail = "approvals names a call that is not open: load the messages";
+    HttpProblem::new(
+        StatusCode::CONFLICT,
+        Reason::ToolCallNotOpen.as_str(),
+        detail,
+    )
+    .in_field("approvals")
+}
+
+/// An approval from a caller who may not decide.
+pub(in crate::http) fn approval_not_allowed() -> HttpProblem {
+    let detail = "this caller may not approve calls: the agent's setting approvers defines who may";
+    HttpProblem::new(StatusCode::FORBIDDEN, "APPROVAL_NOT_ALLOWED", detail).in_field("approvals")
+}
+
+/// A result of a call that has one, or does not exist.
+pub(in crate::http) fn result_not_awaited(field: &str) -> HttpProblem {
+    let detail = format!("{field} is the result of a call that is not open: load the messages");
+    HttpProblem::new(
+        StatusCode::CONFLICT,
+        Reason::ToolCallNotOpen.as_str(),
+        detail,
+    )
+    .in_field(field)
+}
+
+/// A result of a call that only the tool's webhook may answer.
+pub(in crate::http) fn answered_by_webhook(field: &str) -> HttpProblem {
+    let detail = format!(
+        "{field} is the result of a call that only the tool's webhook may answer: approve or refuse the call instead"
+    );
+    HttpProblem::new(StatusCode::FORBIDDEN, "TOOL_ANSWERED_BY_WEBHOOK", detail).in_field(field)
+}
+
+/// Another run is active; nothing can be added to it.
+pub(in crate::http) fn run_active(run: RunId) -> HttpProblem {
+    let detail = "a run is active: wait for its end, or stop it";
+    let code = Reason::RunActive.as_str();
+    HttpProblem::new(StatusCode::CONFLICT, code, detail).with("run_id", run.to_string())
+}
+
+/// The request names a message that is not in the chat.
+pub(in crate::http) fn no_such_message() -> HttpProblem {
+    let detail = "messageId is not a message of the chat: load the messages";
+    HttpProblem::new(StatusCode::NOT_FOUND, "MESSAGE_NOT_FOUND", detail).in_field("messageId")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(field: &str, detail: &str, expected: (&str, &str)) {
+        let fields = ["toolResults[0]".to_owned(), "content".to_owned()];
+        let problem = renamed(HttpProblem::of_field("X", field, detail), &fields);
+        let actual = (problem.field.as_deref(), problem.detail.as_str());
+        assert_eq!(actual, (Some(expected.0), expected.1));
+    }
+
+    #[test]
+    fn fields_have_the_callers_names() {
+        check(
+            "events[1].message_appended",
+            "events[1].message_appended is long",
+            ("content", "content is long"),
+        );
+        check(
+            "events[0]",
+            "no such call",
+            ("toolResults[0]", "no such call"),
+        );
+        check("events[2]", "is long", ("events[2]", "is long"));
+        check("target", "is long", ("target", "is long"));
+    }
+}

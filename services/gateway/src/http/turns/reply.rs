@@ -1,0 +1,109 @@
+//! The complete answer of a run, for callers that do not stream.
+
+use axum::http::StatusCode;
+use domain::event::{ErrorOccurred, RunStarted, Usage};
+use domain::{Fact, Part, RunId, RunOutcome};
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use runs::RunFold;
+use runtime::http::{Draining, HttpProblem};
+
+use crate::generation::Followed;
+use crate::problem::RETRY_AFTER;
+
+/// A complete answer.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::http) struct Reply {
+    /// The texts of the model, one line per step.
+    pub(in crate::http) text: String,
+    /// The tokens.
+    pub(in crate::http) usage: Usage,
+}
+
+/// Reads a run to its end.
+///
+/// # Errors
+/// 502 `RUN_FAILED` if the model failed; 503 if the run or this gateway ended early.
+pub(in crate::http) async fn collect_reply(
+    mut parts: BoxStream<'static, Followed>,
+    run: Option<RunId>,
+    draining: Draining,
+) -> Result<Reply, HttpProblem> {
+    let mut fold = RunFold::new(run_started(run));
+    while fold.end().is_none() {
+        let followed = tokio::select! {
+            biased;
+            () = draining.begun() => return Err(ended_early(run)),
+            followed = parts.next() => followed,
+        };
+        let Some(Followed::Part(part)) = followed else {
+            return Err(ended_early(run));
+        };
+        fold.absorb(&part).map_err(|_| failed(run, None))?;
+    }
+    match fold.end() {
+        Some(end) => match end.outcome {
+            RunOutcome::Completed | RunOutcome::Stopped => Ok(reply(&fold.facts())),
+            RunOutcome::Failed => Err(failed(run, end.error.as_ref())),
+            RunOutcome::Abandoned => Err(ended_early(run)),
+        },
+        None => Err(ended_early(run)),
+    }
+}
+
+/// The start of a run, as far as its parts contain it.
+pub(in crate::http) fn run_started(run: Option<RunId>) -> RunStarted {
+    RunStarted {
+        run: run.unwrap_or(RunId(uuid::Uuid::nil())),
+        model: None,
+        provider: None,
+    }
+}
+
+fn reply(facts: &[Fact]) -> Reply {
+    let mut reply = Reply::default();
+    let mut texts = Vec::new();
+    for fact in facts {
+        let Fact::MessageAppended(message) = fact else {
+            continue;
+        };
+        let texts_of_message = message.parts.iter().filter_map(|part| match part {
+            Part::Text(text) | Part::Refusal(text) => Some(text.as_str()),
+            Part::Image { .. }
+            | Part::File { .. }
+            | Part::Thinking { .. }
+            | Part::RedactedThinking(_)
+            | Part::ProviderItem { .. } => None,
+        });
+        texts.extend(texts_of_message);
+        if let Some(used) = &message.usage {
+            reply.usage.input_tokens += used.input_tokens;
+            reply.usage.output_tokens += used.output_tokens;
+            reply.usage.cached_tokens += used.cached_tokens;
+        }
+    }
+    reply.text = texts.join("\n");
+    reply
+}
+
+/// Names the type of the failure. The model server's message is left out: it may contain content.
+fn failed(run: Option<RunId>, error: Option<&ErrorOccurred>) -> HttpProblem {
+    let error_type = error.map_or("model_reply_broken", |error| error.error_type.as_str());
+    let detail =
+        "the model failed to answer, see `error_type`: try again, or report it to the operator";
+    let problem = HttpProblem::new(StatusCode::BAD_GATEWAY, "RUN_FAILED", detail);
+    with_run_id(problem.with("error_type", error_type), run)
+}
+
+fn ended_early(run: Option<RunId>) -> HttpProblem {
+    let detail = "the answer ended early: load the messages, or try again";
+    let problem = HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "RUN_NOT_HEARD", detail);
+    with_run_id(problem.retry_after(RETRY_AFTER), run)
+}
+
+fn with_run_id(problem: HttpProblem, run: Option<RunId>) -> HttpProblem {
+    match run {
+        Some(run) => problem.with("run_id", run.to_string()),
+        None => problem,
+    }
+}

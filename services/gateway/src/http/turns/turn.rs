@@ -1,0 +1,187 @@
+//! A turn: records what the caller sends, and starts a run that answers it.
+
+use domain::event::{HistoryRewound, MessageAppended, Role, ToolReturned};
+use domain::{CallId, CommitId, Fact, JsonText, NewEvent, Part, RecordedEvent, RunId, Version};
+use runs::UiStream;
+use runs::denial::denial_of;
+use runs::ui_message::UiRole;
+use runtime::http::HttpProblem;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{last_turn, problems};
+use crate::generation::Start;
+use crate::http::owned_chat::OwnedChat;
+use crate::http::positions;
+use crate::http::state::HttpState;
+use crate::quotas::account::{Account, Via};
+use history::Deadline;
+
+/// What is recorded and answered.
+#[derive(Debug, Default)]
+pub(in crate::http) struct Turn {
+    facts: Vec<Fact>,
+    /// The caller's names of the facts, in order.
+    fields: Vec<String>,
+    /// Open calls that a person approved. Those with a webhook run before the model is called.
+    pub(in crate::http) approved: Vec<CallId>,
+    /// Identifies the turn in all of its retries.
+    pub(in crate::http) key: Option<CommitId>,
+    /// The version that the chat must have; `None`: any.
+    pub(in crate::http) expected_version: Option<Version>,
+    /// What the model reads instead of the chat; `None`: the chat.
+    pub(in crate::http) history: Option<Vec<MessageAppended>>,
+    /// The key and the address that usage is counted for.
+    pub(in crate::http) via: Via,
+    /// The client's own id of the message, stored with it.
+    pub(in crate::http) client_message_id: Option<String>,
+}
+
+/// Metadata of a message with an id of the client.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClientMetadata {
+    client_message_id: String,
+}
+
+/// A run that answers a turn.
+#[derive(Debug)]
+pub(in crate::http) struct StartedRun {
+    pub(in crate::http) run: RunId,
+    /// Converts its parts for a page that shows all earlier messages.
+    pub(in crate::http) ui: UiStream,
+}
+
+impl Turn {
+    /// Adds a fact; `field` is the caller's name for it.
+    pub(in crate::http) fn add_fact(&mut self, field: impl Into<String>, fact: Fact) {
+        self.fields.push(field.into());
+        self.facts.push(fact);
+    }
+
+    /// Adds a message of the user.
+    pub(in crate::http) fn add_user_message(&mut self, field: impl Into<String>, parts: Vec<Part>) {
+        self.add_message(field, MessageAppended::said(Role::User, parts));
+    }
+
+    /// Adds a message.
+    pub(in crate::http) fn add_message(
+        &mut self,
+        field: impl Into<String>,
+        message: MessageAppended,
+    ) {
+        self.add_fact(field, Fact::MessageAppended(message));
+    }
+
+    /// Whether there is nothing to record and nothing to run.
+    pub(in crate::http) fn is_empty(&self) -> bool {
+        self.facts.is_empty() && self.approved.is_empty()
+    }
+
+    /// Rewinds to a version: later events follow it.
+    pub(in crate::http) fn rewind(&mut self, field: impl Into<String>, to: Version) {
+        self.add_fact(field, Fact::HistoryRewound(HistoryRewound { to }));
+    }
+
+    /// Whether the answer is a new message: it follows a user's message. Rewinds go back to one.
+    fn answers_a_message(&self) -> bool {
+        matches!(
+            self.facts.last(),
+            Some(Fact::MessageAppended(_) | Fact::HistoryRewound(_))
+        )
+    }
+
+    /// Whether it has results of calls, approvals or refusals.
+    pub(in crate::http) fn answers_calls(&self) -> bool {
+        self.results().next().is_some() || !self.approved.is_empty()
+    }
+
+    /// Whether it has approvals or refusals of calls.
+    pub(in crate::http) fn decides_on_calls(&self) -> bool {
+        let is_denial = |(_, result): (&str, &ToolReturned)| denial_of(result).is_some();
+        !self.approved.is_empty() || self.results().any(is_denial)
+    }
+
+    /// The results of calls, with the caller's names of them.
+    pub(in crate::http) fn results(&self) -> impl Iterator<Item = (&str, &ToolReturned)> {
+        let fields = self.fields.iter().map(String::as_str);
+        fields.zip(&self.facts).filter_map(|(field, fact)| {
+            if let Fact::ToolReturned(returned) = fact {
+                return Some((field, returned));
+            }
+            None
+        })
+    }
+
+    fn events(facts: Vec<Fact>, client_message_id: Option<String>) -> Vec<NewEvent> {
+        let own = client_message_id.map(|id| ClientMetadata {
+            client_message_id: id,
+        });
+        let metadata = own.and_then(|own| serde_json::to_string(&own).ok());
+        let metadata = metadata.and_then(|json| JsonText::parse(&json).ok());
+        let event = |fact| {
+            let is_message = matches!(fact, Fact::MessageAppended(_));
+            NewEvent {
+                metadata: metadata.clone().filter(|_| is_message),
+                ..NewEvent::from(fact)
+            }
+        };
+        facts.into_iter().map(event).collect()
+    }
+}
+
+/// The idempotency key of a turn, from the client's own id of its message: the same in every retry, and unique to the
+/// chat.
+pub(in crate::http) fn key_from_message_id(chat: &OwnedChat, client_message_id: &str) -> CommitId {
+    let key = &chat.target.key;
+    let name = format!("{}\n{}\n{client_message_id}", key.tenant, key.conversation);
+    CommitId(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()))
+}
+
+/// Whether an event has this id: the client's or the record's.
+pub(in crate::http) fn has_id(event: &RecordedEvent, id: &str) -> bool {
+    let metadata = event.event.metadata.as_ref();
+    let own = metadata.and_then(|json| serde_json::from_str::<ClientMetadata>(json.as_str()).ok());
+    own.is_some_and(|own| own.client_message_id == id) || event.event.id.to_string() == id
+}
+
+/// Records the turn and starts a run; a retry finds the run of the first attempt.
+///
+/// # Errors
+/// 409 `RUN_ACTIVE` with the `run_id` of the active run; an invalid field, by the caller's name; 503.
+pub(in crate::http) async fn start(
+    state: &HttpState,
+    chat: &OwnedChat,
+    turn: Turn,
+) -> Result<StartedRun, HttpProblem> {
+    let continued = if turn.answers_a_message() {
+        None
+    } else {
+        let last = last_turn::last_message(state, chat).await?;
+        last.filter(|last| last.role == UiRole::Assistant)
+    };
+    let start = Start {
+        access: chat.target.access.clone(),
+        account: Account::of(
+            &chat.target.access,
+            chat.conversation.head.owner.as_ref(),
+            &turn.via,
+        ),
+        key: chat.target.key.clone(),
+        events: Turn::events(turn.facts, turn.client_message_id),
+        behind: turn.expected_version,
+        given: turn.history,
+        approved: turn.approved,
+        verified_user: chat.authority.verified_user().cloned(),
+        idempotency_key: turn.key,
+        deadline: Deadline::until(None).at_most(crate::http::commands::COMMAND_MAX),
+    };
+    let started = state.generations.start(start).await;
+    let started = started.map_err(|status| problems::not_started(&status, &turn.fields))?;
+    positions::record_write(&started.commit.position_token);
+    let approvals = state.approvals(&chat.target.access.agent);
+    Ok(StartedRun {
+        run: started.run,
+        ui: UiStream::new(started.run, continued.as_ref(), approvals),
+    })
+}

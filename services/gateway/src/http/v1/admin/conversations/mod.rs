@@ -1,0 +1,6 @@
+//! `/v1/admin/conversations`.
+
+pub mod approvals;
+pub mod events;
+pub mod get_conversation;
+pub mod list_conversations;

@@ -1,0 +1,5 @@
+//! `/v1/admin`: what administrators see of their tenant.
+
+pub mod conversations;
+pub mod get_usage;
+pub mod provider_logs;

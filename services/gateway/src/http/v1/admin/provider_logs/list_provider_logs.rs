@@ -1,0 +1,153 @@
+//! `GET /v1/admin/provider-logs`: logged calls of model servers, if the agents' settings enable logs.
+
+use axum::extract::State;
+use domain::{AgentId, ConversationId, Label, LogId, TenantAccess, Timestamp, Violation};
+use read_model::queries::{self, ProviderLogCursor, ProviderLogQuery};
+use runtime::http::{HttpProblem, Json, Query};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+use wire::status::Problem;
+
+use crate::http::body::ProviderLogBody;
+use crate::http::callers::admin::Admin;
+use crate::http::chats::list_chats::named;
+use crate::http::problem;
+use crate::http::state::HttpState;
+use crate::http::v1::admin::conversations::list_conversations::time;
+use crate::page_token::{self, QueryHash, take_number};
+use crate::problem::page_token_invalid;
+use crate::request::Bounded;
+use history::Deadline;
+
+/// Page size.
+pub const PROVIDER_LOGS_PAGE: Bounded = Bounded {
+    field: "limit",
+    default: 50,
+    max: 200,
+};
+
+/// Which calls to list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct ListProviderLogsQuery {
+    /// The agent.
+    agent_id: Option<String>,
+    /// The conversation.
+    conversation_id: Option<String>,
+    /// The outcome: `finished`, `dropped`, or a failure's name such as `model_unavailable`.
+    #[param(max_length = 256)]
+    outcome: Option<String>,
+    /// The call started at this time or later; RFC 3339.
+    #[param(example = "2026-11-01T00:00:00Z")]
+    started_after: Option<String>,
+    /// The call started before this time; RFC 3339.
+    #[param(example = "2026-12-01T00:00:00Z")]
+    started_before: Option<String>,
+    /// Page size; 0 or absent: 50.
+    #[param(maximum = 200)]
+    limit: Option<u32>,
+    /// `nextCursor` of the previous page; absent: the first page.
+    cursor: Option<String>,
+}
+
+/// A page of calls.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderLogsPage {
+    /// The calls, the latest first, without bodies.
+    logs: Vec<ProviderLogBody>,
+    /// The cursor of the next page; absent: this is the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// The logged calls of model servers, the latest first.
+///
+/// Calls are logged only if an agent's settings enable it (`providerLogs`). A call is listed a moment after its end.
+#[utoipa::path(
+    get,
+    path = "/v1/admin/provider-logs",
+    tag = "admin",
+    params(ListProviderLogsQuery),
+    responses((status = 200, description = "A page.", body = ProviderLogsPage)),
+    security(("bearer" = []))
+)]
+pub(in crate::http) async fn list_provider_logs(
+    State(state): State<HttpState>,
+    admin: Admin,
+    Query(query): Query<ListProviderLogsQuery>,
+) -> Result<Json<ProviderLogsPage>, HttpProblem> {
+    let size = PROVIDER_LOGS_PAGE.take(query.limit.unwrap_or_default());
+    let size = size.map_err(problem::from_violation)?;
+    let cursor = query.cursor.clone().unwrap_or_default();
+    let mut query = parse(query).map_err(problem::from_violation)?;
+    let hash = hash(&admin.tenant, &query);
+    query.after = after(&cursor, hash).map_err(|error| named(problem::from_problem(error)))?;
+    query.limit = size.saturating_add(1);
+    let found = queries::provider_logs(&state.gateway.reader.read_model, &admin.tenant, &query);
+    let found = Deadline::until(None).rows(found).await;
+    let mut found = found.map_err(problem::from_problem)?;
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let has_more = found.len() > size;
+    found.truncate(size);
+    let last = found.last().filter(|_| has_more);
+    Ok(Json(ProviderLogsPage {
+        next_cursor: last.map(|last| token(hash, last.call.started_at, last.call.id)),
+        logs: found.iter().map(ProviderLogBody::from).collect(),
+    }))
+}
+
+fn parse(query: ListProviderLogsQuery) -> Result<ProviderLogQuery, Violation> {
+    let within = |field: &'static str| move |violation: Violation| violation.within(field);
+    let agent = query.agent_id.map(AgentId::parse).transpose();
+    let conversation = query.conversation_id.map(ConversationId::parse).transpose();
+    let outcome = query.outcome.map(Label::parse).transpose();
+    Ok(ProviderLogQuery {
+        agent: agent.map_err(within("agentId"))?,
+        conversation: conversation.map_err(within("conversationId"))?,
+        outcome: outcome.map_err(within("outcome"))?,
+        started_after: time(query.started_after, "startedAfter")?,
+        started_before: time(query.started_before, "startedBefore")?,
+        after: None,
+        limit: 0,
+    })
+}
+
+fn hash(access: &TenantAccess, query: &ProviderLogQuery) -> QueryHash {
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    let bound = |time: Option<Timestamp>| {
+        let time = time.map(|time| time.0.to_be_bytes().to_vec());
+        time.unwrap_or_default()
+    };
+    QueryHash::of(&[
+        b"provider logs",
+        access.tenant().as_str().as_bytes(),
+        text(query.agent.as_ref().map(AgentId::as_str)).as_bytes(),
+        text(query.conversation.as_ref().map(ConversationId::as_str)).as_bytes(),
+        text(query.outcome.as_ref().map(Label::as_str)).as_bytes(),
+        &bound(query.started_after),
+        &bound(query.started_before),
+    ])
+}
+
+fn token(hash: QueryHash, started_at: Timestamp, id: LogId) -> String {
+    let mut cursor = started_at.0.to_be_bytes().to_vec();
+    cursor.extend_from_slice(id.0.as_bytes());
+    page_token::encode(hash, &cursor)
+}
+
+fn after(token: &str, hash: QueryHash) -> Result<Option<ProviderLogCursor>, Problem> {
+    let Some(bytes) = page_token::decode(token, hash)? else {
+        return Ok(None);
+    };
+    let read = || {
+        let (started_at, id) = take_number(&bytes)?;
+        Some(ProviderLogCursor {
+            started_at: Timestamp(started_at.cast_signed()),
+            id: LogId(Uuid::from_slice(id).ok()?),
+        })
+    };
+    read().map(Some).ok_or_else(page_token_invalid)
+}

@@ -1,0 +1,79 @@
+//! A JSON answer that may take longer than a request's timeout: the body starts with white space.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures::stream::unfold;
+use runtime::http::{HttpProblem, Json, OpenStream};
+use serde::Serialize;
+use tokio::time::{sleep, timeout};
+
+use crate::http::state::HttpState;
+use crate::http::turns::answer_stream::HEARTBEAT;
+
+/// Sent while the answer is generated: white space before JSON has no meaning.
+const STILL_ALIVE: &[u8] = b" ";
+
+/// A failure after the response has started.
+#[derive(Debug, Serialize)]
+struct LateBody {
+    error: LateError,
+}
+
+#[derive(Debug, Serialize)]
+struct LateError {
+    code: String,
+    detail: String,
+}
+
+/// Answers in JSON. The status is correct if the answer is ready in time.
+///
+/// # Errors
+/// The failure of the answer, if it is known in time; a later one is sent in the body.
+pub(super) async fn respond<T: Serialize + Send + 'static>(
+    state: &HttpState,
+    open: OpenStream,
+    answering: impl Future<Output = Result<T, HttpProblem>> + Send + 'static,
+) -> Result<Response, HttpProblem> {
+    let mut answering: PendingAnswer<T> = Box::pin(answering);
+    if let Ok(answered) = timeout(status_wait(state), &mut answering).await {
+        return answered.map(|answer| Json(answer).into_response());
+    }
+    let body = unfold(Some(answering), async |answering| {
+        let mut answering = answering?;
+        tokio::select! {
+            biased;
+            answered = &mut answering => Some((Ok::<_, Infallible>(json(answered)), None)),
+            () = sleep(HEARTBEAT) => Some((Ok(Bytes::from_static(STILL_ALIVE)), Some(answering))),
+        }
+    });
+    let mut response = Response::new(Body::from_stream(body));
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    Ok(open.respond(response))
+}
+
+type PendingAnswer<T> = Pin<Box<dyn Future<Output = Result<T, HttpProblem>> + Send>>;
+
+/// How long the status can wait: half of a request's timeout.
+fn status_wait(state: &HttpState) -> Duration {
+    Duration::from_millis(state.section.server.request_timeout_ms) / 2
+}
+
+fn json<T: Serialize>(answered: Result<T, HttpProblem>) -> Bytes {
+    let body = match answered {
+        Ok(answer) => serde_json::to_vec(&answer),
+        Err(problem) => serde_json::to_vec(&LateBody {
+            error: LateError {
+                code: problem.code.into_owned(),
+                detail: problem.detail,
+            },
+        }),
+    };
+    body.unwrap_or_default().into()
+}

@@ -1,0 +1,9 @@
+//! `/v1/chat`: chats for programs that know only `{message, session_id}`, such as command lines and bots. A session is a
+//! conversation of the caller.
+
+mod delayed_answer;
+mod failed_turn;
+pub mod send_turn;
+pub mod sessions;
+pub mod turn_messages;
+mod turn_with_history;

@@ -1,0 +1,260 @@
+//! `POST /v1/chat`: one turn, with the history of a session or without.
+
+use axum::extract::State;
+use axum::response::Response;
+use domain::event::MessageAppended;
+use domain::{ConversationKey, Part, RunId};
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use runs::{Approvals, UiStream};
+use runtime::http::{HttpProblem, Json, OpenStream};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+use wire::status::Reason;
+
+use super::turn_messages::{TurnMessages, check_assistant};
+use super::turn_with_history::GivenHistory;
+use super::{delayed_answer, failed_turn, turn_messages, turn_with_history};
+use crate::generation::Followed;
+use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::owned_chat::{OwnedChat, find_latest_chat};
+use crate::http::state::HttpState;
+use crate::http::turns::allowed_roles::AllowedRoles;
+use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
+use crate::http::turns::finish_closed_run::finish_closed_run;
+use crate::http::turns::reply::{Reply, collect_reply};
+use crate::http::turns::turn::{self, StartedRun, Turn};
+use crate::http::{positions, problem};
+use crate::identity::Caller;
+use crate::quotas::account::{Account, Via};
+
+/// One turn.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TurnBody {
+    /// The user's message.
+    #[schema(example = "What did I ask before?")]
+    message: Option<String>,
+    /// The session: its history is read, and the turn is stored in it. Without a session, or with one of another owner,
+    /// nothing is read or stored.
+    session_id: Option<String>,
+    /// The whole history, instead of the session's: the model reads it as given, with `message` at the end. Roles other
+    /// than `user` are rejected unless the agent's settings allow them, or the session has the message. In a session,
+    /// new messages are stored when the answer starts; 409 `VERSION_CONFLICT` if another message is recorded in the
+    /// session meanwhile.
+    messages: Option<Vec<turn_messages::GivenMessage>>,
+    /// Whether to stream the answer as server-sent events, as `POST /api/chats/{id}/messages` does.
+    #[serde(default)]
+    stream: bool,
+}
+
+/// The answer of one turn.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AnswerBody {
+    /// The answer.
+    #[schema(example = "echo: What did I ask before?")]
+    response: String,
+    /// The session that stores it; null: not stored.
+    session_id: Option<String>,
+    /// The run, if the answer is stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
+    /// The tokens.
+    usage: TurnUsageBody,
+}
+
+/// Tokens.
+#[derive(Debug, Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the names that callers read")]
+pub struct TurnUsageBody {
+    /// Tokens that the model read.
+    input_tokens: u64,
+    /// Tokens that the model wrote.
+    output_tokens: u64,
+    /// Tokens that the model read from a cache.
+    cached_tokens: u64,
+}
+
+/// An active turn.
+struct ActiveTurn {
+    /// The session and its run.
+    stored: Option<(ConversationKey, RunId)>,
+    ui: UiStream,
+    parts: BoxStream<'static, Followed>,
+}
+
+/// One turn, with the history of a session or without.
+///
+/// The caller must be identified, with a session or without. The answer is sent complete, or as a stream. If it takes
+/// long, the response starts with white space, and a later failure is sent as `{"error": {code, detail}}`.
+#[utoipa::path(
+    post,
+    path = "/v1/chat",
+    tag = "chat",
+    params(CallerHeaders, ("idempotency-key" = Option<String>, Header, description = "A UUID that identifies this request in all of its retries; for turns that are stored.")),
+    request_body = TurnBody,
+    responses((status = 200, description = "The answer, complete or streamed.", content(
+        (AnswerBody = "application/json"),
+        (StreamedEvent = "text/event-stream"),
+    ))),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn chat(
+    State(state): State<HttpState>,
+    open: OpenStream,
+    frontend: Frontend,
+    key: IdempotencyKey,
+    Json(body): Json<TurnBody>,
+) -> Result<Response, HttpProblem> {
+    let caller = frontend.caller(&state, CallerIds::default()).await?;
+    let session = match &body.session_id {
+        Some(id) => find_session(&state, &caller, id).await?,
+        None => None,
+    };
+    let allowed = AllowedRoles::for_agent(&state, &caller.access.agent);
+    let messages = turn_messages::messages(body.message, body.messages, &allowed)?;
+    let turn = match (session, messages) {
+        (Some(session), TurnMessages::Message(text)) => {
+            let mut turn = Turn::default();
+            turn.key = key.0;
+            turn.via = frontend.via.clone();
+            Box::pin(start_in_session(&state, session, text, turn)).await?
+        }
+        (Some(session), TurnMessages::History(messages)) => {
+            let session_key = session.target.key.clone();
+            let given = GivenHistory {
+                messages,
+                allowed,
+                via: frontend.via.clone(),
+            };
+            let started = Box::pin(turn_with_history::start(&state, session, given, key)).await?;
+            follow(&state, &session_key, started).await?
+        }
+        (None, messages) => {
+            let messages = messages.into_messages();
+            check_assistant(&messages, 0..messages.len(), &allowed)?;
+            answer_without_session(&state, &caller, &frontend.via, messages).await?
+        }
+    };
+    answer(&state, open, turn, body.stream).await
+}
+
+/// The caller's session; `None`: the caller does not own it.
+async fn find_session(
+    state: &HttpState,
+    caller: &Caller,
+    id: &str,
+) -> Result<Option<OwnedChat>, HttpProblem> {
+    match find_latest_chat(state, caller, id).await {
+        Ok(session) => Ok(Some(session)),
+        Err(problem) if problem.code == Reason::ConversationNotFound.as_str() => Ok(None),
+        Err(problem) => Err(problem),
+    }
+}
+
+/// Sends a text to the session, with an empty turn.
+async fn start_in_session(
+    state: &HttpState,
+    session: OwnedChat,
+    text: String,
+    mut turn: Turn,
+) -> Result<ActiveTurn, HttpProblem> {
+    let session = finish_closed_run(state, session).await?;
+    // A retry with a key finds its first attempt by the key.
+    let failed = match turn.key {
+        Some(_) => None,
+        None => failed_turn::failed_message_version(state, &session, &text).await?,
+    };
+    match failed {
+        Some(version) => {
+            turn.expected_version = Some(session.conversation.head.version);
+            turn.rewind("message", version);
+        }
+        None => turn.add_user_message("message", vec![Part::Text(text)]),
+    }
+    let started = turn::start(state, &session, turn).await?;
+    follow(state, &session.target.key, started).await
+}
+
+async fn follow(
+    state: &HttpState,
+    session: &ConversationKey,
+    started: StartedRun,
+) -> Result<ActiveTurn, HttpProblem> {
+    let parts = state.generations.follow(session, started.run, 1).await;
+    Ok(ActiveTurn {
+        stored: Some((session.clone(), started.run)),
+        ui: started.ui,
+        parts: parts.map_err(problem::from_problem)?.boxed(),
+    })
+}
+
+async fn answer_without_session(
+    state: &HttpState,
+    caller: &Caller,
+    via: &Via,
+    messages: Vec<MessageAppended>,
+) -> Result<ActiveTurn, HttpProblem> {
+    let account = Account::of(&caller.access, Some(&caller.owner), via);
+    let parts = state.generations.answer_alone(account, messages).await;
+    Ok(ActiveTurn {
+        stored: None,
+        ui: UiStream::new(RunId(Uuid::now_v7()), None, Approvals::default()),
+        parts: parts.map_err(problem::from_problem)?,
+    })
+}
+
+async fn answer(
+    state: &HttpState,
+    open: OpenStream,
+    turn: ActiveTurn,
+    is_streamed: bool,
+) -> Result<Response, HttpProblem> {
+    let ActiveTurn { stored, ui, parts } = turn;
+    let run = stored.as_ref().map(|(_, run)| *run);
+    if is_streamed {
+        let stream = AnswerStream {
+            run,
+            parts,
+            finished: match &stored {
+                Some((session, run)) => state.wait_until_finished(session, *run),
+                None => Box::pin(std::future::ready(())),
+            },
+            opening: vec![ui.opening()],
+            ui,
+            after: 0,
+        };
+        return Ok(stream.respond(open));
+    }
+    let draining = open.draining();
+    let (generations, gateway) = (state.generations.clone(), state.gateway.clone());
+    let answering = async move {
+        let reply = collect_reply(parts, run, draining).await?;
+        if let Some((session, run)) = &stored {
+            // A caller that has the answer can read it in the session.
+            if let Some(position) = generations.wait_for_finish(session, *run).await {
+                positions::record_write(&position.token(&gateway.reader, session));
+            }
+        }
+        Ok(answer_body(reply, stored))
+    };
+    delayed_answer::respond(state, open, answering).await
+}
+
+fn answer_body(reply: Reply, stored: Option<(ConversationKey, RunId)>) -> AnswerBody {
+    let (session_id, run_id) = stored
+        .map(|(session, run)| (session.conversation.as_str().to_owned(), run.to_string()))
+        .unzip();
+    AnswerBody {
+        response: reply.text,
+        session_id,
+        run_id,
+        usage: TurnUsageBody {
+            input_tokens: reply.usage.input_tokens,
+            output_tokens: reply.usage.output_tokens,
+            cached_tokens: reply.usage.cached_tokens,
+        },
+    }
+}

@@ -1,0 +1,128 @@
+//! `GET /v1/chat/sessions/{id}/messages`: the messages of a session.
+
+use axum::extract::State;
+use runs::UiMessage;
+use runs::ui_message::{UiPart, UiRole, outcome_name};
+use runtime::http::{HttpProblem, Json, Path, Query};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
+use crate::http::message_pages::{Paging, read_page};
+use crate::http::owned_chat::find_chat;
+use crate::http::state::HttpState;
+
+/// Which messages to return.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ListMessagesQuery {
+    /// Maximum number of messages; 0 or absent: 50. A turn is never split, so there may be more.
+    #[param(maximum = 200)]
+    limit: Option<u32>,
+    /// `next_before` of the previous page; absent: the newest messages.
+    before: Option<u64>,
+}
+
+/// Messages of a session.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MessagesBody {
+    /// The messages, oldest first.
+    messages: Vec<MessageBody>,
+    /// `before` for the previous messages; absent: there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_before: Option<u64>,
+}
+
+/// A message, as its text.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct MessageBody {
+    /// Its id.
+    id: String,
+    /// The role: `user` or `assistant`.
+    role: &'static str,
+    /// The text.
+    content: String,
+    /// The outcome of the run that answered: `completed`, `stopped`, `failed` or `abandoned`; absent in a user's
+    /// message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+    /// Why it failed, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
+}
+
+/// The messages of a session, as text.
+///
+/// Tool calls, thoughts and files are left out: `GET /api/chats/{id}` returns them.
+#[utoipa::path(
+    get,
+    path = "/v1/chat/sessions/{id}/messages",
+    tag = "chat",
+    params(("id" = String, Path, description = "The session."), CallerHeaders, ListMessagesQuery),
+    responses((status = 200, description = "The messages.", body = MessagesBody)),
+    security(("api_key" = []), ("api_key" = [], "user_token" = []))
+)]
+pub(in crate::http) async fn list_messages(
+    State(state): State<HttpState>,
+    frontend: Frontend,
+    Path(id): Path<String>,
+    Query(query): Query<ListMessagesQuery>,
+) -> Result<Json<MessagesBody>, HttpProblem> {
+    let caller = frontend.caller(&state, CallerIds::default()).await?;
+    let paging = Paging::new(query.limit, query.before)?;
+    let session = find_chat(&state, &caller, &id).await?;
+    let page = read_page(&state, &session, paging).await?;
+    Ok(Json(MessagesBody {
+        messages: page.messages.into_iter().map(MessageBody::from).collect(),
+        next_before: page.next_before.map(|version| version.0),
+    }))
+}
+
+impl From<UiMessage> for MessageBody {
+    fn from(message: UiMessage) -> Self {
+        let texts = message.parts.into_iter().filter_map(|part| match part {
+            UiPart::Text { text, .. } => Some(text),
+            UiPart::StepStart
+            | UiPart::Reasoning { .. }
+            | UiPart::File { .. }
+            | UiPart::Tool(_) => None,
+        });
+        Self {
+            id: message.id,
+            role: match message.role {
+                UiRole::User => "user",
+                UiRole::Assistant => "assistant",
+            },
+            content: texts.collect::<Vec<_>>().join("\n"),
+            outcome: message.metadata.map(|known| outcome_name(known.outcome)),
+            error: message.metadata.and_then(|known| known.error_text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_its_texts() {
+        let text = |text: &str| UiPart::Text {
+            text: text.to_owned(),
+            state: None,
+        };
+        let message = UiMessage {
+            id: "m".to_owned(),
+            role: UiRole::Assistant,
+            metadata: None,
+            parts: vec![UiPart::StepStart, text("a"), UiPart::StepStart, text("b")],
+        };
+        let expected = MessageBody {
+            id: "m".to_owned(),
+            role: "assistant",
+            content: "a\nb".to_owned(),
+            outcome: None,
+            error: None,
+        };
+        assert_eq!(MessageBody::from(message), expected);
+    }
+}

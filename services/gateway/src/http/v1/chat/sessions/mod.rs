@@ -1,0 +1,5 @@
+//! `/v1/chat/sessions`.
+
+pub mod create_session;
+pub mod list_sessions;
+pub mod messages;

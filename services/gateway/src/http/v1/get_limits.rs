@@ -1,0 +1,149 @@
+//! `GET /v1/limits`: the limits for callers.
+
+use ::quotas::{Quota, QuotaSet, Scope};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use domain::bounds;
+use runtime::http::Json;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::http::callers::frontend::api_key;
+use crate::http::config::LimitsSection;
+use crate::http::state::HttpState;
+
+/// The limits for callers.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LimitsBody {
+    request: RequestBounds,
+    content: ContentBounds,
+    rates: LimitsSection,
+    connections: ConnectionBounds,
+    /// Quotas of the tenant, agent, key, owner and address, by scope. With an API key: those of its agent; without one:
+    /// the deployment's. A request above a quota is rejected with 429 `QUOTA_EXCEEDED`.
+    quotas: Vec<QuotaBody>,
+}
+
+/// A quota.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct QuotaBody {
+    /// The scope: tenant, agent, key, owner or address.
+    #[schema(example = "owner")]
+    scope: &'static str,
+    /// The quota: `runs`, `model_tokens_per_day`, `conversations`, `stored_bytes` or `appended_bytes_per_minute`.
+    #[schema(example = "runs")]
+    quota: &'static str,
+    /// The maximum.
+    bound: u64,
+}
+
+/// Bounds of a request.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RequestBounds {
+    /// Maximum size of request line and headers together, in bytes.
+    header_bytes_max: usize,
+    /// Maximum size of the body, in bytes.
+    body_bytes_max: usize,
+    /// Maximum duration of request and response, in milliseconds; streams have none.
+    timeout_ms: u64,
+    /// How long the server waits for `body_progress_bytes_min` more of a body, in milliseconds.
+    body_progress_timeout_ms: u64,
+    /// Minimum that must arrive of a body in each `body_progress_timeout_ms`, in bytes, until it ends.
+    body_progress_bytes_min: usize,
+}
+
+/// Bounds of connections.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ConnectionBounds {
+    /// Maximum number of connections from one client address; of IPv6, from one /64 network.
+    per_address_max: usize,
+    /// How long a client may read nothing of a response, in milliseconds.
+    write_timeout_ms: u64,
+    /// How long a connection may have no open request, in milliseconds.
+    idle_timeout_ms: u64,
+    /// Maximum age of a connection, in milliseconds.
+    age_max_ms: u64,
+}
+
+/// Bounds of a conversation.
+#[derive(Debug, Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "every bound is a maximum")]
+pub struct ContentBounds {
+    /// Maximum length of a title, in bytes.
+    title_bytes_max: usize,
+    /// Maximum size of the metadata as JSON, in bytes.
+    metadata_bytes_max: usize,
+    /// Maximum size of an event, in bytes.
+    event_bytes_max: usize,
+    /// Maximum number of parts of a message.
+    parts_max: usize,
+    /// Maximum number of events in a commit.
+    events_per_commit_max: usize,
+    /// Maximum number of open tool calls.
+    open_calls_max: usize,
+}
+
+/// The limits for callers.
+///
+/// They change only with a new deployment; quotas also change with the settings of a tenant or agent.
+#[utoipa::path(
+    get,
+    path = "/v1/limits",
+    tag = "service",
+    responses((status = 200, description = "The bounds.", body = LimitsBody))
+)]
+pub(in crate::http) async fn get_limits(
+    State(state): State<HttpState>,
+    headers: HeaderMap,
+) -> Json<LimitsBody> {
+    let quotas = quotas(&state, &headers).await;
+    let server = &state.section.server;
+    Json(LimitsBody {
+        request: RequestBounds {
+            header_bytes_max: server.header_bytes_max,
+            body_bytes_max: server.body_bytes_max,
+            timeout_ms: server.request_timeout_ms,
+            body_progress_timeout_ms: server.body_progress_timeout_ms,
+            body_progress_bytes_min: server.body_progress_bytes_min,
+        },
+        content: ContentBounds {
+            title_bytes_max: bounds::TITLE_BYTES_MAX,
+            metadata_bytes_max: bounds::METADATA_BYTES_MAX,
+            event_bytes_max: bounds::EVENT_BYTES_MAX,
+            parts_max: bounds::PARTS_MAX,
+            events_per_commit_max: bounds::EVENTS_PER_COMMIT_MAX,
+            open_calls_max: bounds::OPEN_CALLS_MAX,
+        },
+        rates: state.section.limits,
+        connections: ConnectionBounds {
+            per_address_max: server.connection.per_address_max,
+            write_timeout_ms: server.connection.write_timeout_ms,
+            idle_timeout_ms: server.connection.idle_timeout_ms,
+            age_max_ms: server.connection.age_max_ms,
+        },
+        quotas: quotas.iter().map(QuotaBody::from).collect(),
+    })
+}
+
+/// The quotas of the key's agent; with an unknown key, the deployment's.
+async fn quotas(state: &HttpState, headers: &HeaderMap) -> QuotaSet {
+    let quotas = state.generations.quotas();
+    let Some(secret) = api_key(headers) else {
+        return *quotas.deployment();
+    };
+    let registry = &state.gateway.registry;
+    match registry.authenticate_api_key(secret, state.now()).await {
+        Some(key) => quotas.in_force(key.access.tenant.tenant(), &key.access.agent),
+        None => *quotas.deployment(),
+    }
+}
+
+impl From<(Scope, Quota, u64)> for QuotaBody {
+    fn from((scope, quota, bound): (Scope, Quota, u64)) -> Self {
+        Self {
+            scope: scope.as_str(),
+            quota: quota.as_str(),
+            bound,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! `/v1`: administrators' endpoints, chats for simple programs, limits.
+
+#![expect(
+    unused_qualifications,
+    reason = "utoipa qualifies the types of queries that its macros find"
+)]
+
+pub mod admin;
+pub mod chat;
+pub mod get_limits;

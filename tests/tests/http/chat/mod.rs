@@ -1,0 +1,5 @@
+//! `/api/chat`: the AI SDK's own requests.
+
+pub(crate) mod ai_sdk;
+mod clients;
+mod edits;

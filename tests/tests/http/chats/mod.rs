@@ -1,0 +1,8 @@
+//! `/api/chats`: conversations, their pages of messages, exports, forks and erasures.
+
+mod erased_forks;
+mod export;
+mod fork;
+mod lifecycle;
+mod long_erasure;
+mod message_pages;

@@ -1,0 +1,4 @@
+//! `/api/sessions`: sessions are issued, claimed and released.
+
+mod claim;
+mod issue;

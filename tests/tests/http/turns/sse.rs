@@ -1,0 +1,134 @@
+//! Server-sent events, as a client reads them.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use serde_json::Value;
+use tests::door::Door;
+use tests::eventually::within;
+
+/// One event.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Event {
+    /// The run and the part that it completes: `<run>:<part>`.
+    pub(crate) id: Option<String>,
+    pub(crate) data: String,
+}
+
+/// A stream that is being read.
+pub(crate) struct Listening {
+    pub(crate) status: u16,
+    pub(crate) run: String,
+    body: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
+    text: String,
+}
+
+impl Event {
+    /// The number of the part in its id.
+    pub(crate) fn part(&self) -> Option<u64> {
+        let (_, part) = self.id.as_deref()?.split_once(':')?;
+        part.parse().ok()
+    }
+}
+
+impl Listening {
+    /// Opens it.
+    pub(crate) async fn open(request: reqwest::RequestBuilder) -> Self {
+        let answer = within("a stream", request.send()).await.unwrap();
+        let run = answer.headers().get("x-run-id");
+        Self {
+            status: answer.status().as_u16(),
+            run: run.map_or("", |run| run.to_str().unwrap()).to_owned(),
+            body: answer.bytes_stream().boxed(),
+            text: String::new(),
+        }
+    }
+
+    /// The next event; `None`: the stream has ended.
+    pub(crate) async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let (event, rest) = (parsed(event), rest.to_owned());
+                self.text = rest;
+                match event {
+                    Some(event) => return Some(event),
+                    None => continue,
+                }
+            }
+            let bytes = within("more of a stream", self.body.next()).await?;
+            let bytes = bytes.ok()?;
+            self.text.push_str(std::str::from_utf8(&bytes).unwrap());
+        }
+    }
+
+    /// All that is left.
+    pub(crate) async fn rest(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event);
+        }
+        events
+    }
+}
+
+/// `None`: a comment.
+fn parsed(event: &str) -> Option<Event> {
+    let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
+    Some(Event {
+        id: field("id: ").map(str::to_owned),
+        data: field("data: ")?.to_owned(),
+    })
+}
+
+/// The text that the events add.
+pub(crate) fn text(events: &[Event]) -> String {
+    chunks(events)
+        .iter()
+        .filter(|chunk| chunk["type"] == "text-delta")
+        .map(|chunk| chunk["delta"].as_str().unwrap())
+        .collect()
+}
+
+/// The chunks; the last event must be `[DONE]`.
+pub(crate) fn chunks(events: &[Event]) -> Vec<Value> {
+    let (done, chunks) = events.split_last().unwrap();
+    assert_eq!(done.data, "[DONE]");
+    let chunk = |event: &Event| serde_json::from_str(&event.data).unwrap();
+    chunks.iter().map(chunk).collect()
+}
+
+/// The kinds of the chunks.
+pub(crate) fn kinds(events: &[Event]) -> Vec<String> {
+    let chunks = chunks(events).into_iter();
+    chunks
+        .map(|chunk| chunk["type"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Says something, and hears all of the answer.
+pub(crate) async fn ask(door: &Door, chat: &str, body: &Value) -> Vec<Event> {
+    let mut listening = say(door, chat, body).await;
+    let heard = listening.rest().await;
+    assert_eq!(listening.status, 200, "{heard:?}");
+    heard
+}
+
+/// Says something.
+pub(crate) async fn say(door: &Door, chat: &str, body: &Value) -> Listening {
+    let path = format!("/api/chats/{chat}/messages");
+    Listening::open(door.request(reqwest::Method::POST, &path).json(body)).await
+}
+
+/// Listens to what is being answered, after an event.
+pub(crate) async fn listen(door: &Door, chat: &str, after: Option<&str>) -> Listening {
+    let request = door.request(reqwest::Method::GET, &format!("/api/chats/{chat}/stream"));
+    let request = match after {
+        Some(after) => request.header("last-event-id", after),
+        None => request,
+    };
+    Listening::open(request).await
+}
+
+/// The delay of the slow model before each word.
+pub(crate) const WORD_DELAY: Duration = Duration::from_millis(40);

@@ -1,0 +1,4 @@
+//! `/v1/admin`.
+
+mod listings;
+mod provider_logs;

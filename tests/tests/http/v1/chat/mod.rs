@@ -1,0 +1,4 @@
+//! `/v1/chat`.
+
+mod given_history;
+mod sessions;

@@ -1,0 +1,4 @@
+//! `/v1`: administrators' endpoints, and chats for simple programs.
+
+mod admin;
+mod chat;
