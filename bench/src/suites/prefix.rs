@@ -226,20 +226,7 @@ fn answers(fact: &Fact) -> bool {
     match fact {
         Fact::MessageAppended(message) => message.role == Role::Assistant,
         Fact::ToolCalled(_) => true,
-        Fact::ToolReturned(_)
-        | Fact::SystemNoted(_)
-        | Fact::ErrorOccurred(_)
-        | Fact::HistorySummarised(_)
-        | Fact::HistoryRewound(_)
-        | Fact::ConversationCreated(_)
-        | Fact::ConversationUpdated(_)
-        | Fact::ConversationArchived
-        | Fact::ConversationRestored
-        | Fact::ConversationErased
-        | Fact::OwnerChanged(_)
-        | Fact::RunStarted(_)
-        | Fact::RunStopRequested(_)
-        | Fact::RunFinished(_) => false,
+        Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => false,
     }
 }
 

@@ -107,7 +107,7 @@ async fn append(
     last: Option<(Head, Sequence)>,
 ) -> (Head, Sequence) {
     let id = CommitId(Uuid::now_v7());
-    let begin = Fact::ConversationCreated(ConversationCreated {
+    let begin = Fact::from(ConversationCreated {
         agent: AgentId::parse("support").unwrap(),
         owner: Owner::Session(SessionId::parse("s").unwrap()),
         title: None,
@@ -116,7 +116,7 @@ async fn append(
         provider_conversation_id: None,
         forked_from: None,
     });
-    let note = Fact::SystemNoted(SystemNoted {
+    let note = Fact::from(SystemNoted {
         topic: None,
         text: "a note".to_owned(),
     });

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::commit::Commit;
-use crate::event::Fact;
+use crate::event::{Fact, Lifecycle};
 use crate::head::{CommitFacts, Head, Status};
 use crate::position::{Sequence, Version};
 
@@ -98,7 +98,7 @@ pub fn faults(previous: Option<(&Head, Sequence)>, commit: &Commit, body: &[u8])
 fn faults_of_first(commit: &Commit, body: &[u8]) -> Vec<Fault> {
     let Some(folded) = Head::after(None, &facts(commit, body, None)) else {
         let is_tombstone = commit.head.status == Status::Erased
-            && matches!(commit.events.last(), Some(event) if event.fact == Fact::ConversationErased);
+            && matches!(commit.events.last(), Some(event) if event.fact == Fact::Lifecycle(Lifecycle::ConversationErased));
         return if is_tombstone {
             Vec::new()
         } else {

@@ -2,7 +2,7 @@
 
 use crate::commit::Commit;
 use crate::conversation::Conversation;
-use crate::event::{ClientContext, Fact};
+use crate::event::{ClientContext, Fact, Lifecycle};
 use crate::field_change::FieldChange;
 use crate::head::Head;
 use crate::id::{ConversationId, TenantId};
@@ -93,33 +93,17 @@ impl Change {
     fn absorb_fields(&mut self, commit: &Commit) {
         self.stored_bytes = self.stored_bytes.saturating_add(commit.stored_bytes);
         for event in &commit.events {
-            match &event.fact {
-                Fact::ConversationCreated(created) => {
-                    self.beginning = Some(Beginning {
-                        created_at: commit.recorded_at,
-                        client_context: created.client_context.clone(),
-                    });
-                    self.title = Some(FieldChange::to(created.title.clone()));
-                    self.metadata = Some(FieldChange::to(created.metadata.clone()));
-                }
-                Fact::ConversationUpdated(updated) => {
-                    self.title = updated.title.clone().or(self.title.take());
-                    self.metadata = updated.metadata.clone().or(self.metadata.take());
-                }
-                Fact::MessageAppended(_)
-                | Fact::ToolCalled(_)
-                | Fact::ToolReturned(_)
-                | Fact::SystemNoted(_)
-                | Fact::ErrorOccurred(_)
-                | Fact::ConversationArchived
-                | Fact::ConversationRestored
-                | Fact::ConversationErased
-                | Fact::HistorySummarised(_)
-                | Fact::HistoryRewound(_)
-                | Fact::OwnerChanged(_)
-                | Fact::RunStarted(_)
-                | Fact::RunStopRequested(_)
-                | Fact::RunFinished(_) => {}
+            if let Fact::Lifecycle(Lifecycle::ConversationCreated(created)) = &event.fact {
+                self.beginning = Some(Beginning {
+                    created_at: commit.recorded_at,
+                    client_context: created.client_context.clone(),
+                });
+                self.title = Some(FieldChange::to(created.title.clone()));
+                self.metadata = Some(FieldChange::to(created.metadata.clone()));
+            }
+            if let Fact::Lifecycle(Lifecycle::ConversationUpdated(updated)) = &event.fact {
+                self.title = updated.title.clone().or(self.title.take());
+                self.metadata = updated.metadata.clone().or(self.metadata.take());
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::bounds::RECENT_COMMITS_MAX;
 use crate::chain::ChainHash;
-use crate::event::{Event, Fact, ForkPoint, Role};
+use crate::event::{Annotation, Event, Fact, ForkPoint, Lifecycle, Role};
 use crate::field_change::FieldChange;
 use crate::id::{AgentId, CallId, CommitId, Label, ToolName};
 use crate::owner::Owner;
@@ -172,7 +172,7 @@ impl Head {
     }
 
     fn beginning(commit: &CommitFacts<'_>) -> Option<Self> {
-        let Some(Fact::ConversationCreated(created)) =
+        let Some(Fact::Lifecycle(Lifecycle::ConversationCreated(created))) =
             commit.events.first().map(|event| &event.fact)
         else {
             return None;
@@ -218,7 +218,30 @@ impl Head {
                 self.open_calls
                     .retain(|call| call.call_id != result.call_id);
             }
-            Fact::ConversationUpdated(updated) => {
+            Fact::Annotation(annotation) => self.apply_annotation(annotation),
+            Fact::Lifecycle(lifecycle) => self.apply_lifecycle(lifecycle),
+        }
+    }
+
+    fn apply_annotation(&mut self, annotation: &Annotation) {
+        match annotation {
+            Annotation::HistorySummarised(summary) => {
+                self.latest_summary = Some(SummaryPlace {
+                    version: self.version,
+                    through: summary.through,
+                });
+            }
+            Annotation::HistoryRewound(rewound) => self.rewind(rewound.to),
+            Annotation::SystemNoted(_) | Annotation::ErrorOccurred(_) => {}
+        }
+    }
+
+    fn apply_lifecycle(&mut self, lifecycle: &Lifecycle) {
+        let run = |id, phase| Some(ActiveRun { id, phase });
+        match lifecycle {
+            // The head after the first event holds what it sets.
+            Lifecycle::ConversationCreated(_) => {}
+            Lifecycle::ConversationUpdated(updated) => {
                 set(
                     &mut self.provider_conversation_id,
                     updated.provider_conversation_id.as_ref(),
@@ -228,31 +251,15 @@ impl Head {
                     updated.last_response_id.as_ref(),
                 );
             }
-            Fact::ConversationArchived => self.status = Status::Archived,
-            Fact::ConversationRestored => self.status = Status::Active,
-            Fact::ConversationErased => self.erase(),
-            Fact::HistorySummarised(summary) => {
-                self.latest_summary = Some(SummaryPlace {
-                    version: self.version,
-                    through: summary.through,
-                });
+            Lifecycle::ConversationArchived => self.status = Status::Archived,
+            Lifecycle::ConversationRestored => self.status = Status::Active,
+            Lifecycle::ConversationErased => self.erase(),
+            Lifecycle::OwnerChanged(changed) => self.owner = Some(changed.owner.clone()),
+            Lifecycle::RunStarted(started) => {
+                self.active_run = run(started.run, RunPhase::Running);
             }
-            Fact::HistoryRewound(rewound) => self.rewind(rewound.to),
-            Fact::OwnerChanged(changed) => self.owner = Some(changed.owner.clone()),
-            Fact::RunStarted(started) => {
-                self.active_run = Some(ActiveRun {
-                    id: started.run,
-                    phase: RunPhase::Running,
-                });
-            }
-            Fact::RunStopRequested(run) => {
-                self.active_run = Some(ActiveRun {
-                    id: *run,
-                    phase: RunPhase::Stopping,
-                });
-            }
-            Fact::RunFinished(_) => self.active_run = None,
-            Fact::SystemNoted(_) | Fact::ErrorOccurred(_) | Fact::ConversationCreated(_) => {}
+            Lifecycle::RunStopRequested(id) => self.active_run = run(*id, RunPhase::Stopping),
+            Lifecycle::RunFinished(_) => self.active_run = None,
         }
     }
 

@@ -45,7 +45,10 @@ pub use conversation::Conversation;
 pub use erasure::{
     ErasureStep, FORKS_HELD_MAX, ForkStep, TOMBSTONE_IN_FLIGHT_MAX, erasure_step, fork_step,
 };
-pub use event::{ClientContext, Event, EventKind, EventTokens, Fact, ForkPoint, RecordedEvent};
+pub use event::{
+    Annotation, ClientContext, Event, EventKind, EventTokens, Fact, ForkPoint, Lifecycle,
+    RecordedEvent,
+};
 pub use field_change::FieldChange;
 pub use head::{CommitFacts, Head, OpenCall, RecentCommit, RewindPlace, Status, SummaryPlace};
 pub use id::{

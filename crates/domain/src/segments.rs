@@ -4,7 +4,7 @@
 //! returns to and itself. Both give the same thing: ranges of versions, each recorded in one conversation. Versions are
 //! unique and ascending over all segments, so a version alone names an event.
 
-use crate::event::{Fact, RecordedEvent};
+use crate::event::{Annotation, Fact, RecordedEvent};
 use crate::position::Version;
 
 /// The last version there can be: the end of the segment that a conversation still appends to.
@@ -118,7 +118,7 @@ impl Segments {
         newest_first: impl IntoIterator<Item = &'a RecordedEvent>,
     ) -> Self {
         for event in newest_first {
-            if let Fact::HistoryRewound(rewound) = &event.event.fact
+            if let Fact::Annotation(Annotation::HistoryRewound(rewound)) = &event.event.fact
                 && self.contains(event.version)
             {
                 self.hide(Rewind {

@@ -75,20 +75,7 @@ impl Names {
                 Fact::ToolReturned(returned) => {
                     (&mut returned.call_id, returned.tool_name.as_mut())
                 }
-                Fact::MessageAppended(_)
-                | Fact::SystemNoted(_)
-                | Fact::ErrorOccurred(_)
-                | Fact::ConversationCreated(_)
-                | Fact::ConversationUpdated(_)
-                | Fact::ConversationArchived
-                | Fact::ConversationRestored
-                | Fact::ConversationErased
-                | Fact::HistorySummarised(_)
-                | Fact::HistoryRewound(_)
-                | Fact::OwnerChanged(_)
-                | Fact::RunStarted(_)
-                | Fact::RunStopRequested(_)
-                | Fact::RunFinished(_) => continue,
+                Fact::MessageAppended(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => continue,
             };
             if let Some(recorded) = self.calls.get(call_id.as_str())
                 && let Ok(recorded) = domain::CallId::parse(recorded)

@@ -3,7 +3,7 @@
 //! An allowance is what the widest of the providers' forms needs, so that none takes more than was counted.
 
 use domain::event::{
-    Fact, HistorySummarised, MessageAppended, ToolCalled, ToolOutput, ToolReturned,
+    Annotation, Fact, HistorySummarised, MessageAppended, ToolCalled, ToolOutput, ToolReturned,
 };
 use domain::{Label, MediaSource, Part, ToolName};
 
@@ -48,19 +48,8 @@ fn weigh(fact: &Fact, files: Files) -> u32 {
         Fact::MessageAppended(message) => of_message(message, files),
         Fact::ToolCalled(call) => of_call(call),
         Fact::ToolReturned(result) => of_result(result, files),
-        Fact::HistorySummarised(summary) => of_summary(summary),
-        Fact::SystemNoted(_)
-        | Fact::ErrorOccurred(_)
-        | Fact::ConversationCreated(_)
-        | Fact::ConversationUpdated(_)
-        | Fact::ConversationArchived
-        | Fact::ConversationRestored
-        | Fact::ConversationErased
-        | Fact::HistoryRewound(_)
-        | Fact::OwnerChanged(_)
-        | Fact::RunStarted(_)
-        | Fact::RunStopRequested(_)
-        | Fact::RunFinished(_) => 0,
+        Fact::Annotation(Annotation::HistorySummarised(summary)) => of_summary(summary),
+        Fact::Annotation(_) | Fact::Lifecycle(_) => 0,
     }
 }
 

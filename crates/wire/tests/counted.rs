@@ -25,14 +25,14 @@ fn counted(own: u32, through: u64, fact: Fact) -> Event {
 }
 
 fn noted(text_bytes: usize) -> Fact {
-    Fact::SystemNoted(SystemNoted {
+    Fact::from(SystemNoted {
         topic: None,
         text: "x".repeat(text_bytes),
     })
 }
 
 fn summarised(text_bytes: usize) -> Fact {
-    Fact::HistorySummarised(HistorySummarised {
+    Fact::from(HistorySummarised {
         through: Version(1),
         text: "x".repeat(text_bytes),
         model: None,
@@ -41,7 +41,7 @@ fn summarised(text_bytes: usize) -> Fact {
 }
 
 fn created() -> Fact {
-    Fact::ConversationCreated(ConversationCreated {
+    Fact::from(ConversationCreated {
         agent: AgentId::parse("helper").unwrap(),
         owner: Owner::Session(SessionId::parse("s-1").unwrap()),
         title: None,
@@ -130,7 +130,7 @@ fn counts_and_summaries_survive_the_record() {
 #[test]
 fn rewinds_survive_the_record() {
     let first = sealed(&[counted(0, 0, created())], None).unwrap();
-    let rewound = Fact::HistoryRewound(HistoryRewound { to: Version(1) });
+    let rewound = Fact::from(HistoryRewound { to: Version(1) });
     let second = sealed(
         &[counted(0, 5, noted(3)), counted(0, 5, rewound)],
         Some(&first),

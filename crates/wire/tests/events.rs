@@ -11,9 +11,9 @@ use domain::event::{
 };
 use domain::{
     Actor, AgentId, CallId, ChainHash, ChannelId, ClientContext, CommitId, ConversationId, Event,
-    EventId, EventTokens, Fact, FieldChange, ForkPoint, JsonText, Label, MediaSource, NewEvent,
-    Owner, Part, RequestDigest, RunId, RunOutcome, Sequence, SessionId, TenantId, Timestamp,
-    ToolName, UserId, Version, ViolationReason,
+    EventId, EventTokens, Fact, FieldChange, ForkPoint, JsonText, Label, Lifecycle, MediaSource,
+    NewEvent, Owner, Part, RequestDigest, RunId, RunOutcome, Sequence, SessionId, TenantId,
+    Timestamp, ToolName, UserId, Version, ViolationReason,
 };
 use proptest::prelude::*;
 use prost::Message as _;
@@ -103,7 +103,7 @@ fn called(provider: Option<Label>) -> Fact {
 }
 
 fn created() -> Fact {
-    Fact::ConversationCreated(ConversationCreated {
+    Fact::from(ConversationCreated {
         agent: AgentId::parse("helper").unwrap(),
         owner: Owner::Session(SessionId::parse("s-1").unwrap()),
         title: Some("Title".to_owned()),
@@ -126,10 +126,10 @@ fn run() -> RunId {
 }
 
 fn forked() -> Fact {
-    let Fact::ConversationCreated(created) = created() else {
+    let Fact::Lifecycle(Lifecycle::ConversationCreated(created)) = created() else {
         panic!("another fact")
     };
-    Fact::ConversationCreated(ConversationCreated {
+    Fact::from(ConversationCreated {
         forked_from: Some(ForkPoint {
             conversation: ConversationId::parse("c-0").unwrap(),
             version: Version(300),
@@ -140,7 +140,7 @@ fn forked() -> Fact {
 }
 
 fn owner_changed() -> Fact {
-    Fact::OwnerChanged(OwnerChanged {
+    Fact::from(OwnerChanged {
         owner: Owner::User(UserId::parse("u-1").unwrap()),
         previous: Owner::Session(SessionId::parse("s-1").unwrap()),
     })
@@ -151,17 +151,17 @@ fn channel() -> Owner {
 }
 
 fn created_by_channel() -> Fact {
-    let Fact::ConversationCreated(created) = created() else {
+    let Fact::Lifecycle(Lifecycle::ConversationCreated(created)) = created() else {
         panic!("another fact")
     };
-    Fact::ConversationCreated(ConversationCreated {
+    Fact::from(ConversationCreated {
         owner: channel(),
         ..created
     })
 }
 
 fn run_started() -> Fact {
-    Fact::RunStarted(RunStarted {
+    Fact::from(RunStarted {
         run: run(),
         model: label("m-1"),
         provider: label("openai"),
@@ -169,14 +169,14 @@ fn run_started() -> Fact {
 }
 
 fn run_finished(outcome: RunOutcome) -> Fact {
-    Fact::RunFinished(RunFinished {
+    Fact::from(RunFinished {
         run: run(),
         outcome,
     })
 }
 
 fn summarised(previous: Option<Version>) -> Fact {
-    Fact::HistorySummarised(HistorySummarised {
+    Fact::from(HistorySummarised {
         through: Version(300),
         text: "They spoke.".to_owned(),
         model: label("m-1"),
@@ -211,14 +211,14 @@ fn every_fact() -> Vec<(&'static str, Fact)> {
         ),
         (
             "system_noted",
-            Fact::SystemNoted(SystemNoted {
+            Fact::from(SystemNoted {
                 topic: label("truncation"),
                 text: "cut".to_owned(),
             }),
         ),
         (
             "error_occurred",
-            Fact::ErrorOccurred(ErrorOccurred {
+            Fact::from(ErrorOccurred {
                 error_type: label("rate_limit").unwrap(),
                 message: "slow down".to_owned(),
             }),
@@ -226,16 +226,25 @@ fn every_fact() -> Vec<(&'static str, Fact)> {
         ("conversation_created", created()),
         (
             "conversation_updated",
-            Fact::ConversationUpdated(ConversationUpdated {
+            Fact::from(ConversationUpdated {
                 title: Some(FieldChange::Clear),
                 metadata: Some(FieldChange::Set(json("{}"))),
                 provider_conversation_id: None,
                 last_response_id: Some(FieldChange::Set(label("resp_2").unwrap())),
             }),
         ),
-        ("conversation_archived", Fact::ConversationArchived),
-        ("conversation_restored", Fact::ConversationRestored),
-        ("conversation_erased", Fact::ConversationErased),
+        (
+            "conversation_archived",
+            Fact::Lifecycle(Lifecycle::ConversationArchived),
+        ),
+        (
+            "conversation_restored",
+            Fact::Lifecycle(Lifecycle::ConversationRestored),
+        ),
+        (
+            "conversation_erased",
+            Fact::Lifecycle(Lifecycle::ConversationErased),
+        ),
         ("first_history_summarised", summarised(None)),
         ("history_summarised", summarised(Some(Version(7)))),
         ("conversation_created_as_fork", forked()),
@@ -248,7 +257,7 @@ fn every_fact() -> Vec<(&'static str, Fact)> {
 
 fn history_rewound() -> (&'static str, Fact) {
     let rewound = HistoryRewound { to: Version(300) };
-    ("history_rewound", Fact::HistoryRewound(rewound))
+    ("history_rewound", Fact::from(rewound))
 }
 
 fn facts_of_runs() -> Vec<(&'static str, Fact)> {
@@ -256,7 +265,10 @@ fn facts_of_runs() -> Vec<(&'static str, Fact)> {
         ("owner_changed", owner_changed()),
         ("conversation_created_by_channel", created_by_channel()),
         ("run_started", run_started()),
-        ("run_stop_requested", Fact::RunStopRequested(run())),
+        (
+            "run_stop_requested",
+            Fact::Lifecycle(Lifecycle::RunStopRequested(run())),
+        ),
         ("run_finished", run_finished(RunOutcome::Completed)),
         ("run_finished_stopped", run_finished(RunOutcome::Stopped)),
         ("run_finished_failed", run_finished(RunOutcome::Failed)),
@@ -292,7 +304,7 @@ fn empty_texts() -> Vec<(&'static str, Fact, &'static str)> {
         let parts = vec![Part::Text("a".to_owned()), part];
         Fact::MessageAppended(MessageAppended::said(Role::User, parts))
     };
-    let note = Fact::SystemNoted(SystemNoted {
+    let note = Fact::from(SystemNoted {
         topic: None,
         text: String::new(),
     });
@@ -428,7 +440,7 @@ fn golden_heads() {
     let first = writer.seal(1, &[event(forked())], None).unwrap();
     let running = writer.seal(2, &[event(run_started())], Some((&first, 41)));
     let running = running.unwrap();
-    let stop = event(Fact::RunStopRequested(run()));
+    let stop = event(Fact::Lifecycle(Lifecycle::RunStopRequested(run())));
     let stopping = writer.seal(3, &[stop], Some((&running, 42))).unwrap();
     let of_channel = writer.seal(1, &[event(created_by_channel())], None);
     let lines: Vec<String> = [
@@ -452,7 +464,7 @@ fn golden_heads() {
 fn bodies_are_compressed_from_their_bound_on() {
     let writer = Writer::new();
     let of_size = |text_bytes: usize| {
-        let note = Fact::SystemNoted(SystemNoted {
+        let note = Fact::from(SystemNoted {
             topic: None,
             text: "x".repeat(text_bytes),
         });
@@ -481,7 +493,7 @@ fn an_event_at_its_bound_and_one_past() {
     let writer = Writer::new();
     let first = writer.seal(1, &[event(created())], None).unwrap();
     let noted = |text_bytes| {
-        event(Fact::SystemNoted(SystemNoted {
+        event(Fact::from(SystemNoted {
             topic: None,
             text: "x".repeat(text_bytes),
         }))

@@ -182,7 +182,7 @@ fn steps_and_ends_at_their_bounds_and_one_past() {
     let events = "parts[0].step_finished.events";
     let too_many = calls(OPEN_CALLS_MAX + 1);
     check("one too many", vec![too_many], Some((TooLong, events)));
-    let note = Fact::SystemNoted(SystemNoted {
+    let note = Fact::from(SystemNoted {
         topic: None,
         text: "n".to_owned(),
     });

@@ -1,6 +1,6 @@
 //! Commits that are looked for in the record, and are in its archive: rows have them, but for while rows are made anew.
 
-use domain::{Fact, Status, Version};
+use domain::{Fact, Lifecycle, Status, Version};
 use event_log::{StoredCommit, Unavailable};
 use wire::status::Problem;
 
@@ -18,8 +18,10 @@ const RETRY_AFTER_MS: u64 = 5_000;
 pub fn check(next: &StoredCommit, version: Version) -> Result<(), Problem> {
     let commit = &next.opened.commit;
     let first = commit.events.first().map(|event| &event.fact);
-    let stands_alone =
-        matches!(first, Some(Fact::ConversationCreated(_))) || commit.head.status == Status::Erased;
+    let stands_alone = matches!(
+        first,
+        Some(Fact::Lifecycle(Lifecycle::ConversationCreated(_)))
+    ) || commit.head.status == Status::Erased;
     if stands_alone || commit.first_version <= version.next() {
         return Ok(());
     }

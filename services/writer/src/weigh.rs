@@ -47,7 +47,7 @@ mod tests {
 
     #[tokio::test]
     async fn events_are_counted_alike_in_place_and_off_it() {
-        let note = Fact::SystemNoted(SystemNoted {
+        let note = Fact::from(SystemNoted {
             topic: None,
             text: "unread".to_owned(),
         });

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::event::{HistorySummarised, ToolReturned};
-use domain::{CommitId, ConversationKey, EventId, Fact, Version};
+use domain::{Annotation, CommitId, ConversationKey, EventId, Fact, Version};
 
 use super::erased::tombstone;
 use super::finding::{Finding, Kind, Place};
@@ -222,9 +222,10 @@ fn is_as_asked(asked: &Fact, recorded: &Fact) -> bool {
                 ..recorded.clone()
             } == *asked
         }
-        (Fact::HistorySummarised(asked), Fact::HistorySummarised(recorded)) => {
-            first_of_all(asked) == first_of_all(recorded)
-        }
+        (
+            Fact::Annotation(Annotation::HistorySummarised(asked)),
+            Fact::Annotation(Annotation::HistorySummarised(recorded)),
+        ) => first_of_all(asked) == first_of_all(recorded),
         _ => asked == recorded,
     }
 }

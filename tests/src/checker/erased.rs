@@ -1,6 +1,6 @@
 //! What an erasure leaves: the tombstone, and nothing that it should not.
 
-use domain::{ConversationKey, Fact, Status};
+use domain::{ConversationKey, Fact, Lifecycle, Status};
 
 use super::finding::{Finding, Kind};
 use super::recorded::RecordedCommit;
@@ -10,7 +10,7 @@ pub(super) fn tombstone(commits: &[RecordedCommit]) -> Option<&RecordedCommit> {
     let last = commits.last()?;
     let mut events = last.opened.commit.events.iter();
     events
-        .any(|event| event.fact == Fact::ConversationErased)
+        .any(|event| event.fact == Fact::Lifecycle(Lifecycle::ConversationErased))
         .then_some(last)
 }
 

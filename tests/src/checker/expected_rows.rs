@@ -1,7 +1,7 @@
 //! The rows that a record comes to, worked out by the simple fold, column by column.
 
 use domain::event::Usage;
-use domain::{ConversationKey, Event, Fact, Head, Owner, Status, Timestamp};
+use domain::{Annotation, ConversationKey, Event, Fact, Head, Lifecycle, Owner, Status, Timestamp};
 use prost::Message as _;
 use serde_json::{Value, json};
 use wire::conversation::client_context_to_proto;
@@ -115,44 +115,31 @@ fn common(
 }
 
 fn details(event: &Event) -> Option<Row> {
-    let (kind, role, tool, call, model, usage) = match &event.fact {
+    let (role, tool, call, model, usage) = match &event.fact {
         Fact::MessageAppended(said) => {
-            let role = said.role.code();
-            (
-                1,
-                Some(role),
-                None,
-                None,
-                said.model.as_ref(),
-                said.usage.as_ref(),
-            )
+            let (role, usage) = (said.role.code(), said.usage.as_ref());
+            (Some(role), None, None, said.model.as_ref(), usage)
         }
         Fact::ToolCalled(made) => {
             let (tool, call) = (Some(made.tool_name.as_str()), Some(made.call_id.as_str()));
-            (2, None, tool, call, made.model.as_ref(), None)
+            (None, tool, call, made.model.as_ref(), None)
         }
         Fact::ToolReturned(result) => {
             let tool = result.tool_name.as_ref().map(domain::ToolName::as_str);
-            (3, None, tool, Some(result.call_id.as_str()), None, None)
+            (None, tool, Some(result.call_id.as_str()), None, None)
         }
-        Fact::SystemNoted(_) => (4, None, None, None, None, None),
-        Fact::ErrorOccurred(_) => (5, None, None, None, None, None),
-        Fact::ConversationCreated(_) => (6, None, None, None, None, None),
-        Fact::ConversationUpdated(_) => (7, None, None, None, None, None),
-        Fact::ConversationArchived => (8, None, None, None, None, None),
-        Fact::ConversationRestored => (9, None, None, None, None, None),
-        Fact::ConversationErased => (10, None, None, None, None, None),
-        Fact::HistorySummarised(told) => (11, None, None, None, told.model.as_ref(), None),
-        Fact::OwnerChanged(_) => (12, None, None, None, None, None),
-        Fact::RunStarted(started) => (13, None, None, None, started.model.as_ref(), None),
-        Fact::RunStopRequested(_) => (14, None, None, None, None, None),
-        Fact::RunFinished(_) => (15, None, None, None, None, None),
-        Fact::HistoryRewound(_) => (16, None, None, None, None, None),
+        Fact::Annotation(Annotation::HistorySummarised(told)) => {
+            (None, None, None, told.model.as_ref(), None)
+        }
+        Fact::Lifecycle(Lifecycle::RunStarted(started)) => {
+            (None, None, None, started.model.as_ref(), None)
+        }
+        Fact::Annotation(_) | Fact::Lifecycle(_) => (None, None, None, None, None),
     };
     let tokens = |count: fn(&Usage) -> u64| usage.map(count);
     let row = json!({
         "occurred_at": event.occurred_at.map(micros),
-        "kind": kind,
+        "kind": event.fact.kind().code(),
         "role": role,
         "tool_name": tool,
         "call_id": call,

@@ -8,8 +8,8 @@
 use domain::event::{ConversationCreated, ConversationUpdated, Role};
 use domain::head::{OpenCall, RecentCommit, SummaryPlace};
 use domain::{
-    ActiveRun, ChainHash, ClientContext, Event, Fact, FieldChange, Head, JsonText, Label, Owner,
-    RunPhase, Status, Timestamp, Totals, Version,
+    ActiveRun, Annotation, ChainHash, ClientContext, Event, Fact, FieldChange, Head, JsonText,
+    Label, Lifecycle, Owner, RunPhase, Status, Timestamp, Totals, Version,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -113,16 +113,16 @@ fn facts(history: &[RecordedCommit]) -> impl Iterator<Item = &Fact> {
 
 fn created(history: &[RecordedCommit]) -> Option<&ConversationCreated> {
     match facts(history).next()? {
-        Fact::ConversationCreated(created) => Some(created),
+        Fact::Lifecycle(Lifecycle::ConversationCreated(created)) => Some(created),
         _ => None,
     }
 }
 
 fn status(history: &[RecordedCommit]) -> Status {
     let told = facts(history).filter_map(|fact| match fact {
-        Fact::ConversationArchived => Some(Status::Archived),
-        Fact::ConversationRestored => Some(Status::Active),
-        Fact::ConversationErased => Some(Status::Erased),
+        Fact::Lifecycle(Lifecycle::ConversationArchived) => Some(Status::Archived),
+        Fact::Lifecycle(Lifecycle::ConversationRestored) => Some(Status::Active),
+        Fact::Lifecycle(Lifecycle::ConversationErased) => Some(Status::Erased),
         _ => None,
     });
     told.last().unwrap_or(Status::Active)
@@ -136,7 +136,7 @@ fn shared(created: &ConversationCreated) -> Version {
 
 fn owner(history: &[RecordedCommit], created: &ConversationCreated) -> Owner {
     let changes = facts(history).filter_map(|fact| match fact {
-        Fact::OwnerChanged(changed) => Some(changed.owner.clone()),
+        Fact::Lifecycle(Lifecycle::OwnerChanged(changed)) => Some(changed.owner.clone()),
         _ => None,
     });
     changes.last().unwrap_or_else(|| created.owner.clone())
@@ -144,9 +144,11 @@ fn owner(history: &[RecordedCommit], created: &ConversationCreated) -> Owner {
 
 fn active_run(history: &[RecordedCommit]) -> Option<ActiveRun> {
     let runs = facts(history).filter_map(|fact| match fact {
-        Fact::RunStarted(started) => Some(Some((started.run, RunPhase::Running))),
-        Fact::RunStopRequested(run) => Some(Some((*run, RunPhase::Stopping))),
-        Fact::RunFinished(_) => Some(None),
+        Fact::Lifecycle(Lifecycle::RunStarted(started)) => {
+            Some(Some((started.run, RunPhase::Running)))
+        }
+        Fact::Lifecycle(Lifecycle::RunStopRequested(run)) => Some(Some((*run, RunPhase::Stopping))),
+        Fact::Lifecycle(Lifecycle::RunFinished(_)) => Some(None),
         _ => None,
     });
     let (id, phase) = runs.last().flatten()?;
@@ -184,7 +186,7 @@ fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {
 
 fn latest_summary(history: &[RecordedCommit]) -> Option<SummaryPlace> {
     let summaries = numbered(history).filter_map(|(version, fact)| match fact {
-        Fact::HistorySummarised(summary) => Some(SummaryPlace {
+        Fact::Annotation(Annotation::HistorySummarised(summary)) => Some(SummaryPlace {
             version: Version(version),
             through: summary.through,
         }),
@@ -206,7 +208,9 @@ fn last_response_id(history: &[RecordedCommit]) -> Option<Label> {
         Fact::MessageAppended(message) if message.role == Role::Assistant => {
             message.provider_response_id.clone().map(Some)
         }
-        Fact::ConversationUpdated(updated) => updated.last_response_id.clone().map(value),
+        Fact::Lifecycle(Lifecycle::ConversationUpdated(updated)) => {
+            updated.last_response_id.clone().map(value)
+        }
         _ => None,
     });
     told.last().flatten()
@@ -272,8 +276,8 @@ fn last_change<T>(
     later: impl Fn(&ConversationUpdated) -> Option<FieldChange<T>>,
 ) -> Option<T> {
     let told = facts(history).filter_map(|fact| match fact {
-        Fact::ConversationCreated(created) => Some(at_first(created)),
-        Fact::ConversationUpdated(updated) => later(updated).map(value),
+        Fact::Lifecycle(Lifecycle::ConversationCreated(created)) => Some(at_first(created)),
+        Fact::Lifecycle(Lifecycle::ConversationUpdated(updated)) => later(updated).map(value),
         _ => None,
     });
     told.last().flatten()

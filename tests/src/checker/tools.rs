@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::event::HistorySummarised;
 use domain::head::SummaryPlace;
-use domain::{CallId, Event, Fact, Owner, RunId, Status, ToolName, Version};
+use domain::{Annotation, CallId, Event, Fact, Lifecycle, Owner, RunId, Status, ToolName, Version};
 
 /// What a watcher keeps of a conversation.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +36,7 @@ impl Watcher {
 
     fn take_fact(&mut self, fact: &Fact) -> Option<&'static str> {
         match (self.status, fact) {
-            (None, Fact::ConversationCreated(created)) => {
+            (None, Fact::Lifecycle(Lifecycle::ConversationCreated(created))) => {
                 self.status = Some(Status::Active);
                 self.owner = Some(created.owner.clone());
                 self.version = created
@@ -46,9 +46,11 @@ impl Watcher {
                 return None;
             }
             (None, _) => return Some("something happened before the beginning"),
-            (Some(_), Fact::ConversationCreated(_)) => return Some("it began twice"),
+            (Some(_), Fact::Lifecycle(Lifecycle::ConversationCreated(_))) => {
+                return Some("it began twice");
+            }
             (Some(Status::Erased), _) => return Some("something happened after the erasure"),
-            (Some(Status::Active), Fact::ConversationRestored) => {
+            (Some(Status::Active), Fact::Lifecycle(Lifecycle::ConversationRestored)) => {
                 return Some("restored, and was active");
             }
             (Some(Status::Archived), fact)
@@ -76,31 +78,40 @@ impl Watcher {
                 }
                 Some(_) => None,
             },
-            Fact::ConversationArchived => self.become_of(Status::Archived),
-            Fact::ConversationRestored => self.become_of(Status::Active),
-            Fact::ConversationErased => self.become_of(Status::Erased),
-            Fact::HistorySummarised(summary) => self.summarise(summary),
-            Fact::HistoryRewound(_) => Some("it was rewound, and nobody asked for that"),
-            Fact::OwnerChanged(changed) => {
+            Fact::Annotation(Annotation::HistorySummarised(summary)) => self.summarise(summary),
+            Fact::Annotation(Annotation::HistoryRewound(_)) => {
+                Some("it was rewound, and nobody asked for that")
+            }
+            Fact::Lifecycle(lifecycle) => self.apply_lifecycle(lifecycle),
+            Fact::MessageAppended(_) | Fact::Annotation(_) => None,
+        }
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the other facts follow no rule of order"
+    )]
+    fn apply_lifecycle(&mut self, lifecycle: &Lifecycle) -> Option<&'static str> {
+        match lifecycle {
+            Lifecycle::ConversationArchived => self.become_of(Status::Archived),
+            Lifecycle::ConversationRestored => self.become_of(Status::Active),
+            Lifecycle::ConversationErased => self.become_of(Status::Erased),
+            Lifecycle::OwnerChanged(changed) => {
                 let before = self.owner.replace(changed.owner.clone());
                 (before.as_ref() != Some(&changed.previous))
                     .then_some("it changed hands from somebody who did not own it")
             }
-            Fact::RunStarted(started) => {
+            Lifecycle::RunStarted(started) => {
                 let before = self.run.replace(started.run);
                 before.map(|_| "a run started while another went on")
             }
-            Fact::RunStopRequested(run) => self.names_active(*run),
-            Fact::RunFinished(finished) => {
+            Lifecycle::RunStopRequested(run) => self.names_active(*run),
+            Lifecycle::RunFinished(finished) => {
                 let told = self.names_active(finished.run);
                 self.run = None;
                 told
             }
-            Fact::MessageAppended(_)
-            | Fact::SystemNoted(_)
-            | Fact::ErrorOccurred(_)
-            | Fact::ConversationCreated(_)
-            | Fact::ConversationUpdated(_) => None,
+            _ => None,
         }
     }
 
@@ -140,6 +151,10 @@ pub(super) fn is_read_in_place(fact: &Fact) -> bool {
 fn is_allowed_in_archive(fact: &Fact) -> bool {
     matches!(
         fact,
-        Fact::ConversationRestored | Fact::ConversationErased | Fact::OwnerChanged(_)
+        Fact::Lifecycle(
+            Lifecycle::ConversationRestored
+                | Lifecycle::ConversationErased
+                | Lifecycle::OwnerChanged(_)
+        )
     )
 }

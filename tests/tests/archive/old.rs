@@ -107,7 +107,7 @@ impl Old {
     }
 
     fn created(&self) -> Fact {
-        Fact::ConversationCreated(ConversationCreated {
+        Fact::from(ConversationCreated {
             agent: AgentId::parse(AGENT).expect("an agent"),
             owner: Owner::Session(SessionId::parse("s").expect("a session")),
             title: None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{ConversationKey, Fact};
+use domain::{ConversationKey, Fact, Lifecycle};
 use futures::{StreamExt as _, stream};
 use tests::checker::{Call, Finding, Kind, Outcome, Recorded};
 
@@ -90,7 +90,8 @@ async fn retry(
 
 fn erased(calls: &[Call]) -> BTreeSet<ConversationKey> {
     let erasures = calls.iter().filter(|call| {
-        call.answer().is_some() && call.asked.events[0].fact == Fact::ConversationErased
+        call.answer().is_some()
+            && call.asked.events[0].fact == Fact::Lifecycle(Lifecycle::ConversationErased)
     });
     erasures.map(|call| call.conversation.clone()).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::audit::{Fault, faults};
-use domain::{ConversationKey, Fact, Head, Sequence, Version};
+use domain::{ConversationKey, Fact, Head, Lifecycle, Sequence, Version};
 use thiserror::Error;
 use wire::commit::Opened;
 
@@ -34,7 +34,10 @@ struct Stretch {
 pub fn begins(message: &ArchivedMessage) -> Result<bool, Unsound> {
     let commit = opened(message)?.commit;
     let first = commit.events.first().map(|event| &event.fact);
-    Ok(matches!(first, Some(Fact::ConversationCreated(_))))
+    Ok(matches!(
+        first,
+        Some(Fact::Lifecycle(Lifecycle::ConversationCreated(_)))
+    ))
 }
 
 /// Whether a commit is the next one after a stretch of its conversation: by its version, and by the chain over all before

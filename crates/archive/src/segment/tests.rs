@@ -40,7 +40,7 @@ impl Speaker {
     fn say(&mut self, sequence: u64, text: &str) -> ArchivedMessage {
         let fact = match &self.last {
             None => created(),
-            Some(_) => Fact::SystemNoted(SystemNoted {
+            Some(_) => Fact::from(SystemNoted {
                 topic: None,
                 text: text.to_owned(),
             }),
@@ -83,7 +83,7 @@ impl Speaker {
 }
 
 fn created() -> Fact {
-    Fact::ConversationCreated(ConversationCreated {
+    Fact::from(ConversationCreated {
         agent: AgentId::parse("bot").unwrap(),
         owner: Owner::Session(SessionId::parse("s").unwrap()),
         title: None,

@@ -150,11 +150,11 @@ pub(crate) fn fact(word: &str) -> Fact {
             output: ToolOutput::Json(JsonText::parse("1").unwrap()),
             outcome: ToolOutcome::Succeeded,
         }),
-        ("n", _) => Fact::SystemNoted(SystemNoted {
+        ("n", _) => Fact::from(SystemNoted {
             topic: None,
             text: String::new(),
         }),
-        ("k", _) => Fact::ConversationCreated(ConversationCreated {
+        ("k", _) => Fact::from(ConversationCreated {
             agent: AgentId::parse("a").unwrap(),
             owner: Owner::Session(SessionId::parse("s").unwrap()),
             title: None,

@@ -15,7 +15,12 @@ const BODY: &[u8] = b"body";
 /// Four whole commits of one event each, at the sequences 10, 20, 30 and 40: the last erases.
 fn history() -> Vec<Commit> {
     let mut commits: Vec<Commit> = Vec::new();
-    for (n, fact) in (1..).zip([created(), said("a"), said("b"), Fact::ConversationErased]) {
+    for (n, fact) in (1..).zip([
+        created(),
+        said("a"),
+        said("b"),
+        Fact::Lifecycle(Lifecycle::ConversationErased),
+    ]) {
         let events = vec![event(n, fact)];
         let previous = commits.last().map(|commit| &commit.head);
         let facts = CommitFacts {
@@ -58,7 +63,7 @@ fn event(n: u128, fact: Fact) -> Event {
 }
 
 fn created() -> Fact {
-    Fact::ConversationCreated(ConversationCreated {
+    Fact::from(ConversationCreated {
         agent: AgentId::parse("helper").unwrap(),
         owner: Owner::Session(SessionId::parse("s1").unwrap()),
         title: None,

@@ -4,7 +4,8 @@
 use super::{Decision, Rejection, lifecycle_event};
 use crate::bounds::OPEN_CALLS_MAX;
 use crate::event::{
-    Event, EventTokens, Fact, HistoryRewound, HistorySummarised, ToolCalled, ToolReturned,
+    Annotation, Event, EventTokens, Fact, HistoryRewound, HistorySummarised, Lifecycle, ToolCalled,
+    ToolReturned,
 };
 use crate::head::{Head, OpenCall, RewindPlace, Status, SummaryPlace};
 use crate::id::{CommitId, EventId, RunId};
@@ -56,7 +57,7 @@ pub(super) fn ended_by(
     head: &Head,
     commit: CommitId,
     events: &[NewEvent],
-    last: Fact,
+    last: Lifecycle,
 ) -> Result<Vec<Event>, Rejection> {
     let mut decided = decided(head, commit, events)?;
     decided.push(Event {
@@ -101,19 +102,17 @@ struct Progress {
 
 impl Progress {
     /// The next fact as it is recorded.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "every other fact stands for itself"
-    )]
     fn take(&mut self, index: usize, fact: &Fact) -> Result<Fact, Rejection> {
         let taken = match fact {
             Fact::ToolCalled(call) => Fact::ToolCalled(self.open(index, call)?),
             Fact::ToolReturned(result) => Fact::ToolReturned(self.close(index, result)?),
-            Fact::HistorySummarised(summary) => {
-                Fact::HistorySummarised(self.summarise(index, summary)?)
+            Fact::Annotation(Annotation::HistorySummarised(summary)) => {
+                Fact::from(self.summarise(index, summary)?)
             }
-            Fact::HistoryRewound(rewound) => Fact::HistoryRewound(self.rewind(index, *rewound)?),
-            plain => plain.clone(),
+            Fact::Annotation(Annotation::HistoryRewound(rewound)) => {
+                Fact::from(self.rewind(index, *rewound)?)
+            }
+            Fact::MessageAppended(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => fact.clone(),
         };
         self.version = self.version.next();
         Ok(taken)

@@ -1,15 +1,16 @@
 //! Close a conversation for events.
 
 use super::{Decision, lifecycle_event};
-use crate::event::Fact;
+use crate::event::Lifecycle;
 use crate::head::{Head, Status};
 use crate::id::CommitId;
 
 pub(super) fn decide(head: &Head, commit: CommitId) -> Decision {
     match head.status {
         Status::Archived => Decision::Unchanged,
-        Status::Active | Status::Erased => {
-            Decision::Commit(vec![lifecycle_event(commit, Fact::ConversationArchived)])
-        }
+        Status::Active | Status::Erased => Decision::Commit(vec![lifecycle_event(
+            commit,
+            Lifecycle::ConversationArchived,
+        )]),
     }
 }

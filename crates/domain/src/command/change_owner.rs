@@ -1,7 +1,7 @@
 //! Make a conversation someone else's. Archived conversations change hands too; those of channels never do.
 
 use super::{Decision, Rejection, lifecycle_event};
-use crate::event::{Fact, OwnerChanged};
+use crate::event::{Lifecycle, OwnerChanged};
 use crate::head::Head;
 use crate::id::CommitId;
 use crate::owner::Owner;
@@ -28,6 +28,6 @@ pub(super) fn decide(
         owner: owner.clone(),
         previous: previous.clone(),
     };
-    let fact = Fact::OwnerChanged(changed);
+    let fact = Lifecycle::OwnerChanged(changed);
     Ok(Decision::Commit(vec![lifecycle_event(commit, fact)]))
 }

@@ -1,7 +1,7 @@
 //! Begin a conversation.
 
 use super::{Command, Decision, Expectation, Rejection, lifecycle_event};
-use crate::event::{ConversationCreated, Event, Fact};
+use crate::event::{ConversationCreated, Event, Lifecycle};
 use crate::head::{Head, Status};
 use crate::position::Version;
 use crate::time::Timestamp;
@@ -21,7 +21,10 @@ pub(super) fn decide(
     match command.expectation {
         Expectation::Any | Expectation::Exact(Version::ZERO) => Ok(Decision::Commit(vec![Event {
             occurred_at,
-            ..lifecycle_event(command.commit, Fact::ConversationCreated(created.clone()))
+            ..lifecycle_event(
+                command.commit,
+                Lifecycle::ConversationCreated(created.clone()),
+            )
         }])),
         Expectation::Exact(expected) => Err(Rejection::VersionConflict {
             expected,

@@ -1,7 +1,7 @@
 //! Erase a conversation for good: the tombstone. Archived conversations can be erased too.
 
 use super::{Action, Decision, Rejection, lifecycle_event};
-use crate::event::{Event, Fact};
+use crate::event::{Event, Lifecycle};
 use crate::head::Head;
 use crate::id::CommitId;
 use crate::json::JsonText;
@@ -51,7 +51,7 @@ pub(super) fn decide(
     let metadata = forks.metadata().map(JsonText::parse);
     Ok(Decision::Commit(vec![Event {
         metadata: metadata.and_then(Result::ok),
-        ..lifecycle_event(commit, Fact::ConversationErased)
+        ..lifecycle_event(commit, Lifecycle::ConversationErased)
     }]))
 }
 

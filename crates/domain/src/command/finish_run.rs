@@ -2,7 +2,7 @@
 
 use super::append_events::{self, NewEvent};
 use super::{Decision, Rejection};
-use crate::event::{Fact, RunFinished};
+use crate::event::{Lifecycle, RunFinished};
 use crate::head::Head;
 use crate::id::CommitId;
 
@@ -23,6 +23,6 @@ pub(super) fn decide(
     if head.active_run.map(|active| active.id) != Some(finish.finished.run) {
         return Err(Rejection::RunNotActive);
     }
-    let last = Fact::RunFinished(finish.finished);
+    let last = Lifecycle::RunFinished(finish.finished);
     append_events::ended_by(head, commit, &finish.events, last).map(Decision::Commit)
 }

@@ -22,7 +22,7 @@ pub use finish_run::FinishRun;
 pub use fork::{ForkSource, fork_source};
 pub use start_run::StartRun;
 
-use crate::event::{ConversationCreated, ConversationUpdated, Event, EventTokens};
+use crate::event::{ConversationCreated, ConversationUpdated, Event, EventTokens, Lifecycle};
 use crate::head::{Head, Status};
 use crate::id::{AgentId, CallId, CommitId, RunId};
 use crate::owner::Owner;
@@ -277,14 +277,14 @@ fn decide_facts(head: Option<&Head>, command: &Command) -> Result<Decision, Reje
     }
 }
 
-/// An event of Hansard's own, first in its commit.
-fn lifecycle_event(commit: CommitId, fact: crate::event::Fact) -> Event {
+/// The event of a lifecycle fact, the first of its commit.
+fn lifecycle_event(commit: CommitId, fact: Lifecycle) -> Event {
     Event {
         id: crate::id::EventId::derived(commit, 0),
         occurred_at: None,
         metadata: None,
         tokens: EventTokens::default(),
-        fact,
+        fact: fact.into(),
     }
 }
 

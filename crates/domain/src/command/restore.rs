@@ -1,15 +1,16 @@
 //! Open an archived conversation again.
 
 use super::{Decision, lifecycle_event};
-use crate::event::Fact;
+use crate::event::Lifecycle;
 use crate::head::{Head, Status};
 use crate::id::CommitId;
 
 pub(super) fn decide(head: &Head, commit: CommitId) -> Decision {
     match head.status {
         Status::Active => Decision::Unchanged,
-        Status::Archived | Status::Erased => {
-            Decision::Commit(vec![lifecycle_event(commit, Fact::ConversationRestored)])
-        }
+        Status::Archived | Status::Erased => Decision::Commit(vec![lifecycle_event(
+            commit,
+            Lifecycle::ConversationRestored,
+        )]),
     }
 }

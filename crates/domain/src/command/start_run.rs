@@ -2,7 +2,7 @@
 
 use super::append_events::{self, NewEvent};
 use super::{Decision, Rejection};
-use crate::event::{Fact, RunStarted};
+use crate::event::{Lifecycle, RunStarted};
 use crate::head::{Head, Status};
 use crate::id::CommitId;
 
@@ -26,6 +26,6 @@ pub(super) fn decide(
     if let Some(active) = head.active_run {
         return Err(Rejection::RunActive { run: active.id });
     }
-    let last = Fact::RunStarted(start.started.clone());
+    let last = Lifecycle::RunStarted(start.started.clone());
     append_events::ended_by(head, commit, &start.events, last).map(Decision::Commit)
 }

@@ -1,7 +1,7 @@
 //! Change a conversation's title, metadata or provider ids.
 
 use super::{Decision, Rejection, lifecycle_event};
-use crate::event::{ConversationUpdated, Fact};
+use crate::event::{ConversationUpdated, Lifecycle};
 use crate::head::{Head, Status};
 use crate::id::CommitId;
 
@@ -18,6 +18,6 @@ pub(super) fn decide(
     }
     Ok(Decision::Commit(vec![lifecycle_event(
         commit,
-        Fact::ConversationUpdated(updated.clone()),
+        Lifecycle::ConversationUpdated(updated.clone()),
     )]))
 }

@@ -1,4 +1,4 @@
-//! Facts: what can happen in a conversation. One file an event.
+//! Events: what can happen in a conversation. One file per kind.
 
 mod conversation_created;
 mod conversation_updated;
@@ -33,53 +33,40 @@ use crate::json::JsonText;
 use crate::position::Version;
 use crate::time::Timestamp;
 
-/// One fact of a conversation.
+/// One event of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Event {
-    /// Its id: the caller's, or derived from its commit and place.
+    /// The caller's id, or one that is derived from its commit and its index there.
     pub id: EventId,
-    /// When it happened, where the caller knows; imports keep their times. Nothing is ordered by it.
+    /// When it happened, if the caller gave a time, as imports do. Nothing is sorted by it.
     pub occurred_at: Option<Timestamp>,
-    /// Whatever else the caller keeps with it: a JSON object.
+    /// A JSON object of the caller.
     pub metadata: Option<JsonText>,
-    /// What it weighs in a context, as the writer counted it.
+    /// Its tokens in a context, as the writer counted them.
     pub tokens: EventTokens,
     /// What happened.
     pub fact: Fact,
 }
 
 impl Event {
-    /// What the event adds to the tokens of its conversation: messages, calls and results are what contexts are made of; a
-    /// summary stands for some of them and adds nothing.
+    /// The tokens that the event adds to its conversation; 0 unless models read the fact in its place.
     #[must_use]
     pub fn context_tokens(&self) -> u64 {
         match self.fact {
             Fact::MessageAppended(_) | Fact::ToolCalled(_) | Fact::ToolReturned(_) => {
                 self.tokens.own.into()
             }
-            Fact::SystemNoted(_)
-            | Fact::ErrorOccurred(_)
-            | Fact::ConversationCreated(_)
-            | Fact::ConversationUpdated(_)
-            | Fact::ConversationArchived
-            | Fact::ConversationRestored
-            | Fact::ConversationErased
-            | Fact::HistorySummarised(_)
-            | Fact::HistoryRewound(_)
-            | Fact::OwnerChanged(_)
-            | Fact::RunStarted(_)
-            | Fact::RunStopRequested(_)
-            | Fact::RunFinished(_) => 0,
+            Fact::Annotation(_) | Fact::Lifecycle(_) => 0,
         }
     }
 }
 
-/// An event in its place.
+/// An event with its version.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RecordedEvent {
-    /// Its place in the conversation: the only order there is.
+    /// Its number in the conversation, which orders the events.
     pub version: Version,
-    /// The commit that it came with.
+    /// The commit that contains it.
     pub commit: CommitId,
     /// When the writer recorded it.
     pub recorded_at: Timestamp,
@@ -87,20 +74,39 @@ pub struct RecordedEvent {
     pub event: Event,
 }
 
-/// What happened.
+/// What happened. Models read messages, tool calls and tool results; the other two variants are groups that no model
+/// reads in their place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Fact {
-    /// Someone said something.
+    /// A message of a user, a model or the system.
     MessageAppended(MessageAppended),
     /// The model called a tool.
     ToolCalled(ToolCalled),
-    /// A tool answered.
+    /// A tool returned a result.
     ToolReturned(ToolReturned),
-    /// The system took note of something.
+    /// A fact about the history.
+    Annotation(Annotation),
+    /// A change of the conversation itself.
+    Lifecycle(Lifecycle),
+}
+
+/// A fact about the history. Callers append it as they append messages.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Annotation {
+    /// A note of the system.
     SystemNoted(SystemNoted),
-    /// Something failed.
+    /// An error.
     ErrorOccurred(ErrorOccurred),
-    /// The conversation began.
+    /// A summary of the history up to a version.
+    HistorySummarised(HistorySummarised),
+    /// The history continues from an earlier version.
+    HistoryRewound(HistoryRewound),
+}
+
+/// A change of the conversation itself. Each has a command of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Lifecycle {
+    /// The conversation was created.
     ConversationCreated(ConversationCreated),
     /// Its title, metadata or provider ids changed.
     ConversationUpdated(ConversationUpdated),
@@ -110,18 +116,14 @@ pub enum Fact {
     ConversationRestored,
     /// It was erased: the tombstone.
     ConversationErased,
-    /// What happened so far was told in short.
-    HistorySummarised(HistorySummarised),
-    /// It belongs to someone else now.
+    /// It has another owner.
     OwnerChanged(OwnerChanged),
-    /// A model began to generate.
+    /// A run started.
     RunStarted(RunStarted),
-    /// A generation was asked to stop.
+    /// A caller requested that a run stops.
     RunStopRequested(RunId),
-    /// A generation is over.
+    /// A run finished.
     RunFinished(RunFinished),
-    /// It went on from an earlier version.
-    HistoryRewound(HistoryRewound),
 }
 
 impl Fact {
@@ -132,108 +134,119 @@ impl Fact {
             Self::MessageAppended(_) => EventKind::MessageAppended,
             Self::ToolCalled(_) => EventKind::ToolCalled,
             Self::ToolReturned(_) => EventKind::ToolReturned,
-            Self::SystemNoted(_) => EventKind::SystemNoted,
-            Self::ErrorOccurred(_) => EventKind::ErrorOccurred,
-            Self::ConversationCreated(_) => EventKind::ConversationCreated,
-            Self::ConversationUpdated(_) => EventKind::ConversationUpdated,
-            Self::ConversationArchived => EventKind::ConversationArchived,
-            Self::ConversationRestored => EventKind::ConversationRestored,
-            Self::ConversationErased => EventKind::ConversationErased,
-            Self::HistorySummarised(_) => EventKind::HistorySummarised,
-            Self::OwnerChanged(_) => EventKind::OwnerChanged,
-            Self::RunStarted(_) => EventKind::RunStarted,
-            Self::RunStopRequested(_) => EventKind::RunStopRequested,
-            Self::RunFinished(_) => EventKind::RunFinished,
-            Self::HistoryRewound(_) => EventKind::HistoryRewound,
+            Self::Annotation(annotation) => match annotation {
+                Annotation::SystemNoted(_) => EventKind::SystemNoted,
+                Annotation::ErrorOccurred(_) => EventKind::ErrorOccurred,
+                Annotation::HistorySummarised(_) => EventKind::HistorySummarised,
+                Annotation::HistoryRewound(_) => EventKind::HistoryRewound,
+            },
+            Self::Lifecycle(lifecycle) => match lifecycle {
+                Lifecycle::ConversationCreated(_) => EventKind::ConversationCreated,
+                Lifecycle::ConversationUpdated(_) => EventKind::ConversationUpdated,
+                Lifecycle::ConversationArchived => EventKind::ConversationArchived,
+                Lifecycle::ConversationRestored => EventKind::ConversationRestored,
+                Lifecycle::ConversationErased => EventKind::ConversationErased,
+                Lifecycle::OwnerChanged(_) => EventKind::OwnerChanged,
+                Lifecycle::RunStarted(_) => EventKind::RunStarted,
+                Lifecycle::RunStopRequested(_) => EventKind::RunStopRequested,
+                Lifecycle::RunFinished(_) => EventKind::RunFinished,
+            },
         }
     }
 }
 
-/// The kinds of fact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum EventKind {
-    /// See [`Fact::MessageAppended`].
-    MessageAppended,
-    /// See [`Fact::ToolCalled`].
-    ToolCalled,
-    /// See [`Fact::ToolReturned`].
-    ToolReturned,
-    /// See [`Fact::SystemNoted`].
-    SystemNoted,
-    /// See [`Fact::ErrorOccurred`].
-    ErrorOccurred,
-    /// See [`Fact::ConversationCreated`].
-    ConversationCreated,
-    /// See [`Fact::ConversationUpdated`].
-    ConversationUpdated,
-    /// See [`Fact::ConversationArchived`].
-    ConversationArchived,
-    /// See [`Fact::ConversationRestored`].
-    ConversationRestored,
-    /// See [`Fact::ConversationErased`].
-    ConversationErased,
-    /// See [`Fact::HistorySummarised`].
-    HistorySummarised,
-    /// See [`Fact::OwnerChanged`].
-    OwnerChanged,
-    /// See [`Fact::RunStarted`].
-    RunStarted,
-    /// See [`Fact::RunStopRequested`].
-    RunStopRequested,
-    /// See [`Fact::RunFinished`].
-    RunFinished,
-    /// See [`Fact::HistoryRewound`].
-    HistoryRewound,
+impl From<Annotation> for Fact {
+    fn from(annotation: Annotation) -> Self {
+        Self::Annotation(annotation)
+    }
+}
+
+impl From<Lifecycle> for Fact {
+    fn from(lifecycle: Lifecycle) -> Self {
+        Self::Lifecycle(lifecycle)
+    }
+}
+
+/// Facts from the data of one kind.
+macro_rules! fact_from {
+    ($($group:ident::$kind:ident,)+) => {
+        $(impl From<$kind> for Fact {
+            fn from(data: $kind) -> Self {
+                Self::$group($group::$kind(data))
+            }
+        })+
+    };
+}
+
+fact_from! {
+    Annotation::SystemNoted,
+    Annotation::ErrorOccurred,
+    Annotation::HistorySummarised,
+    Annotation::HistoryRewound,
+    Lifecycle::ConversationCreated,
+    Lifecycle::ConversationUpdated,
+    Lifecycle::OwnerChanged,
+    Lifecycle::RunStarted,
+    Lifecycle::RunFinished,
+}
+
+/// The kinds of facts, each with the code that rows and protobuf keep.
+macro_rules! event_kinds {
+    ($($kind:ident = $code:literal,)+) => {
+        /// The kinds of facts.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum EventKind {
+            $(#[doc = concat!("The kind of `", stringify!($kind), "`.")]
+            $kind,)+
+        }
+
+        impl EventKind {
+            /// Every kind, in the order of their codes.
+            pub const ALL: &[Self] = &[$(Self::$kind),+];
+
+            /// The code that rows and protobuf keep. It never changes.
+            #[must_use]
+            pub fn code(self) -> i16 {
+                match self {
+                    $(Self::$kind => $code,)+
+                }
+            }
+
+            /// The name of the kind, such as `MessageAppended`.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => stringify!($kind),)+
+                }
+            }
+        }
+    };
+}
+
+event_kinds! {
+    MessageAppended = 1,
+    ToolCalled = 2,
+    ToolReturned = 3,
+    SystemNoted = 4,
+    ErrorOccurred = 5,
+    ConversationCreated = 6,
+    ConversationUpdated = 7,
+    ConversationArchived = 8,
+    ConversationRestored = 9,
+    ConversationErased = 10,
+    HistorySummarised = 11,
+    OwnerChanged = 12,
+    RunStarted = 13,
+    RunStopRequested = 14,
+    RunFinished = 15,
+    HistoryRewound = 16,
 }
 
 impl EventKind {
-    /// Every kind, in the order of their codes.
-    pub const ALL: [Self; 16] = [
-        Self::MessageAppended,
-        Self::ToolCalled,
-        Self::ToolReturned,
-        Self::SystemNoted,
-        Self::ErrorOccurred,
-        Self::ConversationCreated,
-        Self::ConversationUpdated,
-        Self::ConversationArchived,
-        Self::ConversationRestored,
-        Self::ConversationErased,
-        Self::HistorySummarised,
-        Self::OwnerChanged,
-        Self::RunStarted,
-        Self::RunStopRequested,
-        Self::RunFinished,
-        Self::HistoryRewound,
-    ];
-
-    /// The code that rows keep. Stable for ever.
-    #[must_use]
-    pub fn code(self) -> i16 {
-        match self {
-            Self::MessageAppended => 1,
-            Self::ToolCalled => 2,
-            Self::ToolReturned => 3,
-            Self::SystemNoted => 4,
-            Self::ErrorOccurred => 5,
-            Self::ConversationCreated => 6,
-            Self::ConversationUpdated => 7,
-            Self::ConversationArchived => 8,
-            Self::ConversationRestored => 9,
-            Self::ConversationErased => 10,
-            Self::HistorySummarised => 11,
-            Self::OwnerChanged => 12,
-            Self::RunStarted => 13,
-            Self::RunStopRequested => 14,
-            Self::RunFinished => 15,
-            Self::HistoryRewound => 16,
-        }
-    }
-
     /// The kind with this code.
     #[must_use]
     pub fn from_code(code: i16) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.code() == code)
+        Self::ALL.iter().copied().find(|kind| kind.code() == code)
     }
 }
 
@@ -244,7 +257,7 @@ mod tests {
     #[test]
     fn codes_are_distinct_and_round_trip() {
         for kind in EventKind::ALL {
-            assert_eq!(EventKind::from_code(kind.code()), Some(kind));
+            assert_eq!(EventKind::from_code(kind.code()), Some(*kind));
         }
         assert_eq!(EventKind::from_code(0), None);
         assert_eq!(EventKind::from_code(17), None);

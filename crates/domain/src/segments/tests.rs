@@ -15,7 +15,7 @@ struct Recorded {
 
 fn event(version: u64, tokens: EventTokens, rewind_to: Option<u64>) -> RecordedEvent {
     let fact = match rewind_to {
-        Some(to) => Fact::HistoryRewound(HistoryRewound { to: Version(to) }),
+        Some(to) => Fact::from(HistoryRewound { to: Version(to) }),
         None => Fact::MessageAppended(MessageAppended::said(Role::User, Vec::new())),
     };
     RecordedEvent {
@@ -95,7 +95,7 @@ fn replayed(held: &[(usize, RecordedEvent)]) -> Vec<(usize, RecordedEvent)> {
     let mut shown: Vec<(usize, RecordedEvent)> = Vec::new();
     let mut history: Vec<Vec<(usize, RecordedEvent)>> = Vec::new();
     for (ancestor, event) in held {
-        if let Fact::HistoryRewound(rewound) = &event.event.fact {
+        if let Fact::Annotation(Annotation::HistoryRewound(rewound)) = &event.event.fact {
             // What the history was at that version, whatever was hidden since.
             let at = history.iter().rev().find(|shown| {
                 shown

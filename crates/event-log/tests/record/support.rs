@@ -103,12 +103,12 @@ impl Writer {
 
     fn fact(&self, text: &str) -> Fact {
         if self.head.is_some() {
-            return Fact::SystemNoted(SystemNoted {
+            return Fact::from(SystemNoted {
                 topic: None,
                 text: text.to_owned(),
             });
         }
-        Fact::ConversationCreated(ConversationCreated {
+        Fact::from(ConversationCreated {
             agent: agent("bot"),
             owner: Owner::Session(SessionId::parse("s").unwrap()),
             title: Some(text.to_owned()),

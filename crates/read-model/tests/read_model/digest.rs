@@ -24,7 +24,9 @@ async fn check(projection: &Projection, conversations: u64) -> PartitionDigest {
 }
 
 fn erasure() -> Vec<domain::Fact> {
-    vec![domain::Fact::ConversationErased]
+    vec![domain::Fact::Lifecycle(
+        domain::Lifecycle::ConversationErased,
+    )]
 }
 
 #[tokio::test]

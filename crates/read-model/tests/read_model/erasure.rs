@@ -1,7 +1,7 @@
 //! Erasure: nothing that a person wrote, or that names one, stays in any table.
 
 use domain::event::{ConversationUpdated, ErrorOccurred};
-use domain::{ClientContext, Fact, FieldChange, JsonText, Label, Owner, Status, UserId};
+use domain::{ClientContext, Fact, FieldChange, JsonText, Label, Lifecycle, Owner, Status, UserId};
 use read_model::projections::conversations::{ERASED_EVENTS_PER_TRANSACTION_MAX, Item, parking};
 use read_model::{
     Direction, ListFilter, ListQuery, committed, conversation, list_conversations,
@@ -40,9 +40,9 @@ fn secretive() -> (Author, Vec<Item>) {
     let items = vec![
         author.begin(1),
         author.say(2, SECRET),
-        author.commit(3, vec![message(SECRET), Fact::ErrorOccurred(error)]),
-        author.commit(4, vec![Fact::ConversationUpdated(update)]),
-        author.commit(5, vec![Fact::ConversationErased]),
+        author.commit(3, vec![message(SECRET), Fact::from(error)]),
+        author.commit(4, vec![Fact::from(update)]),
+        author.commit(5, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]),
     ];
     (author, items)
 }
@@ -217,7 +217,10 @@ async fn a_long_conversation_is_erased_in_bounded_transactions() {
     // As a projector leaves it that ended after its first transaction.
     let begun = "DELETE FROM conversations_v1.event WHERE version <= 5000";
     execute(&url, begun).await;
-    let erased = author.commit(2 + COMMITS, vec![Fact::ConversationErased]);
+    let erased = author.commit(
+        2 + COMMITS,
+        vec![Fact::Lifecycle(Lifecycle::ConversationErased)],
+    );
     projection.apply(vec![erased]).await;
     check_erased(&projection, &url, &author).await;
 }

@@ -184,7 +184,7 @@ impl Author {
 
     /// The first commit, with nothing but the beginning.
     pub(crate) fn begin(&mut self, sequence: u64) -> Item {
-        let created = Fact::ConversationCreated(self.created.clone());
+        let created = Fact::from(self.created.clone());
         self.commit(sequence, vec![created])
     }
 

@@ -1,6 +1,6 @@
 //! What goes on from a conversation, near and far.
 
-use domain::{ChannelId, ConversationId, Fact, ForkPoint, Owner, UserId, Version};
+use domain::{ChannelId, ConversationId, Fact, ForkPoint, Lifecycle, Owner, UserId, Version};
 use read_model::{ForkRow, forks};
 
 use crate::fixture::{Author, Projection, access};
@@ -58,7 +58,7 @@ async fn forks_are_found_however_far_behind_they_are() {
     assert_eq!(found.unwrap()[0].owner, ada);
     let found = forks(&projection.model, &access("acme"), &id("root"), 3).await;
     assert_eq!(found.unwrap()[0].owner, channel);
-    let erased = authors[1].commit(6, vec![Fact::ConversationErased]);
+    let erased = authors[1].commit(6, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
     projection.apply(vec![erased]).await;
     // What it stood between is as good as gone: nobody can read it.
     check(&projection, ("acme", "root", 3), &all[..1]).await;

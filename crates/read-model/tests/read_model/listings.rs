@@ -1,6 +1,6 @@
 //! Listings: filters, order, and pages that neither repeat nor leave out.
 
-use domain::{AgentId, ChannelId, Fact, Owner, SessionId, Status, Timestamp, UserId};
+use domain::{AgentId, ChannelId, Fact, Lifecycle, Owner, SessionId, Status, Timestamp, UserId};
 use read_model::projections::conversations::Item;
 use read_model::{
     CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
@@ -27,7 +27,7 @@ fn begun(id: &str, agent_id: &str, owner: Owner, sequence: u64, nanos: i64) -> (
     let mut author = Author::new(id);
     author.created.agent = agent(agent_id);
     author.created.owner = owner;
-    let created = Fact::ConversationCreated(author.created.clone());
+    let created = Fact::from(author.created.clone());
     let item = author.commit_at(sequence, Timestamp(START.0 + nanos), vec![created]);
     (author, item)
 }
@@ -86,8 +86,8 @@ async fn six() -> Projection {
         authors.push(author);
     }
     for (place, fact) in [
-        (4, Fact::ConversationArchived),
-        (5, Fact::ConversationErased),
+        (4, Fact::Lifecycle(Lifecycle::ConversationArchived)),
+        (5, Fact::Lifecycle(Lifecycle::ConversationErased)),
     ] {
         sequence += 1;
         let item = authors[place].commit(sequence, vec![fact]);
@@ -117,7 +117,7 @@ async fn channels_are_apart_from_sessions_and_users() {
         projection.apply(vec![item]).await;
         authors.push(author);
     }
-    let erased = authors[5].commit(7, vec![Fact::ConversationErased]);
+    let erased = authors[5].commit(7, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
     projection.apply(vec![erased]).await;
     let check = async |owner: Owner, expected: &[&str]| {
         let query = query(ListFilter::of(agent("support"), owner));

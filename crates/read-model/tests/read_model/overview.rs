@@ -1,6 +1,6 @@
 //! How the projection and the schema stand, as operators see them.
 
-use domain::{Fact, Partition, Sequence};
+use domain::{Fact, Lifecycle, Partition, Sequence};
 use read_model::projections::conversations::lease::{self, Holder};
 use read_model::projections::conversations::overview::{ErasedCommits, erased_commits, overview};
 use read_model::projections::conversations::parking;
@@ -53,8 +53,8 @@ async fn what_erasures_took_is_counted() {
     );
     let (mut one, mut two, mut kept) = (Author::new("a"), Author::new("b"), Author::new("c"));
     let mut items = vec![one.begin(1), two.begin(2), kept.begin(3), one.say(4, "x")];
-    items.push(one.commit(5, vec![Fact::ConversationErased]));
-    items.push(two.commit(6, vec![Fact::ConversationErased]));
+    items.push(one.commit(5, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]));
+    items.push(two.commit(6, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]));
     projection.apply(items).await;
     let taken = ErasedCommits {
         partition: Partition(0),

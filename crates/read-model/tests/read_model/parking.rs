@@ -25,7 +25,9 @@ fn poison(item: &Item) -> Item {
     let Item::Commit(placed) = item else { panic!() };
     let mut placed = placed.clone();
     for event in &mut placed.opened.commit.events {
-        if let domain::Fact::ConversationUpdated(updated) = &mut event.fact {
+        if let domain::Fact::Lifecycle(domain::Lifecycle::ConversationUpdated(updated)) =
+            &mut event.fact
+        {
             updated.title = Some(domain::FieldChange::Set("a\0b".to_owned()));
         }
     }
@@ -33,7 +35,7 @@ fn poison(item: &Item) -> Item {
 }
 
 fn update() -> Vec<domain::Fact> {
-    vec![domain::Fact::ConversationUpdated(
+    vec![domain::Fact::from(
         domain::event::ConversationUpdated::default(),
     )]
 }

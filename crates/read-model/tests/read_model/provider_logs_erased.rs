@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::Fact;
+use domain::{Fact, Lifecycle};
 use read_model::projections::conversations::remains;
 use read_model::queries::provider_logs;
 
@@ -20,7 +20,7 @@ async fn calls_go_with_their_conversation_and_none_comes_after() {
     foreign.key = key("other", "c");
     log.write(vec![call("c", 0), call("d", 0), foreign]).await;
     let erased = [&key("acme", "c")];
-    let tombstone = author.commit(3, vec![Fact::ConversationErased]);
+    let tombstone = author.commit(3, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
     projection.apply(vec![tombstone]).await;
     log.write(vec![call("c", 1)]).await;
     let left = listed(&projection.model, &all()).await;
@@ -41,7 +41,7 @@ async fn no_row_outlives_a_conversation_that_is_erased_meanwhile() {
         let mut author = Author::new(&name);
         let at = round * 2 + 1;
         projection.apply(vec![author.begin(at)]).await;
-        let tombstone = author.commit(at + 1, vec![Fact::ConversationErased]);
+        let tombstone = author.commit(at + 1, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
         let writing = async {
             for second in 0..6 {
                 log.write(vec![call(&name, second)]).await;

@@ -1,6 +1,6 @@
 //! Conversations in which nothing happens any more.
 
-use domain::{Fact, Timestamp};
+use domain::{Fact, Lifecycle, Timestamp};
 use read_model::projections::conversations::quiet_among;
 
 use crate::fixture::{Author, Projection, START};
@@ -19,7 +19,7 @@ async fn only_what_is_old_whole_and_not_erased_is_quiet() {
         erased.begin(3),
         parked.begin(4),
         quiet.say(5, "a"),
-        erased.commit(6, vec![Fact::ConversationErased]),
+        erased.commit(6, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]),
         parked.garbage(7),
         young.say(60, "b"),
     ];

@@ -1,7 +1,7 @@
 //! Ranges of events: directions, kinds and bounds.
 
 use domain::event::SystemNoted;
-use domain::{EventKind as Kind, Fact, Version};
+use domain::{EventKind as Kind, Fact, Lifecycle, Version};
 use read_model::{Direction, EVENTS_PER_READ_MAX, EventQuery, EventRow, events};
 
 use crate::fixture::{Author, Projection, access, message};
@@ -18,15 +18,15 @@ impl Range {
     async fn new() -> Self {
         let mut projection = Projection::new().await;
         let mut author = Author::new("c");
-        let note = Fact::SystemNoted(SystemNoted {
+        let note = Fact::from(SystemNoted {
             topic: None,
             text: "n".to_owned(),
         });
         let turn = [
             message("m"),
             note,
-            Fact::ConversationArchived,
-            Fact::ConversationRestored,
+            Fact::Lifecycle(Lifecycle::ConversationArchived),
+            Fact::Lifecycle(Lifecycle::ConversationRestored),
         ];
         let mut items = vec![author.begin(1)];
         for sequence in 2..22 {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use domain::{
-    AgentId, ChannelId, ConversationId, Fact, ForkPoint, Owner, SessionId, Timestamp, UserId,
-    Version,
+    AgentId, ChannelId, ConversationId, Fact, ForkPoint, Lifecycle, Owner, SessionId, Timestamp,
+    UserId, Version,
 };
 use read_model::{
     CONVERSATIONS_PER_READ_MAX, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,
@@ -31,7 +31,7 @@ async fn with_owners(owners: impl IntoIterator<Item = Owner>) -> (Projection, Ve
     for (n, owner) in (0_u32..).zip(owners) {
         let mut author = Author::new(&format!("c{n}"));
         author.created.owner = owner;
-        let created = Fact::ConversationCreated(author.created.clone());
+        let created = Fact::from(author.created.clone());
         let at = Timestamp(START.0 + i64::from(n) * MICRO);
         items.push(author.commit_at(u64::from(n) + 1_u64, at, vec![created]));
         authors.push(author);
@@ -93,7 +93,7 @@ async fn what_others_go_on_from_is_told() {
     check(&projection, "other", &[]).await;
     projection.apply(vec![author.say(4, "more")]).await;
     check(&projection, "acme", &[root]).await;
-    let erased = author.commit(5, vec![Fact::ConversationErased]);
+    let erased = author.commit(5, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
     projection.apply(vec![erased]).await;
     check(&projection, "acme", &[]).await;
 }
@@ -102,8 +102,8 @@ async fn what_others_go_on_from_is_told() {
 async fn what_was_idle_is_found_oldest_first() {
     let (mut projection, mut authors) = with_owners((0..6).map(session)).await;
     for (place, fact) in [
-        (1, Fact::ConversationArchived),
-        (2, Fact::ConversationErased),
+        (1, Fact::Lifecycle(Lifecycle::ConversationArchived)),
+        (2, Fact::Lifecycle(Lifecycle::ConversationErased)),
     ] {
         let at = Timestamp(START.0 + i64::try_from(place).unwrap() * MICRO);
         let item = authors[place].commit_at(100 + u64::try_from(place).unwrap(), at, vec![fact]);
@@ -131,7 +131,7 @@ async fn the_long_are_found_newest_first() {
             projection.apply(vec![author.say(sequence, "more")]).await;
         }
     }
-    let archived = authors[3].commit(200, vec![Fact::ConversationArchived]);
+    let archived = authors[3].commit(200, vec![Fact::Lifecycle(Lifecycle::ConversationArchived)]);
     projection.apply(vec![archived]).await;
     let check = async |messages_max, expected: &[u32]| {
         let rule = ExpiryRule::Long {
@@ -184,7 +184,11 @@ async fn each_owner_keeps_the_newest() {
     let owners = owners.chain([user(0), session(0), user(0)]);
     let owners = owners.chain([channel(0), channel(1), channel(0)]);
     let (mut projection, mut authors) = with_owners(owners).await;
-    let archived = authors[4].commit_at(100, n_th(4), vec![Fact::ConversationArchived]);
+    let archived = authors[4].commit_at(
+        100,
+        n_th(4),
+        vec![Fact::Lifecycle(Lifecycle::ConversationArchived)],
+    );
     projection.apply(vec![archived]).await;
     let sessions = async |keep, expected: &[u32]| {
         let rule = ExpiryRule::PerSession { keep, after: None };

@@ -6,8 +6,8 @@ use domain::event::{
     ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{
-    CallId, Change, ClientContext, Conversation, Fact, FieldChange, JsonText, Label, Owner, Part,
-    Status, ToolName, UserId, Version,
+    CallId, Change, ClientContext, Conversation, Fact, FieldChange, JsonText, Label, Lifecycle,
+    Owner, Part, Status, ToolName, UserId, Version,
 };
 use read_model::projections::conversations::Item;
 use read_model::{Direction, EventQuery, EventRow, committed, conversation, standing_with_events};
@@ -82,7 +82,7 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
     let call_id = CallId::parse("call_1").unwrap();
     let tool_name = ToolName::parse("search").unwrap();
     vec![
-        Fact::ConversationCreated(author.created.clone()),
+        Fact::from(author.created.clone()),
         Fact::MessageAppended(MessageAppended {
             role: Role::Assistant,
             parts: vec![
@@ -120,21 +120,21 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
             output: ToolOutput::Json(json("[1, 2]")),
             outcome: ToolOutcome::Failed,
         }),
-        Fact::SystemNoted(SystemNoted {
+        Fact::from(SystemNoted {
             topic: Some(label("note")),
             text: "\0".to_owned(),
         }),
-        Fact::ErrorOccurred(ErrorOccurred {
+        Fact::from(ErrorOccurred {
             error_type: label("rate_limit"),
             message: "slow".to_owned(),
         }),
-        Fact::ConversationUpdated(ConversationUpdated {
+        Fact::from(ConversationUpdated {
             title: Some(FieldChange::Set("Another".to_owned())),
             last_response_id: Some(FieldChange::Set(label("resp_2"))),
             ..ConversationUpdated::default()
         }),
-        Fact::ConversationArchived,
-        Fact::ConversationRestored,
+        Fact::Lifecycle(Lifecycle::ConversationArchived),
+        Fact::Lifecycle(Lifecycle::ConversationRestored),
     ]
 }
 
@@ -181,7 +181,7 @@ async fn fields_are_set_kept_and_cleared_across_batches() {
     author.created.title = Some("first".to_owned());
     author.created.metadata = Some(json("{\"v\":1}"));
     let update = |title, metadata| {
-        Fact::ConversationUpdated(ConversationUpdated {
+        Fact::from(ConversationUpdated {
             title,
             metadata,
             ..ConversationUpdated::default()

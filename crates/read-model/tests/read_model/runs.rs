@@ -2,8 +2,8 @@
 
 use domain::event::{OwnerChanged, RunFinished, RunStarted};
 use domain::{
-    ConversationId, ConversationKey, Fact, ForkPoint, Owner, RunId, RunOutcome, RunPhase,
-    SessionId, SweepAccess, TenantId, UserId, Version,
+    ConversationId, ConversationKey, Fact, ForkPoint, Lifecycle, Owner, RunId, RunOutcome,
+    RunPhase, SessionId, SweepAccess, TenantId, UserId, Version,
 };
 use read_model::projections::conversations::Item;
 use read_model::{
@@ -20,7 +20,7 @@ fn run(number: u128) -> RunId {
 }
 
 fn started(number: u128) -> Fact {
-    Fact::RunStarted(RunStarted {
+    Fact::from(RunStarted {
         run: run(number),
         model: None,
         provider: None,
@@ -28,7 +28,7 @@ fn started(number: u128) -> Fact {
 }
 
 fn finished(number: u128) -> Fact {
-    Fact::RunFinished(RunFinished {
+    Fact::from(RunFinished {
         run: run(number),
         outcome: RunOutcome::Abandoned,
     })
@@ -76,7 +76,7 @@ async fn runs_are_found_across_tenants_by_pages_until_they_end() {
     ];
     projection.apply(begun).await;
     assert_eq!(active(&projection, 10).await, []);
-    let created = Fact::ConversationCreated(Author::new("e").created);
+    let created = Fact::from(Author::new("e").created);
     let mut last = author("zeta", "e");
     let items = vec![
         first.commit(5, vec![message("hi"), started(1)]),
@@ -84,7 +84,10 @@ async fn runs_are_found_across_tenants_by_pages_until_they_end() {
         stopped.commit(7, vec![started(3)]),
         // Begun with a run, in one batch and in one commit.
         last.commit(8, vec![created, started(4)]),
-        stopped.commit(9, vec![Fact::RunStopRequested(run(3))]),
+        stopped.commit(
+            9,
+            vec![Fact::Lifecycle(Lifecycle::RunStopRequested(run(3)))],
+        ),
     ];
     projection.apply(items).await;
     let expected = [
@@ -99,7 +102,7 @@ async fn runs_are_found_across_tenants_by_pages_until_they_end() {
     }
     let items = vec![
         first.commit(10, vec![finished(1), message("done")]),
-        foreign.commit(11, vec![Fact::ConversationErased]),
+        foreign.commit(11, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]),
         stopped.commit(12, vec![finished(3), started(5)]),
         last.commit(13, vec![finished(4)]),
         idle.say(14, "no run"),
@@ -125,7 +128,7 @@ async fn a_change_of_hands_moves_a_conversation_between_listings() {
     projection.apply(items.clone()).await;
     for (sequence, hands) in (2..).zip(owners.windows(2)) {
         let (previous, owner) = (hands[0].clone(), hands[1].clone());
-        let changed = Fact::OwnerChanged(OwnerChanged { owner, previous });
+        let changed = Fact::from(OwnerChanged { owner, previous });
         items.push(author.commit(sequence, vec![changed]));
         projection.apply(items[items.len() - 1..].to_vec()).await;
         let listed = async |filter: ListFilter| {

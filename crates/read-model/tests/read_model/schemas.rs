@@ -2,7 +2,8 @@
 
 use domain::event::{ConversationUpdated, Usage};
 use domain::{
-    ChannelId, ConversationId, Fact, FieldChange, ForkPoint, JsonText, Owner, UserId, Version,
+    ChannelId, ConversationId, Fact, FieldChange, ForkPoint, JsonText, Lifecycle, Owner, UserId,
+    Version,
 };
 use read_model::projections::conversations::{Item, copy, parking};
 use read_model::schemas::{Building, Phase, SchemaState, SchemasLock, compare, list};
@@ -35,7 +36,7 @@ pub(crate) fn history() -> Vec<Item> {
         for (n, author) in authors.iter_mut().enumerate() {
             at += 1;
             let update = |title: FieldChange<String>| {
-                Fact::ConversationUpdated(ConversationUpdated {
+                Fact::from(ConversationUpdated {
                     title: Some(title),
                     ..ConversationUpdated::default()
                 })
@@ -44,7 +45,7 @@ pub(crate) fn history() -> Vec<Item> {
                 (0, _) => author.begin(at),
                 (3, 1) => author.commit(at, vec![update(FieldChange::Clear)]),
                 (3, 2) => author.commit(at, vec![update(FieldChange::Set("later".to_owned()))]),
-                (7, 4) => author.commit(at, vec![Fact::ConversationErased]),
+                (7, 4) => author.commit(at, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]),
                 (8, 4) => continue,
                 (_, 2) => author.commit(at, vec![reply(Some("m"), Some(used)), message("x")]),
                 (_, 4) => author.commit(at, vec![reply(None, Some(used))]),
@@ -181,7 +182,7 @@ async fn what_cannot_be_placed_is_parked_as_the_projector_parks_it() {
             lost.say(7, "after"),
             whole.say(8, "x"),
             garbled.say(9, "waits"),
-            erased.commit(10, vec![Fact::ConversationErased]),
+            erased.commit(10, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]),
             lost.say(11, "after that"),
         ]);
         let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();

@@ -1,6 +1,6 @@
 //! The pointer moves: readers follow it by themselves, nothing is lost on the way, and what is left can be dropped.
 
-use domain::Fact;
+use domain::{Fact, Lifecycle};
 use read_model::projections::conversations::forget_usage;
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
 use read_model::schemas::{Building, Dropped, Flip, Flipped, SchemasLock, flip};
@@ -204,8 +204,11 @@ async fn an_erasure_reaches_what_is_kept() {
         };
     }
     let mut now = Projection::of(building.model().clone()).await;
-    now.apply(vec![author.commit(at + 20, vec![Fact::ConversationErased])])
-        .await;
+    now.apply(vec![author.commit(
+        at + 20,
+        vec![Fact::Lifecycle(Lifecycle::ConversationErased)],
+    )])
+    .await;
     for schema in ["conversations_v1", "conversations_v2"] {
         let sql = format!(
             "SELECT (SELECT count(*) FROM {schema}.event WHERE conversation_id = 'c0')

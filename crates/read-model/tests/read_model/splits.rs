@@ -1,7 +1,7 @@
 //! However commits are cut into batches, and wherever a projector dies, the rows are the same.
 
 use domain::event::{ConversationUpdated, Usage};
-use domain::{Conversation, Fact, FieldChange};
+use domain::{Conversation, Fact, FieldChange, Lifecycle};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -38,10 +38,7 @@ fn items(steps: &[Step]) -> (Vec<Author>, Vec<Item>) {
             continue;
         }
         let facts = match what {
-            _ if !begun[*whose] => vec![
-                Fact::ConversationCreated(authors[*whose].created.clone()),
-                message("hi"),
-            ],
+            _ if !begun[*whose] => vec![Fact::from(authors[*whose].created.clone()), message("hi")],
             0..4 => vec![message("x"); usize::from(*what) + 1],
             4..6 => vec![reply(
                 Some("m"),
@@ -50,7 +47,7 @@ fn items(steps: &[Step]) -> (Vec<Author>, Vec<Item>) {
                     ..Usage::default()
                 }),
             )],
-            6..9 => vec![Fact::ConversationUpdated(ConversationUpdated {
+            6..9 => vec![Fact::from(ConversationUpdated {
                 title: Some(if *what == 6 {
                     FieldChange::Clear
                 } else {
@@ -58,9 +55,9 @@ fn items(steps: &[Step]) -> (Vec<Author>, Vec<Item>) {
                 }),
                 ..ConversationUpdated::default()
             })],
-            9 => vec![Fact::ConversationArchived],
-            10 => vec![Fact::ConversationRestored],
-            _ => vec![Fact::ConversationErased],
+            9 => vec![Fact::Lifecycle(Lifecycle::ConversationArchived)],
+            10 => vec![Fact::Lifecycle(Lifecycle::ConversationRestored)],
+            _ => vec![Fact::Lifecycle(Lifecycle::ConversationErased)],
         };
         erased[*whose] = begun[*whose] && *what == 11;
         begun[*whose] = true;

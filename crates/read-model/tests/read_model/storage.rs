@@ -1,6 +1,6 @@
 //! What is stored: the sums are those of the rows, whatever is written, erased or migrated.
 
-use domain::{AgentId, Fact, Owner, UserId};
+use domain::{AgentId, Fact, Lifecycle, Owner, UserId};
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::parking::{self, Retried};
 use read_model::queries::{Storage, StoredBy, storage};
@@ -96,7 +96,7 @@ async fn it_is_summed_by_tenant_agent_and_owner() {
 
     let more = two.say(6, "after the migration");
     projection.apply(vec![more.clone()]).await;
-    let erased = one.commit(7, vec![Fact::ConversationErased]);
+    let erased = one.commit(7, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
     projection.apply(vec![erased]).await;
     let left = [
         (StoredBy::Tenant, stored(2, &[second, third, &more])),

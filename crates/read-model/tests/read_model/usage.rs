@@ -1,7 +1,7 @@
 //! Usage: every message once, on its day, whatever happens to its batch.
 
 use domain::event::Usage;
-use domain::{AgentId, Fact, Sequence, Timestamp};
+use domain::{AgentId, Fact, Lifecycle, Sequence, Timestamp};
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::parking::{self, Retried};
 use read_model::{Day, DayRange, usage_by_day};
@@ -65,7 +65,7 @@ async fn messages_are_summed_by_day_agent_and_model() {
     let unpaid = vec![
         message("x"),
         reply(Some("m"), None),
-        Fact::ConversationArchived,
+        Fact::Lifecycle(Lifecycle::ConversationArchived),
     ];
     let items = vec![
         a.commit(4, vec![paid("m", 1), paid("m", 10), paid("n", 100)]),
@@ -186,7 +186,7 @@ async fn an_erasure_takes_nothing_away() {
         let items = [
             author.begin(1),
             author.commit(2, vec![paid("m", 7)]),
-            author.commit(3, vec![Fact::ConversationErased]),
+            author.commit(3, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]),
         ];
         for batch in items.chunks(items.len() / batches) {
             projection.apply(batch.to_vec()).await;

@@ -97,7 +97,7 @@ fn messages(events_per_commit: usize) -> Vec<(ConversationKey, u64, Bytes)> {
         .map(|turn| {
             let author = &mut authors[turn % CONVERSATIONS];
             let facts = if turn < CONVERSATIONS {
-                vec![domain::Fact::ConversationCreated(author.created.clone())]
+                vec![domain::Fact::from(author.created.clone())]
             } else {
                 vec![message(&text); events_per_commit]
             };

@@ -13,19 +13,7 @@ pub(super) fn fact_bytes(fact: &Fact) -> usize {
             call.input.as_str().len().saturating_add(signature)
         }
         Fact::ToolReturned(result) => output_bytes(&result.output),
-        Fact::SystemNoted(_)
-        | Fact::ErrorOccurred(_)
-        | Fact::ConversationCreated(_)
-        | Fact::ConversationUpdated(_)
-        | Fact::ConversationArchived
-        | Fact::ConversationRestored
-        | Fact::ConversationErased
-        | Fact::HistorySummarised(_)
-        | Fact::HistoryRewound(_)
-        | Fact::OwnerChanged(_)
-        | Fact::RunStarted(_)
-        | Fact::RunStopRequested(_)
-        | Fact::RunFinished(_) => 0,
+        Fact::Annotation(_) | Fact::Lifecycle(_) => 0,
     }
 }
 

@@ -114,7 +114,7 @@ impl RunFold {
     pub fn facts(&self) -> Vec<Fact> {
         let error = self.end.as_ref().and_then(|end| end.error.clone());
         let unfinished = self.unfinished_message().into_iter();
-        let rest = unfinished.chain(error.map(Fact::ErrorOccurred));
+        let rest = unfinished.chain(error.map(Fact::from));
         self.settled.iter().cloned().chain(rest).collect()
     }
 
@@ -270,20 +270,7 @@ fn is_of_a_step(fact: &Fact) -> bool {
     match fact {
         Fact::MessageAppended(message) => message.role == Role::Assistant,
         Fact::ToolCalled(_) => true,
-        Fact::ToolReturned(_)
-        | Fact::SystemNoted(_)
-        | Fact::ErrorOccurred(_)
-        | Fact::ConversationCreated(_)
-        | Fact::ConversationUpdated(_)
-        | Fact::ConversationArchived
-        | Fact::ConversationRestored
-        | Fact::ConversationErased
-        | Fact::HistorySummarised(_)
-        | Fact::HistoryRewound(_)
-        | Fact::OwnerChanged(_)
-        | Fact::RunStarted(_)
-        | Fact::RunStopRequested(_)
-        | Fact::RunFinished(_) => false,
+        Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => false,
     }
 }
 

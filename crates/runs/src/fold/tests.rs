@@ -1,7 +1,7 @@
 //! What a run comes to, by example, and its bounds.
 
 use domain::event::{ErrorOccurred, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
-use domain::{CallId, JsonText, Part, RunId, RunOutcome, ToolName};
+use domain::{CallId, JsonText, Lifecycle, Part, RunId, RunOutcome, ToolName};
 use uuid::Uuid;
 
 use super::*;
@@ -114,11 +114,7 @@ fn steps_results_and_what_was_cut_off_in_their_order() {
         signature: None,
     };
     let cut_off = message(vec![thinking, Part::Text("x".to_owned())], INTERRUPTED);
-    let rest = [
-        Fact::ToolReturned(returned(1)),
-        cut_off,
-        Fact::ErrorOccurred(error),
-    ];
+    let rest = [Fact::ToolReturned(returned(1)), cut_off, Fact::from(error)];
     let expected: Vec<Fact> = step.into_iter().chain(rest).collect();
     assert_eq!(run.facts(), expected);
     assert_eq!(run.next_number(), 13);
@@ -165,7 +161,9 @@ fn what_makes_no_sense_is_refused() {
         malformed(2, "goes on with a call that never began"),
     );
     check(
-        vec![RunPartKind::StepFinished(vec![Fact::ConversationErased])],
+        vec![RunPartKind::StepFinished(vec![Fact::Lifecycle(
+            Lifecycle::ConversationErased,
+        )])],
         malformed(1, "finishes a step with what no model says"),
     );
 }

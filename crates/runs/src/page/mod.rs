@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
-use domain::event::{ErrorOccurred, Fact, MessageAppended, RecordedEvent, Role, ToolReturned};
+use domain::event::{
+    Annotation, ErrorOccurred, Fact, Lifecycle, MessageAppended, RecordedEvent, Role, ToolReturned,
+};
 use domain::{CallId, EventId, RunId, RunOutcome, Segments};
 
 use crate::approvals::Approvals;
@@ -67,13 +69,13 @@ pub fn continued(messages: &[UiMessage]) -> Option<&UiMessage> {
 /// The run whose end the commit records: what stands before it in the commit is what it came to.
 fn run_finished_by(commit: &[RecordedEvent]) -> Option<RunId> {
     match commit.last().map(|event| &event.event.fact) {
-        Some(Fact::RunFinished(finished)) => Some(finished.run),
+        Some(Fact::Lifecycle(Lifecycle::RunFinished(finished))) => Some(finished.run),
         _ => None,
     }
 }
 
 fn ends(event: &RecordedEvent, run: RunId) -> bool {
-    matches!(&event.event.fact, Fact::RunFinished(finished) if finished.run == run)
+    matches!(&event.event.fact, Fact::Lifecycle(Lifecycle::RunFinished(finished)) if finished.run == run)
 }
 
 /// Where a fact comes from.
@@ -110,19 +112,13 @@ impl Assembly<'_> {
                 self.calls.insert(call.call_id.clone(), place);
             }
             Fact::ToolReturned(result) => self.answer(result),
-            Fact::ErrorOccurred(error) => self.error = origin.run.map(|_| error.clone()),
-            Fact::RunFinished(finished) => self.end_run(finished.outcome, origin),
-            Fact::SystemNoted(_)
-            | Fact::ConversationCreated(_)
-            | Fact::ConversationUpdated(_)
-            | Fact::ConversationArchived
-            | Fact::ConversationRestored
-            | Fact::ConversationErased
-            | Fact::HistorySummarised(_)
-            | Fact::HistoryRewound(_)
-            | Fact::OwnerChanged(_)
-            | Fact::RunStarted(_)
-            | Fact::RunStopRequested(_) => {}
+            Fact::Annotation(Annotation::ErrorOccurred(error)) => {
+                self.error = origin.run.map(|_| error.clone());
+            }
+            Fact::Lifecycle(Lifecycle::RunFinished(finished)) => {
+                self.end_run(finished.outcome, origin)
+            }
+            Fact::Annotation(_) | Fact::Lifecycle(_) => {}
         }
     }
 

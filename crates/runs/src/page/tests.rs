@@ -54,7 +54,7 @@ fn started() -> RunStarted {
 }
 
 fn finished() -> Fact {
-    Fact::RunFinished(RunFinished {
+    Fact::from(RunFinished {
         run: run(),
         outcome: RunOutcome::Completed,
     })
@@ -138,7 +138,7 @@ fn a_message_that_a_run_began_has_the_runs_id() {
     let completed = json!({"outcome": "completed", "errorText": null});
     check(
         vec![
-            vec![said(Role::User, "a"), Fact::RunStarted(started())],
+            vec![said(Role::User, "a"), Fact::from(started())],
             vec![said(Role::Assistant, "b"), finished()],
         ],
         None,
@@ -150,14 +150,14 @@ fn a_message_that_a_run_began_has_the_runs_id() {
 }
 
 fn ended(outcome: RunOutcome) -> Fact {
-    Fact::RunFinished(RunFinished {
+    Fact::from(RunFinished {
         run: run(),
         outcome,
     })
 }
 
 fn failed_with(error_type: &str) -> Fact {
-    Fact::ErrorOccurred(ErrorOccurred {
+    Fact::from(ErrorOccurred {
         error_type: domain::Label::parse(error_type).unwrap(),
         message: "what the server said".to_owned(),
     })
@@ -186,7 +186,7 @@ fn a_run_that_ended_before_it_said_anything_is_shown() {
         ),
     ] {
         let commits = vec![
-            vec![said(Role::User, "a"), Fact::RunStarted(started())],
+            vec![said(Role::User, "a"), Fact::from(started())],
             facts,
             vec![said(Role::User, "b")],
         ];
@@ -200,7 +200,7 @@ fn a_run_that_ended_before_it_said_anything_is_shown() {
     let completed = json!({"outcome": "completed", "errorText": null});
     check(
         vec![
-            vec![said(Role::User, "a"), Fact::RunStarted(started())],
+            vec![said(Role::User, "a"), Fact::from(started())],
             vec![failed_with("model_unavailable")],
             vec![said(Role::Assistant, "b"), finished()],
         ],
@@ -233,7 +233,7 @@ fn what_others_append_during_a_run_stands_before_what_it_says() {
     let streaming = json!({"type": "text", "text": "so", "state": "streaming"});
     check(
         vec![
-            vec![said(Role::User, "a"), Fact::RunStarted(started())],
+            vec![said(Role::User, "a"), Fact::from(started())],
             vec![said(Role::Assistant, "b")],
         ],
         Some(&fold),
@@ -248,7 +248,7 @@ fn what_others_append_during_a_run_stands_before_what_it_says() {
 fn a_page_may_begin_anywhere_and_hold_nothing() {
     check(vec![], None, &json!([]));
     check(
-        vec![vec![Fact::RunStarted(started())]],
+        vec![vec![Fact::from(started())]],
         Some(&RunFold::new(started())),
         &json!([]),
     );
@@ -264,7 +264,7 @@ fn a_page_may_begin_anywhere_and_hold_nothing() {
 
 #[test]
 fn what_was_passed_over_is_not_shown() {
-    let rewound = |to| Fact::HistoryRewound(domain::event::HistoryRewound { to: Version(to) });
+    let rewound = |to| Fact::from(domain::event::HistoryRewound { to: Version(to) });
     let asked = || {
         vec![
             vec![said(Role::User, "when?")],

@@ -133,20 +133,7 @@ impl UiStream {
                     self.complete_call(call, chunks);
                 }
                 // A step holds nothing else.
-                Fact::ToolReturned(_)
-                | Fact::SystemNoted(_)
-                | Fact::ErrorOccurred(_)
-                | Fact::ConversationCreated(_)
-                | Fact::ConversationUpdated(_)
-                | Fact::ConversationArchived
-                | Fact::ConversationRestored
-                | Fact::ConversationErased
-                | Fact::HistorySummarised(_)
-                | Fact::HistoryRewound(_)
-                | Fact::OwnerChanged(_)
-                | Fact::RunStarted(_)
-                | Fact::RunStopRequested(_)
-                | Fact::RunFinished(_) => {}
+                Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {}
             }
         }
         self.finish_reason = Some(ending::finish_reason(given.as_ref(), default));

@@ -61,7 +61,7 @@ pub fn set_up(case: &Case) -> (Record, Vec<RunPart>) {
         for part in parts(earlier, "a") {
             fold.absorb(&part).unwrap();
         }
-        record.commit(vec![Fact::RunStarted(started(1))]);
+        record.commit(vec![Fact::from(started(1))]);
         record.finish(started(1).run, earlier.outcome, fold.facts());
         late = late_answers(earlier, "a");
     }
@@ -77,7 +77,7 @@ pub fn set_up(case: &Case) -> (Record, Vec<RunPart>) {
         // A result of before the user's message is told to nobody's page as a chunk.
         kinds.clear();
     }
-    start.push(Fact::RunStarted(started(2)));
+    start.push(Fact::from(started(2)));
     record.commit(start);
     kinds.extend(parts(&case.script, "b").into_iter().map(|part| part.kind));
     (record, numbered(kinds))

@@ -35,7 +35,7 @@ impl Record {
     }
 
     pub fn finish(&mut self, run: RunId, outcome: RunOutcome, mut facts: Vec<Fact>) {
-        facts.push(Fact::RunFinished(RunFinished { run, outcome }));
+        facts.push(Fact::from(RunFinished { run, outcome }));
         self.commit(facts);
     }
 }

@@ -1,5 +1,5 @@
 use domain::event::{ErrorOccurred, Role, SystemNoted, ToolOutcome};
-use domain::{CallId, JsonText, ToolName, Version};
+use domain::{CallId, JsonText, Lifecycle, ToolName, Version};
 
 use super::*;
 
@@ -251,7 +251,7 @@ fn calls_results_and_summaries() {
         &unnamed,
         RESULT_TOKENS + UNNAMED_TOKENS,
     );
-    let summary = Fact::HistorySummarised(HistorySummarised {
+    let summary = Fact::from(HistorySummarised {
         through: Version(1),
         text: "hello world".to_owned(),
         model: label("a model"),
@@ -266,16 +266,20 @@ fn what_no_model_reads_weighs_nothing() {
         topic: None,
         text: "hello world".to_owned(),
     };
-    check("a note", &Fact::SystemNoted(note), 0);
+    check("a note", &Fact::from(note), 0);
     if let Some(error_type) = label("timeout") {
         let message = "hello world".to_owned();
         let error = ErrorOccurred {
             error_type,
             message,
         };
-        check("an error", &Fact::ErrorOccurred(error), 0);
+        check("an error", &Fact::from(error), 0);
     }
-    check("an archiving", &Fact::ConversationArchived, 0);
-    check("a restoring", &Fact::ConversationRestored, 0);
-    check("an erasure", &Fact::ConversationErased, 0);
+    for (name, fact) in [
+        ("an archiving", Lifecycle::ConversationArchived),
+        ("a restoring", Lifecycle::ConversationRestored),
+        ("an erasure", Lifecycle::ConversationErased),
+    ] {
+        check(name, &Fact::from(fact), 0);
+    }
 }

@@ -7,8 +7,8 @@ use domain::event::{
 };
 use domain::violation::check_length;
 use domain::{
-    CallId, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label, NewEvent, ToolName,
-    Version, Violation, ViolationReason,
+    CallId, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label, Lifecycle, NewEvent,
+    ToolName, Version, Violation, ViolationReason,
 };
 
 use super::{lifecycle, texts};
@@ -59,28 +59,11 @@ pub(crate) fn stored_event_from_proto(event: proto::Event) -> Result<NewEvent, V
             .map_err(|violation| violation.within("history_summarised"))?;
     }
     let event = parts_of(event)?;
-    match event.fact {
-        Fact::MessageAppended(_)
-        | Fact::ToolCalled(_)
-        | Fact::ToolReturned(_)
-        | Fact::SystemNoted(_)
-        | Fact::ErrorOccurred(_)
-        | Fact::HistorySummarised(_)
-        | Fact::HistoryRewound(_) => Ok(event),
-        Fact::ConversationCreated(_)
-        | Fact::ConversationUpdated(_)
-        | Fact::ConversationArchived
-        | Fact::ConversationRestored
-        | Fact::ConversationErased
-        | Fact::OwnerChanged(_)
-        | Fact::RunStarted(_)
-        | Fact::RunStopRequested(_)
-        | Fact::RunFinished(_) => Err(Violation::new(
-            ViolationReason::Malformed,
-            "is a lifecycle event: call the rpc of its own",
-        )
-        .within("fact")),
+    if matches!(event.fact, Fact::Lifecycle(_)) {
+        let text = "is a lifecycle event: call the rpc of its own";
+        return Err(Violation::new(ViolationReason::Malformed, text).within("fact"));
     }
+    Ok(event)
 }
 
 /// A number that the writer fills in must not be the caller's.
@@ -125,37 +108,37 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
             .map(Fact::ToolReturned)
             .map_err(within("tool_returned")),
         Some(Proto::SystemNoted(note)) => system_noted(note)
-            .map(Fact::SystemNoted)
+            .map(Fact::from)
             .map_err(within("system_noted")),
         Some(Proto::ErrorOccurred(error)) => error_occurred(error)
-            .map(Fact::ErrorOccurred)
+            .map(Fact::from)
             .map_err(within("error_occurred")),
         Some(Proto::HistorySummarised(summary)) => history_summarised(summary)
-            .map(Fact::HistorySummarised)
+            .map(Fact::from)
             .map_err(within("history_summarised")),
         Some(Proto::HistoryRewound(rewound)) => history_rewound(rewound)
-            .map(Fact::HistoryRewound)
+            .map(Fact::from)
             .map_err(within("history_rewound")),
         Some(Proto::ConversationCreated(created)) => lifecycle::created_from_proto(created)
-            .map(Fact::ConversationCreated)
+            .map(Fact::from)
             .map_err(within("conversation_created")),
         Some(Proto::ConversationUpdated(updated)) => conversation_updated(updated)
-            .map(Fact::ConversationUpdated)
+            .map(Fact::from)
             .map_err(within("conversation_updated")),
-        Some(Proto::ConversationArchived(_)) => Ok(Fact::ConversationArchived),
-        Some(Proto::ConversationRestored(_)) => Ok(Fact::ConversationRestored),
-        Some(Proto::ConversationErased(_)) => Ok(Fact::ConversationErased),
+        Some(Proto::ConversationArchived(_)) => Ok(Lifecycle::ConversationArchived.into()),
+        Some(Proto::ConversationRestored(_)) => Ok(Lifecycle::ConversationRestored.into()),
+        Some(Proto::ConversationErased(_)) => Ok(Lifecycle::ConversationErased.into()),
         Some(Proto::OwnerChanged(changed)) => lifecycle::owner_changed_from_proto(changed)
-            .map(Fact::OwnerChanged)
+            .map(Fact::from)
             .map_err(within("owner_changed")),
         Some(Proto::RunStarted(started)) => lifecycle::run_started_from_proto(started)
-            .map(Fact::RunStarted)
+            .map(Fact::from)
             .map_err(within("run_started")),
         Some(Proto::RunStopRequested(stop)) => lifecycle::run_from_bytes(&stop.run_id)
-            .map(Fact::RunStopRequested)
+            .map(|run| Lifecycle::RunStopRequested(run).into())
             .map_err(within("run_stop_requested")),
         Some(Proto::RunFinished(finished)) => lifecycle::run_finished_from_proto(&finished)
-            .map(Fact::RunFinished)
+            .map(Fact::from)
             .map_err(within("run_finished")),
     }
 }

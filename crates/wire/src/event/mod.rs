@@ -25,30 +25,29 @@ use crate::proto::read::v1 as read;
 /// A kind as protobuf writes it.
 #[must_use]
 pub fn kind_to_proto(kind: EventKind) -> read::EventKind {
-    match kind {
-        EventKind::MessageAppended => read::EventKind::MessageAppended,
-        EventKind::ToolCalled => read::EventKind::ToolCalled,
-        EventKind::ToolReturned => read::EventKind::ToolReturned,
-        EventKind::SystemNoted => read::EventKind::SystemNoted,
-        EventKind::ErrorOccurred => read::EventKind::ErrorOccurred,
-        EventKind::ConversationCreated => read::EventKind::ConversationCreated,
-        EventKind::ConversationUpdated => read::EventKind::ConversationUpdated,
-        EventKind::ConversationArchived => read::EventKind::ConversationArchived,
-        EventKind::ConversationRestored => read::EventKind::ConversationRestored,
-        EventKind::ConversationErased => read::EventKind::ConversationErased,
-        EventKind::HistorySummarised => read::EventKind::HistorySummarised,
-        EventKind::OwnerChanged => read::EventKind::OwnerChanged,
-        EventKind::RunStarted => read::EventKind::RunStarted,
-        EventKind::RunStopRequested => read::EventKind::RunStopRequested,
-        EventKind::RunFinished => read::EventKind::RunFinished,
-        EventKind::HistoryRewound => read::EventKind::HistoryRewound,
-    }
+    read::EventKind::try_from(i32::from(kind.code())).unwrap_or_default()
 }
 
 /// A kind as the domain keeps it; `None` for one that is not given.
 #[must_use]
 pub fn kind_from_proto(kind: read::EventKind) -> Option<EventKind> {
-    EventKind::ALL
-        .into_iter()
-        .find(|candidate| kind_to_proto(*candidate) == kind)
+    let code = i32::from(kind).try_into().ok()?;
+    EventKind::from_code(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protobuf_has_every_kind_under_its_code() {
+        for kind in EventKind::ALL {
+            let proto = kind_to_proto(*kind);
+            let name = proto.as_str_name().replace(['_'], "");
+            let expected = format!("EVENTKIND{}", kind.name().to_uppercase());
+            assert_eq!(name, expected);
+            assert_eq!(kind_from_proto(proto), Some(*kind));
+        }
+        assert_eq!(kind_from_proto(read::EventKind::Unspecified), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! Texts of new events: none is empty. Stored events may hold empty texts, from before this rule.
 
 use domain::event::MessageAppended;
-use domain::{Fact, Part, Violation, ViolationReason};
+use domain::{Annotation, Fact, Part, Violation, ViolationReason};
 
 /// Rejects an empty text of a fact that is new. An output of a tool may be empty.
 pub(crate) fn check(fact: &Fact) -> Result<(), Violation> {
@@ -9,24 +9,12 @@ pub(crate) fn check(fact: &Fact) -> Result<(), Violation> {
         Fact::MessageAppended(message) => {
             check_message(message).map_err(|violation| violation.within("message_appended"))
         }
-        Fact::SystemNoted(note) if note.text.is_empty() => {
+        Fact::Annotation(Annotation::SystemNoted(note)) if note.text.is_empty() => {
             Err(empty().within("text").within("system_noted"))
         }
-        Fact::SystemNoted(_)
-        | Fact::ToolCalled(_)
-        | Fact::ToolReturned(_)
-        | Fact::ErrorOccurred(_)
-        | Fact::HistorySummarised(_)
-        | Fact::HistoryRewound(_)
-        | Fact::ConversationCreated(_)
-        | Fact::ConversationUpdated(_)
-        | Fact::ConversationArchived
-        | Fact::ConversationRestored
-        | Fact::ConversationErased
-        | Fact::OwnerChanged(_)
-        | Fact::RunStarted(_)
-        | Fact::RunStopRequested(_)
-        | Fact::RunFinished(_) => Ok(()),
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {
+            Ok(())
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use domain::event::{
     ConversationUpdated, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
     Usage,
 };
-use domain::{Event, Fact, FieldChange, JsonText, Label};
+use domain::{Annotation, Event, Fact, FieldChange, JsonText, Label, Lifecycle};
 
 use super::lifecycle;
 use crate::content;
@@ -40,42 +40,64 @@ fn fact(fact: &Fact) -> proto::event::Fact {
         Fact::MessageAppended(message) => Proto::MessageAppended(message_to_proto(message)),
         Fact::ToolCalled(call) => Proto::ToolCalled(tool_called(call)),
         Fact::ToolReturned(result) => Proto::ToolReturned(tool_returned(result)),
-        Fact::SystemNoted(note) => Proto::SystemNoted(proto::SystemNoted {
+        Fact::Annotation(fact) => annotation(fact),
+        Fact::Lifecycle(fact) => lifecycle(fact),
+    }
+}
+
+fn annotation(fact: &Annotation) -> proto::event::Fact {
+    use proto::event::Fact as Proto;
+    match fact {
+        Annotation::SystemNoted(note) => Proto::SystemNoted(proto::SystemNoted {
             topic: label_text(note.topic.as_ref()),
             text: note.text.clone(),
         }),
-        Fact::ErrorOccurred(error) => Proto::ErrorOccurred(proto::ErrorOccurred {
+        Annotation::ErrorOccurred(error) => Proto::ErrorOccurred(proto::ErrorOccurred {
             error_type: error.error_type.as_str().to_owned(),
             message: error.message.clone(),
         }),
-        Fact::ConversationCreated(created) => {
-            Proto::ConversationCreated(lifecycle::created_to_proto(created))
+        Annotation::HistorySummarised(summary) => {
+            Proto::HistorySummarised(proto::HistorySummarised {
+                through_version: summary.through.0,
+                text: summary.text.clone(),
+                model: label_text(summary.model.as_ref()),
+                previous_version: summary.previous.map_or(0, |version| version.0),
+            })
         }
-        Fact::ConversationUpdated(updated) => {
-            Proto::ConversationUpdated(conversation_updated(updated))
-        }
-        Fact::ConversationArchived => Proto::ConversationArchived(proto::ConversationArchived {}),
-        Fact::ConversationRestored => Proto::ConversationRestored(proto::ConversationRestored {}),
-        Fact::ConversationErased => Proto::ConversationErased(proto::ConversationErased {}),
-        Fact::OwnerChanged(changed) => {
-            Proto::OwnerChanged(lifecycle::owner_changed_to_proto(changed))
-        }
-        Fact::RunStarted(started) => Proto::RunStarted(lifecycle::run_started_to_proto(started)),
-        Fact::RunStopRequested(run) => Proto::RunStopRequested(proto::RunStopRequested {
-            run_id: lifecycle::run_bytes(*run),
-        }),
-        Fact::RunFinished(finished) => {
-            Proto::RunFinished(lifecycle::run_finished_to_proto(finished))
-        }
-        Fact::HistorySummarised(summary) => Proto::HistorySummarised(proto::HistorySummarised {
-            through_version: summary.through.0,
-            text: summary.text.clone(),
-            model: label_text(summary.model.as_ref()),
-            previous_version: summary.previous.map_or(0, |version| version.0),
-        }),
-        Fact::HistoryRewound(rewound) => Proto::HistoryRewound(proto::HistoryRewound {
+        Annotation::HistoryRewound(rewound) => Proto::HistoryRewound(proto::HistoryRewound {
             to_version: rewound.to.0,
         }),
+    }
+}
+
+fn lifecycle(fact: &Lifecycle) -> proto::event::Fact {
+    use proto::event::Fact as Proto;
+    match fact {
+        Lifecycle::ConversationCreated(created) => {
+            Proto::ConversationCreated(lifecycle::created_to_proto(created))
+        }
+        Lifecycle::ConversationUpdated(updated) => {
+            Proto::ConversationUpdated(conversation_updated(updated))
+        }
+        Lifecycle::ConversationArchived => {
+            Proto::ConversationArchived(proto::ConversationArchived {})
+        }
+        Lifecycle::ConversationRestored => {
+            Proto::ConversationRestored(proto::ConversationRestored {})
+        }
+        Lifecycle::ConversationErased => Proto::ConversationErased(proto::ConversationErased {}),
+        Lifecycle::OwnerChanged(changed) => {
+            Proto::OwnerChanged(lifecycle::owner_changed_to_proto(changed))
+        }
+        Lifecycle::RunStarted(started) => {
+            Proto::RunStarted(lifecycle::run_started_to_proto(started))
+        }
+        Lifecycle::RunStopRequested(run) => Proto::RunStopRequested(proto::RunStopRequested {
+            run_id: lifecycle::run_bytes(*run),
+        }),
+        Lifecycle::RunFinished(finished) => {
+            Proto::RunFinished(lifecycle::run_finished_to_proto(finished))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The client's context when the conversation began; a fork began with its own first event.
 
 use context::Policy;
-use domain::{ClientContext, Fact, Version};
+use domain::{ClientContext, Fact, Lifecycle, Version};
 use history::{Direction, Query, Snapshot, View};
 use wire::status::Problem;
 
@@ -20,7 +20,9 @@ pub(super) async fn context(
         ..Query::all(Direction::Backward)
     };
     let first = snapshot.newest(query, View::Recorded).await?;
-    let Some(Fact::ConversationCreated(created)) = first.map(|first| first.event.fact) else {
+    let Some(Fact::Lifecycle(Lifecycle::ConversationCreated(created))) =
+        first.map(|first| first.event.fact)
+    else {
         return Ok(ClientContext::default());
     };
     Ok(created.client_context)

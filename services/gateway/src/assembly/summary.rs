@@ -3,7 +3,7 @@
 use context::Policy;
 use context::policy::SummaryUse;
 use context::stages::summarise::Summary;
-use domain::{EventKind, Fact, Segments, Version};
+use domain::{Annotation, EventKind, Fact, Segments, Version};
 use history::{Direction, Query, Snapshot, View};
 use wire::status::Problem;
 
@@ -25,7 +25,7 @@ pub(super) async fn newest(
     let Some(event) = snapshot.newest(query, View::Effective(effective)).await? else {
         return Ok(None);
     };
-    let Fact::HistorySummarised(summarised) = event.event.fact else {
+    let Fact::Annotation(Annotation::HistorySummarised(summarised)) = event.event.fact else {
         return Ok(None);
     };
     Ok(Some(Summary {

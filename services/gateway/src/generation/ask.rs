@@ -184,21 +184,9 @@ impl Drop for TokenCount {
 fn reported(facts: &[Fact]) -> Option<Usage> {
     let usages = facts.iter().filter_map(|fact| match fact {
         Fact::MessageAppended(message) => message.usage,
-        Fact::ToolCalled(_)
-        | Fact::ToolReturned(_)
-        | Fact::SystemNoted(_)
-        | Fact::ErrorOccurred(_)
-        | Fact::ConversationCreated(_)
-        | Fact::ConversationUpdated(_)
-        | Fact::ConversationArchived
-        | Fact::ConversationRestored
-        | Fact::ConversationErased
-        | Fact::HistorySummarised(_)
-        | Fact::OwnerChanged(_)
-        | Fact::RunStarted(_)
-        | Fact::RunStopRequested(_)
-        | Fact::RunFinished(_)
-        | Fact::HistoryRewound(_) => None,
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {
+            None
+        }
     });
     usages.reduce(|sum, usage| Usage {
         input_tokens: sum.input_tokens.saturating_add(usage.input_tokens),

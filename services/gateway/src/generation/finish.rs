@@ -5,8 +5,8 @@ use std::time::Duration;
 use backon::Retryable as _;
 use domain::event::{ErrorOccurred, RunStarted};
 use domain::{
-    ConversationKey, EventKind, Fact, Label, Position, RunEnd, RunId, RunOutcome, RunPart,
-    RunPartKind, Sequence,
+    ConversationKey, EventKind, Fact, Label, Lifecycle, Position, RunEnd, RunId, RunOutcome,
+    RunPart, RunPartKind, Sequence,
 };
 use history::{CommitPosition, Direction, Query, Snapshot};
 use runs::RunFold;
@@ -124,7 +124,7 @@ impl Came {
     /// should it not take that either, that there was something.
     fn versions(&self) -> Vec<(Vec<Fact>, bool)> {
         let failed = Label::parse(UNRECORDABLE).map(|error_type| {
-            Fact::ErrorOccurred(ErrorOccurred {
+            Fact::from(ErrorOccurred {
                 error_type,
                 message: "not all that the run came to could be recorded".to_owned(),
             })
@@ -232,7 +232,8 @@ async fn read_started(
         Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
         found => found?,
     };
-    let Some(Fact::RunStarted(started)) = event.map(|event| event.event.fact) else {
+    let Some(Fact::Lifecycle(Lifecycle::RunStarted(started))) = event.map(|event| event.event.fact)
+    else {
         return Ok(None);
     };
     Ok((started.run == run.run).then_some(started))

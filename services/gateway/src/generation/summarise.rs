@@ -228,7 +228,7 @@ impl Task {
                 idempotency_key: self.commit.to_string(),
                 expected_version: None,
             }),
-            events: vec![wire::event::of_fact(&Fact::HistorySummarised(summarised))],
+            events: vec![wire::event::of_fact(&Fact::from(summarised))],
         };
         let mut writer = self.generations.writer.write(ATTEMPT_MAX);
         match writer.append_events(request).await {

@@ -37,10 +37,6 @@ pub(super) enum Step {
 
 impl Weighed {
     /// Counts an event.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "models read no facts but these"
-    )]
     pub(super) fn of(event: &RecordedEvent) -> Self {
         let step = match &event.event.fact {
             Fact::MessageAppended(message) => match message.role {
@@ -50,7 +46,7 @@ impl Weighed {
             },
             Fact::ToolCalled(called) => Step::Calls(called.call_id.clone()),
             Fact::ToolReturned(returned) => Step::Returns(returned.call_id.clone()),
-            _ => Step::Other,
+            Fact::Annotation(_) | Fact::Lifecycle(_) => Step::Other,
         };
         let tokens = match event.event.tokens.own {
             0 => tokens::of_fact(&event.event.fact),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    AgentId, ConversationId, ConversationKey, Fact, RecordedEvent, RunId, RunOutcome, RunPart,
-    RunPartKind, TenantId,
+    AgentId, ConversationId, ConversationKey, Fact, Lifecycle, RecordedEvent, RunId, RunOutcome,
+    RunPart, RunPartKind, TenantId,
 };
 use event_log::Record;
 use event_log::registry::Scope;
@@ -190,7 +190,9 @@ impl<'s> Chat<'s> {
         loop {
             let events = self.events(node).await;
             let outcome = events.iter().find_map(|event| match &event.event.fact {
-                Fact::RunFinished(finished) if finished.run == run => Some(finished.outcome),
+                Fact::Lifecycle(Lifecycle::RunFinished(finished)) if finished.run == run => {
+                    Some(finished.outcome)
+                }
                 _ => None,
             });
             if let Some(outcome) = outcome {

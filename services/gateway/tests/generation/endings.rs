@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use devstack::test;
-use domain::{Fact, RunId, RunOutcome, RunPart, RunPartKind};
+use domain::{Annotation, Fact, RunId, RunOutcome, RunPart, RunPartKind};
 use tokio::time::Instant;
 use wire::proto::run::v1 as proto;
 
@@ -89,7 +89,9 @@ fn a_model_that_fails_ends_a_run_and_its_text_is_kept() {
             let (outcome, events) = chat.finished(&node, handle.run).await;
             assert_eq!(outcome, RunOutcome::Failed, "{error_type}");
             let errors = events.iter().filter_map(|event| match &event.event.fact {
-                Fact::ErrorOccurred(error) => Some(error.error_type.as_str()),
+                Fact::Annotation(Annotation::ErrorOccurred(error)) => {
+                    Some(error.error_type.as_str())
+                }
                 _ => None,
             });
             assert_eq!(errors.collect::<Vec<_>>(), [error_type]);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::event::HistorySummarised;
-use domain::{CallPurpose, Fact, RecordedEvent, Sequence, Version};
+use domain::{Annotation, CallPurpose, Fact, RecordedEvent, Sequence, Version};
 use event_log::LoggedSubject;
 use futures::StreamExt as _;
 use gateway::generation::SUMMARY_REQUEST;
@@ -96,7 +96,7 @@ async fn awaited(chat: &Chat<'_>, node: &Node) -> HistorySummarised {
 
 fn summary_of(events: &[RecordedEvent]) -> Option<HistorySummarised> {
     let mut summaries = events.iter().filter_map(|event| match &event.event.fact {
-        Fact::HistorySummarised(summary) => Some(summary.clone()),
+        Fact::Annotation(Annotation::HistorySummarised(summary)) => Some(summary.clone()),
         _ => None,
     });
     summaries.next()

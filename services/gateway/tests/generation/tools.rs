@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
-use domain::{Fact, JsonText, Part, RecordedEvent, RunOutcome};
+use domain::{Annotation, Fact, JsonText, Part, RecordedEvent, RunOutcome};
 use gateway::generation::{ANSWER_BYTES_MAX, Start, webhook_key};
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -362,7 +362,9 @@ fn a_result_that_came_from_elsewhere_meanwhile_is_no_obstacle() {
         assert_eq!(outcome, RunOutcome::Completed);
         assert_eq!(said(&events).last().unwrap(), "ok");
         let unrecordable = events.iter().any(|event| match &event.event.fact {
-            Fact::ErrorOccurred(error) => error.error_type.as_str() == "run_unrecordable",
+            Fact::Annotation(Annotation::ErrorOccurred(error)) => {
+                error.error_type.as_str() == "run_unrecordable"
+            }
             _ => false,
         });
         assert!(unrecordable);

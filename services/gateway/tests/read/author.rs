@@ -3,8 +3,8 @@
 use domain::event::ConversationCreated;
 use domain::{
     Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
-    EventTokens, Fact, Head, Label, Owner, Position, RequestDigest, Sequence, SessionId, TenantId,
-    Timestamp,
+    EventTokens, Fact, Head, Label, Lifecycle, Owner, Position, RequestDigest, Sequence, SessionId,
+    TenantId, Timestamp,
 };
 use event_log::{Append, AppendOutcome, StoredCommit, TraceHeaders};
 use uuid::Uuid;
@@ -56,9 +56,7 @@ impl<'s> Author<'s> {
             provider_conversation_id: None,
             forked_from: None,
         };
-        author
-            .append(vec![Fact::ConversationCreated(created)])
-            .await;
+        author.append(vec![Fact::from(created)]).await;
         author
     }
 
@@ -96,7 +94,8 @@ impl<'s> Author<'s> {
 
     /// Erases the conversation.
     pub(crate) async fn erase(&mut self) {
-        self.append(vec![Fact::ConversationErased]).await;
+        self.append(vec![Fact::Lifecycle(Lifecycle::ConversationErased)])
+            .await;
         self.stack
             .record
             .erase_before_last(&self.key)

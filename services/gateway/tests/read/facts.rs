@@ -43,14 +43,14 @@ pub(crate) fn result(id: &str) -> Fact {
 }
 
 pub(crate) fn note() -> Fact {
-    Fact::SystemNoted(SystemNoted {
+    Fact::from(SystemNoted {
         topic: None,
         text: "noted".to_owned(),
     })
 }
 
 pub(crate) fn titled(title: &str) -> Fact {
-    Fact::ConversationUpdated(ConversationUpdated {
+    Fact::from(ConversationUpdated {
         title: Some(FieldChange::Set(title.to_owned())),
         ..ConversationUpdated::default()
     })

@@ -1,7 +1,7 @@
 //! Listings.
 
 use domain::event::ConversationUpdated;
-use domain::{Fact, Owner, SessionId, UserId};
+use domain::{Fact, Lifecycle, Owner, SessionId, UserId};
 use uuid::Uuid;
 use wire::proto::event::v1::ConversationStatus;
 use wire::proto::read::v1 as proto;
@@ -40,13 +40,13 @@ fn conversations_by_user_and_status() {
         let id = Uuid::now_v7().to_string();
         let owner = Owner::User(UserId::parse(id.clone()).unwrap());
         let mut archived = Author::begin_with(stack, owner.clone(), (TENANT, AGENT)).await;
-        archived.append(vec![Fact::ConversationArchived]).await;
+        archived
+            .append(vec![Fact::Lifecycle(Lifecycle::ConversationArchived)])
+            .await;
         archived.project_all().await;
         let mut active = Author::begin_with(stack, owner.clone(), (TENANT, AGENT)).await;
         active
-            .append(vec![Fact::ConversationUpdated(
-                ConversationUpdated::default(),
-            )])
+            .append(vec![Fact::from(ConversationUpdated::default())])
             .await;
         active.project_all().await;
         let mut erased = Author::begin_with(stack, owner, (TENANT, AGENT)).await;

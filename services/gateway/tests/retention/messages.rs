@@ -1,6 +1,6 @@
 //! Conversations that hold too many messages are archived.
 
-use domain::{EventKind, Fact, Status};
+use domain::{Annotation, EventKind, Fact, Status};
 use event_log::registry::Scope;
 use read_model::{EventQuery, standing_with_events};
 use wire::commit::decode_event;
@@ -65,7 +65,7 @@ async fn note(stack: &Stack, id: &str) -> (String, String) {
     let found = standing_with_events(&stack.means.read_model, &access.tenant, &id, &query).await;
     let (_, events) = found.unwrap().unwrap();
     let event = decode_event(events.first().unwrap().bytes.clone()).unwrap();
-    let Fact::SystemNoted(noted) = event.fact else {
+    let Fact::Annotation(Annotation::SystemNoted(noted)) = event.fact else {
         panic!("another fact");
     };
     (noted.topic.unwrap().as_str().to_owned(), noted.text)

@@ -5,7 +5,7 @@
 //! archived, their runs. What models were paid for is not copied: it is counted where it was paid.
 
 use domain::event::{ConversationCreated, ConversationUpdated, MessageAppended};
-use domain::{Event, Fact, FieldChange, Owner};
+use domain::{Event, Fact, FieldChange, Lifecycle, Owner};
 
 /// Where an event of a fork's history comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,29 +20,29 @@ pub(super) enum Origin {
 
 /// The fact of the copy that stands in an event's place. `owner` is the fork's.
 pub(super) fn copied(event: &Event, origin: Origin, owner: &Owner) -> Fact {
-    let nothing = || Fact::ConversationUpdated(ConversationUpdated::default());
+    let nothing = || Fact::from(ConversationUpdated::default());
     match (&event.fact, origin) {
-        (Fact::ConversationCreated(created), Origin::First) => {
-            Fact::ConversationCreated(ConversationCreated {
+        (Fact::Lifecycle(Lifecycle::ConversationCreated(created)), Origin::First) => {
+            Fact::from(ConversationCreated {
                 owner: owner.clone(),
                 forked_from: None,
                 ..created.clone()
             })
         }
-        (Fact::ConversationCreated(created), Origin::Shared | Origin::Own) => {
-            Fact::ConversationUpdated(begun(created))
-        }
+        (Fact::Lifecycle(Lifecycle::ConversationCreated(created)), _) => Fact::from(begun(created)),
         (Fact::MessageAppended(message), _) => Fact::MessageAppended(MessageAppended {
             usage: None,
             ..message.clone()
         }),
         (
-            Fact::OwnerChanged(_)
-            | Fact::ConversationArchived
-            | Fact::ConversationRestored
-            | Fact::RunStarted(_)
-            | Fact::RunStopRequested(_)
-            | Fact::RunFinished(_),
+            Fact::Lifecycle(
+                Lifecycle::OwnerChanged(_)
+                | Lifecycle::ConversationArchived
+                | Lifecycle::ConversationRestored
+                | Lifecycle::RunStarted(_)
+                | Lifecycle::RunStopRequested(_)
+                | Lifecycle::RunFinished(_),
+            ),
             Origin::First | Origin::Shared,
         ) => nothing(),
         (fact, _) => fact.clone(),
@@ -75,7 +75,7 @@ mod tests {
     }
 
     fn created(title: Option<&str>, owner: &str, forked: bool) -> Fact {
-        Fact::ConversationCreated(ConversationCreated {
+        Fact::from(ConversationCreated {
             agent: AgentId::parse("bot").unwrap(),
             owner: session(owner),
             title: title.map(str::to_owned),
@@ -108,13 +108,13 @@ mod tests {
 
     #[test]
     fn a_fork_gets_what_was_said_and_nothing_else_of_its_past() {
-        let nothing = Fact::ConversationUpdated(ConversationUpdated::default());
+        let nothing = Fact::from(ConversationUpdated::default());
         check(
             &created(Some("t"), "root's", false),
             Origin::First,
             &created(Some("t"), "fork's", false),
         );
-        let begins = Fact::ConversationUpdated(ConversationUpdated {
+        let begins = Fact::from(ConversationUpdated {
             title: Some(FieldChange::Clear),
             metadata: Some(FieldChange::Clear),
             provider_conversation_id: Some(FieldChange::Clear),
@@ -124,12 +124,17 @@ mod tests {
             check(&created(None, "s", true), origin, &begins);
             check(&said(Some(Usage::default())), origin, &said(None));
         }
-        let note = Fact::SystemNoted(SystemNoted {
+        let note = Fact::from(SystemNoted {
             topic: None,
             text: "kept".to_owned(),
         });
         check(&note, Origin::Shared, &note);
-        for own in [Fact::ConversationArchived, Fact::ConversationRestored] {
+        for own in [
+            Lifecycle::ConversationArchived,
+            Lifecycle::ConversationRestored,
+        ]
+        .map(Fact::from)
+        {
             check(&own, Origin::Shared, &nothing);
             check(&own, Origin::Own, &own);
         }

@@ -9,8 +9,8 @@ use domain::event::{
 };
 use domain::{
     Actor, AgentId, CallId, ClientContext, CommitId, ConversationId, ConversationKey, Event,
-    EventId, EventTokens, Fact, FieldChange, Head, JsonText, Label, NewEvent, Owner, Part,
-    Partition, Position, RequestDigest, Sequence, SessionId, TenantId, Timestamp, ToolName,
+    EventId, EventTokens, Fact, FieldChange, Head, JsonText, Label, Lifecycle, NewEvent, Owner,
+    Part, Partition, Position, RequestDigest, Sequence, SessionId, TenantId, Timestamp, ToolName,
     Version,
 };
 use uuid::Uuid;
@@ -61,7 +61,7 @@ impl Made {
     /// The honest one, then erased: its tombstone is all that the record holds.
     pub(super) fn erased() -> Self {
         let mut made = Self::honest();
-        made.append(vec![Fact::ConversationErased]);
+        made.append(vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
         let stone = made.commits().pop().unwrap();
         *made.commits() = vec![stone];
         made
@@ -159,7 +159,7 @@ fn sealed(facts: &[Fact], number: u64, previous: Option<(&Head, Sequence)>) -> O
 }
 
 pub(super) fn created() -> Fact {
-    Fact::ConversationCreated(ConversationCreated {
+    Fact::from(ConversationCreated {
         agent: AgentId::parse("support").unwrap(),
         owner: Owner::Session(SessionId::parse("s1").unwrap()),
         title: None,
@@ -203,7 +203,7 @@ pub(super) fn called(id: &str) -> Fact {
 }
 
 pub(super) fn summarised(through: u64, previous: Option<u64>) -> Fact {
-    Fact::HistorySummarised(HistorySummarised {
+    Fact::from(HistorySummarised {
         through: Version(through),
         text: "They spoke.".to_owned(),
         model: None,
@@ -221,7 +221,7 @@ pub(super) fn returned(id: &str) -> Fact {
 }
 
 pub(super) fn renamed(title: &str) -> Fact {
-    Fact::ConversationUpdated(ConversationUpdated {
+    Fact::from(ConversationUpdated {
         title: Some(FieldChange::Set(title.to_owned())),
         ..ConversationUpdated::default()
     })

@@ -7,7 +7,7 @@ mod rows;
 use std::time::Duration;
 
 use domain::event::Role;
-use domain::{ChainHash, Fact, Partition, Sequence, Status, Timestamp, Version};
+use domain::{ChainHash, Fact, Lifecycle, Partition, Sequence, Status, Timestamp, Version};
 use history::{Made, called, moved, returned, said, summarised};
 
 use super::{Kind, Outcome, Place, judge};
@@ -238,7 +238,7 @@ fn rules_of_a_conversation() {
     check(
         "an append in the archive",
         |made| {
-            made.append(vec![Fact::ConversationArchived]);
+            made.append(vec![Fact::Lifecycle(Lifecycle::ConversationArchived)]);
             made.append(vec![said(Role::User, "anyone?")]);
         },
         &[Kind::RuleBroken],
@@ -265,7 +265,7 @@ fn rules_of_a_conversation() {
     check_from(
         "an erased one that was not purged",
         Made::honest(),
-        |made| made.append(vec![Fact::ConversationErased]),
+        |made| made.append(vec![Fact::Lifecycle(Lifecycle::ConversationErased)]),
         &[Kind::NotErased],
     );
     check_from(

@@ -6,7 +6,7 @@ use domain::event::{
 };
 use domain::{
     AgentId, CallId, ClientContext, CommitId, EventId, Fact, FieldChange, JsonText, Label,
-    NewEvent, Owner, Part, SessionId, Timestamp, ToolName, UserId, Version,
+    Lifecycle, NewEvent, Owner, Part, SessionId, Timestamp, ToolName, UserId, Version,
 };
 use rand::rngs::StdRng;
 use rand::{Rng as _, RngExt as _};
@@ -47,7 +47,7 @@ pub(crate) fn asked(facts: impl IntoIterator<Item = Fact>) -> Asked {
 pub(crate) fn erasure() -> Asked {
     asked_events(vec![NewEvent {
         metadata: Some(json(r#"{"forks":"severed"}"#)),
-        ..plain(Fact::ConversationErased)
+        ..plain(Fact::Lifecycle(Lifecycle::ConversationErased))
     }])
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn created(rng: &mut StdRng, agent: &str) -> Fact {
         }
     };
     let told = rng.random_bool(0.5);
-    Fact::ConversationCreated(ConversationCreated {
+    Fact::from(ConversationCreated {
         agent: AgentId::parse(agent).unwrap(),
         owner,
         title: told.then(|| "Früher Titel".to_owned()),
@@ -85,7 +85,7 @@ pub(crate) fn created(rng: &mut StdRng, agent: &str) -> Fact {
 /// A change of some of the fields.
 pub(crate) fn updated(rng: &mut StdRng) -> Fact {
     let change = |rng: &mut StdRng| rng.random_range(0..3);
-    Fact::ConversationUpdated(ConversationUpdated {
+    Fact::from(ConversationUpdated {
         title: match change(rng) {
             0 => Some(FieldChange::Clear),
             _ => Some(FieldChange::Set(format!(
@@ -118,7 +118,7 @@ pub(crate) fn called(call: &str) -> Fact {
 
 /// A summary of what happened up to and with a version.
 pub(crate) fn summarised(rng: &mut StdRng, through: Version) -> Fact {
-    Fact::HistorySummarised(HistorySummarised {
+    Fact::from(HistorySummarised {
         through,
         text: some_text(rng),
         model: rng.random_bool(0.5).then(|| label("model-1")),
@@ -147,11 +147,11 @@ pub(crate) fn returned(rng: &mut StdRng, call: &str) -> Fact {
 
 fn some_event(rng: &mut StdRng) -> NewEvent {
     let fact = match rng.random_range(0..10) {
-        0 => Fact::SystemNoted(SystemNoted {
+        0 => Fact::from(SystemNoted {
             topic: None,
             text: some_text(rng),
         }),
-        1 => Fact::ErrorOccurred(ErrorOccurred {
+        1 => Fact::from(ErrorOccurred {
             error_type: label("timeout"),
             message: some_text(rng),
         }),

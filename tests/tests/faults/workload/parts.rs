@@ -1,6 +1,6 @@
 //! The parts that callers play: each a loop of commands, each settled before the next.
 
-use domain::{Fact, Version};
+use domain::{Fact, Lifecycle, Version};
 use rand::RngExt as _;
 use tests::checker::{Asked, Outcome};
 use tokio::join;
@@ -83,11 +83,17 @@ pub(crate) async fn moody(mut client: Client, conversation: String) {
             .await;
         client.append(&conversation, None).await;
         client
-            .command(&conversation, content::asked([Fact::ConversationArchived]))
+            .command(
+                &conversation,
+                content::asked([Fact::Lifecycle(Lifecycle::ConversationArchived)]),
+            )
             .await;
         client.append(&conversation, None).await;
         client
-            .command(&conversation, content::asked([Fact::ConversationRestored]))
+            .command(
+                &conversation,
+                content::asked([Fact::Lifecycle(Lifecycle::ConversationRestored)]),
+            )
             .await;
     }
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use domain::{Fact, FieldChange, JsonText, Label, NewEvent};
+use domain::event::{ConversationCreated, ConversationUpdated};
+use domain::{Fact, FieldChange, JsonText, Label, Lifecycle, NewEvent};
 use prost_types::FieldMask;
 use tests::client::Caller;
 use tonic::{IntoRequest, Request as Call, Response, Status};
@@ -33,6 +34,10 @@ pub(crate) enum Request {
 
 impl Request {
     /// The request that asks for what is pending.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a run's own fact is the last of its commit"
+    )]
     pub(crate) fn of(pending: &Pending, agent: &str) -> Self {
         let asked = &pending.asked;
         let target = write::CommandTarget {
@@ -46,34 +51,28 @@ impl Request {
         if let Some(request) = of_run(&last.fact, &asked.events, &target) {
             return request;
         }
-        match &asked.events[0].fact {
-            Fact::ConversationCreated(_) => {
-                Self::Create(Box::new(create(&asked.events[0].fact, target)))
+        let Fact::Lifecycle(lifecycle) = &asked.events[0].fact else {
+            return Self::Append(write::AppendEventsRequest {
+                target: Some(target),
+                events: asked.events.iter().map(event_of).collect(),
+            });
+        };
+        match lifecycle {
+            Lifecycle::ConversationCreated(created) => {
+                Self::Create(Box::new(create(created, target)))
             }
-            Fact::ConversationUpdated(_) => {
-                Self::Update(Box::new(update(&asked.events[0].fact, target)))
+            Lifecycle::ConversationUpdated(updated) => {
+                Self::Update(Box::new(update(updated, target)))
             }
-            Fact::ConversationArchived => Self::Archive(target),
-            Fact::ConversationRestored => Self::Restore(target),
-            Fact::ConversationErased => Self::Erase(target),
-            Fact::OwnerChanged(changed) => Self::ChangeOwner(write::ChangeOwnerRequest {
+            Lifecycle::ConversationArchived => Self::Archive(target),
+            Lifecycle::ConversationRestored => Self::Restore(target),
+            Lifecycle::ConversationErased => Self::Erase(target),
+            Lifecycle::OwnerChanged(changed) => Self::ChangeOwner(write::ChangeOwnerRequest {
                 target: Some(target),
                 owner: Some(wire::conversation::owner_to_proto(&changed.owner)),
                 expected_owner: None,
             }),
-            Fact::RunStarted(_) | Fact::RunStopRequested(_) | Fact::RunFinished(_) => {
-                panic!("a run's own fact is the last")
-            }
-            Fact::MessageAppended(_)
-            | Fact::ToolCalled(_)
-            | Fact::ToolReturned(_)
-            | Fact::SystemNoted(_)
-            | Fact::ErrorOccurred(_)
-            | Fact::HistorySummarised(_)
-            | Fact::HistoryRewound(_) => Self::Append(write::AppendEventsRequest {
-                target: Some(target),
-                events: asked.events.iter().map(event_of).collect(),
-            }),
+            other => panic!("the workload records no {other:?} first"),
         }
     }
 
@@ -140,23 +139,29 @@ fn of_run(last: &Fact, events: &[NewEvent], target: &write::CommandTarget) -> Op
     let before = events.len().saturating_sub(1);
     let events = events.iter().take(before).map(event_of).collect();
     Some(match last {
-        Fact::RunStarted(started) => Request::StartRun(run::StartRunRequest {
-            target,
-            run_id: started.run.to_string(),
-            events,
-            model: label(started.model.as_ref()),
-            provider: label(started.provider.as_ref()),
-        }),
-        Fact::RunStopRequested(run) => Request::StopRun(run::StopRunRequest {
-            target,
-            run_id: run.to_string(),
-        }),
-        Fact::RunFinished(finished) => Request::FinishRun(run::FinishRunRequest {
-            target,
-            run_id: finished.run.to_string(),
-            outcome: wire::event::outcome_to_proto(finished.outcome).into(),
-            events,
-        }),
+        Fact::Lifecycle(Lifecycle::RunStarted(started)) => {
+            Request::StartRun(run::StartRunRequest {
+                target,
+                run_id: started.run.to_string(),
+                events,
+                model: label(started.model.as_ref()),
+                provider: label(started.provider.as_ref()),
+            })
+        }
+        Fact::Lifecycle(Lifecycle::RunStopRequested(run)) => {
+            Request::StopRun(run::StopRunRequest {
+                target,
+                run_id: run.to_string(),
+            })
+        }
+        Fact::Lifecycle(Lifecycle::RunFinished(finished)) => {
+            Request::FinishRun(run::FinishRunRequest {
+                target,
+                run_id: finished.run.to_string(),
+                outcome: wire::event::outcome_to_proto(finished.outcome).into(),
+                events,
+            })
+        }
         _ => return None,
     })
 }
@@ -187,10 +192,10 @@ fn event_of(new: &NewEvent) -> event::Event {
     event
 }
 
-fn create(fact: &Fact, target: write::CommandTarget) -> write::CreateConversationRequest {
-    let Fact::ConversationCreated(created) = fact else {
-        panic!("another fact")
-    };
+fn create(
+    created: &ConversationCreated,
+    target: write::CommandTarget,
+) -> write::CreateConversationRequest {
     write::CreateConversationRequest {
         agent_id: target.agent_id,
         conversation_id: target.conversation_id,
@@ -206,10 +211,10 @@ fn create(fact: &Fact, target: write::CommandTarget) -> write::CreateConversatio
     }
 }
 
-fn update(fact: &Fact, target: write::CommandTarget) -> write::UpdateConversationRequest {
-    let Fact::ConversationUpdated(updated) = fact else {
-        panic!("another fact")
-    };
+fn update(
+    updated: &ConversationUpdated,
+    target: write::CommandTarget,
+) -> write::UpdateConversationRequest {
     let title = updated.title.clone().map(FieldChange::into_value);
     let metadata = updated.metadata.clone().map(FieldChange::into_value);
     let provider = updated

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::event::{RunFinished, RunStarted};
-use domain::{Fact, Label, RunId, RunOutcome};
+use domain::{Fact, Label, Lifecycle, RunId, RunOutcome};
 use rand::RngExt as _;
 use tests::checker::Outcome;
 use tests::errors::Failure;
@@ -27,7 +27,7 @@ pub(crate) async fn runs(mut client: Client, conversation: String) {
     while client.goes_on() {
         let run = RunId(Builder::from_random_bytes(client.rng.random()).into_uuid());
         let mut events = content::some_events(&mut client.rng);
-        events.push(content::plain(Fact::RunStarted(RunStarted {
+        events.push(content::plain(Fact::from(RunStarted {
             run,
             model: Some(Label::parse("model-1").unwrap()),
             provider: None,
@@ -54,13 +54,13 @@ async fn carry(client: &mut Client, conversation: &str, run: RunId) {
     let mut outcome = RunOutcome::Completed;
     if client.rng.random_bool(0.3) {
         outcome = RunOutcome::Stopped;
-        let stop = content::asked([Fact::RunStopRequested(run)]);
+        let stop = content::asked([Fact::Lifecycle(Lifecycle::RunStopRequested(run))]);
         client.command(conversation, stop).await;
     }
     let last = end(parts.next, outcome_to_proto(outcome));
     parts.publish(client, vec![last]).await;
     let mut events = content::some_events(&mut client.rng);
-    let finished = Fact::RunFinished(RunFinished { run, outcome });
+    let finished = Fact::from(RunFinished { run, outcome });
     events.push(content::plain(finished));
     let asked = content::asked_events(events);
     client.command(conversation, asked).await;

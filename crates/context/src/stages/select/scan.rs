@@ -89,19 +89,7 @@ impl<'a> Scan<'a> {
                 });
                 self.check_full()
             }
-            Fact::SystemNoted(_)
-            | Fact::ErrorOccurred(_)
-            | Fact::ConversationCreated(_)
-            | Fact::ConversationUpdated(_)
-            | Fact::ConversationArchived
-            | Fact::ConversationRestored
-            | Fact::ConversationErased
-            | Fact::HistorySummarised(_)
-            | Fact::HistoryRewound(_)
-            | Fact::OwnerChanged(_)
-            | Fact::RunStarted(_)
-            | Fact::RunStopRequested(_)
-            | Fact::RunFinished(_) => {
+            Fact::Annotation(_) | Fact::Lifecycle(_) => {
                 self.events_left = self.events_left.saturating_add(1);
                 ControlFlow::Continue(())
             }

@@ -95,7 +95,7 @@ fn the_head_names_the_new_owner_and_the_fact_both() {
     let Decision::Commit(events) = decision else {
         panic!("nothing was decided")
     };
-    let Fact::OwnerChanged(changed) = &events[0].fact else {
+    let Fact::Lifecycle(Lifecycle::OwnerChanged(changed)) = &events[0].fact else {
         panic!("another fact")
     };
     assert_eq!(

@@ -5,11 +5,11 @@ use crate::event::{HistoryRewound, HistorySummarised, RunStarted};
 use crate::head::{RewindPlace, SummaryPlace};
 
 fn rewound(to: u64) -> Fact {
-    Fact::HistoryRewound(HistoryRewound { to: Version(to) })
+    Fact::from(HistoryRewound { to: Version(to) })
 }
 
 fn summarised(through: u64) -> Fact {
-    Fact::HistorySummarised(HistorySummarised {
+    Fact::from(HistorySummarised {
         through: Version(through),
         text: "They spoke.".to_owned(),
         model: None,

@@ -142,7 +142,9 @@ fn the_run_s_own_fact_is_the_last_of_its_commit() {
         panic!("nothing was decided")
     };
     assert_eq!(events[0].fact, said("a"));
-    assert!(matches!(&events[1].fact, Fact::RunStarted(fact) if fact.run == run(1)));
+    assert!(
+        matches!(&events[1].fact, Fact::Lifecycle(Lifecycle::RunStarted(fact)) if fact.run == run(1))
+    );
     assert_ne!(events[0].id, events[1].id);
     assert_eq!(
         (events[1].tokens.own, events[1].tokens.through),

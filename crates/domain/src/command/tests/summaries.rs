@@ -1,11 +1,11 @@
 //! Summaries: how far they may reach, and what is recorded of them.
 
 use super::*;
-use crate::event::HistorySummarised;
+use crate::event::{Annotation, HistorySummarised};
 use crate::head::SummaryPlace;
 
 fn summarised(through: u64) -> Fact {
-    Fact::HistorySummarised(HistorySummarised {
+    Fact::from(HistorySummarised {
         through: Version(through),
         text: "They spoke.".to_owned(),
         model: None,
@@ -102,10 +102,10 @@ fn an_archived_or_erased_conversation_takes_no_summary() {
 #[test]
 fn a_recorded_summary_names_the_one_before_it() {
     let head = head_after(vec![created(), append([said("a"), summarised(2)])]);
-    let Fact::HistorySummarised(summary) = summarised(3) else {
+    let Fact::Annotation(Annotation::HistorySummarised(summary)) = summarised(3) else {
         panic!("another fact")
     };
-    let claimed = Fact::HistorySummarised(HistorySummarised {
+    let claimed = Fact::from(HistorySummarised {
         previous: Some(Version(1)),
         ..summary
     });
@@ -114,7 +114,7 @@ fn a_recorded_summary_names_the_one_before_it() {
         panic!("nothing was decided")
     };
     let previous = |event: &Event| {
-        let Fact::HistorySummarised(summary) = &event.fact else {
+        let Fact::Annotation(Annotation::HistorySummarised(summary)) = &event.fact else {
             panic!("another fact")
         };
         summary.previous

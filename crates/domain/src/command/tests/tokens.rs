@@ -6,14 +6,14 @@ use super::*;
 use crate::event::{EventTokens, HistorySummarised, SystemNoted};
 
 fn noted() -> Fact {
-    Fact::SystemNoted(SystemNoted {
+    Fact::from(SystemNoted {
         topic: None,
         text: "n".to_owned(),
     })
 }
 
 fn summarised() -> Fact {
-    Fact::HistorySummarised(HistorySummarised {
+    Fact::from(HistorySummarised {
         through: Version(1),
         text: "s".to_owned(),
         model: None,

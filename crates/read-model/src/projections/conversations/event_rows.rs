@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use domain::event::Usage;
-use domain::{Commit, Event, Fact, Label, Sequence, ToolName};
+use domain::{Annotation, Commit, Event, Fact, Label, Lifecycle, Sequence, ToolName};
 use wire::commit::StoredCommit;
 
 use super::cell::Cell;
@@ -155,25 +155,15 @@ fn details_of(fact: &Fact) -> Details<'_> {
             call_id: Some(result.call_id.as_str()),
             ..Details::default()
         },
-        Fact::HistorySummarised(summary) => Details {
+        Fact::Annotation(Annotation::HistorySummarised(summary)) => Details {
             model: summary.model.as_ref().map(Label::as_str),
             ..Details::default()
         },
-        Fact::RunStarted(started) => Details {
+        Fact::Lifecycle(Lifecycle::RunStarted(started)) => Details {
             model: started.model.as_ref().map(Label::as_str),
             ..Details::default()
         },
-        Fact::SystemNoted(_)
-        | Fact::ErrorOccurred(_)
-        | Fact::ConversationCreated(_)
-        | Fact::ConversationUpdated(_)
-        | Fact::ConversationArchived
-        | Fact::ConversationRestored
-        | Fact::ConversationErased
-        | Fact::HistoryRewound(_)
-        | Fact::OwnerChanged(_)
-        | Fact::RunStopRequested(_)
-        | Fact::RunFinished(_) => Details::default(),
+        Fact::Annotation(_) | Fact::Lifecycle(_) => Details::default(),
     }
 }
 

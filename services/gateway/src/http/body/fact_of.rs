@@ -1,8 +1,8 @@
 //! From facts to their bodies.
 
 use domain::event::{
-    ConversationCreated, ConversationUpdated, Fact, MessageAppended, ToolCalled, ToolOutcome,
-    ToolOutput, ToolReturned, Usage,
+    Annotation, ConversationCreated, ConversationUpdated, Fact, Lifecycle, MessageAppended,
+    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{FieldChange, RunOutcome};
 
@@ -17,63 +17,52 @@ impl From<&Fact> for FactBody {
             Fact::MessageAppended(message) => said(message),
             Fact::ToolCalled(call) => called(call),
             Fact::ToolReturned(result) => returned(result),
-            Fact::SystemNoted(note) => Self::SystemNoted {
-                topic: text(note.topic.as_ref()),
-                text: note.text.clone(),
-            },
-            Fact::ErrorOccurred(error) => Self::ErrorOccurred {
-                error_type: error.error_type.as_str().to_owned(),
-                message: error.message.clone(),
-            },
-            Fact::ConversationCreated(created) => begun(created),
-            Fact::ConversationUpdated(updated) => changed(updated),
-            Fact::ConversationArchived => Self::ConversationArchived,
-            Fact::ConversationRestored => Self::ConversationRestored,
-            Fact::ConversationErased => Self::ConversationErased,
-            Fact::HistorySummarised(summary) => Self::HistorySummarised {
-                through: summary.through.0,
-                text: summary.text.clone(),
-            },
-            Fact::HistoryRewound(rewound) => Self::HistoryRewound { to: rewound.to.0 },
-            Fact::OwnerChanged(changed) => Self::OwnerChanged {
-                owner: (&changed.owner).into(),
-                previous: (&changed.previous).into(),
-            },
-            Fact::RunStarted(started) => Self::RunStarted {
-                run_id: started.run.to_string(),
-                model: text(started.model.as_ref()),
-            },
-            Fact::RunStopRequested(run) => Self::RunStopRequested {
-                run_id: run.to_string(),
-            },
-            Fact::RunFinished(finished) => Self::RunFinished {
-                run_id: finished.run.to_string(),
-                outcome: outcome_name(finished.outcome),
-            },
+            Fact::Annotation(fact) => annotated(fact),
+            Fact::Lifecycle(fact) => lifecycle(fact),
         }
     }
 }
 
-/// The `type` of a fact.
-#[must_use]
-pub fn kind_name(fact: &Fact) -> &'static str {
+fn annotated(fact: &Annotation) -> FactBody {
     match fact {
-        Fact::MessageAppended(_) => "MessageAppended",
-        Fact::ToolCalled(_) => "ToolCalled",
-        Fact::ToolReturned(_) => "ToolReturned",
-        Fact::SystemNoted(_) => "SystemNoted",
-        Fact::ErrorOccurred(_) => "ErrorOccurred",
-        Fact::ConversationCreated(_) => "ConversationCreated",
-        Fact::ConversationUpdated(_) => "ConversationUpdated",
-        Fact::ConversationArchived => "ConversationArchived",
-        Fact::ConversationRestored => "ConversationRestored",
-        Fact::ConversationErased => "ConversationErased",
-        Fact::HistorySummarised(_) => "HistorySummarised",
-        Fact::HistoryRewound(_) => "HistoryRewound",
-        Fact::OwnerChanged(_) => "OwnerChanged",
-        Fact::RunStarted(_) => "RunStarted",
-        Fact::RunStopRequested(_) => "RunStopRequested",
-        Fact::RunFinished(_) => "RunFinished",
+        Annotation::SystemNoted(note) => FactBody::SystemNoted {
+            topic: text(note.topic.as_ref()),
+            text: note.text.clone(),
+        },
+        Annotation::ErrorOccurred(error) => FactBody::ErrorOccurred {
+            error_type: error.error_type.as_str().to_owned(),
+            message: error.message.clone(),
+        },
+        Annotation::HistorySummarised(summary) => FactBody::HistorySummarised {
+            through: summary.through.0,
+            text: summary.text.clone(),
+        },
+        Annotation::HistoryRewound(rewound) => FactBody::HistoryRewound { to: rewound.to.0 },
+    }
+}
+
+fn lifecycle(fact: &Lifecycle) -> FactBody {
+    match fact {
+        Lifecycle::ConversationCreated(created) => begun(created),
+        Lifecycle::ConversationUpdated(updated) => changed(updated),
+        Lifecycle::ConversationArchived => FactBody::ConversationArchived,
+        Lifecycle::ConversationRestored => FactBody::ConversationRestored,
+        Lifecycle::ConversationErased => FactBody::ConversationErased,
+        Lifecycle::OwnerChanged(changed) => FactBody::OwnerChanged {
+            owner: (&changed.owner).into(),
+            previous: (&changed.previous).into(),
+        },
+        Lifecycle::RunStarted(started) => FactBody::RunStarted {
+            run_id: started.run.to_string(),
+            model: text(started.model.as_ref()),
+        },
+        Lifecycle::RunStopRequested(run) => FactBody::RunStopRequested {
+            run_id: run.to_string(),
+        },
+        Lifecycle::RunFinished(finished) => FactBody::RunFinished {
+            run_id: finished.run.to_string(),
+            outcome: outcome_name(finished.outcome),
+        },
     }
 }
 

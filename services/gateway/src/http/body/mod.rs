@@ -15,7 +15,6 @@ pub use conversation::{
 };
 pub use event::EventBody;
 pub use fact::{FactBody, UsageBody};
-pub use fact_of::kind_name;
 pub use instant::{rfc3339, timestamp};
 pub use provider_log::{LoggedBodyBody, ProviderLogBody, PurposeName};
 pub use verbatim::Verbatim;

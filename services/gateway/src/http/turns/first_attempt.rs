@@ -1,7 +1,7 @@
 //! The first attempt of a turn that is retried with the same key.
 
 use domain::bounds::RUN_EVENTS_MAX;
-use domain::{CommitId, EventKind, Fact, Version};
+use domain::{CommitId, EventKind, Fact, Lifecycle, Version};
 use history::{Direction, Newest, Page, PageBounds, Query, Snapshot, View, WindowBounds, decode};
 use runtime::http::HttpProblem;
 
@@ -62,7 +62,8 @@ fn find(
     let run = started_by(key);
     for row in newest.newest_first() {
         let event = decode(&chat.target.key, row).map_err(problem::from_problem)?;
-        if matches!(&event.event.fact, Fact::RunStarted(started) if started.run == run) {
+        if matches!(&event.event.fact, Fact::Lifecycle(Lifecycle::RunStarted(started)) if started.run == run)
+        {
             return Ok(Some(event.version));
         }
     }

@@ -1,7 +1,7 @@
 //! The last turn of a chat, and the assistant's message that a run continues. A run that follows results of calls
 //! continues the message of its calls.
 
-use domain::{Fact, RunId};
+use domain::{Fact, Lifecycle, RunId};
 use runs::{UiMessage, continued, page};
 use runtime::http::HttpProblem;
 
@@ -24,7 +24,7 @@ pub(in crate::http) async fn continued_message(
     run: RunId,
 ) -> Result<Option<UiMessage>, HttpProblem> {
     let events = last_turn(state, chat).await?.events;
-    let starts = |fact: &Fact| matches!(fact, Fact::RunStarted(started) if started.run == run);
+    let starts = |fact: &Fact| matches!(fact, Fact::Lifecycle(Lifecycle::RunStarted(started)) if started.run == run);
     let start = events.iter().position(|event| starts(&event.event.fact));
     // If the run is of an earlier turn, or too old for one page, it is shown as a message of its own.
     let before = start

@@ -1,7 +1,9 @@
 //! A turn: records what the caller sends, and starts a run that answers it.
 
 use domain::event::{HistoryRewound, MessageAppended, Role, ToolReturned};
-use domain::{CallId, CommitId, Fact, JsonText, NewEvent, Part, RecordedEvent, RunId, Version};
+use domain::{
+    Annotation, CallId, CommitId, Fact, JsonText, NewEvent, Part, RecordedEvent, RunId, Version,
+};
 use runs::UiStream;
 use runs::denial::denial_of;
 use runs::ui_message::UiRole;
@@ -80,14 +82,14 @@ impl Turn {
 
     /// Rewinds to a version: later events follow it.
     pub(in crate::http) fn rewind(&mut self, field: impl Into<String>, to: Version) {
-        self.add_fact(field, Fact::HistoryRewound(HistoryRewound { to }));
+        self.add_fact(field, Fact::from(HistoryRewound { to }));
     }
 
     /// Whether the answer is a new message: it follows a user's message. Rewinds go back to one.
     fn answers_a_message(&self) -> bool {
         matches!(
             self.facts.last(),
-            Some(Fact::MessageAppended(_) | Fact::HistoryRewound(_))
+            Some(Fact::MessageAppended(_) | Fact::Annotation(Annotation::HistoryRewound(_)))
         )
     }
 

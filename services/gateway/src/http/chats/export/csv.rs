@@ -1,10 +1,10 @@
 //! An export as CSV (RFC 4180), safe to open in a spreadsheet: a cell that would be a formula starts with an apostrophe.
 
 use csv::{Terminator, WriterBuilder};
-use domain::event::{Fact, MessageAppended, ToolOutput};
+use domain::event::{Annotation, Fact, MessageAppended, ToolOutput};
 use domain::{Head, Part, RecordedEvent};
 
-use crate::http::body::{FactBody, kind_name, rfc3339};
+use crate::http::body::{FactBody, rfc3339};
 
 const COLUMNS: [&str; 11] = [
     "version",
@@ -47,7 +47,7 @@ pub(super) fn event(recorded: &RecordedEvent, chunk: &mut Vec<u8>) {
             rfc3339(recorded.recorded_at),
             recorded.commit.to_string(),
             recorded.event.id.to_string(),
-            kind_name(fact).to_owned(),
+            fact.kind().name().to_owned(),
             columns.role.to_owned(),
             columns.model.to_owned(),
             columns.tool_name.to_owned(),
@@ -92,19 +92,10 @@ fn columns(fact: &Fact) -> Columns<'_> {
             },
             ..Columns::default()
         },
-        Fact::SystemNoted(note) => text(&note.text),
-        Fact::ErrorOccurred(error) => text(&error.message),
-        Fact::HistorySummarised(summary) => text(&summary.text),
-        Fact::ConversationCreated(_)
-        | Fact::ConversationUpdated(_)
-        | Fact::ConversationArchived
-        | Fact::ConversationRestored
-        | Fact::ConversationErased
-        | Fact::HistoryRewound(_)
-        | Fact::OwnerChanged(_)
-        | Fact::RunStarted(_)
-        | Fact::RunStopRequested(_)
-        | Fact::RunFinished(_) => Columns::default(),
+        Fact::Annotation(Annotation::SystemNoted(note)) => text(&note.text),
+        Fact::Annotation(Annotation::ErrorOccurred(error)) => text(&error.message),
+        Fact::Annotation(Annotation::HistorySummarised(summary)) => text(&summary.text),
+        Fact::Annotation(_) | Fact::Lifecycle(_) => Columns::default(),
     }
 }
 
