@@ -170,7 +170,7 @@ impl OwnStack {
                 let agents = wire::proto::operate::v1::ListAgentsRequest {
                     tenant_id: NAME.to_owned(),
                 };
-                Ok(read && writer.registrar().list_agents(agents).await.is_ok())
+                Ok(read && writer.registry().list_agents(agents).await.is_ok())
             },
         )
         .await?;

@@ -8,7 +8,7 @@ use domain::{CommitId, Event, EventId, Fact};
 use hansard::client::{AppendStream, retrying};
 use hansard::import::plan::{Destination, plan};
 use hansard::import::source::{self, Format, Source};
-use hansard::import::{Dialogue, PlacedEvent};
+use hansard::import::{Dialogue, SourceEvent};
 use uuid::Uuid;
 use wire::event::{new_event_from_proto, to_proto};
 use wire::proto::event::v1::owner;
@@ -71,9 +71,9 @@ pub(super) async fn real(target: &Target, conversations: usize) -> anyhow::Resul
     keep(target, dialogues).await
 }
 
-fn placed(facts: &[Fact]) -> Vec<PlacedEvent> {
+fn placed(facts: &[Fact]) -> Vec<SourceEvent> {
     let commit = CommitId(Uuid::now_v7());
-    let placed = |(message, fact): (usize, &Fact)| PlacedEvent {
+    let placed = |(message, fact): (usize, &Fact)| SourceEvent {
         message,
         event: to_proto(&Event {
             id: EventId::derived(commit, message),

@@ -72,7 +72,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
 /// An agent's key, its model being the bench's. The bench chooses its sessions.
 async fn frontend(target: &Target) -> anyhow::Result<String> {
     let writer = target.writers.first().context("no writer")?;
-    let mut registrar = writer.registrar();
+    let mut registrar = writer.registry();
     let model = ModelSettings {
         server: SERVER.to_owned(),
         model: SERVER.to_owned(),

@@ -1,4 +1,4 @@
-//! The memory of every process that is made of this crate.
+//! The global memory allocator of every binary that links this crate.
 
 use mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! The command line: one variant a command, each with its arguments in the command's own file.
+//! The command line: one variant per command, whose arguments are in the command's file.
 
 use clap::{Parser, Subcommand};
 
@@ -9,7 +9,7 @@ use crate::commands::{
 };
 use crate::exit::{self, Exit};
 
-/// Hansard keeps the verbatim record of every conversation that agents have.
+/// Hansard stores the conversations of AI agents and builds the context for the next model call.
 #[derive(Debug, Parser)]
 #[command(name = "hansard", version, after_help = exit::HELP, propagate_version = true)]
 pub(crate) struct Cli {
@@ -17,7 +17,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What to do; each one's help stands with its arguments.
+/// A command. Its help is the documentation of its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Dev(dev::Args),

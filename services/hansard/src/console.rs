@@ -1,11 +1,11 @@
-//! The only way to standard output and standard error.
+//! Standard output and standard error.
 //!
-//! Results are written with `writeln!(console::out(), ..)?`: when the reader has gone (`| head`), that is an
-//! `io::Error` which ends the command with success, not a panic.
+//! Results are written with `writeln!(console::out(), ..)?`. If the reader has closed the pipe (`| head`), this returns an
+//! `io::Error`, which ends the command with success, and does not panic.
 
 use std::io::{self, StderrLock, StdoutLock, Write as _};
 
-/// Standard output, locked: take it anew for each result, never across an await.
+/// Standard output, locked. Call it for each result; do not hold it across an await.
 pub fn out() -> StdoutLock<'static> {
     io::stdout().lock()
 }
@@ -15,7 +15,7 @@ pub fn err() -> StderrLock<'static> {
     io::stderr().lock()
 }
 
-/// Tells a failure; when standard error is closed, nobody misses it.
-pub fn complain(line: &str) {
+/// Prints a line to standard error. Write errors are ignored.
+pub fn print_error(line: &str) {
     drop(writeln!(err(), "hansard: {line}"));
 }

@@ -1,4 +1,4 @@
-//! How the program ends, and what it says when it fails.
+//! Exit codes and error output.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -8,20 +8,20 @@ use runtime::config::ConfigErrors;
 use crate::client::AddressError;
 use crate::console;
 
-/// How a command ended. The codes are stable: scripts branch on them.
+/// The result of a command. The exit codes are stable, because scripts depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// 0: it did what was asked.
+    /// 0: success.
     Done,
-    /// 1: it failed; standard error says why.
+    /// 1: failure; the cause is on standard error.
     Failed,
-    /// 2: the arguments or the configuration are wrong; nothing was done.
+    /// 2: invalid arguments or configuration; nothing was done.
     Usage,
-    /// 3: `import` could not keep some conversations; standard error names each.
-    SomeRefused,
-    /// 5: what was verified is not what it should be.
+    /// 3: `import` rejected conversations; standard error lists them.
+    SomeRejected,
+    /// 5: a verification found differences.
     Differs,
-    /// 6: something needs an operator; standard output says what.
+    /// 6: something needs an operator; standard output lists it.
     NeedsOperator,
 }
 
@@ -31,7 +31,7 @@ impl Exit {
             Self::Done => 0,
             Self::Failed => 1,
             Self::Usage => 2,
-            Self::SomeRefused => 3,
+            Self::SomeRejected => 3,
             Self::Differs => 5,
             Self::NeedsOperator => 6,
         }
@@ -44,30 +44,30 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The codes, for `--help`.
+/// The exit codes for `--help`.
 pub const HELP: &str = "\
 Exit codes:
-  0    done
-  1    failed; standard error says why
-  2    wrong arguments or configuration; nothing was done
-  3    import: some conversations could not be kept
-  5    verify, rebuild, archive, verify-receipt, erase verify-receipt: it is not as it should be
+  0    success
+  1    failure; the cause is on standard error
+  2    invalid arguments or configuration; nothing was done
+  3    import: some conversations were rejected
+  5    verify, rebuild, archive, verify-receipt, erase verify-receipt: differences were found
   6    status, watch, parked retry: something needs an operator
-  130  a second Ctrl-C ended it at once";
+  130  a second Ctrl-C stopped it immediately";
 
-/// The arguments do not go together.
+/// Invalid arguments.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(pub String);
 
-/// The exit code of an error, after one line on standard error; an error of the configuration has a line for each problem.
+/// Prints an error to standard error and returns its exit code. Configuration errors have one line per problem.
 #[must_use]
-pub fn of_error(program: &str, error: &anyhow::Error) -> Exit {
+pub fn report_error(program: &str, error: &anyhow::Error) -> Exit {
     if is_closed_pipe(error) {
-        // The reader of the output has closed it.
+        // The reader has closed the output, as `head` does.
         return Exit::Done;
     }
-    // A closed standard error has no reader.
+    // A closed standard error is ignored.
     drop(writeln!(console::err(), "{program}: {}", describe(error)));
     if error.is::<ConfigErrors>() || error.is::<UsageError>() || error.is::<AddressError>() {
         Exit::Usage
@@ -76,7 +76,7 @@ pub fn of_error(program: &str, error: &anyhow::Error) -> Exit {
     }
 }
 
-/// The error and its causes, without those whose words are in the one before already.
+/// The error and its causes, without causes that the previous text contains.
 fn describe(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -102,11 +102,11 @@ mod tests {
     use super::*;
 
     fn check(error: impl Into<anyhow::Error>, expected: Exit) {
-        assert_eq!(of_error("hansard", &error.into()), expected);
+        assert_eq!(report_error("hansard", &error.into()), expected);
     }
 
     #[test]
-    fn codes_tell_what_kind_of_failure_it_is() {
+    fn each_error_has_its_exit_code() {
         check(anyhow!("no"), Exit::Failed);
         check(UsageError("no".to_owned()), Exit::Usage);
         check(ConfigErrors(Vec::new()), Exit::Usage);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_one_line_with_its_causes() {
+    fn an_error_is_one_line_with_its_causes() {
         let error = Err::<(), _>(anyhow!("disk full")).context("cannot start: disk full");
         assert_eq!(describe(&error.unwrap_err()), "cannot start: disk full");
         let error = Err::<(), _>(anyhow!("disk full")).context("cannot start");

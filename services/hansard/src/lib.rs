@@ -1,23 +1,23 @@
-//! The binary: every role and the operators' commands, one file a command.
+//! The binary: all roles and commands, one file or folder per command.
 //!
-//! [`main_with_args`] is the whole program; it reads the arguments, runs one command and turns what became of it into
-//! an [`exit::Exit`]. Standard output is for results, standard error for progress and errors. Commands reach the
-//! system by its public doors (gRPC), but for those that start it, `bootstrap`, and those of operators (`status`, `watch`,
-//! `parked`, `tail`, `replay`, `archive`, `erase`, `backup`, `restore`), which reach NATS and Postgres themselves.
+//! [`main_with_args`] parses the arguments, runs one command and returns its [`exit::Exit`] code. Standard output is for results,
+//! standard error for progress and errors. Most commands call the services by gRPC. The roles, `dev`, `bootstrap` and the operator
+//! commands (`status`, `watch`, `parked`, `tail`, `replay`, `archive`, `erase`, `backup`, `restore`) access NATS and Postgres
+//! directly.
 
 mod allocator;
-pub mod backup;
+mod backup;
 mod cli;
 pub mod client;
 pub mod commands;
 pub mod console;
-pub mod erase;
+mod erase;
 pub mod exit;
 mod ids;
 pub mod import;
 pub mod progress;
-pub mod selection;
-pub mod status;
+mod selection;
+mod status;
 pub mod table;
 pub mod view;
 
@@ -34,12 +34,12 @@ pub fn command() -> clap::Command {
     cli::Cli::command()
 }
 
-/// Runs the program with these arguments, its own name the first of them.
+/// Runs the program with these arguments; the first one is the program's name.
 pub fn main_with_args(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     run_program(arguments, async |cli: cli::Cli| cli.command.run().await)
 }
 
-/// Runs a command-line program: parses the arguments, runs it on a new async runtime, maps its outcome to an exit code.
+/// Parses the arguments, runs the program on a new async runtime, and returns its exit code.
 pub fn run_program<P: Parser, E: Into<ExitCode>>(
     arguments: impl IntoIterator<Item = OsString>,
     run: impl AsyncFnOnce(P) -> anyhow::Result<E>,
@@ -47,7 +47,7 @@ pub fn run_program<P: Parser, E: Into<ExitCode>>(
     let parsed = match P::try_parse_from(arguments) {
         Ok(parsed) => parsed,
         Err(error) => {
-            // A closed pipe is the only way for this to fail, and then nobody reads it.
+            // A closed pipe is ignored.
             drop(error.print());
             return if error.use_stderr() {
                 Exit::Usage
@@ -63,12 +63,12 @@ pub fn run_program<P: Parser, E: Into<ExitCode>>(
         .map_err(anyhow::Error::from)
         .and_then(|runtime| {
             let outcome = runtime.block_on(run(parsed));
-            // A blocking read of standard input cannot be interrupted, so nothing waits for it.
+            // Does not wait for blocking reads of standard input, which cannot be interrupted.
             runtime.shutdown_background();
             outcome
         });
     match outcome {
         Ok(exit) => exit.into(),
-        Err(error) => exit::of_error(P::command().get_name(), &error).into(),
+        Err(error) => exit::report_error(P::command().get_name(), &error).into(),
     }
 }

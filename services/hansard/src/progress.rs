@@ -1,4 +1,4 @@
-//! How far a long job is: a bar on a terminal, a plain line now and then elsewhere. Both go to standard error.
+//! Shows the progress of a long job on standard error: a bar on a terminal, else a line every 2 s.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often a plain line is written.
+/// The interval of lines.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(2);
-/// How often a bar is drawn again while nothing happens.
+/// The interval at which a bar is redrawn.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What a job's length is counted in.
+/// The length of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// So many items.
+    /// A number of items.
     Items(u64),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
@@ -36,7 +36,7 @@ enum Shown {
 }
 
 impl Progress {
-    /// Begins to show a job.
+    /// Starts to show a job.
     #[must_use]
     pub fn begin(title: &'static str, length: Length) -> Self {
         let shown = if std::io::stderr().is_terminal() {
@@ -49,7 +49,7 @@ impl Progress {
         Self { title, shown }
     }
 
-    /// The job has come to `position`; `message` says it in words.
+    /// Shows that the job has reached `position`; `message` describes it.
     pub fn advance(&mut self, position: u64, message: impl FnOnce() -> String) {
         match &mut self.shown {
             Shown::Bar(bar) => {
@@ -64,7 +64,7 @@ impl Progress {
         }
     }
 
-    /// Writes a line for good, above the bar.
+    /// Writes a permanent line above the bar.
     pub fn note(&self, line: &str) {
         match &self.shown {
             Shown::Bar(bar) => bar.suspend(|| write_line(line)),
@@ -72,7 +72,7 @@ impl Progress {
         }
     }
 
-    /// The job is over; `message` stays.
+    /// Ends the job and writes `message`.
     pub fn finish(self, message: &str) {
         if let Shown::Bar(bar) = &self.shown {
             bar.finish_and_clear();
@@ -102,18 +102,18 @@ fn bar(title: &'static str, length: Length) -> ProgressBar {
     bar
 }
 
-/// Progress is for people: when standard error is closed, nobody misses it.
+/// Writes a line; write errors are ignored.
 fn write_line(line: &str) {
     drop(writeln!(std::io::stderr().lock(), "{line}"));
 }
 
-/// A number with commas between its thousands, for people.
+/// Formats a number with commas between its thousands.
 #[must_use]
 pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }
 
-/// How many a second, whole.
+/// The rate per second, rounded down.
 #[must_use]
 pub fn per_second(count: u64, seconds: f64) -> u64 {
     let took = Duration::try_from_secs_f64(seconds).unwrap_or_default();
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_and_numbers_are_for_people() {
+    fn rates_and_numbers_are_formatted() {
         let check = |count, seconds, expected| assert_eq!(per_second(count, seconds), expected);
         check(10, 2.0, 5);
         check(0, 0.0, 0);

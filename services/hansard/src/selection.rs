@@ -1,12 +1,12 @@
-//! Which commits of the record a command is about, and the stream of them: what `tail` and `replay` share.
+//! The selection of commits for `tail` and `replay`, and the stream of selected commits.
 
 mod archived;
-mod chosen;
 mod messages;
-mod moment;
+mod selected_message;
+mod time_arg;
 
-pub use chosen::Chosen;
-pub use messages::{Reach, messages};
+pub(crate) use messages::{ReadUntil, messages};
+pub(crate) use selected_message::SelectedMessage;
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use event_log::{Record, StoredAt, Unavailable};
 use crate::exit::UsageError;
 use crate::ids::{conversation, tenant};
 
-/// Which commits.
+/// The arguments that select commits.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Selection {
+pub(crate) struct Selection {
     /// Only this partition, from 0.
     #[arg(long, conflicts_with = "conversation")]
     partition: Option<u16>,
@@ -28,40 +28,40 @@ pub struct Selection {
     /// Only this conversation of `--tenant`.
     #[arg(long, requires = "tenant", value_parser = conversation)]
     conversation: Option<ConversationId>,
-    /// Only what comes after this sequence of its partition.
+    /// Only commits after this sequence of their partition.
     #[arg(long, default_value_t = 0)]
     after: u64,
-    /// Only what was stored at this time or later, by the server's clock: RFC 3339, such as 2026-09-21T14:00:00Z.
-    #[arg(long, value_name = "TIME", value_parser = moment::parse)]
+    /// Only commits that were stored at this time or later, by the server's clock: RFC 3339, such as 2026-09-21T14:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = time_arg::parse)]
     since: Option<Timestamp>,
-    /// Only what was stored before this time.
-    #[arg(long, value_name = "TIME", value_parser = moment::parse)]
+    /// Only commits that were stored before this time.
+    #[arg(long, value_name = "TIME", value_parser = time_arg::parse)]
     until: Option<Timestamp>,
-    /// Leave out what is in the archive alone.
+    /// Do not read archived commits.
     #[arg(long)]
     without_archive: bool,
 }
 
-/// From when to when, by the server's clock: the first is in, the second is not.
+/// A range of storage times by the server's clock: `since` is included, `until` is excluded.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     since: Option<Timestamp>,
     until: Option<Timestamp>,
 }
 
-/// How far each partition was gone through; what is not there was not begun.
-pub type Places = BTreeMap<Partition, Sequence>;
+/// The last processed sequence of each partition. A missing partition starts at its beginning.
+pub(crate) type Positions = BTreeMap<Partition, Sequence>;
 
-/// A stretch of a partition.
+/// A range of sequences of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct SequenceRange {
     /// The partition.
-    pub partition: Partition,
-    /// What comes before it.
-    pub after: Sequence,
+    pub(crate) partition: Partition,
+    /// The sequence before the range.
+    pub(crate) after: Sequence,
     /// Its last sequence.
-    pub through: Sequence,
-    /// Where it would lie whatever the times are: what is archived is chosen by its own.
+    pub(crate) through: Sequence,
+    /// The range without the time limits: archived commits are filtered by their own storage time.
     within: Bounds,
 }
 
@@ -72,16 +72,15 @@ struct Bounds {
     through: Sequence,
 }
 
-impl Span {
-    /// How many sequences it has, holes among them.
-    #[must_use]
-    pub fn sequences(&self) -> u64 {
+impl SequenceRange {
+    /// The number of sequences, including holes.
+    pub(crate) fn sequences(&self) -> u64 {
         self.through.0.saturating_sub(self.after.0)
     }
 }
 
 impl Selection {
-    /// The one conversation that is chosen.
+    /// The selected conversation, if it is only one.
     fn key(&self) -> Option<ConversationKey> {
         Some(ConversationKey {
             tenant: self.tenant.clone()?,
@@ -96,28 +95,28 @@ impl Selection {
         }
     }
 
-    /// Whether some commits of the stretches are not chosen.
-    #[must_use]
-    pub fn is_partial(&self) -> bool {
+    /// Whether the ranges contain commits that are not selected.
+    pub(crate) fn is_partial(&self) -> bool {
         self.tenant.is_some()
     }
 
-    /// The stretches that it lies in as the record stands now, without what `places` are past.
-    ///
-    /// # Errors
-    /// [`UsageError`] when there is no such partition, or [`Unavailable`].
-    pub async fn spans(&self, record: &Record, places: &Places) -> anyhow::Result<Vec<Span>> {
+    /// The current ranges of the selection, after `positions`.
+    pub(crate) async fn ranges(
+        &self,
+        record: &Record,
+        positions: &Positions,
+    ) -> anyhow::Result<Vec<SequenceRange>> {
         let partitions = self.partitions(record)?;
-        let mut spans = Vec::with_capacity(partitions.len());
+        let mut ranges = Vec::with_capacity(partitions.len());
         for partition in partitions {
-            let mut span = self.span(record, partition).await?;
-            if let Some(place) = places.get(&partition) {
-                span.after = span.after.max(*place);
-                span.within.after = span.within.after.max(*place);
+            let mut range = self.range(record, partition).await?;
+            if let Some(position) = positions.get(&partition) {
+                range.after = range.after.max(*position);
+                range.within.after = range.within.after.max(*position);
             }
-            spans.push(span);
+            ranges.push(range);
         }
-        Ok(spans)
+        Ok(ranges)
     }
 
     fn partitions(&self, record: &Record) -> Result<Vec<Partition>, UsageError> {
@@ -126,18 +125,22 @@ impl Selection {
         }
         match self.partition {
             Some(partition) if partition >= record.partitions() => {
-                let count = record.partitions();
-                let told = format!("the record has {count} partitions, from 0");
-                Err(UsageError(told))
+                let last = record.partitions().saturating_sub(1);
+                let message = format!("the partition must be from 0 to {last}, not {partition}");
+                Err(UsageError(message))
             }
             Some(partition) => Ok(vec![Partition(partition)]),
             None => Ok((0..record.partitions()).map(Partition).collect()),
         }
     }
 
-    async fn span(&self, record: &Record, partition: Partition) -> Result<Span, Unavailable> {
+    async fn range(
+        &self,
+        record: &Record,
+        partition: Partition,
+    ) -> Result<SequenceRange, Unavailable> {
         let last = record.bounds_of(partition).await?.last;
-        let mut span = Span {
+        let mut range = SequenceRange {
             partition,
             after: Sequence(self.after),
             through: last,
@@ -148,13 +151,13 @@ impl Selection {
         };
         if let Some(since) = self.since {
             let first = record.first_since(partition, since).await?;
-            span.after = span.after.max(before(first, last));
+            range.after = range.after.max(before(first, last));
         }
         if let Some(until) = self.until {
             let first = record.first_since(partition, until).await?;
-            span.through = before(first, last);
+            range.through = before(first, last);
         }
-        Ok(span)
+        Ok(range)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tables for people: columns as wide as their widest cell, two spaces apart.
+//! Text tables: each column is as wide as its widest cell; columns are two spaces apart.
 
 use std::io::{self, Write};
 
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up() {
+    fn columns_are_aligned() {
         let mut out = Vec::new();
         let rows = [
             ["é".to_owned(), "x".to_owned()],

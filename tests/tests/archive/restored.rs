@@ -98,7 +98,7 @@ async fn a_restore_looks_for_segments_before_it_changes_anything() {
     for line in [format!("{} --dry-run", backup.restore()), backup.restore()] {
         let refused = ground.run(&line, 1).await.stderr;
         assert!(refused.contains("nothing was changed"), "{refused}");
-        assert!(refused.contains("bring the segments back"), "{refused}");
+        assert!(refused.contains("bring them back"), "{refused}");
     }
     fs::rename(&away, &backup.copy).unwrap();
     let told = backup.restored(&ground).await;
@@ -123,9 +123,9 @@ async fn a_restore_that_was_cut_short_goes_on_and_erases() {
     for _ in 0..2 {
         let failed = ground.run(&backup.restore(), 1).await.stderr;
         for told in [
-            "1 erasures may still be due",
+            "1 erasures may still have to be repeated",
             "run the same command again",
-            "bring the segments back",
+            "bring them back",
         ] {
             assert!(failed.contains(told), "{failed}");
         }

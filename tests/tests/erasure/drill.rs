@@ -277,13 +277,13 @@ async fn what_is_not_whole_touches_nothing() {
     spoil(
         &backup.join("HANSARD_3.archive"),
         &flip,
-        "HANSARD_3.archive is not what",
+        "HANSARD_3.archive differs from the manifest",
     )
     .await;
     spoil(
         &backup.join("manifest.json"),
         &|_| b"{}".to_vec(),
-        "is no manifest",
+        "is not a manifest",
     )
     .await;
     let rename = |bytes: Vec<u8>| {

@@ -30,12 +30,12 @@ async fn forks_are_refused_or_go_too() {
     let expected = json!({
         "conversations": 1, "commits": 3, "archived": 0, "forks": ["one", "two"], "unfinished": [], "erasedBefore": 0,
         "registry": {}, "unknown": [], "refuses": [
-            "2 forks read through what is to be erased: one, two; let them go too with --forks erase, or copy them first with --forks detach",
+            "2 forks read through the conversations to erase: one, two; erase them with --forks erase, or copy them first with --forks detach",
         ],
     });
     assert_eq!(told, expected);
     let told = check(&stack, &format!("{line} --dry-run"), 0).await.stdout;
-    assert!(told.contains("would be refused:         2 forks"), "{told}");
+    assert!(told.contains("prevented by:             2 forks"), "{told}");
     let told = json(&stack, &format!("{line} --forks erase --dry-run --json")).await;
     assert_eq!(told["refuses"], json!([]));
     let refused = check(&stack, line, 1).await;

@@ -26,7 +26,10 @@ async fn what_nobody_knows_is_told_and_not_signed() {
     ] {
         let refused = check(&stack, &format!("erase {what} {signing}"), 1).await;
         assert!(refused.stderr.contains(named), "{refused:?}");
-        assert!(refused.stderr.contains("nothing signed"), "{refused:?}");
+        assert!(
+            refused.stderr.contains("no receipt was written"),
+            "{refused:?}"
+        );
         let told: Value = serde_json::from_str(&refused.stdout).expect("JSON");
         let ids = what.strip_prefix("conversation ").into_iter();
         let ids: Vec<&str> = ids.filter_map(|ids| ids.split(' ').next()).collect();
@@ -40,7 +43,7 @@ async fn what_nobody_knows_is_told_and_not_signed() {
     let both = "erase conversation one nosuch --tenant acme";
     let told = check(&stack, &format!("{both} --dry-run"), 0).await.stdout;
     assert!(
-        told.contains("not known:                conversation nosuch"),
+        told.contains("unknown:                  conversation nosuch"),
         "{told}"
     );
     let partly = check(&stack, &format!("{both} {signing}"), 1).await;

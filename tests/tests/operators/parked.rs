@@ -79,7 +79,7 @@ async fn it_is_shown(stack: &Stack, desk: &Desk, bad: &Bad) {
     let line = format!("status --role writer=http://{addr}");
     let status = desk.check(&line, 6, "").await;
     assert!(
-        status.contains("conversations that cannot be projected: 1; see hansard parked list"),
+        status.contains("parked conversations: 1; see hansard parked list"),
         "{status}"
     );
 }
@@ -108,14 +108,19 @@ async fn it_is_dropped(desk: &Desk, bad: &Bad) {
     let said = desk.check(&format!("{drop} --dry-run"), 0, "").await;
     let would = format!("would drop the commit at sequence {sequence} of {tenant} / c");
     assert!(said.contains(&would), "{said}");
-    desk.check(&drop, 2, "give --yes to do it").await;
+    desk.check(&drop, 2, "give --yes to drop the commit").await;
     let waits = desk.json("parked list --json", 0).await;
     assert_eq!(waits[0]["commits"], 1, "nothing was dropped yet");
-    desk.check(&format!("{drop} --sequence 999 --yes"), 1, "no commit of")
-        .await;
+    desk.check(
+        &format!("{drop} --sequence 999 --yes"),
+        1,
+        "has no waiting commit at sequence 999",
+    )
+    .await;
     let said = desk.check(&format!("{drop} --yes"), 0, "").await;
-    assert!(said.contains("now: hansard parked retry"), "{said}");
-    desk.check(&format!("{drop} --yes"), 1, "waits").await;
+    assert!(said.contains("next: hansard parked retry"), "{said}");
+    desk.check(&format!("{drop} --yes"), 1, "has no waiting commit")
+        .await;
     let tried = desk
         .json(&format!("parked retry {tenant} c --json"), 0)
         .await;

@@ -55,8 +55,12 @@ async fn a_file_holds_the_record_and_is_gone_on_with() {
     );
     let all = sorted(&desk.check("tail", 0, "").await);
     assert_eq!(sorted(&desk.text("f")), all);
-    desk.check("replay --to-file @f", 2, "is there: give --resume")
-        .await;
+    desk.check(
+        "replay --to-file @f",
+        2,
+        "exists: continue it with --resume",
+    )
+    .await;
 
     // A line that is not whole is made anew.
     let file = desk.folder.path().join("f");
@@ -88,11 +92,10 @@ async fn files_of_others_are_refused(desk: &Desk) {
     line["commitId"] = json!("0199e8a1-0000-7000-8000-0000000000ad");
     fs::write(&file, format!("{line}\n")).unwrap();
     let resume = "replay --to-file @g --resume";
-    desk.check(resume, 2, "is of another record: see its line 1")
-        .await;
+    desk.check(resume, 2, "belongs to another record").await;
     line["partition"] = json!(9);
     fs::write(&file, format!("{line}\n")).unwrap();
-    desk.check(resume, 2, "is of another record").await;
+    desk.check(resume, 2, "belongs to another record").await;
     fs::write(&file, "sesame\n").unwrap();
     desk.check(resume, 2, "line 1 of ").await;
 }
@@ -133,13 +136,14 @@ async fn other_subjects_get_it_and_the_records_own_do_not() {
         (&done["commits"], &done["stream"]),
         (&json!(40), &json!("COPY"))
     );
-    desk.check(line, 2, "is there: give --resume").await;
+    desk.check(line, 2, "exists: continue it with --resume")
+        .await;
     let resume = format!("{line} --resume");
     assert_eq!(desk.json(&resume, 0).await[0]["commits"], 0);
     agent.append("c0", vec![user("later")]).await;
     assert_eq!(desk.json(&resume, 0).await[0]["commits"], 1);
     let other = resume.replace("copy", "copy.two");
-    desk.check(&other, 2, "is of another record or prefix")
+    desk.check(&other, 2, "belongs to another record or prefix")
         .await;
     desk.check("replay --to-subject copy --resume", 2, "--places")
         .await;

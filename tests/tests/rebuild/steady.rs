@@ -15,7 +15,7 @@ async fn reads_and_writes_go_on_throughout() {
     let planned = ground.rebuild(&["conversations", "--dry-run"]).await;
     assert_eq!(planned.code, Some(0), "{planned:?}");
     assert!(
-        planned.stdout.contains("beside conversations_v1"),
+        planned.stdout.contains("next to conversations_v1"),
         "{planned:?}"
     );
     let steps = ground.rebuilt(&["conversations"]).await;

@@ -16,7 +16,7 @@ use wire::proto::operate::v1::ListTenantsRequest;
 use super::system::System;
 use tests::authority::{Authority, showing, trusting};
 
-const INSECURE: &str = "the service cannot be called securely: ";
+const INSECURE: &str = "the TLS connection to the service failed: ";
 
 /// What a caller of the writer at a URL is told; `None`: an answer.
 async fn refusal(system: &System, url: &str) -> Option<String> {
@@ -27,7 +27,7 @@ async fn refusal(system: &System, url: &str) -> Option<String> {
         Err(error) => return Some(error),
     };
     let asked = ListTenantsRequest::default();
-    let answer = service.registrar().list_tenants(asked).await;
+    let answer = service.registry().list_tenants(asked).await;
     answer.err().map(|status| Failure::from(status).to_string())
 }
 
@@ -67,7 +67,7 @@ async fn who_is_not_trusted_is_refused() {
     check(at(&showing(&other.ca(), &system.own)), &unknown).await;
     check(at(""), &unknown).await;
     // The connection may be gone before its last word is read.
-    let closed = "where the service asks for certificates";
+    let closed = "if it requires a client certificate";
     check(at(&trusting(&ca)), &["CertificateRequired", closed]).await;
     let stranger = showing(&ca, &other.sign("caller"));
     check(at(&stranger), &["UnknownCA", "DecryptError", closed]).await;
@@ -82,7 +82,7 @@ async fn a_plain_door_is_not_spoken_to() {
     let url = stack.writer.grpc_url().replace("http://", "https://") + &trusting(&authority.ca());
     let service = Service::at(&url, "token").unwrap();
     let answer = service
-        .registrar()
+        .registry()
         .list_tenants(ListTenantsRequest::default())
         .await;
     let told = Failure::from(answer.unwrap_err()).to_string();

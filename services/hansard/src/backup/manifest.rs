@@ -1,4 +1,4 @@
-//! What a backup says of itself. It is written last: a folder without it is no backup.
+//! The manifest of a backup. It is written last: a folder without a manifest is not a complete backup.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -8,61 +8,60 @@ use anyhow::{Context as _, ensure};
 use event_log::{ArchiveEntry, StreamDescription};
 use serde::{Deserialize, Serialize};
 
-/// The manifest's file.
-pub const MANIFEST_FILE: &str = "manifest.json";
-/// What a backup of this program says that it is.
+/// The file name of the manifest.
+pub(crate) const MANIFEST_FILE: &str = "manifest.json";
+/// The format version that this program writes and reads.
 const FORM: &str = "hansard-backup-1";
 
-/// A backup.
+/// The contents of a backup.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Manifest {
-    /// `hansard-backup-1`.
-    pub form: String,
-    /// The record's id, in hexadecimal digits.
-    pub record: String,
-    /// How many partitions it has.
-    pub partitions: u16,
-    /// When it was begun, as RFC 3339 writes it: what is erased later must be erased again after a restore.
-    pub begun_at: String,
-    /// The Ed25519 keys of the record's receipts, in hexadecimal digits, the oldest first.
+pub(crate) struct Manifest {
+    /// The format version, `hansard-backup-1`.
+    pub(crate) form: String,
+    /// The record's id, hexadecimal.
+    pub(crate) record: String,
+    /// The number of partitions of the record.
+    pub(crate) partitions: u16,
+    /// The start of the backup, RFC 3339. What is erased after it must be erased again after a restore.
+    pub(crate) begun_at: String,
+    /// The Ed25519 public keys of the record's erasure receipts, hexadecimal, oldest first.
     #[serde(default)]
-    pub receipt_keys: Vec<String>,
-    /// The one key of a backup that is older than `receipt_keys`.
+    pub(crate) receipt_keys: Vec<String>,
+    /// The single key of a backup from before `receipt_keys` existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receipt_key: Option<String>,
+    pub(crate) receipt_key: Option<String>,
     /// The streams, in the order in which they are restored.
-    pub streams: Vec<ArchivedStream>,
-    /// What of the record was archived elsewhere, by its catalogue, so that a restore can look for it before it begins; `None`:
-    /// the backup is older than this field.
+    pub(crate) streams: Vec<ArchivedStream>,
+    /// The archive's catalogue, so that a restore can check the archived segments before it starts. `None`: the backup is
+    /// from before this field existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub catalogue: Option<Vec<ArchiveEntry>>,
+    pub(crate) catalogue: Option<Vec<ArchiveEntry>>,
 }
 
 /// A stream of a backup.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct ArchivedStream {
-    /// Its name.
-    pub name: String,
-    /// Its archive, a file of the folder.
-    pub file: String,
-    /// The archive's bytes.
-    pub size_bytes: u64,
-    /// Their SHA-256, in hexadecimal digits.
-    pub sha256: String,
-    /// How many messages it held.
-    pub messages: u64,
-    /// The last sequence that it had given out.
-    pub last_sequence: u64,
-    /// What the server wants to hear when it is restored.
-    pub description: StreamDescription,
+pub(crate) struct ArchivedStream {
+    /// The name of the stream.
+    pub(crate) name: String,
+    /// The snapshot file in the backup's folder.
+    pub(crate) file: String,
+    /// The size of the file.
+    pub(crate) size_bytes: u64,
+    /// The SHA-256 of the file, hexadecimal.
+    pub(crate) sha256: String,
+    /// The number of messages in the stream.
+    pub(crate) messages: u64,
+    /// The last sequence that the stream had assigned.
+    pub(crate) last_sequence: u64,
+    /// The configuration and state that the server needs for the restore.
+    pub(crate) description: StreamDescription,
 }
 
 impl Manifest {
-    /// The manifest of a backup of these streams.
-    #[must_use]
-    pub fn new(
+    /// A manifest without streams.
+    pub(crate) fn new(
         record: String,
         partitions: u16,
         begun_at: String,
@@ -80,51 +79,46 @@ impl Manifest {
         }
     }
 
-    /// Writes it, for good once this returns.
-    ///
-    /// # Errors
-    /// The folder cannot be written to.
-    pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
+    /// Writes the manifest; it is on disk when this returns.
+    pub(crate) fn write(&self, folder: &Path) -> anyhow::Result<()> {
         let (file, unfinished) = (folder.join(MANIFEST_FILE), folder.join("manifest.part"));
-        let mut made = File::create(&unfinished)?;
-        made.write_all(&serde_json::to_vec_pretty(self)?)?;
-        made.sync_all()?;
+        let mut written = File::create(&unfinished)?;
+        written.write_all(&serde_json::to_vec_pretty(self)?)?;
+        written.sync_all()?;
         std::fs::rename(&unfinished, &file)?;
         File::open(folder)?.sync_all()?;
         Ok(())
     }
 
     /// Reads the manifest of a backup.
-    ///
-    /// # Errors
-    /// There is none, or it is of another version.
-    pub fn read(folder: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
         let file = folder.join(MANIFEST_FILE);
         let name = file.display().to_string();
         let text =
-            std::fs::read(&file).with_context(|| format!("no backup: cannot read {name}"))?;
+            std::fs::read(&file).with_context(|| format!("not a backup: cannot read {name}"))?;
         let manifest: Self =
-            serde_json::from_slice(&text).with_context(|| format!("{name} is no manifest"))?;
-        ensure!(manifest.form == FORM, "{name} is of another version");
+            serde_json::from_slice(&text).with_context(|| format!("{name} is not a manifest"))?;
+        let form = &manifest.form;
+        ensure!(
+            form == FORM,
+            "{name} has the format {form:?}; this program reads {FORM:?}"
+        );
         Ok(manifest)
     }
 
-    /// Every key of the record's receipts.
-    #[must_use]
-    pub fn all_receipt_keys(&self) -> Vec<String> {
+    /// All receipt keys of the record.
+    pub(crate) fn all_receipt_keys(&self) -> Vec<String> {
         let keys = self.receipt_keys.iter().chain(&self.receipt_key);
         keys.cloned().collect()
     }
 
-    /// What it is told from other backups by.
-    #[must_use]
-    pub fn name(&self) -> String {
+    /// A name for messages that distinguishes backups.
+    pub(crate) fn name(&self) -> String {
         format!("record {} as of {}", self.record, self.begun_at)
     }
 
-    /// How many bytes the archives have.
-    #[must_use]
-    pub fn size_bytes(&self) -> u64 {
+    /// The total size of the stream files.
+    pub(crate) fn size_bytes(&self) -> u64 {
         self.streams.iter().map(|stream| stream.size_bytes).sum()
     }
 }

@@ -1,9 +1,9 @@
-//! Copies of the whole record in a folder: each stream as its server archives it, and a manifest that proves them.
+//! Copies of the whole record in a folder: a server snapshot of each stream, and a manifest with their digests.
 
 mod manifest;
 mod read;
 mod write;
 
-pub use manifest::{ArchivedStream, MANIFEST_FILE, Manifest};
-pub use read::{archive, verified};
-pub use write::write;
+pub(crate) use manifest::Manifest;
+pub(crate) use read::{archive, verified};
+pub(crate) use write::write;

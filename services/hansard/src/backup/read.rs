@@ -1,4 +1,4 @@
-//! Reading a backup: all of it is proved before any of it is used.
+//! Reading a backup: all files are verified before any is used.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -11,24 +11,21 @@ use ring::digest;
 
 use super::manifest::{ArchivedStream, Manifest};
 
-/// Bytes of one piece of an archive.
+/// The size of the chunks in which a file is read.
 const PIECE_BYTES: usize = 128 * 1024;
 
-/// The manifest of a backup whose files are all as it says.
-///
-/// # Errors
-/// A file is missing or differs, which the message names.
-pub fn verified(folder: &Path) -> anyhow::Result<Manifest> {
+/// Returns the manifest after it has checked size and SHA-256 of every file.
+pub(crate) fn verified(folder: &Path) -> anyhow::Result<Manifest> {
     let manifest = Manifest::read(folder)?;
     ensure!(!manifest.streams.is_empty(), "the backup has no streams");
     for archived in &manifest.streams {
         let file = &archived.file;
-        // What a manifest names must lie beside it.
+        // A manifest must not name files outside its folder.
         ensure!(
             Path::new(file)
                 .file_name()
                 .is_some_and(|name| name == file.as_str()),
-            "{file} is no file of the backup"
+            "the manifest names {file}, which is not in the backup's folder"
         );
         let mut sum = digest::Context::new(&digest::SHA256);
         let mut size_bytes = 0_u64;
@@ -41,17 +38,14 @@ pub fn verified(folder: &Path) -> anyhow::Result<Manifest> {
             size_bytes == archived.size_bytes && hex::encode(sum.finish()) == archived.sha256;
         ensure!(
             is_whole,
-            "{file} is not what was backed up: its size or SHA-256 differs"
+            "{file} differs from the manifest in size or SHA-256: the backup is damaged"
         );
     }
     Ok(manifest)
 }
 
-/// The pieces of an archive, in order.
-///
-/// # Errors
-/// The file cannot be opened.
-pub fn archive(
+/// The chunks of a stream's file, in order.
+pub(crate) fn archive(
     folder: &Path,
     archived: &ArchivedStream,
 ) -> io::Result<impl Stream<Item = io::Result<Bytes>> + Unpin + use<>> {
@@ -113,32 +107,29 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_backed_up_is_taken() {
+    fn a_backup_with_a_changed_file_is_rejected() {
         check(CONTENT, |_| (), None);
-        check(
-            b"an archivE",
-            |_| (),
-            Some("S.archive is not what was backed up"),
-        );
-        check(
-            b"an archive.",
-            |_| (),
-            Some("S.archive is not what was backed up"),
-        );
-        check(CONTENT, |made| made.streams.clear(), Some("no streams"));
+        let differs = Some("S.archive differs from the manifest");
+        check(b"an archivE", |_| (), differs);
+        check(b"an archive.", |_| (), differs);
         check(
             CONTENT,
-            |made| made.form.clear(),
-            Some("of another version"),
+            |manifest| manifest.streams.clear(),
+            Some("no streams"),
         );
         check(
             CONTENT,
-            |made| made.streams[0].file = "../S.archive".to_owned(),
-            Some("no file of the backup"),
+            |manifest| manifest.form.clear(),
+            Some("has the format \"\""),
         );
         check(
             CONTENT,
-            |made| made.streams[0].file = "T.archive".to_owned(),
+            |manifest| manifest.streams[0].file = "../S.archive".to_owned(),
+            Some("not in the backup's folder"),
+        );
+        check(
+            CONTENT,
+            |manifest| manifest.streams[0].file = "T.archive".to_owned(),
             Some("cannot read T.archive"),
         );
         assert!(verified(Path::new("/no/such/folder")).is_err());

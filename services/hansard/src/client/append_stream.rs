@@ -1,7 +1,7 @@
-//! Writing in volume: many callers share one `AppendStream`, each waits for its own answer.
+//! Bulk appends: many callers share one `AppendStream` and each waits for its own result.
 //!
-//! A task owns the stream. When it breaks, every caller that waits gets a transient failure and sends again under the
-//! same idempotency key; the next command opens a new stream.
+//! A task owns the stream. When the stream breaks, every waiting caller gets a transient failure and retries with the
+//! same idempotency key. The next command opens a new stream.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use wire::proto::write::v1::{AppendStreamRequest, AppendStreamResponse, CommitRe
 
 use super::{Failure, Service, Writer};
 
-/// Most commands that wait for their answers at once.
+/// The maximum number of commands in flight.
 pub const WINDOW_MAX: usize = 4_096;
 
 type Answer = Result<CommitResult, Failure>;
@@ -25,7 +25,7 @@ struct Job {
     answer: oneshot::Sender<Answer>,
 }
 
-/// A shared stream; clones write into the same one. It closes with the last clone.
+/// A shared stream. Clones use the same stream, which closes when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct AppendStream {
     jobs: mpsc::Sender<Job>,
@@ -33,22 +33,22 @@ pub struct AppendStream {
 }
 
 impl AppendStream {
-    /// A stream to `service` on which at most `window` commands (1 to [`WINDOW_MAX`]) wait for their answers.
+    /// Creates a stream to `service` with at most `window` commands in flight (1 to [`WINDOW_MAX`]).
     #[must_use]
     pub fn to(service: &Service, window: usize) -> Self {
         let window = window.clamp(1, WINDOW_MAX);
         let (jobs, queue) = mpsc::channel(window);
-        tokio::spawn(carry(service.stream_writer(), queue, window));
+        tokio::spawn(run_streams(service.stream_writer(), queue, window));
         Self {
             jobs,
             window: Arc::new(Semaphore::new(window)),
         }
     }
 
-    /// Sends one command and waits for its answer. Commands sent one after the other are carried out in that order.
+    /// Sends one command and waits for its result. Commands that are sent one after another are executed in that order.
     ///
     /// # Errors
-    /// What the service says, or a transient failure when the stream breaks first.
+    /// The service's error, or a transient failure if the stream breaks before the result arrives.
     pub async fn send(&self, command: Command) -> Answer {
         let _permit = self
             .window
@@ -67,45 +67,45 @@ impl AppendStream {
     }
 }
 
-/// Opens a stream whenever there is work and none is open. Ends with the last [`AppendStream`].
-async fn carry(mut writer: Writer, mut queue: mpsc::Receiver<Job>, window: usize) {
+/// Opens a stream when a command arrives and none is open. Ends when the last [`AppendStream`] is dropped.
+async fn run_streams(mut writer: Writer, mut queue: mpsc::Receiver<Job>, window: usize) {
     while let Some(first) = queue.recv().await {
         let (requests, outgoing) = mpsc::channel(window);
-        let mut carried = Carried {
+        let mut open = OpenStream {
             requests,
             waiting: HashMap::new(),
             sent: 0,
         };
-        carried.send(first);
+        open.send(first);
         match writer.append_stream(ReceiverStream::new(outgoing)).await {
-            Ok(answers) => carried.exchange(&mut queue, answers.into_inner()).await,
-            Err(status) => carried.fail(&status.into()),
+            Ok(answers) => open.exchange(&mut queue, answers.into_inner()).await,
+            Err(status) => open.fail(&status.into()),
         }
     }
 }
 
-/// One open stream and those who wait for its answers.
-struct Carried {
+/// One open stream and the callers that wait for results.
+struct OpenStream {
     requests: mpsc::Sender<AppendStreamRequest>,
     waiting: HashMap<u64, oneshot::Sender<Answer>>,
     sent: u64,
 }
 
-impl Carried {
+impl OpenStream {
     async fn exchange(
         mut self,
         queue: &mut mpsc::Receiver<Job>,
         mut answers: Streaming<AppendStreamResponse>,
     ) {
-        let mut open = true;
-        while open || !self.waiting.is_empty() {
+        let mut accepts_jobs = true;
+        while accepts_jobs || !self.waiting.is_empty() {
             tokio::select! {
-                job = queue.recv(), if open => match job {
+                job = queue.recv(), if accepts_jobs => match job {
                     Some(job) => self.send(job),
-                    None => open = false,
+                    None => accepts_jobs = false,
                 },
                 answer = answers.message() => match answer {
-                    Ok(Some(answer)) => self.settle(answer),
+                    Ok(Some(answer)) => self.complete(answer),
                     Ok(None) => return self.fail(&Failure::interrupted()),
                     Err(status) => return self.fail(&status.into()),
                 },
@@ -113,7 +113,7 @@ impl Carried {
         }
     }
 
-    /// The channel has room for the whole window, and every command that waits holds a place of the window.
+    /// The channel has room for the whole window, and every waiting command holds a permit of the window.
     fn send(&mut self, job: Job) {
         self.sent += 1;
         let request = AppendStreamRequest {
@@ -122,12 +122,12 @@ impl Carried {
         };
         match self.requests.try_send(request) {
             Ok(()) => drop(self.waiting.insert(self.sent, job.answer)),
-            // Nobody minds an answer when the caller has gone.
+            // The receiver is gone if the caller was cancelled.
             Err(_) => drop(job.answer.send(Err(Failure::interrupted()))),
         }
     }
 
-    fn settle(&mut self, answer: AppendStreamResponse) {
+    fn complete(&mut self, answer: AppendStreamResponse) {
         let Some(caller) = self.waiting.remove(&answer.correlation_id) else {
             return;
         };

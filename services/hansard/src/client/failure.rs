@@ -1,4 +1,4 @@
-//! Why a call failed, the same for unary calls and for commands of a stream.
+//! The failure of a call: one type for unary calls and for commands of a stream.
 
 use std::error::Error;
 use std::fmt;
@@ -9,19 +9,19 @@ use tonic::{Code, Status, transport};
 use tonic_types::{ErrorDetails, StatusExt as _};
 use wire::proto::write::v1::CommandError;
 
-/// A service that asks for certificates closes the connection of who has none, and is not always heard to say so.
-const CLOSED: &str = "the connection was closed before the answer came; where the service asks for certificates, give one it knows";
+/// A service with mutual TLS closes a connection without a client certificate; the TLS alert does not always arrive.
+const CLOSED: &str = "the service closed the connection before it answered; if it requires a client certificate, configure one that it trusts";
 
-/// A failed call: what the service said of it.
+/// A failed call, with the service's error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Failure {
     /// The gRPC status code.
     pub code: Code,
-    /// The stable reason, such as `VERSION_CONFLICT`; empty when the failure is not the service's own.
+    /// The stable reason, such as `VERSION_CONFLICT`; empty when the failure did not come from the service.
     pub reason: String,
-    /// What is wrong and how to mend it.
+    /// The cause and the remedy.
     pub message: String,
-    /// When the service says that a retry makes sense.
+    /// The delay after which the service suggests a retry.
     pub retry_after: Option<Duration>,
 }
 
@@ -36,13 +36,13 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// A connection that broke before the answer came: the outcome is unknown, and a retry finds it out.
+    /// A connection that broke before the answer arrived: the outcome is unknown, and a retry resolves it.
     #[must_use]
     pub fn interrupted() -> Self {
         Self {
             code: Code::Unavailable,
             reason: String::new(),
-            message: "the connection broke before the answer came".to_owned(),
+            message: "the connection was lost before the answer arrived".to_owned(),
             retry_after: None,
         }
     }
@@ -62,13 +62,13 @@ impl From<Status> for Failure {
             .error_info()
             .map(|info| info.reason.clone())
             .unwrap_or_default();
-        // tonic's own words hide what a person needs: that nobody answers there, or nobody who is trusted.
+        // tonic's messages hide the cause: no service at the address, or an untrusted certificate.
         let message = match tls::problem(&status) {
-            Some(problem) => format!("the service cannot be called securely: {problem}"),
+            Some(problem) => format!("the TLS connection to the service failed: {problem}"),
             None if status.code() == Code::Unavailable && reason.is_empty() => {
                 "the service does not answer".to_owned()
             }
-            None if is_of_connection(&status) => CLOSED.to_owned(),
+            None if is_connection_error(&status) => CLOSED.to_owned(),
             None => message(&status, &details),
         };
         let retry_after = details.retry_info().and_then(|retry| retry.retry_delay);
@@ -81,23 +81,23 @@ impl From<Status> for Failure {
     }
 }
 
-/// Whether the connection failed, and the service said nothing.
-fn is_of_connection(status: &Status) -> bool {
+/// Whether the connection failed before the service answered.
+fn is_connection_error(status: &Status) -> bool {
     let source = status.source();
     source.is_some_and(<dyn Error>::is::<transport::Error>)
 }
 
-/// What the service says; where several fields are wrong, of each.
+/// The service's message; the descriptions of all fields if several are invalid.
 fn message(status: &Status, details: &ErrorDetails) -> String {
     let fields = details.bad_request();
     let fields = fields.map_or(&[][..], |request| &request.field_violations);
     if fields.len() < 2 {
         return status.message().to_owned();
     }
-    let told = fields
+    let descriptions = fields
         .iter()
-        .map(|wrong| format!("{} {}", wrong.field, wrong.description));
-    told.collect::<Vec<_>>().join("; ")
+        .map(|violation| format!("{} {}", violation.field, violation.description));
+    descriptions.collect::<Vec<_>>().join("; ")
 }
 
 impl From<CommandError> for Failure {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_and_a_commands_error_read_alike() {
+    fn a_status_and_a_command_error_give_the_same_failure() {
         let problem = Problem::new(Reason::Overloaded, "too much at once")
             .retry_after(Duration::from_millis(50));
         let failure = Failure::from(Status::from(problem));
@@ -145,17 +145,17 @@ mod tests {
     }
 
     #[test]
-    fn every_field_that_is_wrong_is_told() {
+    fn the_message_names_every_invalid_field() {
         let wrong = |field| Violation::new(ViolationReason::Malformed, "is wrong").within(field);
         let problem = Problem::from(wrong("a"));
-        let told = |problem: &Problem| Failure::from(Status::from(problem.clone())).message;
-        assert_eq!(told(&problem), "a is wrong");
+        let message = |problem: &Problem| Failure::from(Status::from(problem.clone())).message;
+        assert_eq!(message(&problem), "a is wrong");
         let problem = Problem::of_violations("d", vec![wrong("a"), wrong("b.c")]);
-        assert_eq!(told(&problem), "d.a is wrong; d.b.c is wrong");
+        assert_eq!(message(&problem), "d.a is wrong; d.b.c is wrong");
     }
 
     #[test]
-    fn only_what_may_pass_is_tried_again() {
+    fn transient_failures() {
         let status = |code| Failure::from(Status::new(code, "x"));
         check(
             &status(Code::Unavailable),

@@ -1,6 +1,6 @@
-//! The command line's side of the gRPC services: a connection with a bearer token, deadlines and retries.
+//! gRPC clients for commands: a connection with a bearer token, deadlines and retries.
 //!
-//! Knows no command. Retries are safe because every write carries an idempotency key that stays the same.
+//! Independent of the commands. Retries are safe because a retried write has the same idempotency key.
 
 mod append_stream;
 mod failure;
@@ -11,6 +11,7 @@ use std::time::Duration;
 use runtime::grpc::{Authenticated, Bearer};
 use runtime::tls::{self, EndpointError};
 use tonic::transport::Channel;
+use tonic::{Response, Status};
 use wire::proto::history::v1::history_service_client::HistoryServiceClient;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::read::v1::read_service_client::ReadServiceClient;
@@ -18,25 +19,25 @@ use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 pub use append_stream::{AppendStream, WINDOW_MAX};
 pub use failure::Failure;
-pub use retry::{PATIENCE, retrying};
+pub use retry::{RETRY_DEADLINE, retrying};
 
-/// How long a connection may take to open.
+/// The deadline for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The deadline of one unary call, sent with it.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// The largest answer that is taken, in bytes: a page of events is at most 3 MiB, a context may be larger.
+/// The largest accepted answer, in bytes: a page of events has at most 3 MiB, a context may be larger.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 
-/// The write service.
+/// A client of the write service.
 pub type Writer = WriteServiceClient<Authenticated>;
-/// The read service.
+/// A client of the read service.
 pub type Reader = ReadServiceClient<Authenticated>;
-/// The history service.
-pub type Historian = HistoryServiceClient<Authenticated>;
-/// The registry service.
-pub type Registrar = RegistryServiceClient<Authenticated>;
+/// A client of the history service.
+pub type HistoryClient = HistoryServiceClient<Authenticated>;
+/// A client of the registry service.
+pub type RegistryClient = RegistryServiceClient<Authenticated>;
 
-/// Where a service is, and the token that it takes. Connections open with the first call.
+/// The address of a service and the token for it. The connection opens with the first call.
 #[derive(Clone, Debug)]
 pub struct Service {
     channel: Channel,
@@ -45,10 +46,10 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service at `url`, as [`tls::endpoint`] reads it.
+    /// Creates a service at `url`, as [`tls::endpoint`] parses it. Needs a tokio runtime.
     ///
     /// # Errors
-    /// [`AddressError`], which says what to mend. Needs a tokio runtime.
+    /// [`AddressError`], with the remedy.
     pub fn at(url: &str, token: &str) -> Result<Self, AddressError> {
         let endpoint = tls::endpoint(url).map_err(|problem| AddressError::Url {
             url: url.to_owned(),
@@ -69,37 +70,37 @@ impl Service {
         })
     }
 
-    /// Where it is.
+    /// The URL of the service.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Its write service.
+    /// A client of the write service.
     #[must_use]
     pub fn writer(&self) -> Writer {
         WriteServiceClient::new(self.authenticated()).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
-    /// Its read service.
+    /// A client of the read service.
     #[must_use]
     pub fn reader(&self) -> Reader {
         ReadServiceClient::new(self.authenticated()).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
-    /// Its history service.
+    /// A client of the history service.
     #[must_use]
-    pub fn historian(&self) -> Historian {
+    pub fn history(&self) -> HistoryClient {
         HistoryServiceClient::new(self.authenticated()).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
-    /// Its registry service.
+    /// A client of the registry service.
     #[must_use]
-    pub fn registrar(&self) -> Registrar {
+    pub fn registry(&self) -> RegistryClient {
         RegistryServiceClient::new(self.authenticated())
     }
 
-    /// Its write service, for streams, which have no deadline.
+    /// A client of the write service for streams, which have no deadline.
     #[must_use]
     pub fn stream_writer(&self) -> Writer {
         WriteServiceClient::new(self.bearer.clone().on(self.channel.clone()))
@@ -111,18 +112,26 @@ impl Service {
     }
 }
 
-/// Why a service cannot even be called.
+/// Returns the message of a unary call's response.
+///
+/// # Errors
+/// The service's error.
+pub fn answer<T>(response: Result<Response<T>, Status>) -> Result<T, Failure> {
+    Ok(response?.into_inner())
+}
+
+/// An address or a token with which no service can be called.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// The address is of another form.
+    /// The URL is invalid.
     #[error("{url} {problem}")]
     Url {
-        /// What was given.
+        /// The given URL.
         url: String,
-        /// What is wrong with it.
+        /// Its error.
         problem: EndpointError,
     },
-    /// The token has characters that no token has.
-    #[error("the token is not one of Hansard's: pass it on as it was printed")]
+    /// The token contains invalid characters.
+    #[error("the service token contains invalid characters: copy it exactly as it was printed")]
     Token,
 }

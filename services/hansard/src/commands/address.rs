@@ -1,18 +1,18 @@
-//! Where the services are, as commands take it.
+//! Arguments with the address of a service and the token for it.
 
 use clap::Args;
 
 use crate::client::{AddressError, Service};
 
-/// The port of a writer that `hansard dev` prefers.
+/// The default port of the writer in `hansard dev`.
 pub const WRITER_PORT: u16 = 7301;
-/// The port of a gateway that `hansard dev` prefers.
+/// The default port of the gateway in `hansard dev`.
 pub const GATEWAY_PORT: u16 = 7302;
 
-/// How to reach a writer.
+/// The address of a writer.
 #[derive(Debug, Clone, Args)]
 pub struct WriterAddress {
-    /// The writer's address.
+    /// URL of the writer's gRPC listener.
     #[arg(
         long = "writer", value_name = "URL", env = "HANSARD_WRITER_URL", hide_env_values = true,
         default_value_t = format!("http://127.0.0.1:{WRITER_PORT}")
@@ -23,7 +23,7 @@ pub struct WriterAddress {
 }
 
 impl WriterAddress {
-    /// The writer.
+    /// The writer's service.
     ///
     /// # Errors
     /// [`AddressError`].
@@ -32,10 +32,10 @@ impl WriterAddress {
     }
 }
 
-/// How to reach a gateway.
+/// The address of a gateway.
 #[derive(Debug, Clone, Args)]
 pub struct GatewayAddress {
-    /// The gateway's address.
+    /// URL of the gateway's gRPC listener.
     #[arg(
         long = "gateway", value_name = "URL", env = "HANSARD_GATEWAY_URL", hide_env_values = true,
         default_value_t = format!("http://127.0.0.1:{GATEWAY_PORT}")
@@ -46,7 +46,7 @@ pub struct GatewayAddress {
 }
 
 impl GatewayAddress {
-    /// The gateway.
+    /// The gateway's service.
     ///
     /// # Errors
     /// [`AddressError`].
@@ -55,10 +55,10 @@ impl GatewayAddress {
     }
 }
 
-/// A service token. The environment keeps it out of the list of processes.
+/// A service token.
 #[derive(Clone, Args)]
 pub struct Token {
-    /// The service token; better given by the environment, which the list of processes does not show.
+    /// Service token. Prefer the environment variable: process lists show command-line arguments.
     #[arg(long, env = "HANSARD_TOKEN", hide_env_values = true)]
     pub token: String,
 }

@@ -1,4 +1,4 @@
-//! `hansard agent`: the assistants of a tenant.
+//! `hansard agent`: the agents of a tenant.
 
 use std::path::{Path, PathBuf};
 
@@ -12,19 +12,18 @@ use wire::proto::operate::v1::{
     ModelSettings, ProviderLogDetail, Quotas, RotateWebhookSecretRequest, SetAgentSettingsRequest,
 };
 
-use super::registry::{AsJson, Call, print_json, print_secret};
+use super::registry::{AsJson, Call, print_secret};
 use super::{input_file, quota};
-use crate::client::{Failure, Registrar};
+use crate::client::answer;
 use crate::exit::{Exit, UsageError};
 use crate::view::{json, when};
-use crate::{console, table};
 
 const MESSAGE: &str = "hansard.operate.v1.Agent";
 const SETTINGS: &str = "hansard.operate.v1.AgentSettings";
-/// Most bytes of a file of settings: JSON is longer than what it stands for.
+/// The maximum size of a settings file: more than the settings themselves may have, since JSON is longer.
 const SETTINGS_FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
-/// Make agents, list them, and set how they work.
+/// Create and list agents, and change their settings.
 ///
 /// Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
@@ -40,7 +39,7 @@ Examples:
   hansard agent set support --quota owner.runs=4 --quota owner.model_tokens_per_day=50000
   hansard agent set support --settings-file settings.json --json
   hansard agent set support --reset")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
     #[command(flatten)]
@@ -49,31 +48,31 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make an agent.
+    /// Create an agent.
     Create {
-        /// Its id, unique among all tenants: 1 to 64 of `A-Z a-z 0-9 _ -`. A token that is bound to a tenant gets the id with
-        /// the tenant's namespace at its end, and at most 51 characters before it; the answer shows the whole id.
+        /// Id, unique among all tenants: 1 to 64 characters of `A-Z a-z 0-9 _ -`. With a token that is bound to a tenant, the
+        /// id has at most 51 characters, and the writer appends the tenant's namespace; the answer shows the complete id.
         agent: String,
-        /// Whose it is.
+        /// Tenant that owns the agent.
         #[arg(long)]
         tenant: String,
-        /// Its name, as people see it.
+        /// Display name.
         #[arg(long, default_value = "")]
         name: String,
     },
-    /// Set how an agent works: what is not named stays as it is.
+    /// Change settings of an agent. Settings that are not named stay unchanged.
     Set(Set),
-    /// Make a new secret by which the calls of an agent's webhooks are signed.
+    /// Create a new secret that signs the calls of an agent's webhooks.
     RotateWebhookSecret {
-        /// The agent.
+        /// Id of the agent.
         agent: String,
-        /// For how long calls are signed with the secret before, too; at most 30 days.
+        /// Seconds during which calls are also signed with the previous secret; at most 30 days.
         #[arg(long, value_name = "SECONDS", default_value_t = 0)]
         overlap_seconds: u32,
     },
-    /// List every agent of a tenant.
+    /// List the agents of a tenant.
     List {
-        /// Whose agents.
+        /// Id of the tenant.
         #[arg(long)]
         tenant: String,
     },
@@ -81,51 +80,51 @@ enum Action {
 
 #[derive(Debug, clap::Args)]
 struct Set {
-    /// The agent.
+    /// Id of the agent.
     agent: String,
-    /// The model that answers, after the server that the gateway's configuration names; `echo` is built in. Without a model
-    /// the agent answers nobody.
+    /// Model that answers, after the name of its server in the gateway's configuration. `echo` is built in. An agent without a
+    /// model runs nothing.
     #[arg(long, value_name = "SERVER/MODEL")]
     model: Option<String>,
     /// How callers of its API keys are identified.
     #[arg(long, value_name = "MODE")]
     identity_mode: Option<Mode>,
-    /// Who may approve calls of tools that need it; administrators always may.
+    /// Who may approve tool calls that need approval. Administrators always may.
     #[arg(long, value_name = "WHO")]
-    approvers: Option<Who>,
-    /// A role that messages of public callers may have beside `user`; may be given several times. It replaces the roles
-    /// that were allowed before.
+    approvers: Option<ApproverKind>,
+    /// Role that messages of public callers may have in addition to `user`. Repeat the option for several roles. The list
+    /// replaces the previous one.
     #[arg(long, value_name = "ROLE")]
     allow_role: Vec<AllowedRole>,
-    /// What is kept of what its model servers are asked and answer.
+    /// Detail of the logs of model server requests and replies.
     #[arg(long, value_name = "DETAIL")]
     provider_logs: Option<LogDetail>,
-    /// For how many days it is kept: 1 to 90, 14 where nothing was ever said.
+    /// Days after which these logs are deleted: 1 to 90, by default 14.
     #[arg(long, value_name = "DAYS", requires = "provider_logs")]
     provider_logs_days: Option<u32>,
-    /// A quota, such as `owner.runs=8`; `default` takes it back. Scopes: agent, key, owner, address. Quotas: `runs`,
+    /// Quota, such as `owner.runs=8`; `default` removes it. Scopes: agent, key, owner, address. Quotas: `runs`,
     /// `model_tokens_per_day`, `conversations`, `stored_bytes`, `appended_bytes_per_minute`.
     #[arg(long, value_name = "SCOPE.QUOTA=NUMBER")]
     quota: Vec<String>,
-    /// All settings, as JSON of `hansard.operate.v1.AgentSettings`: what is not in it is as by default from then on. The
-    /// other options stand above it.
+    /// File with all settings, as JSON of `hansard.operate.v1.AgentSettings`. Settings that it omits get their defaults.
+    /// Other options override the file.
     #[arg(long, value_name = "FILE")]
     settings_file: Option<PathBuf>,
-    /// Begin from none: what is not named is as by default from then on.
+    /// Reset all settings that are not named to their defaults.
     #[arg(long)]
     reset: bool,
 }
 
-/// How callers are identified.
+/// The identity mode of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
     /// By a session that `POST /api/sessions` issued.
     Issued,
-    /// By a user's token that the tenant has signed, else by an issued session.
+    /// By a user token that the tenant has signed, else by an issued session.
     Signed,
-    /// By a user's name as the frontend gives it, else by an issued session.
+    /// By a user id that the frontend sends unverified, else by an issued session.
     Trust,
-    /// By ids that the caller chooses: for development, and for back ends that keep the key secret.
+    /// By ids that the caller chooses: for development, and for backends that keep the key secret.
     Open,
 }
 
@@ -140,14 +139,14 @@ impl From<Mode> for IdentityMode {
     }
 }
 
-/// A role that public callers may be allowed.
+/// A role that an agent may allow to public callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AllowedRole {
-    /// The model.
+    /// A message of the model.
     Assistant,
     /// Instructions.
     System,
-    /// Instructions, as newer models name them.
+    /// Instructions, by their newer name.
     Developer,
 }
 
@@ -161,35 +160,35 @@ impl From<AllowedRole> for Role {
     }
 }
 
-/// Who may approve calls of tools.
+/// Who may approve tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Who {
-    /// The owner of the conversation, a session too.
+enum ApproverKind {
+    /// The owner of the conversation, including anonymous sessions.
     Owner,
-    /// The owner, where it is a user whom a token names.
+    /// The owner, if a user token identifies it.
     User,
-    /// Administrators of the tenant alone.
+    /// Only administrators of the tenant.
     Administrator,
 }
 
-impl From<Who> for Approvers {
-    fn from(who: Who) -> Self {
-        match who {
-            Who::Owner => Self::Owner,
-            Who::User => Self::User,
-            Who::Administrator => Self::Administrator,
+impl From<ApproverKind> for Approvers {
+    fn from(kind: ApproverKind) -> Self {
+        match kind {
+            ApproverKind::Owner => Self::Owner,
+            ApproverKind::User => Self::User,
+            ApproverKind::Administrator => Self::Administrator,
         }
     }
 }
 
-/// What is kept of model servers' calls.
+/// The detail of the provider logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum LogDetail {
-    /// Nothing.
+    /// No logs.
     Off,
-    /// When, how long, how large, how it ended, what it cost.
+    /// Time, duration, sizes, result and tokens of each call.
     Facts,
-    /// That, and what was said, without secrets.
+    /// In addition the bodies, with secrets redacted.
     Bodies,
 }
 
@@ -203,12 +202,8 @@ impl From<LogDetail> for ProviderLogDetail {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// What the service says.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
-    let mut registrar = args.call.registrar()?;
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let mut registry = args.call.registry()?;
     let agents = match args.action {
         Action::Create {
             agent,
@@ -220,30 +215,31 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
                 agent_id: agent,
                 display_name: name,
             };
-            create(&mut registrar, request).await?
+            Vec::from_iter(answer(registry.create_agent(request).await)?.agent)
         }
-        Action::Set(given) => set(&mut registrar, requested(given)?).await?,
+        Action::Set(args) => {
+            let request = settings_request(args)?;
+            Vec::from_iter(answer(registry.set_agent_settings(request).await)?.agent)
+        }
         Action::RotateWebhookSecret {
             agent,
             overlap_seconds,
         } => {
-            let secret = rotate(&mut registrar, &agent, overlap_seconds).await?;
+            let request = RotateWebhookSecretRequest {
+                agent_id: agent.clone(),
+                overlap_seconds,
+            };
+            let secret = answer(registry.rotate_webhook_secret(request).await)?.secret;
             print_secret(AsJson(args.call.json), "agentId", &agent, &secret)?;
             return Ok(Exit::Done);
         }
-        Action::List { tenant } => list(&mut registrar, tenant).await?,
+        Action::List { tenant } => {
+            let request = ListAgentsRequest { tenant_id: tenant };
+            answer(registry.list_agents(request).await)?.agents
+        }
     };
-    if args.call.json {
-        print_json(MESSAGE, &agents)?;
-    } else {
-        let rows: Vec<[String; 6]> = agents.into_iter().map(row).collect();
-        table::write(
-            &mut console::out(),
-            ["AGENT", "TENANT", "NAME", "MODEL", "IDENTITY", "CREATED"],
-            &rows,
-        )?;
-    }
-    Ok(Exit::Done)
+    let header = ["AGENT", "TENANT", "NAME", "MODEL", "IDENTITY", "CREATED"];
+    args.call.print(MESSAGE, agents, header, row)
 }
 
 fn row(agent: Agent) -> [String; 6] {
@@ -270,61 +266,60 @@ fn row(agent: Agent) -> [String; 6] {
     ]
 }
 
-/// The request for what is named, which the writer puts into the settings as they are then; for all of them, where they
-/// begin from a file or from none.
-fn requested(given: Set) -> anyhow::Result<SetAgentSettingsRequest> {
-    let is_whole = given.reset || given.settings_file.is_some();
-    let mut settings = settings(given.settings_file.as_deref())?;
+/// Builds the request: with an update mask of the named settings, or without one if all settings are replaced.
+fn settings_request(args: Set) -> anyhow::Result<SetAgentSettingsRequest> {
+    let replaces_all = args.reset || args.settings_file.is_some();
+    let mut settings = settings(args.settings_file.as_deref())?;
     let mut named = Vec::new();
-    if let Some(model) = given.model {
-        name_model(&mut settings, &model)?;
+    if let Some(model) = args.model {
+        set_model(&mut settings, &model)?;
         named.extend(["model.server", "model.model"]);
     }
-    if let Some(mode) = given.identity_mode {
+    if let Some(mode) = args.identity_mode {
         settings.set_identity_mode(mode.into());
         named.push("identity_mode");
     }
-    if let Some(who) = given.approvers {
-        settings.set_approvers(who.into());
+    if let Some(kind) = args.approvers {
+        settings.set_approvers(kind.into());
         named.push("approvers");
     }
-    if !given.allow_role.is_empty() {
-        let roles = given
+    if !args.allow_role.is_empty() {
+        let roles = args
             .allow_role
             .into_iter()
             .map(|role| Role::from(role).into());
         settings.allowed_roles = roles.collect();
         named.push("allowed_roles");
     }
-    if let Some(detail) = given.provider_logs {
+    if let Some(detail) = args.provider_logs {
         let logs = settings.provider_logs.get_or_insert_default();
         logs.set_detail(detail.into());
         named.push("provider_logs.detail");
     }
-    if let Some(days) = given.provider_logs_days {
+    if let Some(days) = args.provider_logs_days {
         let logs = settings.provider_logs.get_or_insert_default();
         logs.days = days;
         named.push("provider_logs.days");
     }
-    let quotas = quota::named(&given.quota)?;
+    let quotas = quota::parse_all(&args.quota)?;
     let mut paths: Vec<String> = named.into_iter().map(str::to_owned).collect();
     let current = settings.quotas.get_or_insert_default();
     for path in quotas.paths {
-        // The paths were made of the names just now.
+        // `parse_all` returns valid paths only.
         let _: Option<()> = take_quota(current, Some(&quotas.quotas), &path);
         paths.push(format!("quotas.{path}"));
     }
     if *current == Quotas::default() {
         settings.quotas = None;
     }
-    if paths.is_empty() && !is_whole {
-        let mend = "name what to set, such as --model; --reset sets all of it as by default";
-        return Err(UsageError(mend.to_owned()).into());
+    if paths.is_empty() && !replaces_all {
+        let message = "name at least one setting, such as --model, or reset all by --reset";
+        return Err(UsageError(message.to_owned()).into());
     }
     Ok(SetAgentSettingsRequest {
-        agent_id: given.agent,
+        agent_id: args.agent,
         settings: Some(settings),
-        update_mask: (!is_whole).then_some(FieldMask { paths }),
+        update_mask: (!replaces_all).then_some(FieldMask { paths }),
     })
 }
 
@@ -333,55 +328,22 @@ fn settings(file: Option<&Path>) -> anyhow::Result<AgentSettings> {
         return Ok(AgentSettings::default());
     };
     let text = input_file::text(file, SETTINGS_FILE_BYTES_MAX)?;
-    let wrong = |error| UsageError(format!("{}: {error:#}", file.display()));
-    Ok(json::read(SETTINGS, &text).map_err(wrong)?)
+    let invalid = |error| UsageError(format!("{}: {error:#}", file.display()));
+    Ok(json::read(SETTINGS, &text).map_err(invalid)?)
 }
 
-/// A model's name may have slashes of its own.
-fn name_model(settings: &mut AgentSettings, name: &str) -> Result<(), UsageError> {
+/// Parses `SERVER/MODEL`. The name of a model may contain slashes.
+fn set_model(settings: &mut AgentSettings, name: &str) -> Result<(), UsageError> {
     let (server, model) = match name.split_once('/') {
         Some((server, model)) => (server, model),
         None if name == ECHO => (ECHO, ""),
-        None => return Err(UsageError("--model is SERVER/MODEL, or echo".to_owned())),
+        None => {
+            return Err(UsageError(
+                "--model must be SERVER/MODEL, or echo".to_owned(),
+            ));
+        }
     };
-    let named = settings.model.get_or_insert_with(ModelSettings::default);
-    (named.server, named.model) = (server.to_owned(), model.to_owned());
+    let current = settings.model.get_or_insert_with(ModelSettings::default);
+    (current.server, current.model) = (server.to_owned(), model.to_owned());
     Ok(())
-}
-
-async fn set(
-    registrar: &mut Registrar,
-    request: SetAgentSettingsRequest,
-) -> Result<Vec<Agent>, Failure> {
-    let set = registrar.set_agent_settings(request).await?.into_inner();
-    Ok(set.agent.into_iter().collect())
-}
-
-async fn create(
-    registrar: &mut Registrar,
-    request: CreateAgentRequest,
-) -> Result<Vec<Agent>, Failure> {
-    let made = registrar.create_agent(request).await?.into_inner();
-    Ok(made.agent.into_iter().collect())
-}
-
-async fn rotate(
-    registrar: &mut Registrar,
-    agent: &str,
-    overlap_seconds: u32,
-) -> Result<String, Failure> {
-    let request = RotateWebhookSecretRequest {
-        agent_id: agent.to_owned(),
-        overlap_seconds,
-    };
-    let rotated = registrar.rotate_webhook_secret(request).await?;
-    Ok(rotated.into_inner().secret)
-}
-
-async fn list(registrar: &mut Registrar, tenant_id: String) -> Result<Vec<Agent>, Failure> {
-    Ok(registrar
-        .list_agents(ListAgentsRequest { tenant_id })
-        .await?
-        .into_inner()
-        .agents)
 }

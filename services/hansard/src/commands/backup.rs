@@ -1,4 +1,4 @@
-//! `hansard backup`: the whole record in a folder. Reads NATS itself, with no service in between.
+//! `hansard backup`: writes the whole record to a folder. Reads NATS directly, without a service.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -9,17 +9,18 @@ use crate::console;
 use crate::exit::Exit;
 use crate::progress::{Length, Progress, grouped};
 
-/// Write the whole record into a folder: conversations, parts of runs, and the registry with its keys and secrets.
+/// Write the whole record to a folder: conversations, parts of runs, and the registry with its keys and secrets.
 ///
-/// Nothing has to stop. Each stream is taken as of a moment of its own, all within a short time. Keep the folder as secret
-/// as the record. What is erased later is still in it: keep receipts of erasures beside it, for its restore.
+/// Safe on a live system. The streams are copied at slightly different times. Protect the folder like the record. The backup
+/// still contains what is erased later: keep the erasure receipts or a ledger with it, `hansard restore --receipts` applies
+/// them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard backup /backups/2026-11-22
   hansard erase ledger /backups/receipts/2026-11-22.json")]
-pub struct Args {
-    /// The folder; made unless it is there and empty.
+pub(crate) struct Args {
+    /// New or empty folder.
     folder: PathBuf,
     /// Print the manifest as JSON.
     #[arg(long)]
@@ -28,11 +29,7 @@ pub struct Args {
     record: RecordAddress,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// The folder is not empty or cannot be written to, or the record does not answer.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-backup").await?;
     let streams = u64::try_from(record.stream_names().len()).unwrap_or(u64::MAX);
     let mut progress = Progress::begin("backup", Length::Items(streams));

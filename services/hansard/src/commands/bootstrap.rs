@@ -1,6 +1,6 @@
-//! `hansard bootstrap`: the first service token of a record, made straight in the registry.
+//! `hansard bootstrap`: creates the first service token of a record directly in the registry.
 //!
-//! Every other token is made through the registry service, which needs one. Whoever reaches NATS may do this.
+//! All other tokens are created by the registry service, which requires a token. Access to NATS is enough for this command.
 
 use std::io::Write as _;
 
@@ -14,24 +14,24 @@ use super::stores::NatsAddress;
 use crate::console;
 use crate::exit::{Exit, UsageError};
 
-/// Make the first service token of a new record.
+/// Create the first service token of a new record.
 ///
-/// The token has the scope `operate`. Creates the record where there is none. The secret goes to standard output, and is never shown again.
+/// The token has the scope `operate`. Creates the record if it does not exist. Prints the secret to standard output; it is not shown again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard bootstrap --name admin --nats-url nats://127.0.0.1:4222
   HANSARD_TOKEN=$(hansard bootstrap --name admin) hansard tenant create acme")]
-pub struct Args {
-    /// The token's name, which commits record as their actor.
+pub(crate) struct Args {
+    /// Name of the token, which commits record as their actor.
     #[arg(long)]
     name: String,
     #[command(flatten)]
     nats: NatsAddress,
-    /// Partitions of the record; fixed when it is created.
+    /// Number of partitions of a new record.
     #[arg(long, env = "HANSARD_RECORD__PARTITIONS", hide_env_values = true, default_value_t = RecordConfig::default().partitions)]
     partitions: u16,
-    /// Copies of each stream when the record is created: 1, 3 or 5.
+    /// Replicas of each stream of a new record: 1, 3 or 5.
     #[arg(
         long,
         env = "HANSARD_RECORD__REPLICAS",
@@ -39,10 +39,10 @@ pub struct Args {
         default_value_t = 1
     )]
     replicas: usize,
-    /// Make another token although there is a valid one with the scope `operate`.
+    /// Create another token even if a valid one with the scope `operate` exists.
     #[arg(long)]
     again: bool,
-    /// Create the record on a server that is seen to lose acknowledged commits when the power fails.
+    /// Create the record even on a server whose settings lose acknowledged commits in a power failure.
     #[arg(long)]
     accept_data_loss: bool,
     /// Print JSON.
@@ -50,11 +50,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// The record cannot be reached, or has such a token already.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let name = Label::parse(args.name)
         .map_err(|violation| UsageError(format!("the token's name {}", violation.description)))?;
     let record = Record::create(RecordConfig {
@@ -69,7 +65,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     let registry = Registry::open(&record).await?;
     if !args.again && has_operator(&registry) {
         anyhow::bail!(
-            "the record has a service token with the scope operate already: use it, or make another one by --again"
+            "the record already has a service token with the scope operate: use it, or create another one by --again"
         );
     }
     let new = NewServiceToken {

@@ -1,4 +1,4 @@
-//! `hansard import`: conversations from elsewhere, through the write service.
+//! `hansard import`: imports conversations from files through the write service.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -14,49 +14,49 @@ use crate::import::run::{self, Step, Summary};
 use crate::import::source::{self, Format, Source};
 use crate::progress::{Length, Progress, grouped, per_second};
 
-/// The word, and the name, of the data set that is fetched.
+/// The argument, and the name, of the data set that is downloaded.
 const CHITCHAT: &str = "chitchat";
-/// The word for standard input.
+/// The argument for standard input.
 const STANDARD_INPUT: &str = "-";
-/// Commands on their way at once, unless asked otherwise.
+/// The default number of commands in flight.
 const WINDOW_DEFAULT: u16 = 256;
 
-/// Import conversations; importing twice changes nothing.
+/// Import conversations. A repeated import changes nothing.
 ///
 /// Needs a service token with the scope `append`.
 ///
-/// Reads JSON Lines as OpenAI writes them, one `{"messages": [...]}` a line, with optional `id`, `user` or
-/// `session`, `title`, `metadata` and `created_at`, or the chitchat data set. Ids follow from agent, data set
-/// and the conversation's own id (else its line's number), so that the same import can be run again, after a
-/// failure for one. A line that cannot be kept is reported with its number and leaves nothing behind.
+/// Reads JSON Lines in OpenAI's form, one `{"messages": [...]}` per line, with optional `id`, `user` or `session`, `title`,
+/// `metadata` and `created_at`; or the chitchat data set. Conversation ids are computed from agent, data set and the
+/// conversation's own id (else its line number), so that the same import can be repeated, for example after a failure. A line
+/// that is rejected is reported with its number; nothing of it is imported.
 ///
-/// Tool arguments that are no JSON are kept as a JSON string, and reported; a tool's result that is no JSON is
-/// kept as a text.
+/// Tool arguments that are not JSON are imported as a JSON string, with a remark. Tool results that are not JSON are imported
+/// as text.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard import chats.jsonl --agent support
   zcat chats.jsonl.gz | hansard import - --dataset chats --agent support
   hansard import chitchat --limit 500 --agent demo --json")]
-pub struct Args {
-    /// A file, `-` for standard input, or `chitchat` for the data set of that name, which is fetched.
+pub(crate) struct Args {
+    /// File, `-` for standard input, or `chitchat` for the data set of that name, which is downloaded.
     source: String,
-    /// The agent that the conversations are with; it names the tenant.
+    /// Agent of the conversations; it determines the tenant.
     #[arg(long, env = "HANSARD_AGENT", hide_env_values = true)]
     agent: String,
-    /// The data set's name, part of every id; the file's name when left out.
+    /// Name of the data set, part of every id; by default the name of the file.
     #[arg(long)]
     dataset: Option<String>,
-    /// How the file is written; a file is `openai` when left out.
+    /// Format of the file; by default `openai`.
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Most lines, or conversations, to read.
+    /// Maximum number of lines or conversations to read.
     #[arg(long)]
     limit: Option<u64>,
-    /// Most commands that wait for their answers at once.
+    /// Maximum number of commands in flight, 1 to 4,096.
     #[arg(long, default_value_t = WINDOW_DEFAULT, value_parser = clap::value_parser!(u16).range(1..=4_096))]
     window: u16,
-    /// Print what it came to as JSON.
+    /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -65,21 +65,17 @@ pub struct Args {
 
 const _: () = assert!(WINDOW_MAX == 4_096, "the bound of --window");
 
-/// Runs the command.
-///
-/// # Errors
-/// The source cannot be read, or the write service takes nothing.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let service = args.address.service()?;
     let source = Source {
         path: path(&args.source).await?,
-        format: args.format.unwrap_or_else(|| format_of(&args.source)),
+        format: args.format.unwrap_or_else(|| default_format(&args.source)),
         limit: args.limit,
     };
     let dataset = args
         .dataset
         .clone()
-        .map_or_else(|| name_of(&args.source), Ok)?;
+        .map_or_else(|| file_name(&args.source), Ok)?;
     let destination = Destination {
         agent: args.agent.clone(),
         dataset,
@@ -90,43 +86,40 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         writeln!(console::out(), "{}", serde_json::to_string(&summary)?)?;
     }
     Ok(if summary.refused > 0 {
-        Exit::SomeRefused
+        Exit::SomeRejected
     } else {
         Exit::Done
     })
 }
 
-/// Imports a source, and shows how far it is.
-///
-/// # Errors
-/// As [`run::run`].
-pub async fn import(
+/// Imports a source and shows the progress.
+pub(crate) async fn import(
     source: Source,
     stream: &AppendStream,
     destination: &Destination,
 ) -> Result<Summary, run::ImportError> {
     let entry_name = source.format.entry_name();
-    let length = length_of(&source);
+    let length = progress_length(&source);
     let mut progress = Progress::begin("import", length);
-    let mut settled = 0;
+    let mut completed = 0;
     let outcome = run::run(
         source::read(source),
         stream,
         destination,
         |step| match step {
-            Step::Settled {
+            Step::Completed {
                 summary,
                 bytes_read,
             } => {
-                settled += 1;
+                completed += 1;
                 let position = if matches!(length, Length::Bytes(_)) {
                     bytes_read
                 } else {
-                    settled
+                    completed
                 };
-                progress.advance(position, || tell(summary));
+                progress.advance(position, || summary_text(summary));
             }
-            Step::Refused { number, why } => {
+            Step::Rejected { number, why } => {
                 progress.note(&format!("{entry_name} {number}: {why}"));
             }
             Step::Remark { number, what } => {
@@ -136,13 +129,13 @@ pub async fn import(
     );
     let outcome = outcome.await;
     match &outcome {
-        Ok(summary) => progress.finish(&tell(summary)),
-        Err(_) => progress.finish("not finished; the same import goes on from here"),
+        Ok(summary) => progress.finish(&summary_text(summary)),
+        Err(_) => progress.finish("not finished; run the same import again to resume"),
     }
     outcome
 }
 
-fn tell(summary: &Summary) -> String {
+fn summary_text(summary: &Summary) -> String {
     let mut text = format!(
         "{} conversations, {} messages, {} messages/s",
         grouped(summary.conversations),
@@ -150,15 +143,15 @@ fn tell(summary: &Summary) -> String {
         grouped(per_second(summary.messages, summary.seconds)),
     );
     if summary.already_there > 0 {
-        text = format!("{text}, {} there before", grouped(summary.already_there));
+        text = format!("{text}, {} existed already", grouped(summary.already_there));
     }
     if summary.refused > 0 {
-        text = format!("{text}, {} refused", grouped(summary.refused));
+        text = format!("{text}, {} rejected", grouped(summary.refused));
     }
     text
 }
 
-fn length_of(source: &Source) -> Length {
+fn progress_length(source: &Source) -> Length {
     match (source.limit, &source.path) {
         (Some(limit), _) => Length::Items(limit),
         (None, Some(path)) => std::fs::metadata(path)
@@ -179,7 +172,7 @@ async fn path(source: &str) -> Result<Option<PathBuf>, devstack::StackError> {
     }
 }
 
-fn format_of(source: &str) -> Format {
+fn default_format(source: &str) -> Format {
     if source == CHITCHAT {
         Format::Chitchat
     } else {
@@ -187,13 +180,13 @@ fn format_of(source: &str) -> Format {
     }
 }
 
-fn name_of(source: &str) -> Result<String, UsageError> {
+fn file_name(source: &str) -> Result<String, UsageError> {
     if source == STANDARD_INPUT {
-        let why = "standard input has no name: give --dataset, which the ids follow from";
+        let why = "standard input has no name: give --dataset, from which ids are computed";
         return Err(UsageError(why.to_owned()));
     }
     let name = PathBuf::from(source)
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
-    name.ok_or_else(|| UsageError(format!("{source} names no file")))
+    name.ok_or_else(|| UsageError(format!("{source} does not name a file")))
 }

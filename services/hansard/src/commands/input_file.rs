@@ -1,20 +1,18 @@
-//! Small files that commands are given.
+//! Reads small input files of commands.
 
 use std::path::Path;
 
 use crate::exit::UsageError;
 
-/// The text of a file of at most `bytes_max` bytes.
-///
-/// # Errors
-/// It cannot be read, is no text, or is longer.
+/// Reads a text file of at most `bytes_max` bytes.
 pub(super) fn text(file: &Path, bytes_max: u64) -> anyhow::Result<String> {
-    let cannot = |error: std::io::Error| anyhow::anyhow!("cannot read {}: {error}", file.display());
-    let bytes = std::fs::metadata(file).map_err(cannot)?.len();
+    let unreadable =
+        |error: std::io::Error| anyhow::anyhow!("cannot read {}: {error}", file.display());
+    let bytes = std::fs::metadata(file).map_err(unreadable)?.len();
     if bytes > bytes_max {
         let name = file.display();
-        let rule = format!("{name} has {bytes} bytes: at most {bytes_max} are taken");
-        return Err(UsageError(rule).into());
+        let message = format!("{name} has {bytes} bytes; the maximum is {bytes_max}");
+        return Err(UsageError(message).into());
     }
-    std::fs::read_to_string(file).map_err(cannot)
+    std::fs::read_to_string(file).map_err(unreadable)
 }

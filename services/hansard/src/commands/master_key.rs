@@ -1,4 +1,4 @@
-//! `hansard master-key`: the key by which a deployment seals its secrets at rest.
+//! `hansard master-key`: the key that encrypts a deployment's secrets at rest.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -14,31 +14,31 @@ use super::stores::RecordAddress;
 use crate::console;
 use crate::exit::Exit;
 
-/// Make and rotate the key that seals secrets at rest.
+/// Create and rotate the master key, which encrypts secrets at rest.
 ///
-/// Sealed are the secrets of HS256 signing keys, the root secrets of tenants, and the keys of receipts.
+/// It encrypts the secrets of HS256 signing keys, the root secrets of tenants, and the receipt keys.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-To rotate: make a new key, restart writers and gateways with both (--master-key-file NEW --previous-master-key-file OLD), \
-run `hansard master-key rotate` with both, then restart them with the new key alone. The same command seals for the first \
-time; then there is no previous key.
+To rotate: create a new key, restart writers and gateways with both keys (--master-key-file NEW --previous-master-key-file \
+OLD), run `hansard master-key rotate` with both, then restart them with the new key only. To encrypt for the first time, do the \
+same without a previous key.
 
 Examples:
   hansard master-key create /etc/hansard/master.key
   hansard master-key rotate --master-key-file new.key --previous-master-key-file old.key")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Write a new key to a file that only its owner reads.
+    /// Write a new key to a file that only its owner can read.
     Create {
-        /// The file, which must not be there.
+        /// File, which must not exist.
         file: PathBuf,
     },
-    /// Seal every secret by the master key given. Stopped at any point, the same command resumes.
+    /// Encrypt every secret with the given master key. After an interruption, run the same command again.
     Rotate {
         /// Print JSON.
         #[arg(long)]
@@ -48,11 +48,7 @@ enum Action {
     },
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// The file is there or cannot be written, the record does not answer, or a key is missing.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     match args.action {
         Action::Create { file } => create(&file),
         Action::Rotate { json, record } => rotate(&record, json).await,
@@ -63,7 +59,11 @@ fn create(file: &std::path::Path) -> anyhow::Result<Exit> {
     let key = MasterKey::generate();
     let name = file.display();
     secret_file::create(file, &key.reveal()).with_context(|| format!("cannot write {name}"))?;
-    writeln!(console::out(), "master key {} is in {name}", key.id())?;
+    writeln!(
+        console::out(),
+        "master key {} was written to {name}",
+        key.id()
+    )?;
     Ok(Exit::Done)
 }
 
@@ -75,7 +75,7 @@ async fn rotate(address: &RecordAddress, as_json: bool) -> anyhow::Result<Exit> 
     if as_json {
         writeln!(out, "{}", json!({"resealed": resealed}))?;
     } else {
-        writeln!(out, "secrets of the registry sealed anew: {resealed}")?;
+        writeln!(out, "secrets of the registry encrypted again: {resealed}")?;
     }
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! The deployment's master keys, as roles and operators' commands take them.
+//! The master key arguments of roles and operator commands.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use event_log::seal::{MasterKey, MasterKeys};
 
 use crate::exit::UsageError;
 
-/// Variables of the keys, which are no settings of a role.
-pub const VARIABLES: [&str; 3] = [
+/// The environment variables of the keys, which are not settings of a role.
+pub(crate) const VARIABLES: [&str; 3] = [
     "HANSARD_MASTER_KEY",
     "HANSARD_MASTER_KEY_FILE",
     "HANSARD_PREVIOUS_MASTER_KEY_FILE",
 ];
 
-/// Where the keys are.
+/// The sources of the keys.
 #[derive(Clone, Default, clap::Args)]
-pub struct MasterKeyArgs {
-    /// The master key: 64 hexadecimal digits. Only as a variable, since other users see command lines.
+pub(crate) struct MasterKeyArgs {
+    /// Master key: 64 hexadecimal digits. Use only the environment variable: other users can see command lines.
     #[arg(
         long,
         env = "HANSARD_MASTER_KEY",
@@ -26,7 +26,7 @@ pub struct MasterKeyArgs {
         value_name = "HEX"
     )]
     master_key: Option<String>,
-    /// A file with the master key, by which secrets are sealed at rest.
+    /// File with the master key, which encrypts secrets at rest.
     #[arg(
         long,
         env = "HANSARD_MASTER_KEY_FILE",
@@ -34,7 +34,7 @@ pub struct MasterKeyArgs {
         value_name = "FILE"
     )]
     master_key_file: Option<PathBuf>,
-    /// A file with the master key before this one, which opens secrets while keys are rotated.
+    /// File with the previous master key, which decrypts secrets during a rotation.
     #[arg(
         long,
         env = "HANSARD_PREVIOUS_MASTER_KEY_FILE",
@@ -46,14 +46,12 @@ pub struct MasterKeyArgs {
 
 impl MasterKeyArgs {
     /// Reads the keys.
-    ///
-    /// # Errors
-    /// A file cannot be read or holds no key, or two current keys are given.
-    pub fn read(&self) -> Result<MasterKeys, UsageError> {
+    pub(crate) fn read(&self) -> Result<MasterKeys, UsageError> {
         let current = match (self.master_key.as_deref(), &self.master_key_file) {
             (Some(_), Some(_)) => {
                 return Err(UsageError(
-                    "HANSARD_MASTER_KEY and a master key file are given: give one".to_owned(),
+                    "both HANSARD_MASTER_KEY and a master key file are given: remove one"
+                        .to_owned(),
                 ));
             }
             (Some(text), None) => Some(parse(text, "HANSARD_MASTER_KEY")?),
@@ -68,7 +66,7 @@ impl MasterKeyArgs {
     }
 }
 
-// A key may be given as it is.
+// A key must not be printed.
 impl fmt::Debug for MasterKeyArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MasterKeyArgs").finish_non_exhaustive()
@@ -77,21 +75,14 @@ impl fmt::Debug for MasterKeyArgs {
 
 fn read(file: &Path) -> Result<MasterKey, UsageError> {
     let name = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        UsageError(format!(
-            "the master key file {name} cannot be read: {error}"
-        ))
-    })?;
+    let unreadable = |error| UsageError(format!("cannot read the master key file {name}: {error}"));
+    let text = std::fs::read_to_string(file).map_err(unreadable)?;
     parse(&text, &name.to_string())
 }
 
 fn parse(text: &str, name: &str) -> Result<MasterKey, UsageError> {
-    let none = || {
-        UsageError(format!(
-            "{name} holds no master key: give 64 hexadecimal digits"
-        ))
-    };
-    MasterKey::parse(text).ok_or_else(none)
+    let message = || format!("{name} does not contain a master key of 64 hexadecimal digits");
+    MasterKey::parse(text).ok_or_else(|| UsageError(message()))
 }
 
 #[cfg(test)]
@@ -99,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_key_is_taken_and_none_is_printed() {
+    fn exactly_one_key_is_read_and_never_printed() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("key");
         let key = MasterKey::generate();

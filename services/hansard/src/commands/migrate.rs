@@ -1,4 +1,4 @@
-//! `hansard migrate`: the schema of the read models, brought up to date under a login of its own.
+//! `hansard migrate`: migrates the schema of the read models, with a separate Postgres login.
 
 use std::io::Write as _;
 
@@ -8,27 +8,23 @@ use super::stores::ReadModelAddress;
 use crate::console;
 use crate::exit::Exit;
 
-/// Bring the schema of the read models up to date.
+/// Migrate the Postgres schema of the read models.
 ///
-/// Run it before projectors of a new version, with the login of migrations. Projectors then need `migrates = false`. Done twice,
-/// it is done.
+/// Run it with the migration login before projectors of a new version start, and configure the projectors with
+/// `migrates = false`. A repeated run changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard migrate --database-url postgres://hansard_migrator@postgres/hansard")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     read_model: ReadModelAddress,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Postgres does not answer, the login may not, or a later program has been here.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open_for_long_statements()?;
     model.migrate().await?;
     let found = schema_standing(&model).await?.found;
-    writeln!(console::out(), "the schema has migration {found}")?;
+    writeln!(console::out(), "the schema is at migration {found}")?;
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! `hansard policy`: how the contexts of an agent are made.
+//! `hansard policy`: the context policies of agents.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -8,23 +8,22 @@ use wire::proto::operate::v1::{ContextPolicy, GetContextPolicyRequest, SetContex
 
 use super::context::policy_json;
 use super::registry::{AsJson, Call, print_json};
-use crate::client::{Failure, Registrar};
+use crate::client::answer;
 use crate::console;
 use crate::exit::{Exit, UsageError};
 
 const MESSAGE: &str = "hansard.operate.v1.ContextPolicy";
 
-/// Set and show how the contexts of an agent are made.
+/// Set and show the context policy of an agent.
 ///
-/// A policy that was set before is kept, so that every context can be made again. Needs a service token with the scope
-/// `operate`.
+/// Previous policies are kept, so that every context can be assembled again. Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard policy set support --file policy.json
   hansard policy show support
   hansard policy show support --digest 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
     #[command(flatten)]
@@ -35,65 +34,44 @@ pub struct Args {
 enum Action {
     /// Set the policy of an agent.
     Set {
-        /// The agent.
+        /// Id of the agent.
         agent: String,
-        /// The policy, as JSON.
+        /// File with the policy, as JSON.
         #[arg(long)]
         file: PathBuf,
     },
-    /// Show the policy of an agent, or one that it had before.
+    /// Show the policy of an agent, or an earlier one.
     Show {
-        /// The agent.
+        /// Id of the agent.
         agent: String,
-        /// The SHA-256 that a receipt names.
+        /// SHA-256 of an earlier policy, as a context receipt contains it.
         #[arg(long, value_name = "HEX")]
         digest: Option<String>,
     },
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// What the service says.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
-    let mut registrar = args.call.registrar()?;
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let mut registry = args.call.registry()?;
     let policy = match args.action {
-        Action::Set { agent, file } => set(&mut registrar, agent, policy_json(&file)?).await?,
+        Action::Set { agent, file } => {
+            let request = SetContextPolicyRequest {
+                agent_id: agent,
+                policy_json: policy_json(&file)?,
+            };
+            answer(registry.set_context_policy(request).await)?.policy
+        }
         Action::Show { agent, digest } => {
-            let digest = hex::decode(digest.unwrap_or_default());
-            let digest =
-                digest.map_err(|_| UsageError("--digest is not hexadecimal".to_owned()))?;
-            get(&mut registrar, agent, digest).await?
+            let digest = hex::decode(digest.unwrap_or_default())
+                .map_err(|_| UsageError("--digest must be hexadecimal".to_owned()))?;
+            let request = GetContextPolicyRequest {
+                agent_id: agent,
+                digest: digest.into(),
+            };
+            answer(registry.get_context_policy(request).await)?.policy
         }
     };
-    print(&policy, AsJson(args.call.json))?;
+    print(&policy.unwrap_or_default(), AsJson(args.call.json))?;
     Ok(Exit::Done)
-}
-
-async fn set(
-    registrar: &mut Registrar,
-    agent_id: String,
-    policy_json: String,
-) -> Result<ContextPolicy, Failure> {
-    let request = SetContextPolicyRequest {
-        agent_id,
-        policy_json,
-    };
-    let set = registrar.set_context_policy(request).await?.into_inner();
-    Ok(set.policy.unwrap_or_default())
-}
-
-async fn get(
-    registrar: &mut Registrar,
-    agent_id: String,
-    digest: Vec<u8>,
-) -> Result<ContextPolicy, Failure> {
-    let request = GetContextPolicyRequest {
-        agent_id,
-        digest: digest.into(),
-    };
-    let policy = registrar.get_context_policy(request).await?.into_inner();
-    Ok(policy.policy.unwrap_or_default())
 }
 
 fn print(policy: &ContextPolicy, as_json: AsJson) -> anyhow::Result<()> {

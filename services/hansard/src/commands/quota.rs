@@ -1,4 +1,4 @@
-//! Quotas on the command line: `--quota SCOPE.QUOTA=VALUE`, and the table of those that are set.
+//! Quotas on the command line: parses `--quota SCOPE.QUOTA=VALUE` and prints set quotas.
 
 use event_log::registry::{quota_set, quotas_to_proto};
 use quotas::{Quota, QuotaSet, Scope};
@@ -6,23 +6,20 @@ use wire::proto::operate::v1::Quotas;
 
 use crate::exit::UsageError;
 
-/// The word that takes a quota back.
+/// The value that removes a quota.
 const DEFAULT: &str = "default";
 
-/// Quotas as they are given: those that are set, and the paths of all that are named.
+/// Parsed `--quota` options.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
-    /// Those with a value.
-    pub quotas: Quotas,
-    /// Such as `owner.runs`.
-    pub paths: Vec<String>,
+pub(crate) struct QuotaChanges {
+    /// The quotas with a value.
+    pub(crate) quotas: Quotas,
+    /// The paths of all named quotas, such as `owner.runs`.
+    pub(crate) paths: Vec<String>,
 }
 
-/// Reads `--quota` options.
-///
-/// # Errors
-/// The first that is none.
-pub fn named(options: &[String]) -> Result<Named, UsageError> {
+/// Parses `--quota` options.
+pub(crate) fn parse_all(options: &[String]) -> Result<QuotaChanges, UsageError> {
     let mut set = QuotaSet::default();
     let mut paths = Vec::with_capacity(options.len());
     for option in options {
@@ -30,7 +27,7 @@ pub fn named(options: &[String]) -> Result<Named, UsageError> {
         set.of_mut(scope).set(quota, value);
         paths.push(format!("{}.{}", scope.as_str(), quota.as_str()));
     }
-    Ok(Named {
+    Ok(QuotaChanges {
         quotas: quotas_to_proto(&set),
         paths,
     })
@@ -54,14 +51,13 @@ fn parse(option: &str) -> Result<(Scope, Quota, Option<u64>), UsageError> {
     };
     read().ok_or_else(|| {
         UsageError(format!(
-            "--quota {option} is no quota: give SCOPE.QUOTA=NUMBER or SCOPE.QUOTA=default, such as owner.runs=8"
+            "--quota {option} is invalid: give SCOPE.QUOTA=NUMBER or SCOPE.QUOTA=default, such as owner.runs=8"
         ))
     })
 }
 
-/// The quotas that are set, as `owner.runs=8`, in their order; `default` where none is.
-#[must_use]
-pub fn text(quotas: Option<&Quotas>) -> String {
+/// The set quotas, such as `owner.runs=8`, in a fixed order; `default` if none is set.
+pub(crate) fn text(quotas: Option<&Quotas>) -> String {
     let set = quotas.map(quota_set).unwrap_or_default();
     let named = set
         .iter()
@@ -78,10 +74,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_come_back_as_they_were_given() {
+    fn options_are_parsed_and_printed() {
         let check = |options: &[&str], expected: Option<&str>| {
             let options: Vec<String> = options.iter().map(|text| (*text).to_owned()).collect();
-            let seen = named(&options).ok().map(|named| text(Some(&named.quotas)));
+            let seen = parse_all(&options)
+                .ok()
+                .map(|named| text(Some(&named.quotas)));
             assert_eq!(seen.as_deref(), expected, "{options:?}");
         };
         check(&[], Some("default"));

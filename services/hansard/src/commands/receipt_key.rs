@@ -1,4 +1,4 @@
-//! `hansard receipt-key`: the keys that sign receipts of erasures.
+//! `hansard receipt-key`: the keys that sign erasure receipts.
 
 use std::io::Write as _;
 
@@ -14,15 +14,15 @@ use crate::erase::keys::receipt_keys;
 use crate::erase::receipt::rfc3339;
 use crate::exit::Exit;
 
-/// List and rotate the keys that sign receipts of erasures.
+/// List and rotate the keys that sign erasure receipts.
 ///
-/// A rotated key signs nothing more, and its receipts stay verifiable. Backups hold every public key.
+/// A rotated key signs no further receipts; its receipts stay verifiable. Backups contain all public keys.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard receipt-key list
   hansard receipt-key rotate")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
     /// Print JSON.
@@ -34,17 +34,13 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List every key, the oldest first, without seeds.
+    /// List all keys, oldest first, without private keys.
     List,
-    /// Make a new key, which signs from now on, and forget the seed of the one before.
+    /// Create a new signing key and delete the private key of the previous one.
     Rotate,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// The record does not answer, or has as many keys as it may.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-receipt-key").await?;
     let keys = match args.action {
         Action::List => receipt_keys(&record).await?,
@@ -61,20 +57,20 @@ fn print(keys: &ReceiptKeys, as_json: bool) -> anyhow::Result<()> {
     let mut out = console::out();
     for key in keys.list() {
         if as_json {
-            writeln!(out, "{}", shown(key))?;
+            writeln!(out, "{}", json_of(key))?;
             continue;
         }
         let state = key.rotated_at.map_or_else(
-            || "signs".to_owned(),
+            || "active".to_owned(),
             |at| format!("rotated at {}", rfc3339(at)),
         );
-        let (id, public_key, made) = (&key.id, &key.public_key, rfc3339(key.created_at));
-        writeln!(out, "{id}  {public_key}  made at {made}, {state}")?;
+        let (id, public_key, created) = (&key.id, &key.public_key, rfc3339(key.created_at));
+        writeln!(out, "{id}  {public_key}  created at {created}, {state}")?;
     }
     Ok(())
 }
 
-fn shown(key: &ReceiptKey) -> Value {
+fn json_of(key: &ReceiptKey) -> Value {
     json!({
         "keyId": key.id,
         "publicKey": key.public_key,

@@ -1,30 +1,30 @@
-//! What the registry's commands share: a list as a table for people or as JSON Lines for machines.
+//! Arguments and output that all commands of the registry service share.
 
 use std::io::Write as _;
 
 use prost::Message;
 
 use super::address::WRITER_PORT;
-use crate::client::{Registrar, Service};
-use crate::console;
-use crate::exit::UsageError;
+use crate::client::{RegistryClient, Service};
+use crate::exit::{Exit, UsageError};
 use crate::view::json;
+use crate::{console, table};
 
-/// Where the registry is, and how to print what it answers. Taken before and after the action.
+/// Address, token and output format. The options are valid before and after the subcommand.
 #[derive(Clone, clap::Args)]
-pub struct Call {
-    /// The writer's address: it keeps the registry.
+pub(crate) struct Call {
+    /// URL of the writer's gRPC listener; the writer serves the registry.
     #[arg(
         long = "writer", global = true, value_name = "URL", env = "HANSARD_WRITER_URL", hide_env_values = true,
         default_value_t = format!("http://127.0.0.1:{WRITER_PORT}")
     )]
     writer_url: String,
-    /// The service token; better given by the environment, which the list of processes does not show.
+    /// Service token. Prefer the environment variable: process lists show command-line arguments.
     #[arg(long, global = true, env = "HANSARD_TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// Print JSON, one object a line, as gRPC's command-line clients do.
+    /// Print protobuf JSON, one object per line.
     #[arg(long, global = true)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 // The token must not be printed.
@@ -35,14 +35,30 @@ impl std::fmt::Debug for Call {
 }
 
 impl Call {
-    /// The registry.
-    ///
-    /// # Errors
-    /// There is no token, or the address is wrong.
-    pub fn registrar(&self) -> anyhow::Result<Registrar> {
-        let missing = || UsageError("give --token, or set HANSARD_TOKEN".to_owned());
+    /// A client of the registry service.
+    pub(crate) fn registry(&self) -> anyhow::Result<RegistryClient> {
+        let missing = || {
+            UsageError("a service token is required: give --token or set HANSARD_TOKEN".to_owned())
+        };
         let token = self.token.as_deref().ok_or_else(missing)?;
-        Ok(Service::at(&self.writer_url, token)?.registrar())
+        Ok(Service::at(&self.writer_url, token)?.registry())
+    }
+
+    /// Prints messages as JSON Lines or as a table.
+    pub(super) fn print<M: Message, const N: usize>(
+        &self,
+        name: &str,
+        messages: Vec<M>,
+        header: [&str; N],
+        row: fn(M) -> [String; N],
+    ) -> anyhow::Result<Exit> {
+        if self.json {
+            print_json(name, &messages)?;
+        } else {
+            let rows: Vec<[String; N]> = messages.into_iter().map(row).collect();
+            table::write(&mut console::out(), header, &rows)?;
+        }
+        Ok(Exit::Done)
     }
 }
 
@@ -54,11 +70,11 @@ pub(super) fn print_json(name: &str, messages: &[impl Message]) -> anyhow::Resul
     Ok(())
 }
 
-/// Whether a machine reads the output.
+/// Whether the output is JSON.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AsJson(pub(super) bool);
 
-/// Prints what was made with its secret, which nothing can show again.
+/// Prints a created object with its secret, which is not stored.
 pub(super) fn print_secret(
     as_json: AsJson,
     name: &str,
@@ -66,13 +82,13 @@ pub(super) fn print_secret(
     secret: &str,
 ) -> anyhow::Result<()> {
     if as_json.0 {
-        let made = serde_json::json!({ name: id, "secret": secret });
-        writeln!(console::out(), "{made}")?;
+        let created = serde_json::json!({ name: id, "secret": secret });
+        writeln!(console::out(), "{created}")?;
     } else {
         writeln!(console::out(), "{secret}")?;
         writeln!(
             console::err(),
-            "made {id}; this is the only time that its secret is shown"
+            "created {id}; its secret is not shown again"
         )?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `hansard restore`: a record from its backup, on a server that has none.
+//! `hansard restore`: restores a record from its backup to an empty NATS server.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,25 @@ use serde_json::json;
 use super::stores::{ArchiveAddress, NatsAddress};
 use crate::backup::{Manifest, archive, verified};
 use crate::console;
-use crate::erase::{Again, Job, finish_all, of_receipts, scan};
+use crate::erase::{Job, RepeatedErasure, finish_all, read_receipts, scan};
 use crate::exit::{Exit, UsageError};
 use crate::progress::{Length, Progress, grouped};
 
-/// Make a record again from its backup.
+/// Restore a record from its backup.
 ///
-/// The backup is verified before anything is touched, what it has archived is looked for, and the server must have no streams.
-/// Stop every role first, and give projectors an empty database: rows may be ahead of the backup. What was erased since the
-/// backup is in it: give the receipts of those erasures, and they are carried out again before this ends. Stopped at any
-/// point, the same command goes on; start no role before it has ended with 0.
+/// First verifies the backup, finds its archived segments, and checks that the server has no streams. Stop all roles before, and
+/// give projectors an empty database, because rows may be newer than the backup. The backup contains what was erased after it:
+/// give the receipts of those erasures, and the restore repeats them. After an interruption, run the same command again. Start
+/// no role before it ends with exit code 0.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard restore /backups/2026-11-22 --receipts /backups/receipts --dry-run
   hansard restore /backups/2026-11-22 --receipts /backups/receipts --nats-url nats://new:4222")]
-pub struct Args {
-    /// The backup.
+pub(crate) struct Args {
+    /// Folder of the backup.
     folder: PathBuf,
-    /// A folder with receipts of erasures, as `hansard erase` writes them: each `.json` in it.
+    /// Folder with erasure receipts and ledgers of `hansard erase`: every `.json` file in it is read.
     #[arg(long, value_name = "FOLDER")]
     receipts: Option<PathBuf>,
     /// Verify the backup, the receipts and the server, and change nothing.
@@ -44,28 +44,27 @@ pub struct Args {
     archive: ArchiveAddress,
 }
 
-/// What is wrong when a segment is not there.
-const ELSEWHERE: &str = "what is archived cannot all be read: bring the segments back, or name where they are with --archive";
+/// The error for a missing segment.
+const SEGMENTS_MISSING: &str =
+    "archived segments are missing: bring them back, or name their store by --archive";
 
-/// Runs the command.
-///
-/// # Errors
-/// The backup or a receipt is not whole, the server is not empty, or it does not answer.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let manifest = verified(&args.folder)?;
     let again = match &args.receipts {
-        Some(folder) => of_receipts(folder, &manifest.record, &manifest.all_receipt_keys())?,
+        Some(folder) => read_receipts(folder, &manifest.record, &manifest.all_receipt_keys())?,
         None => Vec::new(),
     };
     let restoration = Restoration::of(manifest.name(), config(&args, &manifest)?).await?;
-    // A backup names what is archived, and does not hold it.
+    // A backup contains the archive's catalogue, but not the segments.
     let catalogue = manifest.catalogue.as_deref().unwrap_or_default();
     let segments = if restoration.is_begun() {
-        // What it erased so far may have emptied some of them; the catalogue that is restored knows.
+        // The interrupted restore may have erased some segments already; the restored catalogue is checked later.
         0
     } else {
         let found = args.archive.look_for(catalogue).await;
-        found.context(ELSEWHERE).context("nothing was changed")?
+        found
+            .context(SEGMENTS_MISSING)
+            .context("nothing was changed")?
     };
     let mut done = Done {
         resumed: restoration.is_begun(),
@@ -77,7 +76,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         let finished = finish(&args, &manifest, &restoration, &again, &mut done).await;
         finished.with_context(|| unfinished(again.len()))?;
     }
-    tell(&args, &manifest, &done)
+    print(&args, &manifest, &done)
 }
 
 fn config(args: &Args, manifest: &Manifest) -> Result<RecordConfig, UsageError> {
@@ -89,24 +88,24 @@ fn config(args: &Args, manifest: &Manifest) -> Result<RecordConfig, UsageError> 
     })
 }
 
-/// What a restore came to.
+/// The result of a restore.
 struct Done {
-    /// Whether an earlier one of the backup had been cut short.
+    /// Whether this run resumed an interrupted restore.
     resumed: bool,
-    /// Erasures to carry out again.
+    /// Erasures to repeat.
     subjects: usize,
-    /// Conversations that they erased.
+    /// Conversations that these erasures erased.
     erased: usize,
-    /// Archived segments that were found.
+    /// Archived segments that exist.
     segments: usize,
 }
 
-/// All that changes something, so that it can be gone on with until all of it is done.
+/// The part of a restore that changes something. It can be repeated until it succeeds.
 async fn finish(
     args: &Args,
     manifest: &Manifest,
     restoration: &Restoration,
-    again: &[Again],
+    again: &[RepeatedErasure],
     done: &mut Done,
 ) -> anyhow::Result<()> {
     if let Some(first) = manifest.streams.first() {
@@ -115,9 +114,9 @@ async fn finish(
     restore(&args.folder, manifest, restoration).await?;
     let record = Record::open(config(args, manifest)?).await?;
     let archive = args.archive.of(&record);
-    // What was erased since the backup was taken out of its segments since.
-    archive.adopt().await.context(ELSEWHERE)?;
-    done.segments = archive.check_reachable().await.context(ELSEWHERE)?;
+    // Erasures after the backup have changed the segments.
+    archive.adopt().await.context(SEGMENTS_MISSING)?;
+    done.segments = archive.check_reachable().await.context(SEGMENTS_MISSING)?;
     for one in again {
         done.erased += erase_again(&archive, one).await?;
     }
@@ -127,15 +126,15 @@ async fn finish(
 }
 
 fn unfinished(erasures: usize) -> String {
-    let due = if erasures > 0 {
+    let pending = if erasures > 0 {
         format!(
-            "{erasures} erasures may still be due, and until they are carried out what they erased can be read; "
+            "{erasures} erasures may still have to be repeated, and until then their content is readable; "
         )
     } else {
         String::new()
     };
     format!(
-        "the restore is not finished: {due}start no role, and run the same command again, which goes on"
+        "the restore is not finished: {pending}start no role, and run the same command again to resume"
     )
 }
 
@@ -159,8 +158,8 @@ async fn restore(
     Ok(())
 }
 
-/// Carries an erasure out again; how many conversations are erased by it.
-async fn erase_again(archive: &Archive, again: &Again) -> anyhow::Result<usize> {
+/// Repeats an erasure. Returns the number of erased conversations.
+async fn erase_again(archive: &Archive, again: &RepeatedErasure) -> anyhow::Result<usize> {
     let mut progress = Progress::begin("erase again", Length::Unknown);
     let job = Job {
         record: archive.record().clone(),
@@ -168,7 +167,7 @@ async fn erase_again(archive: &Archive, again: &Again) -> anyhow::Result<usize> 
         subject: again.subject.clone(),
         forks: again.forks,
     };
-    let erased = job.carry_out(&mut progress).await?.conversations.len();
+    let erased = job.execute(&mut progress).await?.conversations.len();
     progress.finish(&format!(
         "{erased} conversations of {}",
         job.subject.tenant()
@@ -176,7 +175,7 @@ async fn erase_again(archive: &Archive, again: &Again) -> anyhow::Result<usize> 
     Ok(erased)
 }
 
-fn tell(args: &Args, manifest: &Manifest, done: &Done) -> anyhow::Result<Exit> {
+fn print(args: &Args, manifest: &Manifest, done: &Done) -> anyhow::Result<Exit> {
     let Done {
         resumed,
         subjects,
@@ -186,7 +185,7 @@ fn tell(args: &Args, manifest: &Manifest, done: &Done) -> anyhow::Result<Exit> {
     let messages: u64 = manifest.streams.iter().map(|stream| stream.messages).sum();
     let mut out = console::out();
     if args.json {
-        let told = json!({
+        let output = json!({
             "record": manifest.record,
             "begunAt": manifest.begun_at,
             "streams": manifest.streams.len(),
@@ -197,29 +196,26 @@ fn tell(args: &Args, manifest: &Manifest, done: &Done) -> anyhow::Result<Exit> {
             "restored": !args.dry_run,
             "resumed": resumed,
         });
-        writeln!(out, "{told}")?;
+        writeln!(out, "{output}")?;
         return Ok(Exit::Done);
     }
-    let did = match (args.dry_run, resumed) {
+    let verb = match (args.dry_run, resumed) {
         (true, false) => "would restore",
-        (true, true) => "would go on to restore",
+        (true, true) => "would resume the restore of",
         (false, _) => "restored",
     };
     let (record, begun_at) = (&manifest.record, &manifest.begun_at);
     writeln!(
         out,
-        "{did} record {record} as of {begun_at}: {} messages",
+        "{verb} record {record} as of {begun_at}: {} messages",
         grouped(messages)
     )?;
     writeln!(
         out,
-        "erasures to carry out again: {subjects}, conversations erased: {erased}"
+        "erasures to repeat: {subjects}, conversations erased: {erased}"
     )?;
     if *segments > 0 {
-        writeln!(
-            out,
-            "archived segments that it names, and that are there: {segments}"
-        )?;
+        writeln!(out, "archived segments found: {segments}")?;
     }
     Ok(Exit::Done)
 }

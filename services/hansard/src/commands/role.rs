@@ -1,7 +1,7 @@
-//! `hansard writer`, `projector` and `gateway`: one role, as deployed.
+//! `hansard writer`, `hansard projector` and `hansard gateway`: one role as deployed.
 //!
-//! Settings come from defaults, then a TOML file, then `HANSARD_…` variables, then flags; every mistake of all of them
-//! is told at once.
+//! Settings come from defaults, then a TOML file, then `HANSARD_…` variables, then flags. All errors of all sources are
+//! reported together.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,9 +18,9 @@ use serde_json::{Map, Value};
 use super::master_key_args::{MasterKeyArgs, VARIABLES};
 use crate::exit::{Exit, UsageError};
 
-/// How long everything may take to end, the drains among it; what is left then is cut.
+/// The deadline of a shutdown, including the drains. What still runs then is aborted.
 pub const END_DEADLINE: Duration = Duration::from_secs(30);
-/// Variables that other commands read, so that they are no unknown settings.
+/// Variables of other commands, which are not reported as unknown settings.
 const RESERVED: [&str; 8] = [
     VARIABLES[0],
     VARIABLES[1],
@@ -32,30 +32,30 @@ const RESERVED: [&str; 8] = [
     "HANSARD_CACHE_DIR",
 ];
 
-/// Where a role's settings come from.
+/// The sources of a role's settings.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Settings {
-    /// A TOML file of settings.
+    /// TOML file with settings.
     #[arg(long, env = CONFIG_PATH_VARIABLE, hide_env_values = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// One setting, such as `record.nats_url=nats://nats:4222`; beats file and environment. Give it several times for
-    /// several. A value that reads as a number or a boolean is one; put a text that does in double quotes.
+    /// One setting, such as `record.nats_url=nats://nats:4222`; overrides file and environment. Repeat the option for several
+    /// settings. A value is parsed as a number or boolean if possible; put a text such as 5 or true in double quotes.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, Value)>,
     #[command(flatten)]
     keys: MasterKeyArgs,
-    /// Check the settings, and start nothing.
+    /// Check the settings and exit.
     #[arg(long)]
     check: bool,
-    /// End when standard input does: for a parent process whose death must not leave this one behind.
+    /// Exit when standard input closes, so that the process ends with its parent.
     #[arg(long, hide = true)]
     end_with_stdin: bool,
 }
 
-/// Run a writer: it appends to the record and keeps the registry.
+/// Run a writer, which appends to the record and serves the registry.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A variable's name is the setting's in upper case, with two underscores for a dot.
+Environment variables: HANSARD_ and the setting in upper case, with two underscores for each dot.
 
 Examples:
   hansard writer --config /etc/hansard/writer.toml
@@ -65,10 +65,10 @@ pub struct WriterArgs {
     settings: Settings,
 }
 
-/// Run a projector: it keeps the read models.
+/// Run a projector, which writes the rows of the read models.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A variable's name is the setting's in upper case, with two underscores for a dot.
+Environment variables: HANSARD_ and the setting in upper case, with two underscores for each dot.
 
 Examples:
   hansard projector --config /etc/hansard/projector.toml
@@ -78,10 +78,10 @@ pub struct ProjectorArgs {
     settings: Settings,
 }
 
-/// Run a gateway: it reads conversations and assembles contexts.
+/// Run a gateway, which answers reads, assembles contexts, runs models and serves HTTP.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A variable's name is the setting's in upper case, with two underscores for a dot.
+Environment variables: HANSARD_ and the setting in upper case, with two underscores for each dot.
 
 Examples:
   hansard gateway --config /etc/hansard/gateway.toml
@@ -91,7 +91,7 @@ pub struct GatewayArgs {
     settings: Settings,
 }
 
-/// A role's settings, and those that every process has.
+/// The settings of a role and of its process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Process<T> {
     telemetry: TelemetryConfig,
@@ -99,7 +99,7 @@ struct Process<T> {
     role: T,
 }
 
-impl<T: Default + Named> Default for Process<T> {
+impl<T: Default + RoleConfig> Default for Process<T> {
     fn default() -> Self {
         let service_name = format!("hansard-{}", T::NAME);
         let telemetry = TelemetryConfig {
@@ -120,14 +120,14 @@ impl<T: Validate> Validate for Process<T> {
     }
 }
 
-/// What a role is called, and how it reaches the record.
-trait Named {
+/// The configuration of a role.
+trait RoleConfig {
     const NAME: &'static str;
 
     fn record(&mut self) -> &mut RecordConfig;
 }
 
-impl Named for writer::WriterConfig {
+impl RoleConfig for writer::WriterConfig {
     const NAME: &'static str = "writer";
 
     fn record(&mut self) -> &mut RecordConfig {
@@ -135,7 +135,7 @@ impl Named for writer::WriterConfig {
     }
 }
 
-impl Named for projector::ProjectorConfig {
+impl RoleConfig for projector::ProjectorConfig {
     const NAME: &'static str = "projector";
 
     fn record(&mut self) -> &mut RecordConfig {
@@ -143,7 +143,7 @@ impl Named for projector::ProjectorConfig {
     }
 }
 
-impl Named for gateway::GatewayConfig {
+impl RoleConfig for gateway::GatewayConfig {
     const NAME: &'static str = "gateway";
 
     fn record(&mut self) -> &mut RecordConfig {
@@ -151,7 +151,7 @@ impl Named for gateway::GatewayConfig {
     }
 }
 
-/// Runs a writer until it is told to end.
+/// Runs a writer until a shutdown signal.
 ///
 /// # Errors
 /// The settings are wrong, or what it needs to start is missing.
@@ -163,7 +163,7 @@ pub async fn run_writer(args: WriterArgs) -> anyhow::Result<Exit> {
     .await
 }
 
-/// Runs a projector until it is told to end.
+/// Runs a projector until a shutdown signal.
 ///
 /// # Errors
 /// The settings are wrong, or what it needs to start is missing.
@@ -175,7 +175,7 @@ pub async fn run_projector(args: ProjectorArgs) -> anyhow::Result<Exit> {
     .await
 }
 
-/// Runs a gateway until it is told to end.
+/// Runs a gateway until a shutdown signal.
 ///
 /// # Errors
 /// The settings are wrong, or what it needs to start is missing.
@@ -192,7 +192,7 @@ async fn serve<T>(
     start: impl AsyncFnOnce(T, &Shutdown) -> anyhow::Result<()>,
 ) -> anyhow::Result<Exit>
 where
-    T: Serialize + DeserializeOwned + Default + Validate + Named,
+    T: Serialize + DeserializeOwned + Default + Validate + RoleConfig,
 {
     let mut config: Process<T> = load(&settings, Sources::new().environment())?;
     config.role.record().master_keys = settings.keys.read()?;
@@ -208,19 +208,23 @@ where
     let role = shutdown.child();
     tokio::select! {
         started = start(config.role, &role) => started?,
-        // A signal while it starts: there is nothing to drain yet.
+        // A signal during the start: there is nothing to drain yet.
         () = shutdown.begun() => return Ok(Exit::Done),
     }
     role.begun().await;
-    let told = shutdown.has_begun();
+    let was_signalled = shutdown.has_begun();
     role.wait(END_DEADLINE).await?;
-    anyhow::ensure!(told, "the {} stopped by itself; its log says why", T::NAME);
+    let name = T::NAME;
+    anyhow::ensure!(
+        was_signalled,
+        "the {name} stopped unexpectedly: see its log"
+    );
     Ok(Exit::Done)
 }
 
 fn load<T>(settings: &Settings, sources: Sources) -> Result<Process<T>, ConfigErrors>
 where
-    T: Serialize + DeserializeOwned + Default + Validate + Named,
+    T: Serialize + DeserializeOwned + Default + Validate + RoleConfig,
 {
     let sources = sources
         .file(settings.config.clone())
@@ -232,35 +236,35 @@ where
 fn end_with_stdin(shutdown: &Shutdown) {
     let ending = shutdown.clone();
     tokio::task::spawn_blocking(move || {
-        // Whatever comes is ignored; an error is an end too.
+        // The input is ignored; an error also ends it.
         drop(io::copy(&mut io::stdin().lock(), &mut io::sink()));
         ending.begin();
     });
 }
 
-/// Reads `KEY=VALUE`.
+/// Parses `KEY=VALUE`.
 fn setting(text: &str) -> Result<(String, Value), UsageError> {
     let (key, value) = text
         .split_once('=')
         .filter(|(key, _)| !key.is_empty())
-        .ok_or_else(|| UsageError("is not KEY=VALUE".to_owned()))?;
+        .ok_or_else(|| UsageError("must be KEY=VALUE".to_owned()))?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
     Ok((key.to_owned(), value))
 }
 
-/// Dotted keys as an object of objects; the last of two that disagree wins.
+/// Converts dotted keys to nested objects. The last value of a key wins.
 fn nested(settings: &[(String, Value)]) -> Value {
     let mut root = Value::Object(Map::new());
     for (key, value) in settings {
-        let mut place = &mut root;
+        let mut node = &mut root;
         for name in key.split('.') {
-            if !place.is_object() {
-                *place = Value::Object(Map::new());
+            if !node.is_object() {
+                *node = Value::Object(Map::new());
             }
-            let Value::Object(members) = place else { break };
-            place = members.entry(name).or_insert(Value::Null);
+            let Value::Object(members) = node else { break };
+            node = members.entry(name).or_insert(Value::Null);
         }
-        *place = value.clone();
+        *node = value.clone();
     }
     root
 }

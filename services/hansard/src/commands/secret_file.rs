@@ -1,14 +1,14 @@
-//! Files of secrets: read and written by their owner alone.
+//! Files with secrets, which only their owner can read and write.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Read and written by its owner alone.
+/// The mode of files with secrets.
 pub(super) const FILE_MODE: u32 = 0o600;
 
-/// Writes a file that must not be there.
+/// Writes a file that must not exist.
 pub(super) fn create(path: &Path, contents: &str) -> io::Result<()> {
     let mut file = fs::OpenOptions::new()
         .write(true)
@@ -19,7 +19,7 @@ pub(super) fn create(path: &Path, contents: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Replaces the file at once, so that a crash leaves the old one or the new one.
+/// Replaces the file atomically.
 pub(super) fn write(path: &Path, contents: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

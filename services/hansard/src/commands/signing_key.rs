@@ -1,40 +1,39 @@
-//! `hansard signing-key`: the keys by which tokens of a tenant's users and administrators are checked.
+//! `hansard signing-key`: the keys that verify the tokens of a tenant's users and administrators.
 
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use wire::proto::operate::v1::add_signing_key_request::Kind as GivenKind;
+use wire::proto::operate::v1::add_signing_key_request::Kind as NewKind;
 use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{
-    AddSigningKeyRequest, AddSigningKeyResponse, ListSigningKeysRequest, RetireSigningKeyRequest,
-    SigningKey, SigningKeyUse,
+    AddSigningKeyRequest, ListSigningKeysRequest, RetireSigningKeyRequest, SigningKey,
+    SigningKeyUse,
 };
 
 use super::input_file;
-use super::registry::{AsJson, Call, print_json, print_secret};
-use crate::client::{Failure, Registrar};
+use super::registry::{AsJson, Call, print_secret};
+use crate::client::answer;
 use crate::exit::Exit;
 use crate::view::when;
-use crate::{console, table};
 
 const MESSAGE: &str = "hansard.operate.v1.SigningKey";
-/// Most bytes of a file with a secret or a JWK set.
+/// The maximum size of a file with a secret or a JWK set.
 const KEY_FILE_BYTES_MAX: u64 = 64 * 1024;
 
-/// Add, list and retire the keys that sign users' and administrators' tokens.
+/// Add, list and retire the keys that verify tokens of users and administrators.
 ///
 /// Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without a key of your own, a secret of HS256 is made. It goes to standard output, and is never shown again; the bytes of \
-its text are the key. To rotate: add a new key, sign with it, then retire the old one.
+Without a key option, an HS256 secret is created and printed to standard output; it is not shown again. The bytes of its text \
+are the key. To rotate: add a new key, sign with it, then retire the old one.
 
 Examples:
   hansard signing-key add 2026-11 --tenant acme --use user
   hansard signing-key add provider --tenant acme --use admin --jwks-url https://id.example/.well-known/jwks.json
   hansard signing-key list --tenant acme
   hansard signing-key retire 2026-10 --tenant acme")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
     #[command(flatten)]
@@ -45,66 +44,66 @@ pub struct Args {
 enum Action {
     /// Add a key.
     Add {
-        /// Its id, unique in its tenant: 1 to 64 of `A-Z a-z 0-9 _ -`. A token's `kid`, where it has one, names it.
+        /// Id, unique in its tenant: 1 to 64 characters of `A-Z a-z 0-9 _ -`. The `kid` of a token, if present, is this id.
         key: String,
-        /// Whose it is.
+        /// Tenant of the key.
         #[arg(long)]
         tenant: String,
-        /// Whose tokens it is for.
+        /// Which tokens the key verifies.
         #[arg(long = "use", value_name = "USE")]
         key_use: KeyUse,
         #[command(flatten)]
-        given: Given,
+        source: KeySource,
     },
-    /// List every key of a tenant, retired ones among them, without their secrets.
+    /// List all keys of a tenant, including retired ones, without secrets.
     List {
-        /// Whose keys.
+        /// Tenant of the keys.
         #[arg(long)]
         tenant: String,
     },
-    /// End a key at once.
+    /// Retire a key immediately.
     Retire {
-        /// Its id.
+        /// Id of the key.
         key: String,
-        /// Whose it is.
+        /// Tenant of the key.
         #[arg(long)]
         tenant: String,
     },
 }
 
-/// A key of one's own.
+/// The source of an existing key.
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
-struct Given {
-    /// A file with a secret of HS256: 32 to 1,024 bytes of text, taken as they are, a line's end too.
+struct KeySource {
+    /// File with an HS256 secret: 32 to 1,024 bytes of text, used unchanged, including a final line break.
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
-    /// A file with a JWK set of public keys for RS256, ES256 or `EdDSA`.
+    /// File with a JWK set of public keys for RS256, ES256 or `EdDSA`.
     #[arg(long, value_name = "FILE")]
     jwks_file: Option<PathBuf>,
-    /// Where such a set is published: a public `https://` URL, or one that the deployment's `egress` settings allow.
+    /// URL of a JWK set: a public `https://` URL, or one that the deployment's `egress` settings allow.
     #[arg(long, value_name = "URL")]
     jwks_url: Option<String>,
 }
 
-impl Given {
-    fn kind(self) -> anyhow::Result<Option<GivenKind>> {
+impl KeySource {
+    fn kind(self) -> anyhow::Result<Option<NewKind>> {
         let read = |file: PathBuf| input_file::text(&file, KEY_FILE_BYTES_MAX);
         let secret = self.secret_file.map(read).transpose()?;
         let jwks = self.jwks_file.map(read).transpose()?;
         Ok(secret
-            .map(|secret| GivenKind::Hs256Secret(secret.into()))
-            .or(jwks.map(GivenKind::JwksJson))
-            .or(self.jwks_url.map(GivenKind::JwksUrl)))
+            .map(|secret| NewKind::Hs256Secret(secret.into()))
+            .or(jwks.map(NewKind::JwksJson))
+            .or(self.jwks_url.map(NewKind::JwksUrl)))
     }
 }
 
-/// Whose tokens a key is for.
+/// Which tokens a key verifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum KeyUse {
-    /// Users of the tenant's agents.
+    /// Tokens of users of the tenant's agents.
     User,
-    /// The tenant's administrators.
+    /// Tokens of the tenant's administrators.
     Admin,
 }
 
@@ -117,26 +116,22 @@ impl From<KeyUse> for SigningKeyUse {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// What the service says.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
-    let mut registrar = args.call.registrar()?;
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let mut registry = args.call.registry()?;
     let keys = match args.action {
         Action::Add {
             key,
             tenant,
             key_use,
-            given,
+            source,
         } => {
             let request = AddSigningKeyRequest {
                 tenant_id: tenant,
                 signing_key_id: key.clone(),
                 r#use: SigningKeyUse::from(key_use).into(),
-                kind: given.kind()?,
+                kind: source.kind()?,
             };
-            let added = add(&mut registrar, request).await?;
+            let added = answer(registry.add_signing_key(request).await)?;
             if !added.secret.is_empty() {
                 let as_json = AsJson(args.call.json);
                 print_secret(as_json, "signingKeyId", key.as_str(), &added.secret)?;
@@ -144,17 +139,21 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
             }
             added.signing_key.into_iter().collect()
         }
-        Action::List { tenant } => list(&mut registrar, tenant).await?,
-        Action::Retire { key, tenant } => retire(&mut registrar, tenant, key).await?,
+        Action::List { tenant } => {
+            let request = ListSigningKeysRequest { tenant_id: tenant };
+            answer(registry.list_signing_keys(request).await)?.signing_keys
+        }
+        Action::Retire { key, tenant } => {
+            let request = RetireSigningKeyRequest {
+                tenant_id: tenant,
+                signing_key_id: key,
+                retired_at: None,
+            };
+            Vec::from_iter(answer(registry.retire_signing_key(request).await)?.signing_key)
+        }
     };
-    if args.call.json {
-        print_json(MESSAGE, &keys)?;
-    } else {
-        let rows: Vec<[String; 6]> = keys.into_iter().map(row).collect();
-        let header = ["KEY", "TENANT", "USE", "KIND", "CREATED", "RETIRED"];
-        table::write(&mut console::out(), header, &rows)?;
-    }
-    Ok(Exit::Done)
+    let header = ["KEY", "TENANT", "USE", "KIND", "CREATED", "RETIRED"];
+    args.call.print(MESSAGE, keys, header, row)
 }
 
 fn row(key: SigningKey) -> [String; 6] {
@@ -179,31 +178,4 @@ fn row(key: SigningKey) -> [String; 6] {
         created,
         retired,
     ]
-}
-
-async fn add(
-    registrar: &mut Registrar,
-    request: AddSigningKeyRequest,
-) -> Result<AddSigningKeyResponse, Failure> {
-    Ok(registrar.add_signing_key(request).await?.into_inner())
-}
-
-async fn list(registrar: &mut Registrar, tenant_id: String) -> Result<Vec<SigningKey>, Failure> {
-    let request = ListSigningKeysRequest { tenant_id };
-    let listed = registrar.list_signing_keys(request).await?.into_inner();
-    Ok(listed.signing_keys)
-}
-
-async fn retire(
-    registrar: &mut Registrar,
-    tenant_id: String,
-    signing_key_id: String,
-) -> Result<Vec<SigningKey>, Failure> {
-    let request = RetireSigningKeyRequest {
-        tenant_id,
-        signing_key_id,
-        retired_at: None,
-    };
-    let retired = registrar.retire_signing_key(request).await?.into_inner();
-    Ok(retired.signing_key.into_iter().collect())
 }

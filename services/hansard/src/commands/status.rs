@@ -1,4 +1,4 @@
-//! `hansard status`: how everything stands, and what of it needs an operator.
+//! `hansard status`: the health of the system, and what needs an operator.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use crate::exit::Exit;
 use crate::status::roles::Role;
 use crate::status::{Limits, Reader, Status, view};
 
-/// How old the oldest message without a row may be, unless told otherwise, in seconds.
+/// The default maximum age of the oldest message without a row, in seconds.
 const LAG_MAX_SECONDS_DEFAULT: u64 = 30;
-/// Longest that can be told, in seconds: a day.
+/// The maximum of `--lag-max-seconds`: a day.
 const LAG_MAX_SECONDS_MAX: u64 = 24 * 60 * 60;
 
-/// Show how the record, the read models, the projectors and the roles stand.
+/// Show the health of the record, the read models, the projectors and the roles.
 ///
-/// Reads NATS and Postgres themselves, and asks the roles at their operators' ports. Exit code 0: all is well; 6: something
-/// needs an operator: a role, NATS or Postgres does not answer, the server is seen not to be durable, nobody projects a
-/// partition, rows are late, a conversation is parked, a replica is behind, or the schema is not this program's.
+/// Reads NATS and Postgres directly, and the roles' admin listeners. Exit code 0: healthy; 6: something needs an operator: a
+/// role, NATS or Postgres does not answer, the NATS server is not durable, a partition has no projector, rows lag too far behind,
+/// a conversation is parked, a replica lags, or the schema has another version than this program.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,22 +28,22 @@ Examples:
   hansard status --monitor-url http://127.0.0.1:8222 --lag-max-seconds 5
   hansard status --role writer=http://10.0.0.5:7311 --role gateway=http://10.0.0.6:7312
   hansard status --json | jq '.partitions[] | select(.lagSequences > 0)'")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
-    question: Question,
+    options: StatusOptions,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// Whom to ask, and what is still well.
+/// What is read, and the limits of a healthy system.
 #[derive(Debug, clap::Args)]
-pub struct Question {
+pub(crate) struct StatusOptions {
     #[command(flatten)]
     record: RecordAddress,
     #[command(flatten)]
     read_model: ReadModelAddress,
-    /// The nats-server's monitoring address, where it tells when it syncs.
+    /// URL of the NATS server's monitoring port, which shows its sync settings.
     #[arg(
         long,
         value_name = "URL",
@@ -51,29 +51,26 @@ pub struct Question {
         hide_env_values = true
     )]
     monitor_url: Option<String>,
-    /// A role to ask, by a name and its operators' port; give it several times for several. Unless given, roles are looked
-    /// for where they stand by default, and not missed when they are elsewhere.
+    /// Name of a role and URL of its admin listener. Repeat the option for several. By default, the default ports of this
+    /// machine are tried; a role that does not answer there is not reported.
     #[arg(long = "role", value_name = "NAME=URL", value_parser = Role::parse)]
     roles: Vec<Role>,
-    /// Ask no role.
+    /// Do not read any role.
     #[arg(long, conflicts_with = "roles")]
     no_roles: bool,
-    /// How old the oldest message without a row may be, in seconds.
+    /// Maximum age of the oldest message without a row, in seconds, at most 86,400.
     #[arg(
         long, value_name = "SECONDS", default_value_t = LAG_MAX_SECONDS_DEFAULT,
         value_parser = clap::value_parser!(u64).range(..=LAG_MAX_SECONDS_MAX)
     )]
     lag_max_seconds: u64,
-    /// How many holes of a partition may be unexplained: messages that are known to have been removed by hand.
+    /// Maximum number of unexplained holes of a partition: messages that are known to have been removed by hand.
     #[arg(long, value_name = "HOLES", default_value_t = 0)]
     unexplained_max: u64,
 }
 
-impl Question {
-    /// What asks it, and what is still well.
-    ///
-    /// # Errors
-    /// The read models' URL is none.
+impl StatusOptions {
+    /// Creates the reader and the limits.
     pub(super) fn reader(&self) -> anyhow::Result<(Reader, Limits)> {
         let config = RecordConfig {
             monitor_url: self.monitor_url.clone(),
@@ -92,18 +89,14 @@ impl Question {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// The read models' URL is none. What does not answer is in the report.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
-    let (mut reader, limits) = args.question.reader()?;
-    let status = Status::of(&reader.read().await, limits);
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let (mut reader, limits) = args.options.reader()?;
+    let status = Status::from_readings(&reader.read().await, limits);
     print(&status, args.json.then_some(AsJson))?;
     Ok(exit_of(&status))
 }
 
-/// Whether a report is for machines.
+/// Selects JSON output.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AsJson;
 
@@ -117,7 +110,7 @@ pub(super) fn print(status: &Status, form: Option<AsJson>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// What a report ends a command with.
+/// The exit code for a status.
 pub(super) fn exit_of(status: &Status) -> Exit {
     if status.needs.is_empty() {
         Exit::Done

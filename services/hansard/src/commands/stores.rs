@@ -1,5 +1,4 @@
-//! Where the record and the read models are, as operators' commands take it: they read both themselves, with no service
-//! in between.
+//! Arguments with the addresses of NATS, Postgres and the archive, for operator commands that access them directly.
 
 use std::fmt;
 
@@ -10,10 +9,10 @@ use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX};
 use super::master_key_args::MasterKeyArgs;
 use crate::exit::UsageError;
 
-/// How to reach NATS.
+/// The address of NATS.
 #[derive(Clone, clap::Args)]
-pub struct NatsAddress {
-    /// NATS, as writers reach it.
+pub(crate) struct NatsAddress {
+    /// URL of NATS.
     #[arg(
         long,
         value_name = "URL",
@@ -21,35 +20,29 @@ pub struct NatsAddress {
         hide_env_values = true,
         default_value = "nats://127.0.0.1:4222"
     )]
-    pub nats_url: String,
-    /// The keys of secrets.
+    pub(crate) nats_url: String,
+    /// The master keys.
     #[command(flatten)]
-    pub keys: MasterKeyArgs,
+    pub(crate) keys: MasterKeyArgs,
 }
 
-/// How to reach the record.
+/// The address of the record.
 #[derive(Clone, clap::Args)]
-pub struct RecordAddress {
+pub(crate) struct RecordAddress {
     #[command(flatten)]
     nats: NatsAddress,
-    /// Partitions of the record.
+    /// Number of partitions of the record.
     #[arg(long, env = "HANSARD_RECORD__PARTITIONS", hide_env_values = true, default_value_t = RecordConfig::default().partitions)]
-    pub partitions: u16,
+    pub(crate) partitions: u16,
 }
 
 impl RecordAddress {
-    /// The record, which must be there.
-    ///
-    /// # Errors
-    /// It cannot be reached, or is another than the one described.
-    pub async fn open(&self, client_name: &str) -> anyhow::Result<Record> {
+    /// Opens the record, which must exist.
+    pub(crate) async fn open(&self, client_name: &str) -> anyhow::Result<Record> {
         Ok(Record::open(self.config(client_name)?).await?)
     }
 
-    /// How the record is reached.
-    ///
-    /// # Errors
-    /// A master key is none.
+    /// The configuration of the record.
     pub(super) fn config(&self, client_name: &str) -> Result<RecordConfig, UsageError> {
         Ok(RecordConfig {
             partitions: self.partitions,
@@ -60,10 +53,10 @@ impl RecordAddress {
     }
 }
 
-/// How to reach the read models.
+/// The address of the read models.
 #[derive(Clone, clap::Args)]
-pub struct ReadModelAddress {
-    /// Postgres, as projectors reach it.
+pub(crate) struct ReadModelAddress {
+    /// URL of Postgres.
     #[arg(
         long,
         value_name = "URL",
@@ -71,23 +64,17 @@ pub struct ReadModelAddress {
         hide_env_values = true,
         default_value_t = ReadModelConfig::default().database_url
     )]
-    pub database_url: String,
+    pub(crate) database_url: String,
 }
 
 impl ReadModelAddress {
-    /// The read models; connected when they are first used.
-    ///
-    /// # Errors
-    /// The URL is none.
-    pub fn open(&self) -> Result<ReadModel, ReadModelError> {
+    /// The read models. The connection opens with the first use.
+    pub(crate) fn open(&self) -> Result<ReadModel, ReadModelError> {
         ReadModel::connect_lazy(&ReadModelConfig::new(self.database_url.clone()))
     }
 
-    /// The same for work on many rows at a time: a statement may take as long as it may be configured to.
-    ///
-    /// # Errors
-    /// The URL is none.
-    pub fn open_for_long_statements(&self) -> Result<ReadModel, ReadModelError> {
+    /// The read models with the longest statement timeout, for statements over many rows.
+    pub(crate) fn open_for_long_statements(&self) -> Result<ReadModel, ReadModelError> {
         ReadModel::connect_lazy(&ReadModelConfig {
             statement_timeout_ms: TIMEOUT_MS_MAX,
             ..ReadModelConfig::new(self.database_url.clone())
@@ -95,66 +82,56 @@ impl ReadModelAddress {
     }
 }
 
-/// How to reach the record, the read models, and what of the record is elsewhere.
+/// The addresses of the record, the read models and the archive.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Stores {
+pub(crate) struct Stores {
     /// The record.
     #[command(flatten)]
-    pub record: RecordAddress,
+    pub(crate) record: RecordAddress,
     /// The read models.
     #[command(flatten)]
-    pub read_model: ReadModelAddress,
+    pub(crate) read_model: ReadModelAddress,
     /// The archive.
     #[command(flatten)]
-    pub archive: ArchiveAddress,
+    pub(crate) archive: ArchiveAddress,
 }
 
 impl Stores {
-    /// The record with its archive.
-    ///
-    /// # Errors
-    /// As [`RecordAddress::open`].
-    pub async fn open_archive(&self, client_name: &str) -> anyhow::Result<Archive> {
+    /// Opens the record with its archive.
+    pub(crate) async fn open_archive(&self, client_name: &str) -> anyhow::Result<Archive> {
         Ok(self.archive.of(&self.record.open(client_name).await?))
     }
 }
 
-/// How a store of segments is named.
-pub const STORE: &str = "file:///FOLDER|s3://BUCKET/PREFIX";
+/// The form of a store URL.
+pub(crate) const STORE: &str = "file:///FOLDER|s3://BUCKET/PREFIX";
 
-/// Where archived segments are.
+/// The store of archived segments.
 #[derive(Debug, Clone, clap::Args)]
-pub struct ArchiveAddress {
-    /// Where archived segments are, when they are not where the record's catalogue says.
+pub(crate) struct ArchiveAddress {
+    /// Store of the archived segments, if it is not the one in the record's catalogue.
     #[arg(id = "archive_url", long = "archive", value_name = STORE, value_parser = store_url)]
     url: Option<StoreUrl>,
 }
 
 impl ArchiveAddress {
     /// The archive of a record.
-    #[must_use]
-    pub fn of(&self, record: &Record) -> Archive {
+    pub(crate) fn of(&self, record: &Record) -> Archive {
         Archive::of(record).moved_to(self.url.clone())
     }
 
-    /// Looks for the segments of a catalogue; how many there are.
-    ///
-    /// # Errors
-    /// One is not there.
-    pub async fn look_for(&self, catalogue: &[ArchiveEntry]) -> Result<usize, ArchiveError> {
+    /// Checks that all segments of a catalogue exist. Returns their number.
+    pub(crate) async fn look_for(&self, catalogue: &[ArchiveEntry]) -> Result<usize, ArchiveError> {
         archive::look_for(catalogue, self.url.as_ref()).await
     }
 }
 
-/// A store, as it is named on the command line.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn store_url(text: &str) -> Result<StoreUrl, String> {
+/// Parses the URL of a store.
+pub(crate) fn store_url(text: &str) -> Result<StoreUrl, String> {
     StoreUrl::parse(text).map_err(|error| error.to_string())
 }
 
-// URLs may hold passwords.
+// URLs may contain passwords.
 impl fmt::Debug for NatsAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NatsAddress").finish_non_exhaustive()

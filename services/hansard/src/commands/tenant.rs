@@ -1,4 +1,4 @@
-//! `hansard tenant`: who owns the data.
+//! `hansard tenant`: the owners of agents and data.
 
 use std::io::Write as _;
 
@@ -11,15 +11,15 @@ use wire::proto::operate::v1::{
 
 use super::quota;
 use super::registry::{AsJson, Call, print_json};
-use crate::client::{Failure, Registrar};
+use crate::client::{Failure, RegistryClient, answer};
+use crate::console;
 use crate::exit::{Exit, UsageError};
 use crate::view::when;
-use crate::{console, table};
 
 const MESSAGE: &str = "hansard.operate.v1.Tenant";
 const REVOCATION: &str = "hansard.operate.v1.RevokeTokenResponse";
 
-/// Make, list and show tenants, and set what they may use and demand of tokens.
+/// Create, list and show tenants, and set their quotas and token rules.
 ///
 /// Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ Examples:
   hansard tenant set acme --token-issuer https://id.acme.example --token-lifetime-max 3600
   hansard tenant show acme
   hansard tenant revoke-token acme 7f3a0c2e")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
     #[command(flatten)]
@@ -40,52 +40,52 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a tenant.
+    /// Create a tenant.
     Create {
-        /// Its id: 1 to 64 of `A-Z a-z 0-9 _ -`.
+        /// Id: 1 to 64 characters of `A-Z a-z 0-9 _ -`.
         tenant: String,
-        /// Its name, as people see it.
+        /// Display name.
         #[arg(long, default_value = "")]
         name: String,
     },
-    /// Set what a tenant may use, and what it demands of tokens: what is not named stays as it is.
+    /// Change quotas and token rules of a tenant. Settings that are not named stay unchanged.
     #[command(group = clap::ArgGroup::new("settings").required(true).multiple(true))]
     Set {
-        /// The tenant.
+        /// Id of the tenant.
         tenant: String,
-        /// A quota, such as `owner.runs=8`; `default` takes it back. Scopes: tenant, agent, key, owner, address. Quotas: `runs`,
-        /// `model_tokens_per_day`, `conversations`, `stored_bytes`, `appended_bytes_per_minute`. Needs a token that is bound to no tenant.
+        /// Quota, such as `owner.runs=8`; `default` removes it. Scopes: tenant, agent, key, owner, address. Quotas: `runs`,
+        /// `model_tokens_per_day`, `conversations`, `stored_bytes`, `appended_bytes_per_minute`. Needs a token without a tenant.
         #[arg(long, value_name = "SCOPE.QUOTA=NUMBER", group = "settings")]
         quota: Vec<String>,
         #[command(flatten)]
-        rules: Rules,
+        rules: TokenRules,
     },
     /// Revoke a token of a tenant's user or administrator before it expires.
     RevokeToken {
-        /// The tenant.
+        /// Id of the tenant.
         tenant: String,
-        /// The token's `jti`.
+        /// Value of the token's claim `jti`.
         token_id: String,
     },
-    /// Show a tenant and the quotas that are set for it.
+    /// Show a tenant and its quotas.
     Show {
-        /// The tenant.
+        /// Id of the tenant.
         tenant: String,
     },
-    /// List every tenant that the token may see.
+    /// List all tenants that the service token may see.
     List,
 }
 
-/// What a tenant demands of the tokens of its users and administrators.
+/// The rules for tokens of a tenant's users and administrators.
 #[derive(Debug, clap::Args)]
-struct Rules {
-    /// What `aud` must be or have; empty: Hansard or the agent, where it is there.
+struct TokenRules {
+    /// Required value of the claim `aud`. Empty: `aud` may be absent, else it must name Hansard or the agent.
     #[arg(long = "token-audience", value_name = "AUDIENCE", group = "settings")]
     audience: Option<String>,
-    /// What `iss` must be; empty: anything.
+    /// Required value of the claim `iss`. Empty: any value.
     #[arg(long = "token-issuer", value_name = "ISSUER", group = "settings")]
     issuer: Option<String>,
-    /// The longest life of a token, in seconds, up to a year; 0: a day.
+    /// Maximum lifetime of a token, in seconds, at most a year. 0: a day.
     #[arg(
         long = "token-lifetime-max",
         value_name = "SECONDS",
@@ -94,43 +94,40 @@ struct Rules {
     lifetime_max: Option<u32>,
 }
 
-impl Rules {
-    fn is_named(&self) -> bool {
+impl TokenRules {
+    fn is_given(&self) -> bool {
         self.audience.is_some() || self.issuer.is_some() || self.lifetime_max.is_some()
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// What the service says.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
-    let mut registrar = args.call.registrar()?;
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let mut registry = args.call.registry()?;
     let tenants = match args.action {
-        Action::Create { tenant, name } => create(&mut registrar, tenant, name).await?,
+        Action::Create { tenant, name } => {
+            let request = CreateTenantRequest {
+                tenant_id: tenant,
+                display_name: name,
+            };
+            Vec::from_iter(answer(registry.create_tenant(request).await)?.tenant)
+        }
         Action::Set {
             tenant,
             quota,
             rules,
-        } => set(&mut registrar, tenant, &quota, rules).await?,
+        } => set(&mut registry, tenant, &quota, rules).await?,
         Action::RevokeToken { tenant, token_id } => {
-            let revoked = revoke(&mut registrar, tenant, token_id).await?;
+            let request = RevokeTokenRequest {
+                tenant_id: tenant,
+                token_id,
+            };
+            let revoked = answer(registry.revoke_token(request).await)?;
             return print_revocation(&revoked, AsJson(args.call.json));
         }
-        Action::Show { tenant } => show(&mut registrar, &tenant).await?,
-        Action::List => list(&mut registrar).await?,
+        Action::Show { tenant } => show(&mut registry, &tenant).await?,
+        Action::List => list(&mut registry).await?,
     };
-    if args.call.json {
-        print_json(MESSAGE, &tenants)?;
-    } else {
-        let rows: Vec<[String; 4]> = tenants.into_iter().map(row).collect();
-        table::write(
-            &mut console::out(),
-            ["TENANT", "NAME", "QUOTAS", "CREATED"],
-            &rows,
-        )?;
-    }
-    Ok(Exit::Done)
+    let header = ["TENANT", "NAME", "QUOTAS", "CREATED"];
+    args.call.print(MESSAGE, tenants, header, row)
 }
 
 fn row(tenant: Tenant) -> [String; 4] {
@@ -139,62 +136,37 @@ fn row(tenant: Tenant) -> [String; 4] {
     [tenant.tenant_id, tenant.display_name, quotas, created]
 }
 
-async fn create(
-    registrar: &mut Registrar,
-    tenant_id: String,
-    display_name: String,
-) -> Result<Vec<Tenant>, Failure> {
-    let request = CreateTenantRequest {
-        tenant_id,
-        display_name,
-    };
-    let made = registrar.create_tenant(request).await?.into_inner();
-    Ok(made.tenant.into_iter().collect())
-}
-
 async fn set(
-    registrar: &mut Registrar,
+    registry: &mut RegistryClient,
     tenant_id: String,
     quotas: &[String],
-    rules: Rules,
+    rules: TokenRules,
 ) -> anyhow::Result<Vec<Tenant>> {
-    let mut set = None;
+    let mut changed = None;
     if !quotas.is_empty() {
-        let named = quota::named(quotas)?;
+        let changes = quota::parse_all(quotas)?;
         let request = SetTenantQuotasRequest {
             tenant_id: tenant_id.clone(),
-            quotas: Some(named.quotas),
-            update_mask: Some(FieldMask { paths: named.paths }),
+            quotas: Some(changes.quotas),
+            update_mask: Some(FieldMask {
+                paths: changes.paths,
+            }),
         };
-        let answer = registrar.set_tenant_quotas(request).await;
-        set = answer.map_err(Failure::from)?.into_inner().tenant;
+        changed = answer(registry.set_tenant_quotas(request).await)?.tenant;
     }
-    if rules.is_named() {
+    if rules.is_given() {
         let request = SetTokenRulesRequest {
             tenant_id,
             audience: rules.audience,
             issuer: rules.issuer,
             lifetime_seconds_max: rules.lifetime_max,
         };
-        let answer = registrar.set_token_rules(request).await;
-        set = answer.map_err(Failure::from)?.into_inner().tenant;
+        changed = answer(registry.set_token_rules(request).await)?.tenant;
     }
-    Ok(set.into_iter().collect())
+    Ok(Vec::from_iter(changed))
 }
 
-async fn revoke(
-    registrar: &mut Registrar,
-    tenant_id: String,
-    token_id: String,
-) -> Result<RevokeTokenResponse, Failure> {
-    let request = RevokeTokenRequest {
-        tenant_id,
-        token_id,
-    };
-    Ok(registrar.revoke_token(request).await?.into_inner())
-}
-
-/// Prints until when the revocation is kept.
+/// Prints until when the revocation is stored.
 fn print_revocation(revoked: &RevokeTokenResponse, as_json: AsJson) -> anyhow::Result<Exit> {
     if as_json.0 {
         print_json(REVOCATION, std::slice::from_ref(revoked))?;
@@ -202,28 +174,24 @@ fn print_revocation(revoked: &RevokeTokenResponse, as_json: AsJson) -> anyhow::R
         let kept_until = when::seconds(revoked.kept_until.as_ref());
         writeln!(
             console::out(),
-            "revoked; kept until {kept_until}, when the token has expired"
+            "revoked; the revocation is stored until the token has expired, {kept_until}"
         )?;
     }
     Ok(Exit::Done)
 }
 
-async fn show(registrar: &mut Registrar, tenant: &str) -> anyhow::Result<Vec<Tenant>> {
-    let tenants = list(registrar).await?.into_iter();
+async fn show(registry: &mut RegistryClient, tenant: &str) -> anyhow::Result<Vec<Tenant>> {
+    let tenants = list(registry).await?.into_iter();
     let found: Vec<Tenant> = tenants.filter(|known| known.tenant_id == tenant).collect();
     if found.is_empty() {
-        let mend = format!(
-            "{tenant} is no tenant that this token may see: list them with `hansard tenant list`"
+        let message = format!(
+            "the tenant {tenant} does not exist, or the token may not see it: run `hansard tenant list`"
         );
-        return Err(UsageError(mend).into());
+        return Err(UsageError(message).into());
     }
     Ok(found)
 }
 
-async fn list(registrar: &mut Registrar) -> Result<Vec<Tenant>, Failure> {
-    Ok(registrar
-        .list_tenants(ListTenantsRequest {})
-        .await?
-        .into_inner()
-        .tenants)
+async fn list(registry: &mut RegistryClient) -> Result<Vec<Tenant>, Failure> {
+    Ok(answer(registry.list_tenants(ListTenantsRequest {}).await)?.tenants)
 }

@@ -6,27 +6,26 @@ use wire::proto::operate::v1::{
     ServiceToken,
 };
 
-use super::registry::{AsJson, Call, print_json, print_secret};
-use crate::client::{Failure, Registrar};
+use super::registry::{AsJson, Call, print_secret};
+use crate::client::answer;
 use crate::exit::Exit;
 use crate::view::when;
-use crate::{console, table};
 
 const MESSAGE: &str = "hansard.operate.v1.ServiceToken";
 
-/// Make, list and revoke service tokens.
+/// Create, list and revoke service tokens.
 ///
 /// Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The secret of a new token goes to standard output, and is never shown again. \
-The first token of a record comes from `hansard bootstrap`.
+The secret of a new token is printed to standard output; it is not shown again. \
+`hansard bootstrap` creates the first token of a record.
 
 Examples:
   hansard token create --name importer --scope append --tenant acme
   hansard token list
   hansard token revoke 0123456789abcdef")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
     #[command(flatten)]
@@ -35,28 +34,28 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a token.
+    /// Create a token.
     Create {
-        /// Its name, which commits record as their actor.
+        /// Name of the token, which commits record as their actor.
         #[arg(long)]
         name: String,
-        /// What it allows; give it several times for several.
+        /// Scope of the token. Repeat the option for several.
         #[arg(long = "scope", value_name = "SCOPE", required = true)]
         scopes: Vec<TokenScope>,
-        /// The one tenant that it is bound to; any when left out.
+        /// Tenant to which the token is bound; by default any tenant.
         #[arg(long, default_value = "")]
         tenant: String,
     },
-    /// List every token that this one may see, revoked ones among them.
+    /// List all tokens that the given token may see, including revoked ones.
     List,
-    /// End a token at once.
+    /// Revoke a token immediately.
     Revoke {
-        /// Its id, as `list` shows it.
+        /// Id of the token, as `hansard token list` shows it.
         token: String,
     },
 }
 
-/// What a token allows.
+/// The scope of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TokenScope {
     /// Appending to conversations.
@@ -80,12 +79,8 @@ impl From<TokenScope> for Scope {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// What the service says.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
-    let mut registrar = args.call.registrar()?;
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let mut registry = args.call.registry()?;
     let tokens = match args.action {
         Action::Create {
             name,
@@ -101,21 +96,25 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
                 scopes,
                 tenant_id: tenant,
             };
-            let (id, secret) = create(&mut registrar, request).await?;
-            print_secret(AsJson(args.call.json), "serviceTokenId", &id, &secret)?;
+            let created = answer(registry.create_service_token(request).await)?;
+            let id = created.service_token.unwrap_or_default().service_token_id;
+            let as_json = AsJson(args.call.json);
+            print_secret(as_json, "serviceTokenId", &id, &created.secret)?;
             return Ok(Exit::Done);
         }
-        Action::List => list(&mut registrar).await?,
-        Action::Revoke { token } => revoke(&mut registrar, token).await?,
+        Action::List => {
+            let request = ListServiceTokensRequest {};
+            answer(registry.list_service_tokens(request).await)?.service_tokens
+        }
+        Action::Revoke { token } => {
+            let request = RevokeServiceTokenRequest {
+                service_token_id: token,
+            };
+            Vec::from_iter(answer(registry.revoke_service_token(request).await)?.service_token)
+        }
     };
-    if args.call.json {
-        print_json(MESSAGE, &tokens)?;
-    } else {
-        let rows: Vec<[String; 6]> = tokens.into_iter().map(row).collect();
-        let header = ["TOKEN", "NAME", "SCOPES", "TENANT", "CREATED", "REVOKED"];
-        table::write(&mut console::out(), header, &rows)?;
-    }
-    Ok(Exit::Done)
+    let header = ["TOKEN", "NAME", "SCOPES", "TENANT", "CREATED", "REVOKED"];
+    args.call.print(MESSAGE, tokens, header, row)
 }
 
 fn row(token: ServiceToken) -> [String; 6] {
@@ -141,31 +140,4 @@ fn name_of(scope: Scope) -> &'static str {
         Scope::Operate => "operate",
         Scope::Erase => "erase",
     }
-}
-
-async fn create(
-    registrar: &mut Registrar,
-    request: CreateServiceTokenRequest,
-) -> Result<(String, String), Failure> {
-    let made = registrar.create_service_token(request).await?.into_inner();
-    Ok((
-        made.service_token.unwrap_or_default().service_token_id,
-        made.secret,
-    ))
-}
-
-async fn list(registrar: &mut Registrar) -> Result<Vec<ServiceToken>, Failure> {
-    let tokens = registrar
-        .list_service_tokens(ListServiceTokensRequest {})
-        .await?;
-    Ok(tokens.into_inner().service_tokens)
-}
-
-async fn revoke(
-    registrar: &mut Registrar,
-    service_token_id: String,
-) -> Result<Vec<ServiceToken>, Failure> {
-    let request = RevokeServiceTokenRequest { service_token_id };
-    let ended = registrar.revoke_service_token(request).await?.into_inner();
-    Ok(ended.service_token.into_iter().collect())
 }

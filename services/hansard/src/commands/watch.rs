@@ -1,59 +1,55 @@
-//! `hansard watch`: `hansard status` again and again.
+//! `hansard watch`: repeats `hansard status`.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::status::{AsJson, Question, exit_of, print};
+use super::status::{AsJson, StatusOptions, exit_of, print};
 use crate::console;
 use crate::exit::Exit;
 use crate::status::Status;
 
-/// Longest pause that can be told, in seconds.
+/// The maximum of `--interval`, in seconds.
 const INTERVAL_SECONDS_MAX: u64 = 3_600;
-/// What moves a terminal to its beginning and clears it.
+/// The escape sequence that clears a terminal.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Keep `hansard status` on the screen.
+/// Repeat `hansard status`.
 ///
-/// On a terminal each report takes the place of the one before it; elsewhere they follow each other. Ends when interrupted, or
-/// after --count reports, with the exit code of the last.
+/// On a terminal, each report replaces the previous one; otherwise reports are appended. Ends when interrupted, or after --count
+/// reports with the exit code of the last one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard watch
   hansard watch --interval 10 --json >> status.jsonl")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
-    question: Question,
-    /// Seconds between two reports.
+    options: StatusOptions,
+    /// Seconds between two reports, 1 to 3,600.
     #[arg(
         long, value_name = "SECONDS", default_value_t = 2,
         value_parser = clap::value_parser!(u64).range(1..=INTERVAL_SECONDS_MAX)
     )]
     interval: u64,
-    /// How many reports; without an end unless given.
+    /// Number of reports; by default unlimited.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Print JSON: a line each.
+    /// Print JSON, one line per report.
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// As `hansard status`.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
-    let (mut reader, limits) = args.question.reader()?;
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let (mut reader, limits) = args.options.reader()?;
     let form = args.json.then_some(AsJson);
     let mut ticks = interval(Duration::from_secs(args.interval));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut shown = 0_u64;
     loop {
         ticks.tick().await;
-        let status = Status::of(&reader.read().await, limits);
+        let status = Status::from_readings(&reader.read().await, limits);
         if form.is_none() {
             separate(&status, shown)?;
         }
@@ -65,7 +61,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     }
 }
 
-/// What stands before a report: a cleared terminal, or an empty line; and its time.
+/// Clears the terminal or prints an empty line, then prints the time of the report.
 fn separate(status: &Status, shown: u64) -> anyhow::Result<()> {
     let mut out = console::out();
     if out.is_terminal() {

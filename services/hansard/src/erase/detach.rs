@@ -1,8 +1,8 @@
-//! Detaching a fork: its whole history becomes a conversation of its own, and the fork is erased.
+//! Detaches a fork: copies its whole history to a new conversation, and erases the fork.
 //!
-//! A fork's versions follow on those of its parent, so the parent's events cannot be put before it: the copy is a new
-//! conversation, named after the fork. The fork's tombstone is appended only behind the very version that was copied, so
-//! nothing that is said meanwhile is lost. Nothing is copied of a history that is not whole, and nothing erased. A copy that was cut short is gone on with.
+//! The versions of a fork continue those of its parent, so the parent's events cannot be inserted before them: the copy is a
+//! new conversation, named after the fork. The fork's tombstone is appended only at the version that was copied, so no newer
+//! event is lost. An incomplete history is neither copied nor erased. An interrupted copy is resumed.
 
 use anyhow::{anyhow, bail, ensure};
 use archive::Archive;
@@ -17,27 +17,24 @@ use runtime::clock::Clock;
 use uuid::Uuid;
 use wire::commit::{Draft, seal};
 
-use super::past::{Origin, copied};
-use super::tombstone::{ACTOR, TRIES_MAX, remove, stands};
-use super::whole::{check_whole, cut_short};
+use super::copied_fact::{Origin, copied_fact};
+use super::integrity::{check_integrity, incomplete};
+use super::tombstone::{ACTOR, ATTEMPTS_MAX, append_tombstone, overwrite};
 
-/// What the id of a copy ends in.
+/// The suffix of a copy's id.
 const SUFFIX: &str = "-detached";
 
-/// The conversation that a detached fork lives on as.
-///
-/// # Errors
-/// The fork's id is too long.
+/// The id of the copy of a detached fork.
 pub(super) fn copy_of(fork: &ConversationId) -> anyhow::Result<ConversationId> {
     ConversationId::parse(format!("{fork}{SUFFIX}")).map_err(|violation| {
         anyhow!(
-            "{fork} cannot be detached: its copy's id {}",
+            "the fork {fork} cannot be detached: the id of its copy {}",
             violation.description
         )
     })
 }
 
-/// Copies a fork, whose past must stand, and erases it.
+/// Copies a fork, whose ancestors must not be erased, and erases it.
 pub(super) async fn detach(
     archive: &Archive,
     fork: &ConversationKey,
@@ -48,24 +45,27 @@ pub(super) async fn detach(
         conversation: copy_of(&fork.conversation)?,
     };
     let record = archive.record();
-    for _ in 0..TRIES_MAX {
-        let version = follow(archive, fork, &copy, mark).await?;
-        if stands(record, fork, mark, Some(version)).await? {
-            return remove(record, fork).await;
+    for _ in 0..ATTEMPTS_MAX {
+        let version = copy_history(archive, fork, &copy, mark).await?;
+        if append_tombstone(record, fork, mark, Some(version)).await? {
+            return overwrite(record, fork).await;
         }
     }
-    bail!("fork {} keeps changing: run again", fork.conversation)
+    bail!(
+        "the fork {} keeps changing: run the same command again",
+        fork.conversation
+    )
 }
 
-/// A stretch of a fork's history that one conversation holds.
-struct Stretch {
+/// The part of a fork's history that is recorded in one conversation.
+struct HistorySegment {
     key: ConversationKey,
     last: Version,
     origin: Origin,
 }
 
-/// Brings the copy up to the fork as it stands; the version that it is at.
-async fn follow(
+/// Copies what is missing of the fork's history. Returns the version of the fork.
+async fn copy_history(
     archive: &Archive,
     fork: &ConversationKey,
     copy: &ConversationKey,
@@ -74,34 +74,35 @@ async fn follow(
     let record = archive.record();
     let head = head_of(record, fork).await?;
     let Some(owner) = head.owner.clone() else {
-        // Erased meanwhile by somebody else.
+        // Another process has erased it meanwhile.
         return Ok(head.version);
     };
-    let mut copy = Copy::open(archive, copy, owner, mark).await?;
-    let stretches = stretches(record, fork, &head).await?;
-    // All of it before the first append: a copy of less than all would be taken for the whole by the next run.
-    for stretch in stretches.iter().filter(|one| one.last > copy.version()) {
-        check_whole(archive, &stretch.key, stretch.last).await?;
+    let mut copy = DetachedCopy::open(archive, copy, owner, mark).await?;
+    let segments = segments(record, fork, &head).await?;
+    // All segments are checked before the first append: the next run would treat a partial copy as complete.
+    for segment in segments.iter().filter(|one| one.last > copy.version()) {
+        check_integrity(archive, &segment.key, segment.last).await?;
     }
-    for stretch in &stretches {
-        copy.take(stretch).await?;
+    for segment in &segments {
+        copy.copy_segment(segment).await?;
     }
     Ok(head.version)
 }
 
 async fn head_of(record: &Record, key: &ConversationKey) -> anyhow::Result<Head> {
     let last = record.last_from_leader(key).await?;
-    let last = last.ok_or_else(|| anyhow!("conversation {} is gone", key.conversation))?;
+    let last =
+        last.ok_or_else(|| anyhow!("the conversation {} no longer exists", key.conversation))?;
     Ok(last.open_head()?)
 }
 
-/// The conversations behind a fork and itself, the oldest first.
-async fn stretches(
+/// The ancestors of a fork, oldest first, and the fork itself.
+async fn segments(
     record: &Record,
     fork: &ConversationKey,
     head: &Head,
-) -> anyhow::Result<Vec<Stretch>> {
-    let mut stretches = vec![Stretch {
+) -> anyhow::Result<Vec<HistorySegment>> {
+    let mut segments = vec![HistorySegment {
         key: fork.clone(),
         last: head.version,
         origin: Origin::Own,
@@ -112,26 +113,26 @@ async fn stretches(
             tenant: fork.tenant.clone(),
             conversation: point.conversation,
         };
-        let behind = head_of(record, &key).await?;
+        let ancestor = head_of(record, &key).await?;
         let parent = &key.conversation;
         ensure!(
-            behind.status != Status::Erased,
-            "fork {} was begun behind the erasure of {parent}: let it go too with --forks erase",
+            ancestor.status != Status::Erased,
+            "the fork {} started after the erasure of {parent}: erase it with --forks erase",
             fork.conversation
         );
-        stretches.push(Stretch {
+        segments.push(HistorySegment {
             key,
             last: point.version,
             origin: Origin::Shared,
         });
-        next = behind.forked_from;
+        next = ancestor.forked_from;
     }
-    stretches.reverse();
-    Ok(stretches)
+    segments.reverse();
+    Ok(segments)
 }
 
-/// A copy under way.
-struct Copy<'a> {
+/// The copy of a fork.
+struct DetachedCopy<'a> {
     archive: &'a Archive,
     key: &'a ConversationKey,
     owner: Owner,
@@ -140,7 +141,7 @@ struct Copy<'a> {
     base: Option<(Head, Sequence)>,
 }
 
-impl<'a> Copy<'a> {
+impl<'a> DetachedCopy<'a> {
     async fn open(
         archive: &'a Archive,
         key: &'a ConversationKey,
@@ -152,14 +153,14 @@ impl<'a> Copy<'a> {
             Ok::<_, event_log::CorruptMessage>((last.open_head()?, last.position.sequence))
         });
         let base = base.transpose()?;
-        let is_ours = base.as_ref().is_none_or(|(head, _)| {
+        let is_own_copy = base.as_ref().is_none_or(|(head, _)| {
             head.recent
                 .last()
                 .is_some_and(|commit| commit.request_digest == mark)
         });
         ensure!(
-            is_ours,
-            "conversation {} is there already, and is no copy of this job's",
+            is_own_copy,
+            "the conversation {} exists already and is not a copy of this erasure",
             key.conversation
         );
         let actor = Label::parse(ACTOR).map_err(|violation| anyhow!(violation.description))?;
@@ -179,24 +180,24 @@ impl<'a> Copy<'a> {
             .map_or(Version::ZERO, |(head, _)| head.version)
     }
 
-    /// Copies what is missing of a stretch, a commit for a commit.
-    async fn take(&mut self, stretch: &Stretch) -> anyhow::Result<()> {
-        let mut commits = self.archive.commits(&stretch.key, Sequence(0)).await?;
-        while self.version() < stretch.last
+    /// Copies the missing commits of a segment.
+    async fn copy_segment(&mut self, segment: &HistorySegment) -> anyhow::Result<()> {
+        let mut commits = self.archive.commits(&segment.key, Sequence(0)).await?;
+        while self.version() < segment.last
             && let Some(page) = commits.next(TailBounds::default()).await?
         {
             for message in &page {
-                self.take_commit(&message.open()?, stretch).await?;
+                self.copy_commit(&message.open()?, segment).await?;
             }
         }
-        ensure!(self.version() >= stretch.last, cut_short(&stretch.key));
+        ensure!(self.version() >= segment.last, incomplete(&segment.key));
         Ok(())
     }
 
-    async fn take_commit(
+    async fn copy_commit(
         &mut self,
         stored: &StoredCommit,
-        stretch: &Stretch,
+        segment: &HistorySegment,
     ) -> anyhow::Result<()> {
         let commit = &stored.opened.commit;
         let copied_to = self.version();
@@ -206,18 +207,18 @@ impl<'a> Copy<'a> {
             .map_or(0, |(head, _)| head.totals.context_tokens);
         let (mut version, mut events) = (commit.first_version, Vec::new());
         for event in &commit.events {
-            if version > copied_to && version <= stretch.last {
-                // What was checked can have been archived since, and so have left the record unread.
+            if version > copied_to && version <= segment.last {
+                // Commits may have been archived, and so trimmed from the record, after the check.
                 let follows = !events.is_empty() || version == copied_to.next();
-                ensure!(follows, cut_short(&stretch.key));
+                ensure!(follows, incomplete(&segment.key));
                 let origin = if version == Version(1) {
                     Origin::First
                 } else {
-                    stretch.origin
+                    segment.origin
                 };
                 let mut copy = Event {
                     occurred_at: event.occurred_at.or(Some(commit.recorded_at)),
-                    fact: copied(event, origin, &self.owner),
+                    fact: copied_fact(event, origin, &self.owner),
                     ..event.clone()
                 };
                 through = copy.context_tokens().saturating_add(through);
@@ -263,7 +264,7 @@ impl<'a> Copy<'a> {
             }
             AppendOutcome::Duplicate { .. } | AppendOutcome::Superseded { .. } => {
                 bail!(
-                    "somebody else writes to {}: run again",
+                    "another process writes to the conversation {}: run the same command again",
                     self.key.conversation
                 )
             }

@@ -1,30 +1,29 @@
-//! What a receipt says of one erased conversation: where and when, and nothing of what was said in it.
+//! The entry of an erasure receipt for one conversation: position and time, no content.
 
 use domain::{ConversationKey, Head, Position, Timestamp};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// An erased conversation.
+/// An erased conversation in a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Entry {
-    /// Its tenant.
-    pub tenant: String,
-    /// Its id.
-    pub conversation: String,
-    /// The version of its tombstone: so many events it came to, with those before a fork.
-    pub version: u64,
-    /// How many commits it came to, the tombstone among them.
-    pub commits: u64,
-    /// The chain over all of them, in hexadecimal digits: it proves that a copy is, or is not, what was erased.
-    pub chain: String,
-    /// When the tombstone was recorded, as RFC 3339 writes it.
-    pub erased_at: String,
-    /// Where the tombstone stands: the partition.
-    pub partition: u16,
-    /// Where the tombstone stands: the stream's sequence.
-    pub sequence: u64,
+pub(crate) struct Entry {
+    pub(crate) tenant: String,
+    /// The id of the conversation.
+    pub(crate) conversation: String,
+    /// The version of the tombstone: the number of events, including inherited ones.
+    pub(crate) version: u64,
+    /// The number of commits, including the tombstone.
+    pub(crate) commits: u64,
+    /// The hash chain over all commits, hexadecimal. It proves whether a copy equals what was erased.
+    pub(crate) chain: String,
+    /// The time of the tombstone, RFC 3339.
+    pub(crate) erased_at: String,
+    /// The partition of the tombstone.
+    pub(crate) partition: u16,
+    /// The stream sequence of the tombstone.
+    pub(crate) sequence: u64,
 }
 
 pub(super) fn entry(key: &ConversationKey, head: &Head, position: Position) -> Entry {
@@ -40,7 +39,7 @@ pub(super) fn entry(key: &ConversationKey, head: &Head, position: Position) -> E
     }
 }
 
-/// A time as RFC 3339 writes it; one that no year of four digits has is empty.
+/// Formats a time as RFC 3339; empty if its year does not have four digits.
 pub(crate) fn rfc3339(time: Timestamp) -> String {
     let time = OffsetDateTime::from_unix_timestamp_nanos(time.0.into()).ok();
     time.and_then(|time| time.format(&Rfc3339).ok())

@@ -1,4 +1,4 @@
-//! An erasure from its beginning to its end: rounds, until one finds nothing that is left.
+//! Executes an erasure in rounds, until a round finds nothing more.
 
 use std::collections::BTreeMap;
 
@@ -11,47 +11,45 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use super::detach::detach;
 use super::keys::receipt_keys;
 use super::plan::{ForkRule, Plan, plan};
-use super::scan::{Found, mark_pending, scan};
+use super::scan::{ScannedConversation, mark_pending, scan};
 use super::subject::Subject;
 use super::tombstone::erase;
 use crate::progress::{Progress, grouped};
 
-/// Conversations that are erased at a time.
+/// Conversations that are erased concurrently.
 const ERASURES_IN_FLIGHT: usize = 8;
-/// Most rounds: each takes what was begun during the one before, by callers that are let in.
+/// The maximum number of rounds. Each round erases the conversations that callers started during the previous one.
 const ROUNDS_MAX: u32 = 100;
 
 /// An erasure.
 #[derive(Debug, Clone)]
-pub struct Job {
-    /// The record.
-    pub record: Record,
-    /// What of it is elsewhere.
-    pub archive: Archive,
-    /// Whose conversations go.
-    pub subject: Subject,
-    /// What becomes of forks.
-    pub forks: ForkRule,
+pub(crate) struct Job {
+    pub(crate) record: Record,
+    pub(crate) archive: Archive,
+    /// What is erased.
+    pub(crate) subject: Subject,
+    /// What happens to forks.
+    pub(crate) forks: ForkRule,
 }
 
-/// What an erasure came to.
+/// The result of an erasure.
 #[derive(Debug, Clone, Default)]
-pub struct Erased {
-    /// All that is erased under the subject, by this run or an earlier one.
-    pub conversations: Vec<Found>,
-    /// Forks among them that live on as copies.
-    pub detached: Vec<Found>,
+pub(crate) struct ErasureResult {
+    /// All erased conversations of the subject, by this run or an earlier one.
+    pub(crate) conversations: Vec<ScannedConversation>,
+    /// Those of them that were forks and have detached copies.
+    pub(crate) detached: Vec<ScannedConversation>,
     /// Commits that this run overwrote.
-    pub commits: u64,
+    pub(crate) commits: u64,
     /// Batches of parts of runs that this run overwrote.
-    pub parts: u64,
-    /// What this run took out of archived segments.
-    pub swept: Swept,
+    pub(crate) parts: u64,
+    /// What this run removed from archived segments.
+    pub(crate) swept: Swept,
     /// Entries of the registry that this run removed, by kind.
-    pub registry: BTreeMap<String, u64>,
+    pub(crate) registry: BTreeMap<String, u64>,
 }
 
-impl Erased {
+impl ErasureResult {
     fn add(&mut self, Overwritten { commits, parts }: Overwritten) {
         self.commits = self.commits.saturating_add(commits);
         self.parts = self.parts.saturating_add(parts);
@@ -59,11 +57,11 @@ impl Erased {
 }
 
 impl Job {
-    /// What there is to do. Changes nothing.
+    /// Plans the erasure. Changes nothing.
     ///
     /// # Errors
     /// As [`scan`].
-    pub async fn plan(&self) -> anyhow::Result<Plan> {
+    pub(crate) async fn plan(&self) -> anyhow::Result<Plan> {
         let mut found = scan(&self.record, Some(self.subject.tenant())).await?;
         mark_pending(&self.record, &mut found).await?;
         let keys = self.record.receipt_keys_made().await?;
@@ -71,11 +69,11 @@ impl Job {
         Ok(plan(found, &self.subject, mark))
     }
 
-    /// The entries that a tenant has in the registry, by kind; none are looked for unless a tenant goes.
+    /// The number of registry entries by kind, if the subject is a tenant.
     ///
     /// # Errors
     /// The record does not answer.
-    pub async fn registry_entries(&self) -> anyhow::Result<BTreeMap<String, u64>> {
+    pub(crate) async fn registry_entries(&self) -> anyhow::Result<BTreeMap<String, u64>> {
         let Subject::Tenant(tenant) = &self.subject else {
             return Ok(BTreeMap::new());
         };
@@ -83,17 +81,17 @@ impl Job {
         Ok(registry.entries_of_tenant(tenant).await?)
     }
 
-    /// Erases, and goes round until nothing is left. A tenant's callers are shut out first.
+    /// Executes the erasure. The callers of an erased tenant are locked out first.
     ///
     /// # Errors
-    /// The record does not answer: run again, it goes on; or forks were begun meanwhile that the rule spares.
-    pub async fn carry_out(&self, progress: &mut Progress) -> anyhow::Result<Erased> {
-        let mut erased = Erased::default();
+    /// The record does not answer (a repeated run resumes), or forks started meanwhile that the rule does not erase.
+    pub(crate) async fn execute(&self, progress: &mut Progress) -> anyhow::Result<ErasureResult> {
+        let mut erased = ErasureResult::default();
         let mark = self
             .subject
             .mark(receipt_keys(&self.record).await?.mark_secret());
         self.record.ensure_erasures().await?;
-        // Before anybody is shut out, and before anything is gone: what cannot be reached cannot be erased.
+        // Checked before anything changes: an unreachable archive cannot be erased.
         self.archive.check_reachable().await?;
         self.targets(&self.plan().await?)?;
         if let Subject::Tenant(tenant) = &self.subject {
@@ -109,7 +107,7 @@ impl Job {
             let targets = self.targets(&plan)?;
             if targets.is_empty() {
                 let keys = plan.done.iter().map(|found| found.key.clone()).collect();
-                // Last, so that no archive that is being made meanwhile is missed.
+                // The archive is last, so that segments of a concurrent archive run are included.
                 erased.swept = self.archive.sweep(&keys).await?;
                 erased.conversations = plan.done;
                 erased.detached = plan.detached;
@@ -117,30 +115,32 @@ impl Job {
             }
             self.round(targets, mark, &mut erased, progress).await?;
         }
-        bail!("conversations keep being begun: shut their callers out, then run again")
+        bail!(
+            "callers keep starting conversations: revoke their keys, then run the same command again"
+        )
     }
 
     pub(super) fn targets(&self, plan: &Plan) -> anyhow::Result<Vec<ConversationKey>> {
         if self.forks == ForkRule::Refuse && !plan.forks.is_empty() {
-            let (some, them) = (plan.forks.len(), names(&plan.forks));
+            let (count, names) = (plan.forks.len(), names(&plan.forks));
             bail!(
-                "{some} forks read through what is to be erased: {them}; let them go too with --forks erase, or copy them first with --forks detach"
+                "{count} forks read through the conversations to erase: {names}; erase them with --forks erase, or copy them first with --forks detach"
             );
         }
         let all = plan
-            .claimed
+            .conversations
             .iter()
             .chain(&plan.forks)
             .chain(&plan.unfinished);
         Ok(all.map(|found| found.key.clone()).collect())
     }
 
-    /// Copies forks and erases them, each before those that it goes on from.
+    /// Copies forks and erases them, each before its ancestors.
     async fn detach(
         &self,
-        forks: &[Found],
+        forks: &[ScannedConversation],
         mark: RequestDigest,
-        erased: &mut Erased,
+        erased: &mut ErasureResult,
     ) -> anyhow::Result<()> {
         for fork in forks.iter().rev() {
             erased.add(detach(&self.archive, &fork.key, mark).await?);
@@ -152,7 +152,7 @@ impl Job {
         &self,
         targets: Vec<ConversationKey>,
         mark: RequestDigest,
-        erased: &mut Erased,
+        erased: &mut ErasureResult,
         progress: &mut Progress,
     ) -> anyhow::Result<()> {
         let (mut done, all) = (0_u64, targets.len());
@@ -168,10 +168,10 @@ impl Job {
     }
 }
 
-/// Most names that a message lists.
+/// The maximum number of names in a message.
 const NAMES_MAX: usize = 20;
 
-fn names(found: &[Found]) -> String {
+fn names(found: &[ScannedConversation]) -> String {
     let names = found.iter().map(|one| one.key.conversation.as_str());
     let mut names: Vec<&str> = names.take(NAMES_MAX + 1).collect();
     if names.len() > NAMES_MAX {

@@ -1,4 +1,4 @@
-//! Signatures of receipts: Ed25519 (RFC 8032), by keys that live in the record's restricted bucket.
+//! Ed25519 signatures (RFC 8032) of erasure receipts. The keys are in the record's restricted bucket.
 
 use anyhow::anyhow;
 use domain::Timestamp;
@@ -6,8 +6,8 @@ use event_log::{RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, Record, receipt_key
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use runtime::clock::Clock;
 
-/// The key that signs a record's receipts. Its `Debug` hides it.
-pub struct SigningKey {
+/// The key that signs a record's receipts. `Debug` does not print it.
+pub(crate) struct SigningKey {
     id: String,
     pair: Ed25519KeyPair,
 }
@@ -19,34 +19,29 @@ impl std::fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// The record's key, made when it is first needed.
-    ///
-    /// # Errors
-    /// The record does not answer.
-    pub async fn of(record: &Record) -> anyhow::Result<Self> {
+    /// The record's signing key, created on first use.
+    pub(crate) async fn of(record: &Record) -> anyhow::Result<Self> {
         let keys = receipt_keys(record).await?;
-        let (_, seed) = keys
-            .signing()
-            .ok_or_else(|| anyhow!("no key signs receipts"))?;
+        let (_, seed) = keys.signing().ok_or_else(|| {
+            anyhow!("the record has no active receipt key: run `hansard receipt-key rotate`")
+        })?;
         Self::of_seed(seed)
     }
 
     pub(super) fn of_seed(seed: &[u8; RECEIPT_SEED_BYTES]) -> anyhow::Result<Self> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed)
-            .map_err(|_| anyhow!("the seed of the receipt key is none"))?;
+            .map_err(|_| anyhow!("the seed of the receipt key is invalid"))?;
         let id = receipt_key_id(pair.public_key().as_ref());
         Ok(Self { id, pair })
     }
 
-    /// The key's id, which receipts name.
-    #[must_use]
-    pub fn id(&self) -> &str {
+    /// The key's id, which receipts contain.
+    pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
-    /// By what signatures are checked, in hexadecimal digits.
-    #[must_use]
-    pub fn public_key(&self) -> String {
+    /// The public key, hexadecimal.
+    pub(crate) fn public_key(&self) -> String {
         hex::encode(self.pair.public_key())
     }
 
@@ -55,29 +50,25 @@ impl SigningKey {
     }
 }
 
-/// The keys of a record's receipts, made when they are first needed.
-///
-/// # Errors
-/// The record does not answer.
-pub async fn receipt_keys(record: &Record) -> anyhow::Result<ReceiptKeys> {
+/// The receipt keys of a record, created on first use.
+pub(crate) async fn receipt_keys(record: &Record) -> anyhow::Result<ReceiptKeys> {
     let now = Timestamp(Clock::System.now_nanos());
     Ok(record.receipt_keys(now).await?)
 }
 
-/// The public halves of a record's keys, rotated ones among them, in hexadecimal digits.
-#[must_use]
-pub fn public_keys(keys: &ReceiptKeys) -> Vec<String> {
+/// The public keys of a record, including rotated ones, hexadecimal.
+pub(crate) fn public_keys(keys: &ReceiptKeys) -> Vec<String> {
     let public = |key: &ReceiptKey| key.public_key.clone();
     keys.list().iter().map(public).collect()
 }
 
-/// Whether an id is that of a key, whose public half is given in hexadecimal digits.
+/// Whether `id` is the id of this public key, hexadecimal.
 pub(super) fn is_id_of(id: &str, public_key: &str) -> bool {
     hex::decode(public_key).is_ok_and(|public_key| receipt_key_id(&public_key) == id)
 }
 
-/// Whether a signature is of these bytes by this key; both in hexadecimal digits.
-pub(super) fn is_signed(public_key: &str, bytes: &[u8], signature: &str) -> bool {
+/// Whether `signature` is the signature of `bytes` by this key; both hexadecimal.
+pub(super) fn verify_signature(public_key: &str, bytes: &[u8], signature: &str) -> bool {
     let (Ok(public_key), Ok(signature)) = (hex::decode(public_key), hex::decode(signature)) else {
         return false;
     };

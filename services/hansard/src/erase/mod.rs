@@ -1,31 +1,30 @@
-//! Erasures by operators, straight on the record: no service has to run, and none has to stop.
+//! Erasures by operators, directly on the record, whether services run or not.
 //!
-//! A tombstone is appended, so that nothing can be appended any more; what was before it is overwritten, message by
-//! message, and so are the parts of its runs; a projector removes the rows when it comes to the tombstone. Each step can
-//! be done twice, and a job that was cut short is finished by the next one for the same subject: its tombstones carry the
-//! job's mark.
+//! An erasure appends a tombstone, which ends the conversation, then overwrites all messages before it and the parts of its
+//! runs. A projector removes the rows when it reads the tombstone. Every step can be repeated. The next job for the same
+//! subject completes an interrupted one: it recognises the tombstones by the job's mark.
 
-mod again;
+mod copied_fact;
 mod detach;
+mod dry_run;
 mod entry;
-mod foresight;
+mod from_receipts;
+mod integrity;
 mod job;
-pub mod keys;
-mod past;
+pub(crate) mod keys;
 mod plan;
-pub mod receipt;
+pub(crate) mod receipt;
 mod rows;
 mod scan;
 mod subject;
 mod tombstone;
 mod usage;
-mod whole;
 
-pub use again::{Again, of_receipts};
-pub use foresight::Foresight;
-pub use job::{Erased, Job};
-pub use plan::{ForkRule, Plan};
-pub use rows::{Rows, await_rows};
-pub use scan::{Found, finish_all, mark_pending, scan};
-pub use subject::Subject;
-pub use usage::{erase_metered, erase_usage};
+pub(crate) use dry_run::DryRun;
+pub(crate) use from_receipts::{RepeatedErasure, read_receipts};
+pub(crate) use job::{ErasureResult, Job};
+pub(crate) use plan::{ForkRule, Plan};
+pub(crate) use rows::{Rows, await_rows};
+pub(crate) use scan::{ScannedConversation, finish_all, mark_pending, scan};
+pub(crate) use subject::Subject;
+pub(crate) use usage::{erase_metered, erase_usage};

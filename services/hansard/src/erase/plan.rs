@@ -1,46 +1,50 @@
-//! What an erasure comes to, by what the record holds. Pure.
+//! Plans an erasure from the conversations of the record. Pure.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use domain::{ConversationId, RequestDigest, Status};
 
 use super::detach::copy_of;
-use super::scan::Found;
+use super::scan::ScannedConversation;
 use super::subject::Subject;
 
-/// What becomes of forks that read through what is erased, and so could not be read any more.
+/// What happens to forks that read through an erased conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum ForkRule {
-    /// They are listed, and nothing is erased.
+pub(crate) enum ForkRule {
+    /// Forks are listed, and nothing is erased.
     Refuse,
-    /// They go too, and the forks of those.
+    /// Forks are erased, and the forks of forks.
     Erase,
-    /// Each lives on as a conversation of its own, `<id>-detached`, with a copy of what it goes on from; the fork itself goes.
+    /// Each fork is copied with its whole history to a new conversation, `<id>-detached`, and is erased.
     Detach,
 }
 
-/// What is to do, and what is done.
+/// What an erasure has to do, and what is already erased.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// The subject's own, which stand.
-    pub claimed: Vec<Found>,
-    /// Forks of what goes or is gone, which stand and are not claimed themselves; each behind those that it goes on from.
-    pub forks: Vec<Found>,
-    /// Erased ones, of whatever job, of which more than the tombstone is left: that job was cut short.
-    pub unfinished: Vec<Found>,
-    /// The subject's own, and forks that went with them, which are erased.
-    pub done: Vec<Found>,
-    /// Those of them that live on as copies.
-    pub detached: Vec<Found>,
-    /// Conversations that were asked for by their ids, and of which the record knows nothing, not even an erasure.
-    pub unknown: Vec<ConversationId>,
+pub(crate) struct Plan {
+    /// The conversations of the subject that are not erased.
+    pub(crate) conversations: Vec<ScannedConversation>,
+    /// Forks of erased conversations or of those to erase, except the subject's own; each after its ancestors.
+    pub(crate) forks: Vec<ScannedConversation>,
+    /// Conversations whose erasure, by any job, was interrupted: more than the tombstone remains.
+    pub(crate) unfinished: Vec<ScannedConversation>,
+    /// The erased conversations of the subject, and forks that were erased with them.
+    pub(crate) done: Vec<ScannedConversation>,
+    /// Those of them that have detached copies.
+    pub(crate) detached: Vec<ScannedConversation>,
+    /// Requested ids of which the record contains neither a conversation nor an erasure.
+    pub(crate) unknown: Vec<ConversationId>,
 }
 
-/// Sorts the conversations of the subject's tenant.
-pub(super) fn plan(found: Vec<Found>, subject: &Subject, mark: Option<RequestDigest>) -> Plan {
+/// Plans the erasure from all conversations of the subject's tenant.
+pub(super) fn plan(
+    found: Vec<ScannedConversation>,
+    subject: &Subject,
+    mark: Option<RequestDigest>,
+) -> Plan {
     let mut plan = Plan::default();
-    let mut standing = Vec::new();
-    let mut gone = BTreeSet::new();
+    let mut others = Vec::new();
+    let mut erased = BTreeSet::new();
     if let Subject::Conversations { ids, .. } = subject {
         let known: HashSet<&ConversationId> =
             found.iter().map(|one| &one.key.conversation).collect();
@@ -52,37 +56,39 @@ pub(super) fn plan(found: Vec<Found>, subject: &Subject, mark: Option<RequestDig
             if one.is_pending {
                 plan.unfinished.push(one.clone());
             }
-            if (mark.is_some() && one.mark == mark) || subject.claims(&one) {
-                gone.insert(one.key.conversation.clone());
+            if (mark.is_some() && one.mark == mark) || subject.includes(&one) {
+                erased.insert(one.key.conversation.clone());
                 plan.done.push(one);
             }
-        } else if subject.claims(&one) {
-            gone.insert(one.key.conversation.clone());
-            plan.claimed.push(one);
+        } else if subject.includes(&one) {
+            erased.insert(one.key.conversation.clone());
+            plan.conversations.push(one);
         } else {
-            standing.push(one);
+            others.push(one);
         }
     }
-    let names: HashSet<&ConversationId> =
-        standing.iter().map(|one| &one.key.conversation).collect();
-    let is_copied = |one: &&Found| {
+    let names: HashSet<&ConversationId> = others.iter().map(|one| &one.key.conversation).collect();
+    let is_copied = |one: &&ScannedConversation| {
         let copy = copy_of(&one.key.conversation);
-        !subject.claims(one) && copy.is_ok_and(|copy| names.contains(&copy))
+        !subject.includes(one) && copy.is_ok_and(|copy| names.contains(&copy))
     };
     plan.detached = plan.done.iter().filter(is_copied).cloned().collect();
-    plan.forks = forks_of(gone, standing);
+    plan.forks = forks_of(erased, others);
     plan
 }
 
-/// Those that go on from what goes, one behind the other.
-fn forks_of(gone: BTreeSet<ConversationId>, standing: Vec<Found>) -> Vec<Found> {
-    let mut children: HashMap<ConversationId, Vec<Found>> = HashMap::new();
-    for one in standing {
+/// The forks of erased conversations, each after its ancestors.
+fn forks_of(
+    erased: BTreeSet<ConversationId>,
+    others: Vec<ScannedConversation>,
+) -> Vec<ScannedConversation> {
+    let mut children: HashMap<ConversationId, Vec<ScannedConversation>> = HashMap::new();
+    for one in others {
         if let Some(parent) = one.forked_from.clone() {
             children.entry(parent).or_default().push(one);
         }
     }
-    let mut parents: Vec<ConversationId> = gone.into_iter().collect();
+    let mut parents: Vec<ConversationId> = erased.into_iter().collect();
     let mut forks = Vec::new();
     while let Some(parent) = parents.pop() {
         for fork in children.remove(&parent).unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! The receipt of an erasure: what went, where and when, signed. Nothing of what was said is in it.
+//! The erasure receipt: a signed list of what was erased, with positions and times but without content.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,90 +9,84 @@ use event_log::Record;
 use runtime::clock::Clock;
 use serde::{Deserialize, Serialize};
 
-pub use super::entry::Entry;
+pub(crate) use super::entry::Entry;
 pub(crate) use super::entry::rfc3339;
-use super::job::Erased;
-use super::keys::{SigningKey, is_id_of, is_signed};
+use super::job::ErasureResult;
+use super::keys::{SigningKey, is_id_of, verify_signature};
 use super::rows::Rows;
-use super::scan::Found;
+use super::scan::ScannedConversation;
 use super::subject::Subject;
 
-/// What a receipt of this program says that it is.
+/// The format version that this program writes and reads.
 const FORM: &str = "hansard-erasure-1";
 
-/// What a receipt says.
+/// The contents of an erasure receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Receipt {
-    /// `hansard-erasure-1`.
-    pub form: String,
-    /// The record's id, in hexadecimal digits.
-    pub record: String,
-    /// What was asked for.
-    pub subject: SubjectName,
-    /// When the receipt was made, as RFC 3339 writes it.
-    pub made_at: String,
-    /// Every conversation that is erased under the subject, forks that went with them among them.
-    pub conversations: Vec<Entry>,
-    /// The forks among them that live on, each under its id and `-detached`.
-    pub detached: Vec<String>,
+pub(crate) struct Receipt {
+    /// The format version, `hansard-erasure-1`.
+    pub(crate) form: String,
+    /// The record's id, hexadecimal.
+    pub(crate) record: String,
+    /// What was requested.
+    pub(crate) subject: SubjectName,
+    /// The time of the receipt, RFC 3339.
+    pub(crate) made_at: String,
+    /// All erased conversations of the subject, and forks that were erased with them.
+    pub(crate) conversations: Vec<Entry>,
+    /// The forks among them that have copies; the id of a copy is the fork's id and `-detached`.
+    pub(crate) detached: Vec<String>,
     /// Entries of the registry that were removed, by kind.
-    pub registry: BTreeMap<String, u64>,
-    /// Whether the rows were seen to be gone.
-    pub rows: Rows,
+    pub(crate) registry: BTreeMap<String, u64>,
+    /// Whether the rows are deleted.
+    pub(crate) rows: Rows,
 }
 
-/// A subject as a receipt names it.
+/// The subject of a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, tag = "kind", rename_all = "camelCase")]
-pub enum SubjectName {
-    /// Conversations, which the receipt lists.
+pub(crate) enum SubjectName {
+    /// Conversations by id; the receipt lists them.
     Conversations {
-        /// Their tenant.
         tenant: String,
     },
-    /// A user.
     User {
-        /// The tenant.
         tenant: String,
-        /// The user.
         user: String,
     },
-    /// A channel.
     Channel {
-        /// The tenant.
         tenant: String,
-        /// The channel.
         channel: String,
     },
-    /// A tenant.
     Tenant {
-        /// The tenant.
         tenant: String,
     },
-    /// All that is erased in the record, whoever erased it.
+    /// Everything that is erased in the record, by operators and by callers.
     Ledger,
 }
 
 /// A receipt and its signature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Signed {
-    /// The receipt.
-    pub receipt: Receipt,
-    /// The id of the key that signed it; `None`: an earlier version made it.
+pub(crate) struct Signed {
+    pub(crate) receipt: Receipt,
+    /// The id of the signing key; `None`: an earlier version wrote the receipt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key_id: Option<String>,
-    /// The Ed25519 key by which it is checked, in hexadecimal digits.
-    pub public_key: String,
-    /// The signature over the receipt as compact JSON, its members in the order of this program; in hexadecimal digits.
-    pub signature: String,
+    pub(crate) key_id: Option<String>,
+    /// The Ed25519 public key, hexadecimal.
+    pub(crate) public_key: String,
+    /// The signature of the receipt as compact JSON, with fields in the order of [`Receipt`]; hexadecimal.
+    pub(crate) signature: String,
 }
 
 impl Receipt {
-    /// The receipt of a job.
-    #[must_use]
-    pub fn of(record: &Record, subject: &Subject, erased: &Erased, rows: Rows) -> Self {
+    /// Creates the receipt of a job.
+    pub(crate) fn of(
+        record: &Record,
+        subject: &Subject,
+        erased: &ErasureResult,
+        rows: Rows,
+    ) -> Self {
         Self {
             detached: erased
                 .detached
@@ -105,13 +99,12 @@ impl Receipt {
         }
     }
 
-    /// The receipt of all that is erased.
-    #[must_use]
-    pub fn ledger(record: &Record, erased: &[Found]) -> Self {
+    /// Creates the receipt of everything that is erased.
+    pub(crate) fn ledger(record: &Record, erased: &[ScannedConversation]) -> Self {
         Self::listing(record, SubjectName::Ledger, erased)
     }
 
-    fn listing(record: &Record, subject: SubjectName, erased: &[Found]) -> Self {
+    fn listing(record: &Record, subject: SubjectName, erased: &[ScannedConversation]) -> Self {
         Self {
             form: FORM.to_owned(),
             record: hex::encode(record.id().0),
@@ -124,11 +117,8 @@ impl Receipt {
         }
     }
 
-    /// Signs it.
-    ///
-    /// # Errors
-    /// It cannot be written as JSON.
-    pub fn signed(self, key: &SigningKey) -> anyhow::Result<Signed> {
+    /// Signs the receipt.
+    pub(crate) fn signed(self, key: &SigningKey) -> anyhow::Result<Signed> {
         let signature = key.sign(&serde_json::to_vec(&self)?);
         Ok(Signed {
             receipt: self,
@@ -140,43 +130,39 @@ impl Receipt {
 }
 
 impl Signed {
-    /// Reads a receipt from its file; its signature is not looked at yet.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is no receipt.
-    pub fn read(file: &Path) -> anyhow::Result<Self> {
+    /// Reads a receipt without checking its signature.
+    pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
         let name = file.display();
         let text = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
-        let signed: Self =
-            serde_json::from_slice(&text).with_context(|| format!("{name} is no receipt"))?;
-        ensure!(signed.receipt.form == FORM, "{name} is of another version");
+        let signed: Self = serde_json::from_slice(&text)
+            .with_context(|| format!("{name} is not an erasure receipt"))?;
+        let form = &signed.receipt.form;
+        ensure!(
+            form == FORM,
+            "{name} has the format {form:?}; this program reads {FORM:?}"
+        );
         Ok(signed)
     }
 
-    /// Writes it to a file, for people to read too.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn write(&self, file: &Path) -> anyhow::Result<()> {
+    /// Writes it to a file as indented JSON.
+    pub(crate) fn write(&self, file: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)?;
         std::fs::write(file, format!("{text}\n"))
             .with_context(|| format!("cannot write {}", file.display()))
     }
 
-    /// Whether it is as it was signed, by one of these keys, in hexadecimal digits.
-    #[must_use]
-    pub fn is_by_any(&self, public_keys: &[String]) -> bool {
+    /// Whether the signature is valid for one of these public keys, hexadecimal.
+    pub(crate) fn is_by_any(&self, public_keys: &[String]) -> bool {
         public_keys.iter().any(|key| self.is_by(key))
     }
 
-    /// Whether it is as it was signed, by this key, in hexadecimal digits. A receipt that names the id of another key is not.
-    #[must_use]
-    pub fn is_by(&self, public_key: &str) -> bool {
+    /// Whether the signature is valid for this public key, hexadecimal, and the key id matches.
+    pub(crate) fn is_by(&self, public_key: &str) -> bool {
         let id = self.key_id.as_deref();
         self.public_key == public_key
             && id.is_none_or(|id| is_id_of(id, public_key))
             && serde_json::to_vec(&self.receipt)
-                .is_ok_and(|bytes| is_signed(public_key, &bytes, &self.signature))
+                .is_ok_and(|bytes| verify_signature(public_key, &bytes, &self.signature))
     }
 }
 
@@ -220,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_changed_is_not_as_it_was_signed() {
+    fn a_changed_receipt_is_not_genuine() {
         let key = signed().public_key;
         let check = |change: fn(&mut Signed), expected| {
             let mut signed = signed();
@@ -242,12 +228,12 @@ mod tests {
     }
 
     #[test]
-    fn a_receipt_reads_as_it_was_written() {
+    fn a_written_receipt_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("receipt.json");
         signed().write(&file).unwrap();
         assert_eq!(Signed::read(&file).unwrap(), signed());
-        // As earlier versions wrote it.
+        // The form of earlier versions.
         let text = std::fs::read_to_string(&file).unwrap();
         let id = signed().key_id.unwrap();
         let old = text.replace(&format!("  \"keyId\": \"{id}\",\n"), "");

@@ -1,4 +1,4 @@
-//! Whether the read model has let go of what is erased: its projector does that when it comes to the tombstones.
+//! Waits until the projector has deleted the rows of erased conversations.
 
 use std::time::{Duration, Instant};
 
@@ -7,33 +7,33 @@ use read_model::ReadModel;
 use read_model::projections::conversations::remains;
 use serde::{Deserialize, Serialize};
 
-use super::scan::Found;
+use super::scan::ScannedConversation;
 
-/// How long rows are waited for.
-const ROWS_PATIENCE: Duration = Duration::from_secs(30);
-/// How often they are looked for.
+/// The deadline for the deletion of rows.
+const ROWS_DEADLINE: Duration = Duration::from_secs(30);
+/// The polling interval.
 const POLL: Duration = Duration::from_millis(100);
-/// Conversations that are looked for at a time.
+/// Conversations per query.
 const PAGE: usize = 1_000;
 
-/// What was seen of the rows.
+/// The state of the rows of erased conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Rows {
-    /// None is left but those that say that the conversations are erased.
+pub(crate) enum Rows {
+    /// Only the rows that mark the conversations as erased remain.
     Gone,
-    /// Some were left when the wait was over: no projector runs, or it is far behind.
+    /// Rows remain after the deadline: no projector runs, or it lags.
     Left,
-    /// Nobody looked.
+    /// The rows were not checked.
     NotLookedAt,
 }
 
-/// Waits until the rows of erased conversations are gone, for 30 s at most.
-///
-/// # Errors
-/// Postgres does not answer.
-pub async fn await_rows(model: &ReadModel, erased: &[Found]) -> anyhow::Result<Rows> {
-    let deadline = Instant::now() + ROWS_PATIENCE;
+/// Waits until the rows of erased conversations are deleted, for at most 30 s.
+pub(crate) async fn await_rows(
+    model: &ReadModel,
+    erased: &[ScannedConversation],
+) -> anyhow::Result<Rows> {
+    let deadline = Instant::now() + ROWS_DEADLINE;
     for page in erased.chunks(PAGE) {
         let keys: Vec<&ConversationKey> = page.iter().map(|found| &found.key).collect();
         while remains(model, &keys).await? > 0 {

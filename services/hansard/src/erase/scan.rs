@@ -1,4 +1,4 @@
-//! The conversations of the record as their last commits tell them, asked of the leaders: one just begun is not missed.
+//! Lists the conversations of the record with their heads, read from the stream leaders so that none is missed.
 
 use std::collections::HashSet;
 
@@ -10,39 +10,38 @@ use event_log::Record;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::entry::{Entry, entry};
-use super::tombstone::remove;
+use super::tombstone::overwrite;
 
-/// Heads that are read at a time.
+/// Heads that are read concurrently.
 const READS_IN_FLIGHT: usize = 32;
 
-/// A conversation as it stands; about 300 bytes are held of each.
+/// A conversation of the record; about 300 bytes of memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub(crate) struct ScannedConversation {
     /// The conversation.
-    pub key: ConversationKey,
-    /// How many commits of it the record holds.
-    pub commits: u64,
-    /// Its version.
-    pub version: Version,
+    pub(crate) key: ConversationKey,
+    /// The number of its commits in the record.
+    pub(crate) commits: u64,
+    pub(crate) version: Version,
     /// Whether it is erased.
-    pub status: Status,
-    /// Who it belongs to; nobody once erased.
-    pub owner: Option<Owner>,
-    /// What it goes on from, where it is a fork.
-    pub forked_from: Option<ConversationId>,
-    /// What its last commit was asked for by: the mark of a job, on a tombstone.
-    pub mark: Option<RequestDigest>,
-    /// What a receipt says of it.
-    pub entry: Entry,
-    /// Whether it is erased, and more of it than its tombstone may be left: commits, parts of runs or logged calls.
-    pub is_pending: bool,
+    pub(crate) status: Status,
+    /// Its owner; `None` if it is erased.
+    pub(crate) owner: Option<Owner>,
+    /// The parent of a fork.
+    pub(crate) forked_from: Option<ConversationId>,
+    /// The request digest of the last commit. In a tombstone, it is the mark of the job.
+    pub(crate) mark: Option<RequestDigest>,
+    /// Its entry in a receipt.
+    pub(crate) entry: Entry,
+    /// Whether it is erased, but commits, parts of runs or logged calls may remain besides the tombstone.
+    pub(crate) is_pending: bool,
 }
 
-/// Marks the erased conversations that the list of erasures in progress names.
-///
-/// # Errors
-/// The record does not answer.
-pub async fn mark_pending(record: &Record, found: &mut [Found]) -> anyhow::Result<()> {
+/// Sets `is_pending` of the conversations in the list of erasures in progress.
+pub(crate) async fn mark_pending(
+    record: &Record,
+    found: &mut [ScannedConversation],
+) -> anyhow::Result<()> {
     let listed = record.count_pending_erasures().await?;
     let listed = usize::try_from(listed).unwrap_or(usize::MAX);
     let entries = record.pending_erasures(Sequence(0), listed).await?;
@@ -53,30 +52,30 @@ pub async fn mark_pending(record: &Record, found: &mut [Found]) -> anyhow::Resul
     Ok(())
 }
 
-/// Finishes every erasure of some conversations that left commits behind its tombstone; how many there were.
-///
-/// # Errors
-/// The record does not answer: run again.
-pub async fn finish_all(record: &Record, found: &[Found]) -> anyhow::Result<u64> {
+/// Completes the interrupted erasures among some conversations. Returns the number of overwritten commits.
+pub(crate) async fn finish_all(
+    record: &Record,
+    found: &[ScannedConversation],
+) -> anyhow::Result<u64> {
     let mut commits = 0;
     for one in found.iter().filter(|one| one.is_pending) {
-        commits += remove(record, &one.key).await?.commits;
+        commits += overwrite(record, &one.key).await?.commits;
     }
     Ok(commits)
 }
 
-/// The conversations of a tenant, or of all.
-///
-/// # Errors
-/// The record does not answer, or a last commit cannot be read.
-pub async fn scan(record: &Record, tenant: Option<&TenantId>) -> anyhow::Result<Vec<Found>> {
+/// Lists the conversations of a tenant, or of all tenants.
+pub(crate) async fn scan(
+    record: &Record,
+    tenant: Option<&TenantId>,
+) -> anyhow::Result<Vec<ScannedConversation>> {
     let mut found = Vec::new();
     for partition in (0..record.partitions()).map(Partition) {
         let listed = record.conversations(partition, tenant).await?;
         let reads = stream::iter(listed)
             .map(|listed| read(record, listed.key, listed.commits))
             .buffer_unordered(READS_IN_FLIGHT);
-        let read: Vec<Option<Found>> = reads.try_collect().await?;
+        let read: Vec<Option<ScannedConversation>> = reads.try_collect().await?;
         found.extend(read.into_iter().flatten());
     }
     found.sort_unstable_by(|one, other| {
@@ -90,12 +89,12 @@ async fn read(
     record: &Record,
     key: ConversationKey,
     commits: u64,
-) -> anyhow::Result<Option<Found>> {
+) -> anyhow::Result<Option<ScannedConversation>> {
     let Some(last) = record.last_from_leader(&key).await? else {
         return Ok(None);
     };
     let head = last.open_head()?;
-    Ok(Some(Found {
+    Ok(Some(ScannedConversation {
         is_pending: head.status == Status::Erased && commits > 1,
         commits,
         version: head.version,

@@ -1,4 +1,4 @@
-//! What is to be erased.
+//! The subject of an erasure.
 
 use std::collections::BTreeSet;
 
@@ -6,43 +6,32 @@ use domain::{ChannelId, ConversationId, Owner, RequestDigest, TenantId, UserId};
 use event_log::RECEIPT_SEED_BYTES;
 use ring::hmac;
 
-use super::scan::Found;
+use super::scan::ScannedConversation;
 
-/// Bytes of a mark that are kept: as many as a request's digest has.
+/// The length of a mark: that of a request digest.
 const MARK_BYTES: usize = 16;
 
-/// Whose conversations go.
+/// What is erased.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
+pub(crate) enum Subject {
     /// These conversations of a tenant.
     Conversations {
-        /// The tenant.
         tenant: TenantId,
-        /// Their ids.
         ids: BTreeSet<ConversationId>,
     },
-    /// All that belong to a user of a tenant, with whichever agent.
-    User {
-        /// The tenant.
-        tenant: TenantId,
-        /// The user.
-        user: UserId,
-    },
-    /// All that belong to a channel of a tenant: its histories under a caller's key, with whichever agent.
+    /// All conversations of a user, of all agents.
+    User { tenant: TenantId, user: UserId },
+    /// All keyed histories of a channel, of all agents.
     Channel {
-        /// The tenant.
         tenant: TenantId,
-        /// The channel.
         channel: ChannelId,
     },
-    /// All of a tenant, and its entries of the registry.
+    /// All conversations of a tenant, and its registry entries.
     Tenant(TenantId),
 }
 
 impl Subject {
-    /// The tenant.
-    #[must_use]
-    pub fn tenant(&self) -> &TenantId {
+    pub(crate) fn tenant(&self) -> &TenantId {
         match self {
             Self::Conversations { tenant, .. }
             | Self::User { tenant, .. }
@@ -51,8 +40,8 @@ impl Subject {
         }
     }
 
-    /// Whether a conversation of the tenant is to go, or to have gone, by its own state.
-    pub(super) fn claims(&self, found: &Found) -> bool {
+    /// Whether a conversation of the tenant belongs to the subject.
+    pub(super) fn includes(&self, found: &ScannedConversation) -> bool {
         match self {
             Self::Conversations { ids, .. } => ids.contains(&found.key.conversation),
             Self::User { user, .. } => {
@@ -65,10 +54,9 @@ impl Subject {
         }
     }
 
-    /// The mark that the tombstones of this subject carry: a job that was cut short finds its own by it, though they
-    /// name no owner. Keyed, so that it tells nobody else who that was.
-    #[must_use]
-    pub fn mark(&self, secret: &[u8; RECEIPT_SEED_BYTES]) -> RequestDigest {
+    /// The mark in the tombstones of this subject. An interrupted job recognises its tombstones by the mark, although they
+    /// contain no owner. It is an HMAC, so that others cannot derive the subject from it.
+    pub(crate) fn mark(&self, secret: &[u8; RECEIPT_SEED_BYTES]) -> RequestDigest {
         let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, secret));
         let mut part = |text: &str| {
             context.update(text.as_bytes());

@@ -1,4 +1,4 @@
-//! The last commit of a conversation, and the end of what was before it.
+//! Appends the tombstone of a conversation and overwrites everything before it.
 
 use std::time::Duration;
 
@@ -12,34 +12,37 @@ use runtime::clock::Clock;
 use uuid::Uuid;
 use wire::commit::{Draft, seal};
 
-/// Who erases, in the record.
+/// The actor of tombstones.
 pub(super) const ACTOR: &str = "hansard erase";
-/// How often a tombstone is tried while others append.
-pub(super) const TRIES_MAX: u32 = 64;
-/// How much longer each try waits than the one before.
+/// The maximum number of attempts while other processes append.
+pub(super) const ATTEMPTS_MAX: u32 = 64;
+/// The increase of the wait between two attempts.
 const WAIT_STEP: Duration = Duration::from_millis(1);
 
-/// Erases a conversation; one that is not there, or erased, is left so but for what an earlier job left of it.
+/// Erases a conversation. If it is already erased, completes the erasure.
 pub(super) async fn erase(
     record: &Record,
     key: &ConversationKey,
     mark: RequestDigest,
 ) -> anyhow::Result<Overwritten> {
-    for attempt in 0..TRIES_MAX {
-        if stands(record, key, mark, None).await? {
-            return remove(record, key).await;
+    for attempt in 0..ATTEMPTS_MAX {
+        if append_tombstone(record, key, mark, None).await? {
+            return overwrite(record, key).await;
         }
         tokio::time::sleep(WAIT_STEP.saturating_mul(attempt)).await;
     }
     bail!(
-        "conversation {} keeps changing: run again",
+        "the conversation {} keeps changing: run the same command again",
         key.conversation
     )
 }
 
-/// Overwrites all that is behind a tombstone, and takes the erasure off the list of those in progress.
-pub(super) async fn remove(record: &Record, key: &ConversationKey) -> anyhow::Result<Overwritten> {
-    // A record that no writer of this version has opened has no such list.
+/// Overwrites everything before a tombstone, and removes the erasure from the list of erasures in progress.
+pub(super) async fn overwrite(
+    record: &Record,
+    key: &ConversationKey,
+) -> anyhow::Result<Overwritten> {
+    // The list does not exist until a writer of this version has opened the record.
     let entry = match record.count_pending_erasures().await? {
         0 => None,
         _ => record.pending_erasure(key).await?,
@@ -51,12 +54,12 @@ pub(super) async fn remove(record: &Record, key: &ConversationKey) -> anyhow::Re
     Ok(overwritten)
 }
 
-/// Appends the tombstone behind a version, or any, unless it stands; `false`: somebody else was faster.
-pub(super) async fn stands(
+/// Appends the tombstone, if `expected` is given only at that version. Returns `false` after a lost race, and `true` if the tombstone exists already.
+pub(super) async fn append_tombstone(
     record: &Record,
     key: &ConversationKey,
     mark: RequestDigest,
-    behind: Option<Version>,
+    expected: Option<Version>,
 ) -> anyhow::Result<bool> {
     let Some(last) = record.last_from_leader(key).await? else {
         return Ok(true);
@@ -65,7 +68,7 @@ pub(super) async fn stands(
     if head.status == Status::Erased {
         return Ok(true);
     }
-    if behind.is_some_and(|version| version != head.version) {
+    if expected.is_some_and(|version| version != head.version) {
         return Ok(false);
     }
     let command = Command {
@@ -74,7 +77,7 @@ pub(super) async fn stands(
         expectation: Expectation::Any,
         action: Action::Erase {
             expected: None,
-            // The job has looked for them in the record itself.
+            // The plan has already applied the fork rule.
             forks: ForkRule::Refuse,
         },
     };
@@ -100,7 +103,7 @@ pub(super) async fn stands(
         expected: Some(sequence),
         trace: TraceHeaders::default(),
     };
-    // A writer finishes what this process leaves, should it end now.
+    // If this process ends now, a writer completes the erasure.
     let now = Timestamp(Clock::System.now_nanos());
     record
         .begin_erasure(key, sequence, Uuid::now_v7(), now)

@@ -1,4 +1,4 @@
-//! Erases what models used for a tenant or an owner: metered calls in their stream, and the sums of them in the rows.
+//! Erases the usage of a tenant or an owner: metered calls in their stream, and their sums in the rows.
 
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,12 @@ use read_model::projections::provider_logs::{checkpoint, forget_owner_usage};
 
 use super::subject::Subject;
 
-/// How long the projector is waited for.
+/// The deadline for the projector.
 const PROJECTED_MAX: Duration = Duration::from_secs(30);
-/// How often it is looked at.
+/// The polling interval.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Whose usage goes; `None`: that of no one, since conversations have no usage of their own.
+/// The tenant and owner whose usage is erased; `None` for conversations, whose usage is counted by owner.
 fn metered_of(subject: &Subject) -> Option<(&TenantId, Option<OwnerDigest>)> {
     match subject {
         Subject::Conversations { .. } => None,
@@ -31,25 +31,19 @@ fn metered_of(subject: &Subject) -> Option<(&TenantId, Option<OwnerDigest>)> {
     }
 }
 
-/// Overwrites a subject's metered calls in their stream; how many there were.
-///
-/// # Errors
-/// The record does not answer.
-pub async fn erase_metered(record: &Record, subject: &Subject) -> anyhow::Result<u64> {
+/// Overwrites the metered calls of a subject in their stream. Returns their number.
+pub(crate) async fn erase_metered(record: &Record, subject: &Subject) -> anyhow::Result<u64> {
     let Some((tenant, owner)) = metered_of(subject) else {
         return Ok(0);
     };
     Ok(record.erase_usage(tenant, owner.as_ref()).await?)
 }
 
-/// Removes a subject's metered calls and their sums; `None`: the projector has not read the calls within 30 s, and nothing is
-/// removed. Otherwise how many calls and rows there were.
+/// Removes the metered calls of a subject and their sums. Returns the number of calls and rows; `None`: the projector has not
+/// read the calls within 30 s, and nothing was removed.
 ///
-/// Calls are removed once they are projected: the projector adds no sum of them later.
-///
-/// # Errors
-/// The record or Postgres does not answer.
-pub async fn erase_usage(
+/// Calls are removed only after they are projected, so that the projector does not add their sums later.
+pub(crate) async fn erase_usage(
     record: &Record,
     model: &ReadModel,
     subject: &Subject,

@@ -1,5 +1,5 @@
-//! Whether the record will take a conversation: the writer's own rules, asked before anything is sent, so that a bad
-//! line leaves nothing behind.
+//! Applies the writer's rules to a conversation before anything is sent, so that nothing of a rejected conversation is
+//! imported.
 
 use domain::bounds::{EVENT_BYTES_MAX, METADATA_BYTES_MAX, TITLE_BYTES_MAX};
 use domain::command::{Action, Command, Expectation, NewEvent, Rejection, decide};
@@ -11,7 +11,7 @@ use prost::Message as _;
 use uuid::Uuid;
 use wire::proto::event::v1 as proto;
 
-use super::{Dialogue, PlacedEvent};
+use super::{Dialogue, SourceEvent};
 
 /// Checks owner, title, metadata, each event, and that every tool result answers an open call.
 pub(super) fn check(dialogue: &Dialogue) -> Result<(), Violation> {
@@ -30,20 +30,20 @@ pub(super) fn check(dialogue: &Dialogue) -> Result<(), Violation> {
         .iter()
         .map(|placed| event(placed).map_err(|violation| in_message(violation, placed.message)))
         .collect::<Result<Vec<NewEvent>, Violation>>()?;
-    follow(dialogue, events)
+    decide_append(dialogue, events)
 }
 
-fn event(placed: &PlacedEvent) -> Result<NewEvent, Violation> {
+fn event(placed: &SourceEvent) -> Result<NewEvent, Violation> {
     let bytes = placed.event.encoded_len();
     if bytes > EVENT_BYTES_MAX {
-        let description = format!("is {bytes} bytes, at most {EVENT_BYTES_MAX} are taken");
+        let description = format!("has {bytes} bytes; the maximum is {EVENT_BYTES_MAX}");
         return Err(Violation::new(ViolationReason::EventTooLarge, description));
     }
     wire::event::new_event_from_proto(placed.event.clone())
 }
 
-/// Walks through the conversation as the writer will.
-fn follow(dialogue: &Dialogue, events: Vec<NewEvent>) -> Result<(), Violation> {
+/// Decides the append of all events to an empty conversation, as the writer would.
+fn decide_append(dialogue: &Dialogue, events: Vec<NewEvent>) -> Result<(), Violation> {
     let Ok(agent) = AgentId::parse("any") else {
         return Ok(());
     };
@@ -61,24 +61,24 @@ fn follow(dialogue: &Dialogue, events: Vec<NewEvent>) -> Result<(), Violation> {
 
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "a new, empty conversation knows no others"
+    reason = "a new, empty conversation causes no other rejections"
 )]
 fn explain(rejection: &Rejection, dialogue: &Dialogue) -> Violation {
     let (index, description) = match rejection {
         Rejection::CallNotOpen { index, .. } => (
             *index,
-            "answers no open call: it was never made, or has its result already".to_owned(),
+            "is the result of no open call: the call is missing or already has a result".to_owned(),
         ),
         Rejection::CallAlreadyOpen { index, .. } => (
             *index,
-            "makes a call under the id of one that still waits".to_owned(),
+            "contains a call with the id of an open call".to_owned(),
         ),
         Rejection::ToolMismatch { index, .. } => {
-            (*index, "names another tool than its call".to_owned())
+            (*index, "has another tool name than its call".to_owned())
         }
         Rejection::TooManyOpenCalls { index, open_max } => (
             *index,
-            format!("makes a call while {open_max} wait, and no more may"),
+            format!("contains a call while {open_max} calls, the maximum, are open"),
         ),
         other => return Violation::new(ViolationReason::Malformed, other.to_string()),
     };

@@ -1,8 +1,8 @@
 //! The chitchat data set: one JSON document that maps a conversation's id to `{"messages": [[{"text", "timestamp",
 //! "sender"}, …], …], "start", "prompt", "ratings"}`, where an inner list is one speaker's turn.
 //!
-//! Two people talk. Whoever speaks first is the user and owns the conversation, anybody else is the assistant; `author`
-//! keeps the speaker's id. A message with an empty text is kept without a part. The prompt is the title; `start`, `prompt` and `ratings` are the metadata.
+//! The first speaker is the user and the owner of the conversation; all others are the assistant. `author` is the speaker's id.
+//! A message with an empty text has no part. The prompt is the title; `start`, `prompt` and `ratings` are the metadata.
 //! Source: <https://github.com/BYU-PCCL/chitchat-dataset>.
 
 use domain::Violation;
@@ -11,7 +11,7 @@ use wire::proto::event::v1 as proto;
 use wire::proto::event::v1::event::Fact;
 
 use super::fields::{Fields, malformed, missing, read};
-use super::{Dialogue, PlacedEvent, check, instant, text_parts};
+use super::{Dialogue, SourceEvent, check, instant, text_parts};
 
 #[derive(Debug, Deserialize)]
 struct Message {
@@ -20,10 +20,10 @@ struct Message {
     sender: String,
 }
 
-/// Reads the conversation `id` from the text of its JSON object.
+/// Parses the conversation `id` from the text of its JSON object.
 ///
 /// # Errors
-/// The first value that cannot be kept, by its path. A message's place counts through all turns, from 0.
+/// The path of the first invalid value. The index of a message counts through all turns, from 0.
 pub fn parse(id: &str, text: &str) -> Result<Dialogue, Violation> {
     let mut fields = Fields::parse(text)?;
     let turns = fields
@@ -33,7 +33,7 @@ pub fn parse(id: &str, text: &str) -> Result<Dialogue, Violation> {
         read(turns.get()).map_err(|violation| violation.within("messages"))?;
     let messages: Vec<Message> = turns.into_iter().flatten().collect();
     let first = messages.first().ok_or_else(|| {
-        malformed("is empty: a conversation has at least one message").within("messages")
+        malformed("is empty: a conversation needs at least one message").within("messages")
     })?;
     let owner = first.sender.clone();
     let title = fields
@@ -52,7 +52,7 @@ pub fn parse(id: &str, text: &str) -> Result<Dialogue, Violation> {
     for (index, message) in messages.into_iter().enumerate() {
         let event =
             event(message, &owner).map_err(|violation| violation.at(index).within("messages"))?;
-        dialogue.events.push(PlacedEvent {
+        dialogue.events.push(SourceEvent {
             message: index,
             event,
         });
@@ -141,15 +141,15 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_is_named() {
+    fn an_error_names_the_invalid_value() {
         check("{}", "messages: is required");
         check(
             r#"{"messages":[[]]}"#,
-            "messages: is empty: a conversation has at least one message",
+            "messages: is empty: a conversation needs at least one message",
         );
         check(
             r#"{"messages":[[{"text":"x","timestamp":"soon","sender":"a"}]]}"#,
-            "messages[0].timestamp: is no time from 1677 to 2262: give RFC 3339 text or seconds since 1970",
+            "messages[0].timestamp: must be a time from 1677 to 2262, as RFC 3339 text or seconds since 1970",
         );
         check(
             r#"{"messages":[[{"text":"x","timestamp":"2018-05-02T19:38:15Z","sender":""}]]}"#,

@@ -1,4 +1,4 @@
-//! The members of a JSON object, taken one by one; what nobody took is kept verbatim.
+//! The members of a JSON object, taken one by one; the rest stays unchanged.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-/// Members by name, each as its author wrote it. `null` counts as absent.
+/// Members by name, with unparsed values. `null` is treated as absent.
 #[derive(Debug)]
 pub(super) struct Fields<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Fields<'a> {
-    /// The members of one JSON object.
+    /// Parses one JSON object.
     pub(super) fn parse(text: &'a str) -> Result<Self, Violation> {
         read(text).map(Self)
     }
 
-    /// One member, verbatim.
+    /// Takes a member, unparsed.
     pub(super) fn take(&mut self, name: &str) -> Option<&'a RawValue> {
-        self.0.remove(name).filter(|value| is_given(value))
+        self.0.remove(name).filter(|value| is_present(value))
     }
 
-    /// One member of a known type.
+    /// Takes and parses a member.
     pub(super) fn take_as<T: DeserializeOwned>(
         &mut self,
         name: &str,
@@ -35,33 +35,33 @@ impl<'a> Fields<'a> {
             .map_err(|violation| violation.within(name))
     }
 
-    /// One text; empty when absent.
+    /// Takes a text; empty if it is absent.
     pub(super) fn take_text(&mut self, name: &str) -> Result<String, Violation> {
         Ok(self.take_as(name)?.unwrap_or_default())
     }
 
-    /// One text that must be there.
+    /// Takes a required text.
     pub(super) fn require_text(&mut self, name: &str) -> Result<String, Violation> {
         self.take_as(name)?.ok_or_else(|| missing().within(name))
     }
 
-    /// Adds a member, in place of one of the same name.
+    /// Sets a member.
     pub(super) fn insert(&mut self, name: &str, value: &'a RawValue) {
         self.0.insert(name.to_owned(), value);
     }
 
-    /// Drops the members that `other` has too.
+    /// Removes the members that `other` also has.
     pub(super) fn without(mut self, other: &Self) -> Self {
         self.0.retain(|name, _| !other.0.contains_key(name));
         self
     }
 
-    /// What is left, by name: JSON text of an object, or empty when nothing is.
+    /// The remaining members as the JSON text of an object; empty if there are none.
     pub(super) fn rest(&self) -> String {
         let rest: BTreeMap<&str, &RawValue> = self
             .0
             .iter()
-            .filter(|(_, value)| is_given(value))
+            .filter(|(_, value)| is_present(value))
             .map(|(name, value)| (name.as_str(), *value))
             .collect();
         if rest.is_empty() {
@@ -72,11 +72,11 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn is_given(value: &RawValue) -> bool {
+fn is_present(value: &RawValue) -> bool {
     value.get() != "null"
 }
 
-/// Two JSON objects as one, each byte for byte; either may be empty text.
+/// Joins the texts of two JSON objects without changing them; either may be empty.
 pub(super) fn joined(first: &str, second: &str) -> String {
     let inner = |text: &str| text.trim_matches(['{', '}', ' ', '\n', '\r', '\t']).len();
     match (inner(first), inner(second)) {
@@ -90,13 +90,13 @@ pub(super) fn joined(first: &str, second: &str) -> String {
     }
 }
 
-/// Reads JSON; the error names the place and never the content.
+/// Parses JSON. The error names the position, but no content.
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Violation> {
     serde_json::from_str(text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let description = match error.classify() {
-            serde_json::error::Category::Data => "is of the wrong kind".to_owned(),
-            serde_json::error::Category::Eof => format!("ends too early, at column {column}"),
+            serde_json::error::Category::Data => "has the wrong type".to_owned(),
+            serde_json::error::Category::Eof => format!("is incomplete JSON at column {column}"),
             serde_json::error::Category::Syntax | serde_json::error::Category::Io => {
                 format!("is not valid JSON at line {line}, column {column}")
             }
@@ -105,17 +105,17 @@ pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Violation
     })
 }
 
-/// A member that must be there and is not.
+/// The error for a missing required member.
 pub(super) fn missing() -> Violation {
     Violation::new(ViolationReason::Missing, "is required")
 }
 
-/// A value that cannot be taken; `description` reads on after the field's name.
+/// The error for an invalid value; `description` follows the field's name.
 pub(super) fn malformed(description: impl Into<String>) -> Violation {
     Violation::new(ViolationReason::Malformed, description)
 }
 
-/// Whether text is one JSON document that the record takes.
+/// Whether text is one JSON document that the record accepts.
 pub(super) fn is_json(text: &str) -> bool {
     domain::JsonText::parse(text).is_ok()
 }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_join_byte_for_byte() {
+    fn joined_objects_are_unchanged() {
         let check = |first, second, expected| assert_eq!(joined(first, second), expected);
         check(r#"{"b": 1.10 }"#, r#"{"a":2}"#, r#"{"b": 1.10 ,"a":2}"#);
         check("", r#"{"a":2}"#, r#"{"a":2}"#);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_absent_and_the_rest_is_verbatim() {
+    fn null_is_absent_and_the_rest_is_unchanged() {
         let mut fields = Fields::parse(r#"{"a":null,"b":1.0,"c":"x"}"#).unwrap();
         assert!(fields.take("a").is_none());
         assert_eq!(fields.take_text("c").unwrap(), "x");

@@ -1,4 +1,4 @@
-//! Times as data sets write them: RFC 3339, or seconds since the epoch.
+//! Parses times of data sets: RFC 3339, or seconds since 1970.
 
 use domain::{Timestamp, Violation, ViolationReason};
 use prost_types::Timestamp as ProtoTimestamp;
@@ -10,7 +10,7 @@ use super::fields::read;
 
 const NANOS_DIGITS: usize = 9;
 
-/// A time from its JSON: a text in RFC 3339, or a number of seconds, whole or with a fraction.
+/// Parses a JSON value: RFC 3339 text, or a number of seconds with an optional fraction.
 pub(super) fn from_json(value: &RawValue) -> Result<ProtoTimestamp, Violation> {
     let text = value.get();
     if text.starts_with('"') {
@@ -20,21 +20,21 @@ pub(super) fn from_json(value: &RawValue) -> Result<ProtoTimestamp, Violation> {
     }
 }
 
-/// A time from its text in RFC 3339, such as `2018-05-02T19:38:15Z`.
+/// Parses RFC 3339 text, such as `2018-05-02T19:38:15Z`.
 pub(super) fn from_rfc3339(text: &str) -> Result<ProtoTimestamp, Violation> {
-    let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| unreadable())?;
+    let time = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| invalid())?;
     timestamp(time.unix_timestamp(), time.nanosecond())
 }
 
 fn from_seconds(text: &str) -> Result<ProtoTimestamp, Violation> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let seconds: i64 = whole.parse().map_err(|_| unreadable())?;
+    let seconds: i64 = whole.parse().map_err(|_| invalid())?;
     let digits: String = fraction
         .chars()
         .chain("0".repeat(NANOS_DIGITS).chars())
         .take(NANOS_DIGITS)
         .collect();
-    let nanos: u32 = digits.parse().map_err(|_| unreadable())?;
+    let nanos: u32 = digits.parse().map_err(|_| invalid())?;
     if text.starts_with('-') && nanos > 0 {
         return timestamp(seconds.saturating_sub(1), 1_000_000_000 - nanos);
     }
@@ -44,13 +44,13 @@ fn from_seconds(text: &str) -> Result<ProtoTimestamp, Violation> {
 fn timestamp(seconds: i64, nanos: u32) -> Result<ProtoTimestamp, Violation> {
     Timestamp::from_parts(seconds, nanos)
         .map(wire::time::to_proto)
-        .ok_or_else(unreadable)
+        .ok_or_else(invalid)
 }
 
-fn unreadable() -> Violation {
+fn invalid() -> Violation {
     Violation::new(
         ViolationReason::OutOfRange,
-        "is no time from 1677 to 2262: give RFC 3339 text or seconds since 1970",
+        "must be a time from 1677 to 2262, as RFC 3339 text or seconds since 1970",
     )
 }
 
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_times_are_rejected() {
         for json in [
             r#""yesterday""#,
             r#""2018-05-02""#,

@@ -1,6 +1,6 @@
-//! Conversations from elsewhere, as write requests. One file a format, and each format is pure: text in, a
-//! [`Dialogue`] or the reason why not out. [`plan`] turns a dialogue into requests whose ids follow from the data
-//! set alone, so that importing twice changes nothing; [`source`] reads, [`run`] sends.
+//! Imports conversations of other systems. Each format has a pure parser: text in, a [`Dialogue`] or an error out. [`source`]
+//! reads data sets, [`plan`] converts a dialogue to write requests whose ids depend only on the data set, so that a repeated
+//! import changes nothing, and [`run`] sends them.
 
 mod check;
 pub mod chitchat;
@@ -13,33 +13,33 @@ pub mod source;
 
 use wire::proto::event::v1 as proto;
 
-/// A conversation as a format's parser reads it, whole and in order.
+/// A parsed conversation of a data set, complete and in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dialogue {
-    /// Names it in its data set; its ids follow from it.
+    /// Its key in the data set, from which all ids are computed.
     pub key: String,
-    /// Who it belongs to.
+    /// Its owner.
     pub owner: proto::owner::Kind,
-    /// Its title; empty: none.
+    /// Its title; may be empty.
     pub title: String,
-    /// Its metadata: JSON text of an object; empty: none.
+    /// Its metadata: the JSON text of an object; may be empty.
     pub metadata_json: String,
-    /// What was said, oldest first.
-    pub events: Vec<PlacedEvent>,
-    /// What is kept in another form than it was given in, a line each; no content.
+    /// Its events, oldest first.
+    pub events: Vec<SourceEvent>,
+    /// One line per value that is stored in another form, without content.
     pub remarks: Vec<String>,
 }
 
 /// An event, and the message of the source that it comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PlacedEvent {
-    /// The message's place in the source's list, from 0.
+pub struct SourceEvent {
+    /// The index of the message in the source, from 0.
     pub message: usize,
     /// The event.
     pub event: proto::Event,
 }
 
-/// The parts of a message that says a text. An empty text is no part: the message is kept without one.
+/// The parts of a text message; none for an empty text.
 fn text_parts(text: String) -> Vec<proto::Part> {
     if text.is_empty() {
         return Vec::new();

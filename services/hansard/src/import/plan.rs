@@ -1,7 +1,7 @@
-//! A conversation as write requests. Every id follows from agent, data set, key and place, so that importing again sends
-//! the same requests under the same idempotency keys.
+//! Converts a conversation to write requests. Every id is computed from agent, data set, key and index, so that a repeated import
+//! sends the same requests with the same idempotency keys.
 //!
-//! What goes into one commit is part of that identity: a change of the bounds below needs a new scheme.
+//! The division into commits is part of that identity: a change of the bounds below requires a new scheme.
 
 use prost::Message as _;
 use uuid::Uuid;
@@ -11,37 +11,37 @@ use wire::proto::write::v1::{AppendEventsRequest, CommandTarget, CreateConversat
 
 use super::Dialogue;
 
-/// Most events of one commit of an import.
+/// The maximum number of events of one commit of an import.
 pub const EVENTS_PER_COMMIT: usize = 100;
-/// Most bytes of the events of one commit of an import, as encoded; a larger event has a commit of its own.
+/// The maximum encoded size of the events of one commit of an import; a larger event gets its own commit.
 pub const BYTES_PER_COMMIT: usize = 256 * 1_024;
-/// The way ids and commits are made; part of every id.
+/// The version of the computation of ids and commits; part of every id.
 const SCHEME: &str = "hansard-import/1";
 
-/// Where conversations go, and what their data set is called.
+/// The agent and the data set of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
-    /// The agent, which names the tenant.
+    /// The agent, which determines the tenant.
     pub agent: String,
-    /// The data set's name: part of every id.
+    /// The name of the data set, part of every id.
     pub dataset: String,
 }
 
-/// The requests that make one conversation, to be sent in order.
+/// The requests for one conversation, to be sent in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The conversation.
     pub conversation_id: String,
-    /// How many messages the source has; several events can come of one.
+    /// The number of messages in the source; one message may give several events.
     pub messages: usize,
     /// One creation, then the appends.
     pub commands: Vec<Command>,
 }
 
-/// The id of the conversation that is called `key` in its data set.
+/// Computes the id of the conversation with the key `key` in its data set.
 #[must_use]
 pub fn conversation_id(destination: &Destination, key: &str) -> Uuid {
-    // The lengths keep two different triples from reading alike.
+    // The lengths ensure that different triples give different names.
     let Destination { agent, dataset } = destination;
     let name = format!(
         "{SCHEME}\n{} {} {agent}\n{dataset}\n{key}",
@@ -51,11 +51,11 @@ pub fn conversation_id(destination: &Destination, key: &str) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
 }
 
-/// Lays out the requests for one conversation.
+/// Computes the requests for one conversation.
 #[must_use]
 pub fn plan(dialogue: Dialogue, destination: &Destination) -> Plan {
     let conversation = conversation_id(destination, &dialogue.key);
-    let key = |place: &str| Uuid::new_v5(&conversation, place.as_bytes()).to_string();
+    let key = |name: &str| Uuid::new_v5(&conversation, name.as_bytes()).to_string();
     let messages = dialogue.events.last().map_or(0, |last| last.message + 1);
     let create = CreateConversationRequest {
         agent_id: destination.agent.clone(),
@@ -118,7 +118,7 @@ fn commits(events: impl Iterator<Item = proto::Event>) -> Vec<Vec<proto::Event>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::{PlacedEvent, text_part};
+    use crate::import::{SourceEvent, text_part};
 
     fn destination(agent: &str, dataset: &str) -> Destination {
         Destination {
@@ -145,7 +145,7 @@ mod tests {
             title: String::new(),
             metadata_json: String::new(),
             events: events
-                .map(|(message, event)| PlacedEvent { message, event })
+                .map(|(message, event)| SourceEvent { message, event })
                 .collect(),
             remarks: Vec::new(),
         }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_keep_their_bounds() {
+    fn commits_respect_their_bounds() {
         check(&[1], &[1]);
         check(&[1; EVENTS_PER_COMMIT], &[EVENTS_PER_COMMIT]);
         check(&[1; EVENTS_PER_COMMIT + 1], &[EVENTS_PER_COMMIT, 1]);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_follow_from_agent_data_set_and_key_alone() {
+    fn ids_depend_on_agent_data_set_and_key_only() {
         let ids = [
             conversation_id(&destination("a", "d"), "k"),
             conversation_id(&destination("b", "d"), "k"),
@@ -187,7 +187,7 @@ mod tests {
         for (index, id) in ids.iter().enumerate() {
             assert!(!ids[..index].contains(id), "{index}");
         }
-        // Never changes: else a second import would double what the first one made.
+        // Must never change: a repeated import would otherwise create everything twice.
         assert_eq!(ids[0].to_string(), "a7be2ef1-ccd7-59fa-860c-10258ffaff4c");
         let (first, again) = (
             plan(dialogue(&[1; 300]), &destination("a", "d")),

@@ -1,7 +1,7 @@
-//! Sends what a source hands on: many conversations at once, each one's requests in order.
+//! Sends the conversations of a source: many concurrently, the requests of each in order.
 //!
-//! Conversations in flight bound the memory and the load. A conversation that cannot be kept is reported and stops
-//! nothing; what concerns every conversation (no access, no service) ends the import.
+//! The number of conversations in flight bounds memory and load. A rejected conversation is reported, and the import continues;
+//! an error that affects every conversation (no access, no service) ends the import.
 
 use std::time::Instant;
 
@@ -16,66 +16,66 @@ use super::plan::{Destination, Plan, plan};
 use super::source::{Entries, Entry, SourceError};
 use crate::client::{AppendStream, Failure, retrying};
 
-/// How many conversations are on their way at once.
+/// The maximum number of conversations in flight.
 pub const CONVERSATIONS_IN_FLIGHT: usize = 256;
 
-/// What an import came to.
+/// The result of an import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// Conversations that are in the record now, all of their messages with them.
+    /// Conversations that are completely in the record.
     pub conversations: u64,
-    /// Those of them that an earlier import had brought whole: nothing was added.
+    /// Those of them to which nothing was added, because an earlier import had completed them.
     pub already_there: u64,
     /// Messages of the conversations.
     pub messages: u64,
-    /// Commits that this import made.
+    /// Commits that this import appended.
     pub commits: u64,
-    /// Lines, or conversations, that could not be kept.
+    /// Lines or conversations that were rejected.
     pub refused: u64,
-    /// Values that are kept in another form than they were given in.
+    /// Values that are stored in another form.
     pub remarks: u64,
-    /// How long it took.
+    /// The duration, in seconds.
     pub seconds: f64,
 }
 
-/// What happens during an import.
+/// A step of an import.
 #[derive(Debug)]
 pub enum Step<'a> {
-    /// A conversation is in the record, or could not be kept.
-    Settled {
-        /// What there is so far.
+    /// A conversation is in the record or was rejected.
+    Completed {
+        /// The counts so far.
         summary: &'a Summary,
-        /// How many bytes of the source have been read.
+        /// The number of bytes of the source that have been read.
         bytes_read: u64,
     },
-    /// A line or conversation could not be kept.
-    Refused {
+    /// A line or conversation was rejected.
+    Rejected {
         /// Its number, from 1.
         number: u64,
-        /// The place in it, and what is wrong; never content.
+        /// The path of the invalid value and the error, without content.
         why: String,
     },
-    /// A value is kept in another form than it was given in.
+    /// A value is stored in another form.
     Remark {
         /// The number of its line or conversation, from 1.
         number: u64,
-        /// The place in it, and what became of it.
+        /// Its path and its form.
         what: String,
     },
 }
 
-/// Why an import ended early. What was sent is kept; the same import goes on from there.
+/// An error that ends an import. What was sent stays; a repeated import resumes.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The source cannot be read on.
+    /// The source cannot be read.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The write service refuses everything or does not answer.
-    #[error("the write service: {0}")]
+    /// The write service rejects all commands or does not answer.
+    #[error("the write service failed: {0}")]
     Service(Failure),
 }
 
-/// Sends every entry, and tells each step.
+/// Sends every entry and reports each step.
 ///
 /// # Errors
 /// [`ImportError`].
@@ -83,33 +83,33 @@ pub async fn run(
     entries: Entries,
     stream: &AppendStream,
     destination: &Destination,
-    mut tell: impl FnMut(Step<'_>),
+    mut report: impl FnMut(Step<'_>),
 ) -> Result<Summary, ImportError> {
     let started = Instant::now();
     let mut summary = Summary::default();
-    let mut settled = ReceiverStream::new(entries)
-        .map(|entry| settle(entry, stream, destination))
+    let mut completed = ReceiverStream::new(entries)
+        .map(|entry| import_entry(entry, stream, destination))
         .buffer_unordered(CONVERSATIONS_IN_FLIGHT);
-    while let Some(outcome) = settled.next().await {
+    while let Some(outcome) = completed.next().await {
         let Outcome {
             number,
             bytes_read,
             remarks,
-            kept,
+            imported,
         } = outcome?;
         for what in remarks {
             summary.remarks += 1;
-            tell(Step::Remark { number, what });
+            report(Step::Remark { number, what });
         }
-        match kept {
-            Ok(kept) => summary.add(&kept),
+        match imported {
+            Ok(imported) => summary.add(&imported),
             Err(why) => {
                 summary.refused += 1;
-                tell(Step::Refused { number, why });
+                report(Step::Rejected { number, why });
             }
         }
         summary.seconds = started.elapsed().as_secs_f64();
-        tell(Step::Settled {
+        report(Step::Completed {
             summary: &summary,
             bytes_read,
         });
@@ -119,11 +119,11 @@ pub async fn run(
 }
 
 impl Summary {
-    fn add(&mut self, kept: &Kept) {
+    fn add(&mut self, imported: &Imported) {
         self.conversations += 1;
-        self.already_there += u64::from(kept.commits == 0);
-        self.messages += kept.messages;
-        self.commits += kept.commits;
+        self.already_there += u64::from(imported.commits == 0);
+        self.messages += imported.messages;
+        self.commits += imported.commits;
     }
 }
 
@@ -131,15 +131,15 @@ struct Outcome {
     number: u64,
     bytes_read: u64,
     remarks: Vec<String>,
-    kept: Result<Kept, String>,
+    imported: Result<Imported, String>,
 }
 
-struct Kept {
+struct Imported {
     messages: u64,
     commits: u64,
 }
 
-async fn settle(
+async fn import_entry(
     entry: Result<Entry, SourceError>,
     stream: &AppendStream,
     destination: &Destination,
@@ -149,14 +149,14 @@ async fn settle(
         bytes_read,
         dialogue,
     } = entry?;
-    let (remarks, kept) = match dialogue {
+    let (remarks, imported) = match dialogue {
         Err(violation) if violation.field.is_empty() => (Vec::new(), Err(violation.description)),
         Err(violation) => (Vec::new(), Err(violation.to_string())),
         Ok(mut dialogue) => {
             let remarks = std::mem::take(&mut dialogue.remarks);
             match send(plan(dialogue, destination), stream).await {
-                Ok(kept) => (remarks, Ok(kept)),
-                Err(failure) if concerns_all(&failure) => {
+                Ok(imported) => (remarks, Ok(imported)),
+                Err(failure) if is_fatal(&failure) => {
                     return Err(ImportError::Service(failure));
                 }
                 Err(failure) => (remarks, Err(failure.to_string())),
@@ -167,28 +167,28 @@ async fn settle(
         number,
         bytes_read,
         remarks,
-        kept,
+        imported,
     })
 }
 
-async fn send(plan: Plan, stream: &AppendStream) -> Result<Kept, Failure> {
+async fn send(plan: Plan, stream: &AppendStream) -> Result<Imported, Failure> {
     let messages = u64::try_from(plan.messages).unwrap_or(u64::MAX);
-    let mut kept = Kept {
+    let mut imported = Imported {
         messages,
         commits: 0,
     };
     for command in plan.commands {
         let result = send_command(&command, stream).await?;
-        kept.commits += u64::from(!result.replayed);
+        imported.commits += u64::from(!result.replayed);
     }
-    Ok(kept)
+    Ok(imported)
 }
 
 async fn send_command(command: &Command, stream: &AppendStream) -> Result<CommitResult, Failure> {
     retrying(|| stream.send(command.clone())).await
 }
 
-fn concerns_all(failure: &Failure) -> bool {
+fn is_fatal(failure: &Failure) -> bool {
     let denied = [
         Code::Unauthenticated,
         Code::PermissionDenied,

@@ -1,4 +1,4 @@
-//! The chosen commits that are in the archive, and both sources in one order.
+//! Reads the archived commits of a selection, and merges them with those of the record.
 
 use std::pin::Pin;
 
@@ -7,59 +7,56 @@ use domain::{ConversationKey, Timestamp};
 use futures::stream::{self, BoxStream, Peekable, StreamExt as _};
 use uuid::Uuid;
 
-use super::chosen::{Chosen, Messages};
-use super::{Span, Times};
+use super::selected_message::{Messages, SelectedMessage};
+use super::{SequenceRange, Times};
 use crate::console;
 use crate::progress::grouped;
 
-/// What is archived of a stretch, of one conversation or of all.
-///
-/// # Errors
-/// The catalogue cannot be read.
+/// The archived commits of a range, of one conversation or of all.
 pub(super) async fn archived(
     archive: &Archive,
-    span: Span,
+    range: SequenceRange,
     times: Times,
     key: Option<&ConversationKey>,
 ) -> Result<Messages, ArchiveError> {
-    let reader = archive.read(span.partition, span.within.after).await?;
+    let reader = archive.read(range.partition, range.within.after).await?;
     let reader = match key {
         Some(key) => reader.only(key.clone()),
         None => reader,
     };
-    let messages = stream::unfold(Some(reader), move |reader| next(reader, span, times));
+    let messages = stream::unfold(Some(reader), move |reader| next(reader, range, times));
     Ok(messages.boxed())
 }
 
-type Next = Option<(anyhow::Result<Chosen>, Option<Reader>)>;
+type Next = Option<(anyhow::Result<SelectedMessage>, Option<Reader>)>;
 
-async fn next(reader: Option<Reader>, span: Span, times: Times) -> Next {
+async fn next(reader: Option<Reader>, range: SequenceRange, times: Times) -> Next {
     let mut reader = reader?;
     loop {
         let message = match reader.next().await {
             Ok(message) => message?,
             Err(error) => return Some((Err(error.into()), None)),
         };
-        if message.sequence() > span.within.through {
+        if message.sequence() > range.within.through {
             return None;
         }
-        if times.hold(message.stored_at) {
-            let chosen = Chosen {
+        if times.contains(message.stored_at) {
+            let selected = SelectedMessage {
                 key: Some(message.key),
                 message: message.message,
             };
-            return Some((Ok(chosen), Some(reader)));
+            return Some((Ok(selected), Some(reader)));
         }
     }
 }
 
 impl Times {
-    fn hold(self, at: Timestamp) -> bool {
+    fn contains(self, at: Timestamp) -> bool {
         self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
     }
 }
 
-/// Both in the order of their sequences; what a trim that was cut short left in both comes once.
+/// Merges both by sequence, without duplicates. An interrupted trim leaves commits in both.
 pub(super) fn merged(archived: Messages, recorded: Messages) -> Messages {
     let both = (archived.peekable(), recorded.peekable());
     let merged = stream::unfold(both, |(mut archived, mut recorded)| async move {
@@ -69,17 +66,20 @@ pub(super) fn merged(archived: Messages, recorded: Messages) -> Messages {
     merged.boxed()
 }
 
-type Source = Peekable<BoxStream<'static, anyhow::Result<Chosen>>>;
+type Source = Peekable<BoxStream<'static, anyhow::Result<SelectedMessage>>>;
 
-async fn earlier(archived: &mut Source, recorded: &mut Source) -> Option<anyhow::Result<Chosen>> {
+async fn earlier(
+    archived: &mut Source,
+    recorded: &mut Source,
+) -> Option<anyhow::Result<SelectedMessage>> {
     let Some(first) = Pin::new(&mut *archived).peek().await else {
         return recorded.next().await;
     };
-    let Ok(first) = first.as_ref().map(place) else {
+    let Ok(first) = first.as_ref().map(sequence) else {
         return archived.next().await;
     };
     let other = Pin::new(&mut *recorded).peek().await;
-    match other.and_then(|other| other.as_ref().ok()).map(place) {
+    match other.and_then(|other| other.as_ref().ok()).map(sequence) {
         Some(other) if other == first => {
             archived.next().await;
             recorded.next().await
@@ -89,20 +89,20 @@ async fn earlier(archived: &mut Source, recorded: &mut Source) -> Option<anyhow:
     }
 }
 
-fn place(chosen: &Chosen) -> u64 {
-    chosen.message.position.sequence.0
+fn sequence(selected: &SelectedMessage) -> u64 {
+    selected.message.position.sequence.0
 }
 
-/// Which segments there are of the stretches, and which of them are not in the streams any more.
+/// The segments of the ranges' partitions, and whether each is trimmed from its stream.
 pub(super) async fn segments(
     archive: &Archive,
-    spans: &[Span],
+    ranges: &[SequenceRange],
 ) -> Result<Vec<(Uuid, bool)>, ArchiveError> {
     let mut segments = Vec::new();
     for segment in archive.segments(None).await? {
-        if spans
+        if ranges
             .iter()
-            .any(|span| span.partition == segment.partition())
+            .any(|range| range.partition == segment.partition())
         {
             segments.push((segment.catalogued.entry.segment, segment.sealed.is_trimmed));
         }
@@ -111,27 +111,27 @@ pub(super) async fn segments(
     Ok(segments)
 }
 
-/// Says what of the stretches is in the archive, where only the streams are read.
-///
-/// # Errors
-/// The catalogue cannot be read.
-pub(super) async fn tell_archived(archive: &Archive, spans: &[Span]) -> Result<(), ArchiveError> {
-    let mut left_out = 0;
+/// Warns about archived commits of the ranges if the archive is not read.
+pub(super) async fn warn_about_archived(
+    archive: &Archive,
+    ranges: &[SequenceRange],
+) -> Result<(), ArchiveError> {
+    let mut omitted = 0;
     for segment in archive.segments(None).await? {
         let sealed = &segment.sealed;
-        let is_touched = |span: &Span| {
-            span.partition == segment.partition()
-                && sealed.last_sequence > span.after.0
-                && sealed.first_sequence <= span.through.0
+        let overlaps = |range: &SequenceRange| {
+            range.partition == segment.partition()
+                && sealed.last_sequence > range.after.0
+                && sealed.first_sequence <= range.through.0
         };
-        if sealed.is_trimmed && spans.iter().any(is_touched) {
-            left_out += sealed.commits;
+        if sealed.is_trimmed && ranges.iter().any(overlaps) {
+            omitted += sealed.commits;
         }
     }
-    if left_out > 0 {
-        console::complain(&format!(
-            "segments of the archive with {} commits lie in this part of the record, and are not read",
-            grouped(left_out)
+    if omitted > 0 {
+        console::print_error(&format!(
+            "archived segments with {} commits of this range are not read",
+            grouped(omitted)
         ));
     }
     Ok(())

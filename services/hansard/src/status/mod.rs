@@ -1,14 +1,13 @@
-//! How the whole system stands, for operators: what was read ([`readings`]), what is made of it ([`report`], by `making` and
-//! `needs`), and how it is shown ([`view`]). Only [`reader`] and [`roles`] reach anybody.
+//! The status of the system for operators: what was read ([`readings`]), the computed status ([`report`], by `from_readings` and
+//! `needs`), and its output ([`view`]). Only [`reader`] and [`roles`] do I/O.
 
-mod making;
+mod from_readings;
 mod needs;
-pub mod reader;
-pub mod readings;
-pub mod report;
-pub mod roles;
-pub mod view;
+pub(crate) mod reader;
+pub(crate) mod readings;
+pub(crate) mod report;
+pub(crate) mod roles;
+pub(crate) mod view;
 
-pub use reader::Reader;
-pub use readings::Readings;
-pub use report::{Limits, Status};
+pub(crate) use reader::Reader;
+pub(crate) use report::{Limits, Status};

@@ -1,21 +1,21 @@
-//! What of a report needs an operator, in words. Pure.
+//! Lists what needs an operator. Pure.
 
 use std::time::Duration;
 
 use event_log::Durability;
 
-use super::readings::{Expected, Readings};
+use super::readings::{Readings, RolePresence};
 use super::report::{Answer, Limits, PartitionStatus, ReadModelStatus, RoleStatus, Status};
 
-/// For how long an erasure may be in progress until an operator must look.
+/// The age from which an erasure in progress needs an operator.
 const ERASURE_AGE_MAX: Duration = Duration::from_hours(1);
-/// Most partitions that are named in one line.
+/// The maximum number of partitions in one line.
 const NAMED_MAX: usize = 8;
 
-/// What needs an operator, the widest first.
+/// What needs an operator, ordered from the record to single roles.
 pub(super) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<String> {
     let mut needs = Vec::new();
-    if let Answer::Silent { error } = &status.record {
+    if let Answer::Failed { error } = &status.record {
         needs.push(format!("the record does not answer: {error}"));
     }
     if let Ok(record) = &readings.record
@@ -25,19 +25,19 @@ pub(super) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
     }
     needs.extend(of_erasures(readings));
     match &status.read_model {
-        Answer::Silent { error } => {
+        Answer::Failed { error } => {
             needs.push(format!("the read models do not answer: {error}"));
         }
-        Answer::Told(told) => needs.extend(of_read_model(told)),
+        Answer::Received(read_model) => needs.extend(of_read_model(read_model)),
     }
     needs.extend(of_partitions(&status.partitions, limits));
-    let expected = readings.roles.iter().flatten().map(|role| role.expected);
-    let roles = status.roles.iter().flatten().zip(expected);
-    needs.extend(roles.filter_map(|(role, expected)| of_role(role, expected)));
+    let presence = readings.roles.iter().flatten().map(|role| role.presence);
+    let roles = status.roles.iter().flatten().zip(presence);
+    needs.extend(roles.filter_map(|(role, presence)| of_role(role, presence)));
     needs
 }
 
-/// What is no trouble yet, and should be known.
+/// What an operator should know, but needs no action yet.
 pub(super) fn warnings(readings: &Readings) -> Vec<String> {
     let record = readings.record.as_ref();
     let count = record.map_or(0, |record| record.secrets_in_clear);
@@ -45,80 +45,80 @@ pub(super) fn warnings(readings: &Readings) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "secrets that are kept in clear: {count}; give writers and gateways HANSARD_MASTER_KEY_FILE, then run hansard master-key rotate"
+        "unencrypted secrets in the registry: {count}; set HANSARD_MASTER_KEY_FILE for writers and gateways, then run hansard master-key rotate"
     )]
 }
 
-/// An erasure that takes longer than writers need for the longest conversations.
+/// An erasure that takes longer than writers need for the longest conversation.
 fn of_erasures(readings: &Readings) -> Option<String> {
     let erasures = readings.record.as_ref().ok()?.erasures;
     let age = readings.now.0.saturating_sub(erasures.oldest?.0).max(0);
     let age = Duration::from_nanos(age.unsigned_abs());
     (age >= ERASURE_AGE_MAX).then(|| {
         format!(
-            "{} erasures are in progress, the oldest for {} minutes: is a writer running? its log says what stops it",
+            "{} erasures are in progress, the oldest for {} minutes: check that a writer runs, and its log",
             erasures.count,
             age.as_secs() / 60
         )
     })
 }
 
-fn of_read_model(told: &ReadModelStatus) -> Vec<String> {
-    let (found, known) = (told.migration, told.migration_known);
+fn of_read_model(read_model: &ReadModelStatus) -> Vec<String> {
+    let (found, known) = (read_model.migration, read_model.migration_known);
     let mut needs = Vec::new();
     if found < known {
         needs.push(format!(
-            "the schema has migration {found}, {known} is needed: start a projector of this version"
+            "the schema is at migration {found}, this program needs {known}: start a projector of this version"
         ));
     }
     if found > known {
         needs.push(format!(
-            "the schema has migration {found}, this program knows up to {known}: update the program"
+            "the schema is at migration {found}, this program supports up to {known}: update the program"
         ));
     }
-    if told.parked > 0 {
-        let parked = told.parked;
+    if read_model.parked > 0 {
+        let parked = read_model.parked;
         needs.push(format!(
-            "conversations that cannot be projected: {parked}; see hansard parked list"
+            "parked conversations: {parked}; see hansard parked list"
         ));
     }
     needs
 }
 
-/// Whether a partition is in a kind of trouble.
+/// Whether a partition has a problem.
 type Check<'a> = &'a dyn Fn(&PartitionStatus) -> bool;
 
 fn of_partitions(partitions: &[PartitionStatus], limits: Limits) -> Vec<String> {
     let checks: [(&str, Check<'_>); 6] = [
         (
-            "the record ends before the rows do: it has lost its end in",
+            "the record ends before the rows, so its last commits are lost, in",
             &|one| {
                 one.checkpoint
                     .is_some_and(|checkpoint| checkpoint > one.last)
             },
         ),
         (
-            "messages are gone that neither the archive nor an erasure explains, see hansard verify, from",
+            "messages are missing without an archive run or erasure, run hansard verify, in",
             &|one| {
                 one.holes_unexplained
                     .is_some_and(|count| count > limits.unexplained_max)
             },
         ),
-        ("nobody projects", &|one| {
+        ("no projector holds", &|one| {
             one.epoch.is_some() && one.holder.is_none()
         }),
-        ("rows are late in", &|one| {
+        ("rows lag in", &|one| {
             one.lag_seconds
                 .is_some_and(|lag| lag > limits.lag_max.as_secs_f64())
         }),
-        ("no server leads", &|one| {
+        ("no NATS server leads", &|one| {
             one.replicas > 1 && one.leader.is_none()
         }),
-        ("replicas are away or behind in", &|one| {
+        ("replicas are offline or lag in", &|one| {
             !one.behind.is_empty()
         }),
     ];
-    let told = checks.into_iter().filter_map(|(what, is_so)| {
+    let needs = checks.into_iter().filter_map(|(what, is_so)| {
         let found: Vec<String> = partitions
             .iter()
             .filter(|one| is_so(one))
@@ -126,7 +126,7 @@ fn of_partitions(partitions: &[PartitionStatus], limits: Limits) -> Vec<String> 
             .collect();
         (!found.is_empty()).then(|| format!("{what} {}", named(&found)))
     });
-    told.collect()
+    needs.collect()
 }
 
 fn named(partitions: &[String]) -> String {
@@ -147,7 +147,7 @@ fn named(partitions: &[String]) -> String {
     }
 }
 
-fn of_role(role: &RoleStatus, expected: Expected) -> Option<String> {
+fn of_role(role: &RoleStatus, presence: RolePresence) -> Option<String> {
     let RoleStatus {
         role: name,
         address,
@@ -155,8 +155,8 @@ fn of_role(role: &RoleStatus, expected: Expected) -> Option<String> {
         missing,
         ..
     } = role;
-    match (*state, expected) {
-        ("ready", _) | ("no answer", Expected::Guessed) => None,
+    match (*state, presence) {
+        ("ready", _) | ("no answer", RolePresence::Optional) => None,
         _ if missing.is_empty() => Some(format!("{name} at {address}: {state}")),
         _ => Some(format!(
             "{name} at {address}: {state}, {}",

@@ -1,4 +1,4 @@
-//! Reads how everything stands. What does not answer is no failure here: the readings say so.
+//! Reads the state of the system. What does not answer is part of the readings, not an error.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,18 +18,18 @@ use super::readings::{
 };
 use super::roles::Role;
 
-/// How long rows are waited for that may know of erasures.
-const ERASED_PATIENCE: Duration = Duration::from_secs(2);
-/// How often they are looked at.
+/// The deadline for rows to contain recent erasures.
+const ERASED_DEADLINE: Duration = Duration::from_secs(2);
+/// The polling interval.
 const POLL: Duration = Duration::from_millis(100);
-/// Most erasures in progress of which the oldest is looked for.
+/// The number of erasures in progress among which the oldest is searched.
 const ERASURES_READ_MAX: usize = 256;
-/// Partitions that are looked at together.
-const PARTITIONS_TOGETHER: usize = 16;
+/// Partitions that are read concurrently.
+const PARTITIONS_IN_FLIGHT: usize = 16;
 
-/// What reads, and keeps its connections for the next time.
+/// A reader, which keeps its connections between reads.
 #[derive(Debug)]
-pub struct Reader {
+pub(crate) struct Reader {
     config: RecordConfig,
     record: Option<Record>,
     model: ReadModel,
@@ -38,9 +38,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Connects when it first reads. `roles`: those to ask; `None`: none.
-    #[must_use]
-    pub fn new(config: RecordConfig, model: ReadModel, roles: Option<Vec<Role>>) -> Self {
+    /// Creates a reader, which connects with the first read. `roles`: the roles to read; `None`: none.
+    pub(crate) fn new(config: RecordConfig, model: ReadModel, roles: Option<Vec<Role>>) -> Self {
         Self {
             config,
             record: None,
@@ -50,13 +49,13 @@ impl Reader {
         }
     }
 
-    /// Reads how everything stands now.
-    pub async fn read(&mut self) -> Readings {
+    /// Reads the current state.
+    pub(crate) async fn read(&mut self) -> Readings {
         let roles = match &self.roles {
             Some(roles) => Some(join_all(roles.iter().map(Role::read)).await),
             None => None,
         };
-        // First: what the record has is then never less than what the rows say.
+        // The rows are read first, so that the record is never behind them.
         let read_model = read_model(&self.model).await;
         let checkpoints = read_model.as_ref().ok();
         let checkpoints = checkpoints.map(|read| checkpoints_of(&read.overview));
@@ -101,13 +100,13 @@ fn checkpoints_of(overview: &Overview) -> Checkpoints {
         .collect()
 }
 
-/// What erasures have taken, once the rows have come to where the record was seen to end, or the patience is over: a message
-/// goes after its tombstone was written, so rows that are that far know of every one that was missed.
+/// Reads what erasures removed, after the rows have reached the end of the record, or after the deadline. A message is removed
+/// after its tombstone is appended, so rows at that position contain every erasure that made a hole.
 async fn erased(
     model: &ReadModel,
     record: &RecordReading,
 ) -> Result<Option<ErasedReading>, ReadModelError> {
-    let deadline = Instant::now() + ERASED_PATIENCE;
+    let deadline = Instant::now() + ERASED_DEADLINE;
     loop {
         let checkpoints = checkpoints_of(&overview::overview(model).await?);
         let is_reached = |read: &PartitionReading| {
@@ -130,7 +129,7 @@ fn has_holes(record: &RecordReading) -> bool {
     record.partitions.iter().any(has_others)
 }
 
-/// Whether it has holes that the archive does not explain.
+/// Whether it has holes that the archive does not cause.
 fn has_others(read: &PartitionReading) -> bool {
     read.standing.removed() > read.archived
 }
@@ -148,10 +147,10 @@ async fn read_record(
             let archived = archived.get(&partition).copied().unwrap_or(0);
             Ok::<_, Unavailable>(PartitionReading { archived, ..read })
         })
-        .buffered(PARTITIONS_TOGETHER)
+        .buffered(PARTITIONS_IN_FLIGHT)
         .try_collect();
     Ok(RecordReading {
-        id: hex_of(record),
+        id: hex::encode(record.id().0),
         durability,
         secrets_in_clear: Registry::open(record).await?.secrets_in_clear(),
         partitions: partitions.await?,
@@ -171,7 +170,7 @@ async fn erasures(record: &Record) -> Result<ErasuresReading, Unavailable> {
     Ok(ErasuresReading { count, oldest })
 }
 
-/// How many commits of each partition are in the archive alone. An entry that cannot be read explains nothing.
+/// The number of commits of each partition that are only in the archive. Unreadable entries are not counted.
 async fn archived(record: &Record) -> Result<BTreeMap<Partition, u64>, Unavailable> {
     let entries = match record.archive_entries(None).await {
         Ok(entries) => entries,
@@ -193,7 +192,7 @@ async fn read_partition(
     checkpoints: Option<&Checkpoints>,
 ) -> Result<PartitionReading, Unavailable> {
     let standing = record.standing_of(partition).await?;
-    // A partition that nobody has looked at yet is projected up to nothing.
+    // A partition without a checkpoint has no rows yet.
     let checkpoint = checkpoints.map(|all| all.get(&partition).copied().unwrap_or(Sequence(0)));
     let waits = match checkpoint {
         Some(checkpoint) if checkpoint < standing.bounds.last => {
@@ -207,8 +206,4 @@ async fn read_partition(
         archived: 0,
         waits,
     })
-}
-
-fn hex_of(record: &Record) -> String {
-    hex::encode(record.id().0)
 }

@@ -1,4 +1,4 @@
-//! What was read of a system at one moment.
+//! The readings of one moment.
 
 use std::collections::BTreeMap;
 
@@ -7,110 +7,105 @@ use event_log::{Durability, PartitionStanding, StoredAt};
 use read_model::SchemaStanding;
 use read_model::projections::conversations::overview::{ErasedCommits, Overview};
 
-/// What was read at one moment. What could not be read says why, in words for an operator.
+/// The readings of one moment. What could not be read has an error text.
 #[derive(Debug, Clone)]
-pub struct Readings {
-    /// When, by this machine's clock.
-    pub now: Timestamp,
-    /// The record.
-    pub record: Result<RecordReading, String>,
-    /// The read models.
-    pub read_model: Result<ReadModelReading, String>,
-    /// What erasures have taken, as the rows know; `None`: nobody can say, or there is no hole that they could explain.
-    pub erased: Option<ErasedReading>,
-    /// The roles that were asked; `None`: none was.
-    pub roles: Option<Vec<RoleReading>>,
+pub(crate) struct Readings {
+    /// The time, by this machine's clock.
+    pub(crate) now: Timestamp,
+    pub(crate) record: Result<RecordReading, String>,
+    pub(crate) read_model: Result<ReadModelReading, String>,
+    /// What erasures removed, by the rows; `None`: unknown, or the record has no holes that erasures could cause.
+    pub(crate) erased: Option<ErasedReading>,
+    /// The roles; `None`: not read.
+    pub(crate) roles: Option<Vec<RoleReading>>,
 }
 
-/// What was read of erasures.
+/// The readings of erasures.
 #[derive(Debug, Clone)]
-pub struct ErasedReading {
-    /// How far the rows were when it was read, at the least.
-    pub checkpoints: Checkpoints,
-    /// How many commits they took, by partition.
-    pub commits: Vec<ErasedCommits>,
+pub(crate) struct ErasedReading {
+    /// The checkpoints of the rows, read before the counts.
+    pub(crate) checkpoints: Checkpoints,
+    /// The number of removed commits, by partition.
+    pub(crate) commits: Vec<ErasedCommits>,
 }
 
-/// How far the rows are.
-pub type Checkpoints = BTreeMap<Partition, Sequence>;
+/// The checkpoint of each partition.
+pub(crate) type Checkpoints = BTreeMap<Partition, Sequence>;
 
-/// What was read of the record.
+/// The readings of the record.
 #[derive(Debug, Clone)]
-pub struct RecordReading {
-    /// Its id, in hexadecimal.
-    pub id: String,
-    /// What can be seen of whether it outlives a power failure.
-    pub durability: Durability,
-    /// How many secrets of the registry are kept in clear.
-    pub secrets_in_clear: usize,
+pub(crate) struct RecordReading {
+    /// Its id, hexadecimal.
+    pub(crate) id: String,
+    /// Whether commits survive a power failure.
+    pub(crate) durability: Durability,
+    /// The number of unencrypted secrets in the registry.
+    pub(crate) secrets_in_clear: usize,
     /// Its partitions, in order.
-    pub partitions: Vec<PartitionReading>,
+    pub(crate) partitions: Vec<PartitionReading>,
     /// Its erasures in progress.
-    pub erasures: ErasuresReading,
+    pub(crate) erasures: ErasuresReading,
 }
 
-/// What was read of the list of erasures in progress.
+/// The readings of the list of erasures in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ErasuresReading {
-    /// How many there are.
-    pub count: u64,
-    /// When the oldest of those that were read was begun; `None`: there is none.
-    pub oldest: Option<Timestamp>,
+pub(crate) struct ErasuresReading {
+    /// Their number.
+    pub(crate) count: u64,
+    /// The start of the oldest one that was read; `None`: there is none.
+    pub(crate) oldest: Option<Timestamp>,
 }
 
-/// What was read of a partition of the record.
+/// The readings of a partition of the record.
 #[derive(Debug, Clone)]
-pub struct PartitionReading {
-    /// The partition.
-    pub partition: Partition,
-    /// What its stream holds.
-    pub standing: PartitionStanding,
-    /// How many of its commits are in the archive and not in the stream.
-    pub archived: u64,
-    /// The first message that the rows do not hold; `None`: there is none, or it is not known how far they are.
-    pub waits: Option<StoredAt>,
+pub(crate) struct PartitionReading {
+    pub(crate) partition: Partition,
+    /// The state of its stream.
+    pub(crate) standing: PartitionStanding,
+    /// The number of its commits that are only in the archive.
+    pub(crate) archived: u64,
+    /// The first message without rows; `None`: there is none, or the checkpoint is unknown.
+    pub(crate) waits: Option<StoredAt>,
 }
 
-/// What was read of the read models.
+/// The readings of the read models.
 #[derive(Debug, Clone)]
-pub struct ReadModelReading {
-    /// The schema.
-    pub schema: SchemaStanding,
+pub(crate) struct ReadModelReading {
+    pub(crate) schema: SchemaStanding,
     /// The projection of conversations.
-    pub overview: Overview,
+    pub(crate) overview: Overview,
 }
 
-/// Whether a role that does not answer is missed.
+/// Whether a role must answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expected {
-    /// Somebody named it.
-    Named,
-    /// It was looked for where roles stand by default; it may be elsewhere.
-    Guessed,
+pub(crate) enum RolePresence {
+    /// The operator named it.
+    Required,
+    /// It was tried at its default address, and may run elsewhere.
+    Optional,
 }
 
-/// What was read of a role.
+/// The readings of a role.
 #[derive(Debug, Clone)]
-pub struct RoleReading {
-    /// Its name.
-    pub name: String,
-    /// Where it was asked.
-    pub address: String,
-    /// Whether it is missed.
-    pub expected: Expected,
-    /// What it said; `None`: nothing.
-    pub answer: Option<RoleAnswer>,
+pub(crate) struct RoleReading {
+    pub(crate) name: String,
+    /// The address of its admin listener.
+    pub(crate) address: String,
+    /// Whether it must answer.
+    pub(crate) presence: RolePresence,
+    /// Its answer, if any.
+    pub(crate) answer: Option<RoleAnswer>,
 }
 
-/// What a role says of itself.
+/// The answer of a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RoleAnswer {
-    /// Whether it can do its work.
-    pub is_ready: bool,
-    /// Whether it is ending.
-    pub is_draining: bool,
-    /// What it depends on and misses, with its reasons.
-    pub missing: Vec<String>,
-    /// Its version, where it says one.
-    pub version: Option<String>,
+pub(crate) struct RoleAnswer {
+    /// Whether it is ready.
+    pub(crate) is_ready: bool,
+    /// Whether it is shutting down.
+    pub(crate) is_draining: bool,
+    /// The dependencies that are down, with reasons.
+    pub(crate) missing: Vec<String>,
+    /// Its version, if it is known.
+    pub(crate) version: Option<String>,
 }

@@ -1,136 +1,133 @@
-//! What is made of the readings: the report. Pure.
+//! The status report.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// What is still well.
+/// The limits of a healthy system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// How old the oldest message may be that is in no row.
-    pub lag_max: Duration,
-    /// How many of a partition's holes may be unexplained: those that somebody knows of.
-    pub unexplained_max: u64,
+pub(crate) struct Limits {
+    /// The maximum age of the oldest message without rows.
+    pub(crate) lag_max: Duration,
+    /// The maximum number of unexplained holes of a partition: those that the operator knows.
+    pub(crate) unexplained_max: u64,
 }
 
-/// How a system stands.
+/// The status of a system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Status {
-    /// When it was looked at: RFC 3339.
-    pub at: String,
-    /// What needs an operator, each in words; empty: all is well.
-    pub needs: Vec<String>,
-    /// What is no trouble yet, and should be known.
-    pub warnings: Vec<String>,
-    /// The record.
-    pub record: Answer<RecordStatus>,
-    /// The read models.
-    pub read_model: Answer<ReadModelStatus>,
+pub(crate) struct Status {
+    /// The time of the readings, RFC 3339.
+    pub(crate) at: String,
+    /// What needs an operator; empty: the system is healthy.
+    pub(crate) needs: Vec<String>,
+    /// What an operator should know, but needs no action yet.
+    pub(crate) warnings: Vec<String>,
+    pub(crate) record: Answer<RecordStatus>,
+    pub(crate) read_model: Answer<ReadModelStatus>,
     /// The record's partitions, in order.
-    pub partitions: Vec<PartitionStatus>,
-    /// The roles that were asked; `null`: none was.
-    pub roles: Option<Vec<RoleStatus>>,
+    pub(crate) partitions: Vec<PartitionStatus>,
+    /// The roles; `null`: not read.
+    pub(crate) roles: Option<Vec<RoleStatus>>,
 }
 
-/// What somebody answered.
+/// An answer, or the error.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Answer<T> {
-    /// It answered.
-    Told(T),
-    /// It did not.
-    Silent {
-        /// Why, in words.
+pub(crate) enum Answer<T> {
+    /// The answer.
+    Received(T),
+    /// No answer.
+    Failed {
+        /// The cause.
         error: String,
     },
 }
 
-/// The record as a whole.
+/// The status of the record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RecordStatus {
-    /// Its id, in hexadecimal.
-    pub id: String,
-    /// Whether it is seen to outlive a power failure: `durable`, `not durable: …` or `unknown: …`.
-    pub durability: String,
-    /// Its messages, one a commit.
-    pub messages: u64,
-    /// What they take, in bytes.
-    pub size_bytes: u64,
-    /// Erasures in progress: nobody can read these conversations, and commits of theirs are not overwritten yet.
-    pub erasures_pending: u64,
-    /// When the oldest of them was asked for, RFC 3339; `null`: there is none.
-    pub erasures_pending_since: Option<String>,
+pub(crate) struct RecordStatus {
+    /// Its id, hexadecimal.
+    pub(crate) id: String,
+    /// Whether commits survive a power failure: `durable`, `not durable: …` or `unknown: …`.
+    pub(crate) durability: String,
+    /// The number of messages, one per commit.
+    pub(crate) messages: u64,
+    /// Their size, in bytes.
+    pub(crate) size_bytes: u64,
+    /// Erasures in progress: the conversations are unreadable, but not all commits are overwritten yet.
+    pub(crate) erasures_pending: u64,
+    /// The time of the oldest one, RFC 3339; `null`: there is none.
+    pub(crate) erasures_pending_since: Option<String>,
 }
 
-/// The read models as a whole.
+/// The status of the read models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ReadModelStatus {
+pub(crate) struct ReadModelStatus {
     /// The database's last migration.
-    pub migration: i64,
-    /// The last migration that this program knows.
-    pub migration_known: i64,
-    /// The schema that readers of each projection use.
-    pub live_schemas: BTreeMap<String, String>,
-    /// The projectors that are alive.
-    pub projectors: Vec<String>,
-    /// Conversations that cannot be projected.
-    pub parked: u64,
+    pub(crate) migration: i64,
+    /// The last migration of this program.
+    pub(crate) migration_known: i64,
+    /// The live schema of each projection.
+    pub(crate) live_schemas: BTreeMap<String, String>,
+    /// The live projectors.
+    pub(crate) projectors: Vec<String>,
+    /// The number of parked conversations.
+    pub(crate) parked: u64,
 }
 
-/// A partition: its stream, and how it is projected. What the read models did not tell is `null`.
+/// The status of a partition: its stream and its projection. Unknown values are `null`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PartitionStatus {
+pub(crate) struct PartitionStatus {
     /// Its number.
-    pub partition: u16,
-    /// The last sequence that was given out.
-    pub last: u64,
-    /// How many messages its stream holds.
-    pub messages: u64,
-    /// Sequences up to the last that hold nothing, those before the first message among them.
-    pub holes: u64,
-    /// How many of the holes are commits that are in the archive.
-    pub holes_archived: u64,
-    /// How many of the holes erasures made; `null`: the rows cannot say, or have not come to the end that was seen.
-    pub holes_erased: Option<u64>,
-    /// How many of the holes nothing explains: messages that are lost, or that somebody else removed. `null`: as above.
-    pub holes_unexplained: Option<u64>,
-    /// On how many servers it is to be kept.
-    pub replicas: usize,
-    /// The server that leads it.
-    pub leader: Option<String>,
-    /// Servers that keep it and are away or behind.
-    pub behind: Vec<String>,
-    /// The projector that holds it.
-    pub holder: Option<String>,
-    /// The number of that or the last holder.
-    pub epoch: Option<u64>,
-    /// The last sequence that the rows hold.
-    pub checkpoint: Option<u64>,
-    /// Sequences that the rows do not hold, holes among them.
-    pub lag_sequences: Option<u64>,
-    /// The age of the oldest message that the rows do not hold, in seconds; 0: there is none.
-    pub lag_seconds: Option<f64>,
-    /// Its conversations that are parked.
-    pub parked: Option<u64>,
+    pub(crate) partition: u16,
+    /// The last assigned sequence.
+    pub(crate) last: u64,
+    /// The number of messages in its stream.
+    pub(crate) messages: u64,
+    /// Sequences without a message, including those before the first message.
+    pub(crate) holes: u64,
+    /// Holes of archived commits.
+    pub(crate) holes_archived: u64,
+    /// Holes of erased commits; `null`: unknown, or the rows lag behind the record.
+    pub(crate) holes_erased: Option<u64>,
+    /// Other holes: messages that were lost or removed by hand. `null`: as above.
+    pub(crate) holes_unexplained: Option<u64>,
+    /// The configured number of replicas.
+    pub(crate) replicas: usize,
+    pub(crate) leader: Option<String>,
+    /// Replicas that are offline or lag.
+    pub(crate) behind: Vec<String>,
+    /// The projector that holds its lease.
+    pub(crate) holder: Option<String>,
+    /// The epoch of the lease.
+    pub(crate) epoch: Option<u64>,
+    /// The last sequence in the rows.
+    pub(crate) checkpoint: Option<u64>,
+    /// Sequences after the checkpoint, including holes.
+    pub(crate) lag_sequences: Option<u64>,
+    /// The age of the oldest message without rows, in seconds; 0: there is none.
+    pub(crate) lag_seconds: Option<f64>,
+    /// The number of its parked conversations.
+    pub(crate) parked: Option<u64>,
 }
 
-/// A role that was asked.
+/// The status of a role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RoleStatus {
+pub(crate) struct RoleStatus {
     /// Its name.
-    pub role: String,
-    /// Where it was asked.
-    pub address: String,
+    pub(crate) role: String,
+    /// The address of its admin listener.
+    pub(crate) address: String,
     /// `ready`, `not ready`, `draining` or `no answer`.
-    pub state: &'static str,
-    /// What it depends on and misses.
-    pub missing: Vec<String>,
-    /// Its version, where it said one.
-    pub version: Option<String>,
+    pub(crate) state: &'static str,
+    /// The dependencies that are down.
+    pub(crate) missing: Vec<String>,
+    /// Its version, if it is known.
+    pub(crate) version: Option<String>,
 }

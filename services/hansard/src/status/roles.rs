@@ -1,4 +1,4 @@
-//! What roles say at their operators' ports: plain HTTP, `/readyz` and `/metrics`.
+//! Reads `/readyz` and `/metrics` of the roles' admin listeners by HTTP.
 
 use std::time::Duration;
 
@@ -8,34 +8,32 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::readings::{Expected, RoleAnswer, RoleReading};
+use super::readings::{RoleAnswer, RolePresence, RoleReading};
 
-/// How long a role may take to answer.
+/// The deadline for the answer of a role.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-/// Most bytes of an answer that are read.
+/// The maximum size of an answer.
 const ANSWER_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// The metric whose label is a role's version.
 const BUILD: &str = "hansard_build_info{version=\"";
 
-/// A role to ask.
+/// A role to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Role {
-    /// Its name.
-    pub name: String,
-    /// The host and port of its operators' port.
-    pub address: String,
-    /// Whether it is missed when it does not answer.
-    pub expected: Expected,
+pub(crate) struct Role {
+    pub(crate) name: String,
+    /// Host and port of its admin listener.
+    pub(crate) address: String,
+    /// Whether it must answer.
+    pub(crate) presence: RolePresence,
 }
 
 impl Role {
-    /// The roles where they stand by default.
-    #[must_use]
-    pub fn defaults() -> Vec<Self> {
+    /// The roles at their default addresses.
+    pub(crate) fn defaults() -> Vec<Self> {
         let role = |name: &str, address: std::net::SocketAddr| Self {
             name: name.to_owned(),
             address: address.to_string(),
-            expected: Expected::Guessed,
+            presence: RolePresence::Optional,
         };
         vec![
             role("writer", writer::WriterConfig::default().admin_addr),
@@ -47,39 +45,37 @@ impl Role {
         ]
     }
 
-    /// A role from text such as `writer=http://10.0.0.5:7311`.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let form = || "is not like writer=http://127.0.0.1:7311".to_owned();
-        let (name, url) = text.split_once('=').ok_or_else(form)?;
-        let address = url.strip_prefix("http://").ok_or_else(form)?;
+    /// Parses a role such as `writer=http://10.0.0.5:7311`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let invalid =
+            || "must be NAME=http://HOST:PORT, such as writer=http://127.0.0.1:7311".to_owned();
+        let (name, url) = text.split_once('=').ok_or_else(invalid)?;
+        let address = url.strip_prefix("http://").ok_or_else(invalid)?;
         let address = address.trim_end_matches('/');
-        let (host, port) = address.rsplit_once(':').ok_or_else(form)?;
+        let (host, port) = address.rsplit_once(':').ok_or_else(invalid)?;
         if name.is_empty() || host.is_empty() || host.contains('/') || port.parse::<u16>().is_err()
         {
-            return Err(form());
+            return Err(invalid());
         }
         Ok(Self {
             name: name.to_owned(),
             address: address.to_owned(),
-            expected: Expected::Named,
+            presence: RolePresence::Required,
         })
     }
 
-    /// Asks it.
-    pub async fn read(&self) -> RoleReading {
-        let asking = async {
+    /// Reads its state.
+    pub(crate) async fn read(&self) -> RoleReading {
+        let answer = async {
             let ready = get(&self.address, "/readyz").await?;
             let metrics = get(&self.address, "/metrics").await;
-            answer(&ready, metrics.as_deref().unwrap_or_default())
+            parse_answer(&ready, metrics.as_deref().unwrap_or_default())
         };
         RoleReading {
             name: self.name.clone(),
             address: self.address.clone(),
-            expected: self.expected,
-            answer: timeout(ANSWER_TIMEOUT, asking).await.ok().flatten(),
+            presence: self.presence,
+            answer: timeout(ANSWER_TIMEOUT, answer).await.ok().flatten(),
         }
     }
 }
@@ -91,7 +87,7 @@ struct Page {
     dependencies: Map<String, Value>,
 }
 
-fn answer(ready: &str, metrics: &str) -> Option<RoleAnswer> {
+fn parse_answer(ready: &str, metrics: &str) -> Option<RoleAnswer> {
     let page: Page = serde_json::from_str(ready).ok()?;
     let missing = page.dependencies.iter().filter_map(|(name, state)| {
         let is_down = state.get("state").and_then(Value::as_str) != Some("up");
@@ -108,7 +104,7 @@ fn answer(ready: &str, metrics: &str) -> Option<RoleAnswer> {
     })
 }
 
-/// The body of a page, whatever its status.
+/// Returns the body of a page with any status code.
 async fn get(address: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).await.ok()?;
     let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n");
@@ -125,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roles_are_named_with_their_address() {
+    fn roles_are_parsed() {
         let check = |text: &str, expected: Option<(&str, &str)>| {
             let role = Role::parse(text).ok();
             let found = role
@@ -144,24 +140,24 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_understood() {
+    fn answers_are_parsed() {
         let up = r#"{"dependencies":{"nats":{"state":"up"}},"draining":false,"ready":true}"#;
         let metrics = "# HELP x\nhansard_build_info{version=\"0.1.0\"} 1\n";
-        let told = RoleAnswer {
+        let expected = RoleAnswer {
             is_ready: true,
             is_draining: false,
             missing: Vec::new(),
             version: Some("0.1.0".to_owned()),
         };
-        assert_eq!(answer(up, metrics), Some(told));
+        assert_eq!(parse_answer(up, metrics), Some(expected));
         let down = r#"{"dependencies":{"nats":{"state":"up"},"postgres":{"reason":"gone","state":"down"}},"draining":true,"ready":false}"#;
-        let told = RoleAnswer {
+        let expected = RoleAnswer {
             is_ready: false,
             is_draining: true,
             missing: vec!["postgres: gone".to_owned()],
             version: None,
         };
-        assert_eq!(answer(down, ""), Some(told));
-        assert_eq!(answer("ok", metrics), None);
+        assert_eq!(parse_answer(down, ""), Some(expected));
+        assert_eq!(parse_answer("ok", metrics), None);
     }
 }

@@ -1,4 +1,4 @@
-//! A report as tables for people.
+//! Writes the status as text and tables.
 
 use std::io::{self, Write};
 
@@ -6,16 +6,13 @@ use super::report::{Answer, PartitionStatus, RoleStatus, Status};
 use crate::progress::grouped;
 use crate::table;
 
-/// How much of a projector's name is shown: its end tells it from the others.
+/// The length of the printed end of a projector's name, which distinguishes it from others.
 const HOLDER_SHOWN: usize = 8;
-/// What stands for what nobody told.
+/// The text for an unknown value.
 const UNKNOWN: &str = "?";
 
-/// Writes a report.
-///
-/// # Errors
-/// The output is closed.
-pub fn write(out: &mut impl Write, status: &Status) -> io::Result<()> {
+/// Writes the status.
+pub(crate) fn write(out: &mut impl Write, status: &Status) -> io::Result<()> {
     writeln!(out, "{:12}{}", "record", record(status))?;
     if let Some(erasures) = erasures(status) {
         writeln!(out, "{:12}{erasures}", "erasures")?;
@@ -42,10 +39,10 @@ pub fn write(out: &mut impl Write, status: &Status) -> io::Result<()> {
     }
     writeln!(out)?;
     match &status.roles {
-        None => writeln!(out, "roles: not asked")?,
+        None => writeln!(out, "roles: not read")?,
         Some(roles) => {
             let rows: Vec<_> = roles.iter().map(role).collect();
-            let header = ["ROLE", "ADDRESS", "STATE", "VERSION", "MISSES"];
+            let header = ["ROLE", "ADDRESS", "STATE", "VERSION", "MISSING"];
             table::write(out, header, &rows)?;
         }
     }
@@ -54,7 +51,7 @@ pub fn write(out: &mut impl Write, status: &Status) -> io::Result<()> {
         writeln!(out, "warning: {warning}")?;
     }
     if status.needs.is_empty() {
-        return writeln!(out, "all is well");
+        return writeln!(out, "healthy");
     }
     writeln!(out, "needs an operator:")?;
     for need in &status.needs {
@@ -65,20 +62,20 @@ pub fn write(out: &mut impl Write, status: &Status) -> io::Result<()> {
 
 fn record(status: &Status) -> String {
     match &status.record {
-        Answer::Silent { error } => format!("no answer: {error}"),
-        Answer::Told(told) => format!(
+        Answer::Failed { error } => format!("no answer: {error}"),
+        Answer::Received(record) => format!(
             "{} partitions, {} messages, {} bytes; {}",
             status.partitions.len(),
-            grouped(told.messages),
-            grouped(told.size_bytes),
-            told.durability,
+            grouped(record.messages),
+            grouped(record.size_bytes),
+            record.durability,
         ),
     }
 }
 
-/// The erasures in progress; `None`: there is none.
+/// The erasures in progress, if any.
 fn erasures(status: &Status) -> Option<String> {
-    let Answer::Told(record) = &status.record else {
+    let Answer::Received(record) = &status.record else {
         return None;
     };
     let since = record.erasures_pending_since.as_deref().unwrap_or(UNKNOWN);
@@ -88,18 +85,18 @@ fn erasures(status: &Status) -> Option<String> {
 
 fn read_model(status: &Status) -> String {
     match &status.read_model {
-        Answer::Silent { error } => format!("no answer: {error}"),
-        Answer::Told(told) => {
-            let live = told.live_schemas.iter();
+        Answer::Failed { error } => format!("no answer: {error}"),
+        Answer::Received(read_model) => {
+            let live = read_model.live_schemas.iter();
             let live: Vec<String> = live
                 .map(|(name, live)| format!("{name} in {live}"))
                 .collect();
             format!(
                 "migration {} of {}; {}; {} parked",
-                told.migration,
-                told.migration_known,
+                read_model.migration,
+                read_model.migration_known,
                 live.join(", "),
-                grouped(told.parked),
+                grouped(read_model.parked),
             )
         }
     }
@@ -107,10 +104,14 @@ fn read_model(status: &Status) -> String {
 
 fn projectors(status: &Status) -> String {
     match &status.read_model {
-        Answer::Silent { .. } => UNKNOWN.to_owned(),
-        Answer::Told(told) if told.projectors.is_empty() => "none is alive".to_owned(),
-        Answer::Told(told) => {
-            let names: Vec<&str> = told.projectors.iter().map(|name| short(name)).collect();
+        Answer::Failed { .. } => UNKNOWN.to_owned(),
+        Answer::Received(read_model) if read_model.projectors.is_empty() => "none".to_owned(),
+        Answer::Received(read_model) => {
+            let names: Vec<&str> = read_model
+                .projectors
+                .iter()
+                .map(|name| short(name))
+                .collect();
             format!("{} alive: {}", names.len(), names.join(", "))
         }
     }
@@ -121,7 +122,7 @@ fn partition(status: &PartitionStatus) -> [String; 11] {
     let seconds = status.lag_seconds;
     let holder = match (&status.holder, status.epoch) {
         (Some(holder), _) => short(holder),
-        (None, Some(_)) => "nobody",
+        (None, Some(_)) => "none",
         (None, None) => UNKNOWN,
     };
     [
@@ -141,20 +142,20 @@ fn partition(status: &PartitionStatus) -> [String; 11] {
 
 fn holes(status: &PartitionStatus) -> String {
     let others = status.holes.saturating_sub(status.holes_archived);
-    let told = match (status.holes_erased, status.holes_unexplained) {
+    let others = match (status.holes_erased, status.holes_unexplained) {
         (Some(erased), Some(unexplained)) => [(erased, " erased"), (unexplained, " unexplained")],
         _ => [(others, ""), (0, "")],
     };
     let archived = (status.holes_archived, " in the archive");
-    let told = std::iter::once(archived).chain(told);
-    let told = told.filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told
+    let holes = std::iter::once(archived).chain(others);
+    let holes = holes.filter(|(count, _)| *count > 0);
+    let holes: Vec<String> = holes
         .map(|(count, what)| format!("{}{what}", grouped(count)))
         .collect();
-    if told.is_empty() {
+    if holes.is_empty() {
         return "0".to_owned();
     }
-    told.join(", ")
+    holes.join(", ")
 }
 
 fn leader(status: &PartitionStatus) -> String {
@@ -164,7 +165,7 @@ fn leader(status: &PartitionStatus) -> String {
         replicas => format!("{leader} of {replicas}"),
     };
     if !status.behind.is_empty() {
-        text = format!("{text}, behind: {}", status.behind.join(", "));
+        text = format!("{text}, offline or lagging: {}", status.behind.join(", "));
     }
     text
 }

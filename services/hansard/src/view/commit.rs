@@ -1,4 +1,4 @@
-//! A commit of the record as JSON: its place, its envelope and its events.
+//! A commit of the record as JSON: position, envelope and events.
 
 use event_log::StoredMessage;
 use prost::Message as _;
@@ -7,23 +7,23 @@ use wire::proto::event::v1 as proto;
 
 use super::json as view;
 
-/// A commit as its own messages say it.
+/// A commit as protobuf messages.
 #[derive(Debug, Clone)]
-pub struct Written {
-    /// What is in clear.
+pub struct DecodedCommit {
+    /// The envelope.
     pub envelope: proto::Envelope,
-    /// Its events, in order.
+    /// The events, in order.
     pub events: Vec<proto::Event>,
 }
 
-/// Opens a message of the record.
+/// Decodes a message of the record.
 ///
 /// # Errors
-/// It is no commit.
-pub fn open(message: &StoredMessage) -> anyhow::Result<Written> {
+/// The message is not a commit.
+pub fn open(message: &StoredMessage) -> anyhow::Result<DecodedCommit> {
     let opened = message.open()?.opened;
     let envelope = proto::Commit::decode(message.message.clone())?.envelope;
-    Ok(Written {
+    Ok(DecodedCommit {
         envelope: envelope.unwrap_or_default(),
         events: proto::Body::decode(opened.body)?.events,
     })
@@ -32,19 +32,19 @@ pub fn open(message: &StoredMessage) -> anyhow::Result<Written> {
 /// A commit as one JSON object.
 ///
 /// # Errors
-/// It is no commit.
+/// The message is not a commit.
 pub fn json_of(message: &StoredMessage) -> anyhow::Result<Value> {
-    let written = open(message)?;
-    let events = written
+    let commit = open(message)?;
+    let events = commit
         .events
         .iter()
         .map(|event| view::of("hansard.event.v1.Event", event));
-    let id = uuid::Uuid::from_slice(&written.envelope.commit_id)?;
+    let id = uuid::Uuid::from_slice(&commit.envelope.commit_id)?;
     Ok(json!({
         "partition": message.position.partition.0,
         "sequence": message.position.sequence.0,
         "commitId": id.to_string(),
-        "envelope": view::of("hansard.event.v1.Envelope", &written.envelope)?,
+        "envelope": view::of("hansard.event.v1.Envelope", &commit.envelope)?,
         "events": events.collect::<anyhow::Result<Vec<Value>>>()?,
     }))
 }

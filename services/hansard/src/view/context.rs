@@ -1,4 +1,4 @@
-//! A context for people: who says what, oldest first.
+//! Writes a context as readable text, oldest message first.
 
 use std::io::{self, Write};
 
@@ -10,15 +10,15 @@ use wire::proto::read::v1::{AssembleContextResponse, ContextReport, Turn};
 
 use crate::progress::grouped;
 
-/// The widest speaker's name: that of `assistant`.
-pub(super) const SPEAKER_WIDTH: usize = 9;
+/// The width of the column of roles: that of `assistant`.
+pub(super) const ROLE_WIDTH: usize = 9;
 
-/// Writes a context: a line for each line that is said, the speaker before the first one.
+/// Writes a context: the lines of each message, with the role before the first one.
 ///
 /// # Errors
 /// The output is closed.
 pub fn write(out: &mut impl Write, context: &AssembleContextResponse) -> io::Result<()> {
-    let mut speaker = String::new();
+    let mut previous = String::new();
     for message in &context.messages {
         let (name, lines) = match &message.kind {
             Some(MessageKind::Turn(turn)) => (role_name(turn.role()), turn_lines(turn)),
@@ -26,10 +26,10 @@ pub fn write(out: &mut impl Write, context: &AssembleContextResponse) -> io::Res
             None => continue,
         };
         for line in lines {
-            // The same speaker's next message needs no name again.
-            let shown = if name == speaker { "" } else { name };
-            writeln!(out, "  {shown:>SPEAKER_WIDTH$}  {}", printable(&line))?;
-            name.clone_into(&mut speaker);
+            // Consecutive messages of one role name it once.
+            let shown = if name == previous { "" } else { name };
+            writeln!(out, "  {shown:>ROLE_WIDTH$}  {}", printable(&line))?;
+            name.clone_into(&mut previous);
         }
     }
     match &context.report {
@@ -47,7 +47,7 @@ fn summary(context: &AssembleContextResponse, report: &ContextReport) -> String 
         report.events_from_tail,
     );
     if report.truncated {
-        text.push_str("; older ones left out");
+        text.push_str("; older ones omitted");
     }
     if !report.pending_call_ids.is_empty() {
         text.push_str("; waiting for ");
@@ -104,9 +104,9 @@ pub(super) fn result_lines(result: &ToolReturned) -> Vec<String> {
 pub(super) fn part_lines(part: &Part) -> Vec<String> {
     let text = match &part.kind {
         Some(Kind::Text(text)) => return text.lines().map(str::to_owned).collect(),
-        Some(Kind::Image(image)) => format!("[image {}]", place(image.source.as_ref())),
+        Some(Kind::Image(image)) => format!("[image {}]", source(image.source.as_ref())),
         Some(Kind::File(file)) => {
-            format!("[file {} {}]", file.filename, place(file.source.as_ref()))
+            format!("[file {} {}]", file.filename, source(file.source.as_ref()))
         }
         Some(Kind::Thinking(thinking)) => format!("[thinking] {}", thinking.text),
         Some(Kind::RedactedThinking(_)) => "[thinking, encrypted]".to_owned(),
@@ -117,7 +117,7 @@ pub(super) fn part_lines(part: &Part) -> Vec<String> {
     vec![text]
 }
 
-fn place(source: Option<&proto::MediaSource>) -> &str {
+fn source(source: Option<&proto::MediaSource>) -> &str {
     use proto::media_source::Kind;
     match source.and_then(|source| source.kind.as_ref()) {
         Some(Kind::Url(url)) if url.starts_with("data:") => "inline",
@@ -127,7 +127,7 @@ fn place(source: Option<&proto::MediaSource>) -> &str {
     }
 }
 
-/// What people say must not steer the reader's terminal.
+/// Replaces control characters, which could control the terminal.
 pub(super) fn printable(line: &str) -> String {
     line.chars()
         .map(|c| {

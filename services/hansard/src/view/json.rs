@@ -1,6 +1,6 @@
-//! Messages as JSON: the canonical mapping of protobuf, the same that gRPC's command-line clients print.
+//! Protobuf messages as JSON, by the canonical mapping, as gRPC clients print it.
 //!
-//! Source: <https://protobuf.dev/programming-guides/json/>. 64-bit numbers are texts, bytes are base64.
+//! Source: <https://protobuf.dev/programming-guides/json/>. 64-bit numbers are strings, bytes are base64.
 
 use std::sync::LazyLock;
 
@@ -12,32 +12,34 @@ use serde_json::Value;
 static POOL: LazyLock<Option<DescriptorPool>> =
     LazyLock::new(|| DescriptorPool::decode(wire::proto::FILE_DESCRIPTOR_SET).ok());
 
-/// A message as JSON; `name` is its full name, such as `hansard.read.v1.Conversation`.
+/// Converts a message to JSON; `name` is its full name, such as `hansard.read.v1.Conversation`.
 ///
 /// # Errors
-/// The message is not of that name, or the name is not in the protocol.
+/// The message has another type, or the name is unknown.
 pub fn of(name: &str, message: &impl Message) -> anyhow::Result<Value> {
     let bytes = message.encode_to_vec();
     let dynamic = DynamicMessage::decode(descriptor(name)?, bytes.as_slice())?;
     Ok(serde_json::to_value(dynamic)?)
 }
 
-/// A message that [`of`] made.
+/// Parses a message that [`of`] printed.
 ///
 /// # Errors
-/// The text is not such a message.
+/// The text is not a message of this type.
 pub fn read<M: Message + Default>(name: &str, text: &str) -> anyhow::Result<M> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let dynamic = DynamicMessage::deserialize(descriptor(name)?, &mut reader);
     let dynamic = dynamic.with_context(|| format!("not a {name}"))?;
-    reader.end().with_context(|| format!("not one {name}"))?;
+    reader
+        .end()
+        .with_context(|| format!("not a single {name}"))?;
     Ok(dynamic.transcode_to()?)
 }
 
 fn descriptor(name: &str) -> anyhow::Result<MessageDescriptor> {
     POOL.as_ref()
         .and_then(|pool| pool.get_message_by_name(name))
-        .ok_or_else(|| anyhow::anyhow!("{name} is not in the protocol"))
+        .ok_or_else(|| anyhow::anyhow!("the message type {name} is unknown"))
 }
 
 #[cfg(test)]
@@ -48,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_printed_as_grpc_clients_print_them() {
+    fn messages_use_the_canonical_mapping() {
         let token = ServiceToken {
             service_token_id: "abc".to_owned(),
             scopes: vec![1, 2],

@@ -1,4 +1,4 @@
-//! What commands print: for people, and as JSON for machines.
+//! The output of commands: readable text and JSON.
 
 pub mod commit;
 pub mod context;

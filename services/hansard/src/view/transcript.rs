@@ -1,4 +1,4 @@
-//! Commits for people: a chat as it went, with times.
+//! Writes commits as a readable chat with times.
 
 use std::io::{self, Write};
 
@@ -6,23 +6,23 @@ use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::owner::Kind as OwnerKind;
 use wire::proto::event::v1::{Event, Owner, RunOutcome};
 
-use super::commit::Written;
-use super::context::{SPEAKER_WIDTH, call_line, part_lines, printable, result_lines, role_name};
+use super::commit::DecodedCommit;
+use super::context::{ROLE_WIDTH, call_line, part_lines, printable, result_lines, role_name};
 use super::when;
 
-/// Where a transcript is: whose words came last.
+/// A transcript, with the last printed conversation.
 #[derive(Debug, Default)]
 pub struct Transcript {
     conversation: Option<(String, String)>,
 }
 
 impl Transcript {
-    /// Writes a commit: a line for each line that is said, time and speaker before the first one. The conversation is named
-    /// wherever it is another than before.
+    /// Writes a commit: the lines of each event, with time and role before the first one. Prints the conversation when it
+    /// changes.
     ///
     /// # Errors
     /// The output is closed.
-    pub fn write(&mut self, out: &mut impl Write, commit: &Written) -> io::Result<()> {
+    pub fn write(&mut self, out: &mut impl Write, commit: &DecodedCommit) -> io::Result<()> {
         let envelope = &commit.envelope;
         let of = (envelope.tenant_id.clone(), envelope.conversation_id.clone());
         if self.conversation.as_ref() != Some(&of) {
@@ -35,27 +35,23 @@ impl Transcript {
             self.conversation = Some(of);
         }
         for event in &commit.events {
-            let happened = event.occurred_at.or(envelope.recorded_at);
-            let mut time = when::seconds(happened.as_ref());
-            let (mut speaker, lines) = said(event);
+            let occurred_at = event.occurred_at.or(envelope.recorded_at);
+            let mut time = when::seconds(occurred_at.as_ref());
+            let (mut role, lines) = event_lines(event);
             for line in lines {
-                writeln!(
-                    out,
-                    "{time:19}  {speaker:>SPEAKER_WIDTH$}  {}",
-                    printable(&line)
-                )?;
-                // Only the first line says who and when.
+                writeln!(out, "{time:19}  {role:>ROLE_WIDTH$}  {}", printable(&line))?;
+                // Only the first line has time and role.
                 time.clear();
-                speaker = "";
+                role = "";
             }
         }
         Ok(())
     }
 }
 
-/// Who speaks, and the lines; facts that nobody says are told in words, after a star.
-fn said(event: &Event) -> (&'static str, Vec<String>) {
-    let told = |text: String| ("*", vec![text]);
+/// The role and the lines of an event; `*` for lifecycle events.
+fn event_lines(event: &Event) -> (&'static str, Vec<String>) {
+    let lifecycle = |text: String| ("*", vec![text]);
     match &event.fact {
         Some(Fact::MessageAppended(message)) => {
             let mut lines: Vec<String> = message.parts.iter().flat_map(part_lines).collect();
@@ -69,27 +65,27 @@ fn said(event: &Event) -> (&'static str, Vec<String>) {
         Some(Fact::SystemNoted(note)) => ("note", headed(&note.topic, &note.text)),
         Some(Fact::ErrorOccurred(error)) => ("error", headed(&error.error_type, &error.message)),
         Some(Fact::HistorySummarised(summary)) => {
-            let head = format!("of all up to version {}", summary.through_version);
+            let head = format!("up to version {}", summary.through_version);
             ("summary", headed(&head, &summary.text))
         }
         Some(Fact::ConversationCreated(created)) => {
             let owner = owner(created.owner.as_ref());
-            told(format!("created for {owner}, agent {}", created.agent_id))
+            lifecycle(format!("created for {owner}, agent {}", created.agent_id))
         }
-        Some(Fact::ConversationUpdated(_)) => told("updated".to_owned()),
-        Some(Fact::ConversationArchived(_)) => told("archived".to_owned()),
-        Some(Fact::ConversationRestored(_)) => told("restored".to_owned()),
-        Some(Fact::ConversationErased(_)) => told("erased".to_owned()),
+        Some(Fact::ConversationUpdated(_)) => lifecycle("updated".to_owned()),
+        Some(Fact::ConversationArchived(_)) => lifecycle("archived".to_owned()),
+        Some(Fact::ConversationRestored(_)) => lifecycle("restored".to_owned()),
+        Some(Fact::ConversationErased(_)) => lifecycle("erased".to_owned()),
         Some(Fact::HistoryRewound(rewind)) => {
-            told(format!("goes on from version {}", rewind.to_version))
+            lifecycle(format!("rewound to version {}", rewind.to_version))
         }
         Some(Fact::OwnerChanged(change)) => {
-            told(format!("belongs to {} now", owner(change.owner.as_ref())))
+            lifecycle(format!("owner changed to {}", owner(change.owner.as_ref())))
         }
-        Some(Fact::RunStarted(run)) => told(format!("a run began {}", run.model)),
-        Some(Fact::RunStopRequested(_)) => told("the run was asked to stop".to_owned()),
-        Some(Fact::RunFinished(run)) => told(format!("the run {}", outcome(run.outcome()))),
-        None => told("a fact that this program does not know".to_owned()),
+        Some(Fact::RunStarted(run)) => lifecycle(format!("run started {}", run.model)),
+        Some(Fact::RunStopRequested(_)) => lifecycle("run stop requested".to_owned()),
+        Some(Fact::RunFinished(run)) => lifecycle(format!("run {}", outcome(run.outcome()))),
+        None => lifecycle("unknown event".to_owned()),
     }
 }
 
@@ -110,7 +106,7 @@ fn owner(owner: Option<&Owner>) -> String {
         Some(OwnerKind::UserId(user)) => format!("user {user}"),
         Some(OwnerKind::SessionId(session)) => format!("session {session}"),
         Some(OwnerKind::ChannelId(channel)) => format!("channel {channel}"),
-        None => "nobody".to_owned(),
+        None => "unknown".to_owned(),
     }
 }
 
@@ -118,9 +114,9 @@ fn outcome(outcome: RunOutcome) -> &'static str {
     match outcome {
         RunOutcome::Unspecified => "ended",
         RunOutcome::Completed => "completed",
-        RunOutcome::Stopped => "was stopped",
+        RunOutcome::Stopped => "stopped",
         RunOutcome::Failed => "failed",
-        RunOutcome::Abandoned => "was abandoned",
+        RunOutcome::Abandoned => "abandoned",
     }
 }
 

@@ -1,10 +1,10 @@
-//! Times for people.
+//! Formats times for output.
 
 use prost_types::Timestamp;
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-/// A time to the second, in UTC; empty when there is none, or one that cannot be shown.
+/// Formats a time in UTC, to the second; empty if it is absent or out of range.
 #[must_use]
 pub fn seconds(time: Option<&Timestamp>) -> String {
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");

@@ -1,4 +1,4 @@
-//! The program from outside, as people and scripts use it: a stack of its own, commands against it, and their ends.
+//! Runs the program's commands against its own stack, and checks exit codes and output.
 
 use std::fs;
 use std::io::Read as _;
@@ -11,7 +11,7 @@ use crate::dev::{Dev, PROGRAM, check, folder, lines_of, run};
 use crate::{pages, settings};
 
 #[test]
-fn exit_codes_tell_what_went_wrong() {
+fn exit_codes_and_errors() {
     let check = |line: &str, code, stderr| {
         let arguments: Vec<&str> = line.split_whitespace().collect();
         check(&run(&[], &arguments), code, stderr);
@@ -20,11 +20,7 @@ fn exit_codes_tell_what_went_wrong() {
     check("import --help", 0, "");
     check("", 2, "Usage");
     check("nothing", 2, "unrecognized subcommand");
-    check(
-        "tenant list",
-        2,
-        "hansard: give --token, or set HANSARD_TOKEN",
-    );
+    check("tenant list", 2, "hansard: a service token is required");
     check(
         "tenant list --token t --writer ftp://x",
         2,
@@ -68,19 +64,18 @@ fn exit_codes_tell_what_went_wrong() {
 }
 
 #[test]
-fn a_stack_serves_every_command_and_remembers_itself() {
+fn every_command_on_a_stack_that_restarts() {
     let dev = Dev::start(folder(), "5");
     assert!(
-        dev.shown
-            .contains("What a model would read of the conversation"),
+        dev.shown.contains("The context of the conversation"),
         "{}",
         dev.shown
     );
     imports_change_nothing_the_second_time(&dev);
-    the_registry_is_kept(&dev);
-    settings::stay_unless_they_are_named(&dev);
+    registry_commands(&dev);
+    settings::unnamed_settings_stay(&dev);
     the_record_can_be_read(&dev);
-    contexts::are_explained_and_proved(&dev);
+    contexts::receipts_policies_and_explanations(&dev);
     pages::run_as_printed(&dev);
     let environment = dev.environment.clone();
     let again = Dev::start(dev.stop(), "5");
@@ -117,10 +112,10 @@ fn imports_change_nothing_the_second_time(dev: &Dev) {
         (&json!(0), &json!(10))
     );
     let chitchat = dev.run(&["import", "chitchat", "--limit", "5", "--json"]);
-    check(&chitchat, 0, "5 there before");
+    check(&chitchat, 0, "5 existed already");
 }
 
-fn the_registry_is_kept(dev: &Dev) {
+fn registry_commands(dev: &Dev) {
     check(
         &dev.run(&["tenant", "create", "globex", "--name", "Globex"]),
         0,
@@ -155,7 +150,7 @@ fn the_registry_is_kept(dev: &Dev) {
     check(
         &bootstrap,
         1,
-        "has a service token with the scope operate already",
+        "already has a service token with the scope operate",
     );
 }
 
@@ -190,10 +185,10 @@ fn the_record_can_be_read(dev: &Dev) {
         1,
         "CONVERSATION_NOT_FOUND",
     );
-    a_reader_may_leave_early(dev);
+    a_closed_pipe_is_no_error(dev);
 }
 
-fn a_reader_may_leave_early(dev: &Dev) {
+fn a_closed_pipe_is_no_error(dev: &Dev) {
     let mut tail = Command::new(PROGRAM)
         .args(["tail", "--nats-url", dev.nats_url()])
         .stdout(Stdio::piped())

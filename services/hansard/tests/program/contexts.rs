@@ -1,4 +1,4 @@
-//! Contexts in forms, their receipts, and policies, as an operator meets them.
+//! Contexts in all formats, their receipts, and policies.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ const FORMS: [&str; 6] = [
     "ollama",
 ];
 
-/// What the conversation is made of: a call with its result, and one that waits.
+/// The imported conversation: a call with its result, and an open call.
 const IMPORTED: &str = r#"{"id":"proof","messages":[
     {"role":"system","content":"You help."},
     {"role":"user","content":"Weather in Oslo?"},
@@ -33,7 +33,7 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// A file of the stack's folder.
+    /// The path of a file in the stack's folder.
     fn file(&self, name: &str) -> String {
         let path: PathBuf = self.dev.folder.path().join(name);
         path.to_str().expect("a path").to_owned()
@@ -45,7 +45,7 @@ impl Desk<'_> {
         file
     }
 
-    /// Runs a command, which must end with this code and say this; answers what it prints.
+    /// Runs a command, checks its exit code and standard error, and returns its output.
     #[track_caller]
     fn check(&self, line: &str, code: i32, stderr: &str) -> String {
         let arguments: Vec<&str> = line.split_whitespace().collect();
@@ -54,7 +54,7 @@ impl Desk<'_> {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// The id that the import gave to the conversation.
+    /// Imports the conversation and returns its id.
     fn imported(&self) -> String {
         let line = IMPORTED.replace('\n', "");
         let file = self.written("proof.jsonl", &line);
@@ -68,7 +68,7 @@ impl Desk<'_> {
         id.expect("an id").to_owned()
     }
 
-    /// A receipt of the conversation in a file.
+    /// Writes a receipt of the conversation to a file.
     fn receipt(&self, id: &str, name: &str, more: &str) -> String {
         let file = self.file(name);
         self.check(&format!("context {id} --receipt {file} {more}"), 0, "");
@@ -76,8 +76,8 @@ impl Desk<'_> {
     }
 }
 
-/// Every form has a body and a receipt, which is proved until something of it is changed.
-pub(crate) fn are_explained_and_proved(dev: &Dev) {
+/// Every format has a body and a receipt, and every changed receipt is detected.
+pub(crate) fn receipts_policies_and_explanations(dev: &Dev) {
     let desk = Desk { dev };
     let id = desk.imported();
     for form in FORMS {
@@ -89,9 +89,9 @@ pub(crate) fn are_explained_and_proved(dev: &Dev) {
         );
         let file = desk.receipt(&id, &format!("{form}.json"), &format!("--format {form}"));
         let proved = desk.check(&format!("verify-receipt {file}"), 0, "");
-        assert!(proved.starts_with("the same: version "), "{proved}");
+        assert!(proved.starts_with("equal: version "), "{proved}");
     }
-    changes_are_noticed(&desk);
+    changed_receipts_are_detected(&desk);
     policies_are_kept(&desk, &id);
     contexts_are_explained(&desk, &id);
     desk.check(&format!("context {id} --at 1"), 2, "--format");
@@ -108,7 +108,7 @@ pub(crate) fn are_explained_and_proved(dev: &Dev) {
     );
 }
 
-fn changes_are_noticed(desk: &Desk<'_>) {
+fn changed_receipts_are_detected(desk: &Desk<'_>) {
     let text = fs::read_to_string(desk.file("anthropic.json")).expect("a receipt");
     let receipt: Value = serde_json::from_str(&text).expect("JSON");
     let changed = |field: &str, value: Value| {
@@ -118,17 +118,17 @@ fn changes_are_noticed(desk: &Desk<'_>) {
     };
     let other = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     for (field, value, told) in [
-        ("bodySha256", json!(other), "not the same: sha256 "),
-        ("version", json!("4"), "not the same: sha256 "),
+        ("bodySha256", json!(other), "different: sha256 "),
+        ("version", json!("4"), "different: sha256 "),
         (
             "format",
             json!("CONTEXT_FORMAT_GEMINI"),
-            "not the same: sha256 ",
+            "different: sha256 ",
         ),
         (
             "turns",
             json!(1),
-            "the bytes are the same, but not the account of them",
+            "equal bytes, but other fields of the receipt differ",
         ),
     ] {
         let file = changed(field, value);
@@ -203,10 +203,10 @@ fn policies_are_kept(desk: &Desk<'_>, id: &str) {
     desk.check(
         "policy show demo --digest zz",
         2,
-        "--digest is not hexadecimal",
+        "--digest must be hexadecimal",
     );
     desk.check("policy show nobody", 1, "REGISTRY_ENTRY_NOT_FOUND");
-    // What was proved under an earlier policy still is.
+    // Receipts of earlier policies stay verifiable.
     desk.check(&format!("verify-receipt {own}"), 0, "");
     desk.check(
         &format!("verify-receipt {}", desk.file("ollama.json")),

@@ -1,4 +1,4 @@
-//! A `hansard dev` that runs, and the program beside it.
+//! Starts `hansard dev`, and runs other commands of the program.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader};
@@ -11,10 +11,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_hansard");
-/// The last line that `hansard dev` prints once everything runs.
+/// The last line that `hansard dev` prints after the start.
 const LAST_LINE: &str = "Ctrl-C stops everything.";
 
-/// Runs the program, without any setting of the environment.
+/// Runs the program without settings of the environment.
 pub(crate) fn run(environment: &[(String, String)], arguments: &[&str]) -> Output {
     let mut command = Command::new(PROGRAM);
     for name in [
@@ -41,7 +41,7 @@ pub(crate) fn check(output: &Output, code: i32, stderr: &str) {
     assert!(said.contains(stderr), "{said}");
 }
 
-/// A process that ends with its test, however that ends.
+/// A process that is stopped when its test ends.
 struct Running(Child);
 
 impl Running {
@@ -61,9 +61,9 @@ impl Drop for Running {
     }
 }
 
-/// A `hansard dev` that runs.
+/// A running `hansard dev`.
 pub(crate) struct Dev {
-    // Ends before its folder goes.
+    // Stopped before its folder is deleted.
     process: Running,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) shown: String,
@@ -83,7 +83,7 @@ impl Dev {
                 "--port-base",
                 "27300",
             ])
-            // A model server that is configured as a gateway's is.
+            // A model server that is configured as for a gateway.
             .env("HANSARD_MODELS__LOCAL__KIND", "echo")
             .stdout(Stdio::piped())
             .spawn()
@@ -124,7 +124,7 @@ impl Dev {
             .expect("the address of Postgres")
     }
 
-    /// Where the gateway speaks HTTP.
+    /// The URL of the gateway's HTTP listener.
     pub(crate) fn http_url(&self) -> &str {
         let mut lines = self.shown.lines();
         let line = lines.find(|line| line.contains("(HTTP"));
@@ -152,7 +152,7 @@ pub(crate) fn folder() -> TempDir {
         .prefix("hansard-")
         .tempdir_in("/tmp")
         .expect("a folder");
-    // Open to the user that Postgres runs as when this runs as root.
+    // Postgres runs as another user if the test runs as root.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("mode");
     folder
 }

@@ -1,4 +1,4 @@
-//! The program from outside. One binary, so that it is linked once.
+//! End-to-end tests of the program, in one binary that is linked once.
 
 #[cfg(test)]
 mod commands;

@@ -1,4 +1,4 @@
-//! The commands of documents, run as they are printed: shell blocks in order, each JSON block as `settings.json`.
+//! Runs the commands in documents: shell blocks in order, each JSON block as `settings.json`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::dev::{Dev, PROGRAM};
 
-/// In this order: later pages use the tenant and the agent that earlier ones make.
+/// The pages, in order: later pages use the tenant and the agent of earlier ones.
 const PAGES: [&str; 16] = [
     "docs/tutorial/first-bot.md",
     "docs/reference/agent-settings.md",
@@ -27,10 +27,10 @@ const PAGES: [&str; 16] = [
     "docs/how-to/erase.md",
 ];
 
-/// The first page that speaks of the conversation `c-1`.
+/// The first page that uses the conversation `c-1`.
 const PROOF: &str = "docs/how-to/prove-a-context.md";
 
-/// Makes the conversation `c-1` of the agent `support`, as a page of a visitor does.
+/// Creates the conversation `c-1` of the agent `support`, as a web page does.
 const MAKE_CONVERSATION: &str = r#"
 hansard agent set support --reset --model echo
 export KEY=$(hansard key create --agent support)
@@ -49,7 +49,7 @@ PYTHON
 /// Runs every page.
 pub(crate) fn run_as_printed(dev: &Dev) {
     let printed = PAGES.map(|page| run(dev, page));
-    // The tutorial's bot was answered twice, and its context has both turns.
+    // The tutorial's bot got two answers, and its context has both turns.
     for words in [
         "echo: My name is Ada.",
         "echo: What is my name?",
@@ -59,7 +59,7 @@ pub(crate) fn run_as_printed(dev: &Dev) {
     }
 }
 
-/// What the commands of a page print.
+/// Runs the commands of a page and returns their output.
 fn run(dev: &Dev, page: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = fs::read_to_string(root.join(page)).expect(page);
@@ -91,7 +91,7 @@ fn run(dev: &Dev, page: &str) -> String {
     printed
 }
 
-/// The blocks of a page as one script.
+/// Joins the blocks of a page to one script.
 fn script(text: &str) -> String {
     let mut script = String::new();
     let blocks = text.split("\n```").skip(1).step_by(2);

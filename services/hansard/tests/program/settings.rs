@@ -1,4 +1,4 @@
-//! How an agent works, set from outside.
+//! Agent settings by the command line.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -20,8 +20,8 @@ fn set(dev: &Dev, options: &[&str], expected: &Value) {
     assert_eq!(settings(dev), *expected, "{options:?}");
 }
 
-/// What a setting names stays beside all that is set later, a model server of the environment among it.
-pub(crate) fn stay_unless_they_are_named(dev: &Dev) {
+/// Settings that a command does not name stay unchanged, including a model server of the environment.
+pub(crate) fn unnamed_settings_stay(dev: &Dev) {
     let signed = "IDENTITY_MODE_SIGNED";
     let logs = |detail: &str| json!({"detail": detail, "days": 3});
     set(
@@ -44,7 +44,11 @@ pub(crate) fn stay_unless_they_are_named(dev: &Dev) {
     let facts = ["--provider-logs", "facts"];
     set(dev, &facts, &with_logs("PROVIDER_LOG_DETAIL_FACTS"));
     let nothing = dev.run(&["agent", "set", "demo"]);
-    check(&nothing, 2, "hansard: name what to set, such as --model");
+    check(
+        &nothing,
+        2,
+        "hansard: name at least one setting, such as --model",
+    );
     assert_eq!(settings(dev), with_logs("PROVIDER_LOG_DETAIL_FACTS"));
     let file = dev.folder.path().join("settings.json");
     let whole = r#"{"identityMode": "IDENTITY_MODE_TRUST", "model": {"server": "local", "model": "a", "stepsMax": 2}}"#;
@@ -72,7 +76,7 @@ pub(crate) fn stay_unless_they_are_named(dev: &Dev) {
     set(dev, &["--reset"], &json!({}));
 }
 
-/// What the demo agent answers to a turn that is kept nowhere.
+/// The demo agent's answer to a stateless request.
 fn answer(dev: &Dev) -> String {
     let after = |what: &str| {
         let found = dev.shown.split_once(what).expect("the guide");

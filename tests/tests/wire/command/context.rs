@@ -83,7 +83,7 @@ async fn of_a_fork_are_proved_and_explained() {
     agent.append("fork", vec![user("Bern?")]).await;
     for file in files {
         let proved = run(&format!("verify-receipt {file}"), &variables).await;
-        assert!(proved.starts_with("the same: version "), "{file}: {proved}");
+        assert!(proved.starts_with("equal: version "), "{file}: {proved}");
     }
     let table = run("context explain fork --format canonical --at 8", &variables).await;
     let lines: Vec<&str> = table.lines().collect();

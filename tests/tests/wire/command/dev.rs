@@ -89,7 +89,7 @@ async fn once_then_again_then_for_good_then_after_a_crash() {
     let first = program!().run(&once, &[]).await;
     assert_eq!(first.code, Some(0), "{first:?}");
     assert!(
-        first.stdout.contains("What a model would read"),
+        first.stdout.contains("The context of the conversation"),
         "{first:?}"
     );
     let started = Instant::now();

@@ -43,7 +43,9 @@ impl Bot {
         let ended = self.run(&[action, &more].concat()).await;
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert!(
-            ended.stderr.contains("{{thread_id}} is no key: UNRESOLVED"),
+            ended
+                .stderr
+                .contains("the key {{thread_id}} was rejected: UNRESOLVED"),
             "{ended:?}"
         );
         serde_json::from_str(&ended.stdout).expect("JSON")

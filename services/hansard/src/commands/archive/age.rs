@@ -1,35 +1,35 @@
-//! How old a conversation must be, as it is told on the command line: `90d`, `36h`.
+//! The value of `--older-than`: `90d`, `36h`.
 
 use std::time::Duration;
 
 use domain::Timestamp;
 
-/// The youngest that may be archived: well past the stream's duplicate window, in which a retry is answered by the stream.
+/// The minimum: well above the stream's duplicate window, in which the stream itself recognises retries.
 const HOURS_MIN: u64 = 1;
-/// The oldest that can be asked for.
+/// The maximum.
 const HOURS_MAX: u64 = 24 * 36_500;
 
-/// How old.
+/// The age of a conversation's last commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Age(Duration);
 
 /// Reads an age.
 pub(super) fn parse(text: &str) -> Result<Age, String> {
-    let mend = || "give days or hours from 1h to 36500d, such as 90d".to_owned();
+    let invalid = || "must be days or hours from 1h to 36500d, such as 90d".to_owned();
     let hours = if let Some(days) = text.strip_suffix('d') {
         days.parse::<u64>()
             .ok()
             .and_then(|days| days.checked_mul(24))
     } else {
-        let hours = text.strip_suffix('h').ok_or_else(mend)?;
+        let hours = text.strip_suffix('h').ok_or_else(invalid)?;
         hours.parse().ok()
     };
     let hours = hours.filter(|hours| (HOURS_MIN..=HOURS_MAX).contains(hours));
-    Ok(Age(Duration::from_hours(hours.ok_or_else(mend)?)))
+    Ok(Age(Duration::from_hours(hours.ok_or_else(invalid)?)))
 }
 
 impl Age {
-    /// The time that something of this age is from.
+    /// The time of something that has this age now.
     pub(super) fn before(self, now: Timestamp) -> Timestamp {
         let nanos = i64::try_from(self.0.as_nanos()).unwrap_or(i64::MAX);
         Timestamp(now.0.saturating_sub(nanos))

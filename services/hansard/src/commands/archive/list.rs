@@ -1,4 +1,4 @@
-//! `hansard archive list`: the segments that there are.
+//! `hansard archive list`: the sealed segments.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::progress::grouped;
 use crate::{console, table};
 
-/// List the segments, as the record's catalogue has them.
+/// List the segments in the record's catalogue.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -56,7 +56,7 @@ fn row(segment: &CataloguedSegment) -> [String; 9] {
     let held = if sealed.is_trimmed {
         "trimmed"
     } else {
-        "holds it too"
+        "not trimmed"
     };
     [
         entry.segment.to_string(),

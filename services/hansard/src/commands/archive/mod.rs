@@ -1,17 +1,17 @@
-//! `hansard archive`: old commits leave the record's streams for sealed segments elsewhere. Reads NATS, Postgres and the
-//! segments' store itself, with no service in between.
+//! `hansard archive`: moves old commits from the record's streams to sealed segments. Accesses NATS, Postgres and the
+//! segment store directly, without a service.
 
 mod age;
-mod filling;
-mod gather;
-mod leftovers;
 mod list;
+mod partition;
 mod plan;
 mod read;
 mod report;
 mod run;
 mod run_scope;
+mod segment_builder;
 mod sweep;
+mod unfinished;
 mod verify;
 
 use read_model::ReadModel;
@@ -19,11 +19,11 @@ use read_model::schemas::SchemasLock;
 
 use crate::exit::Exit;
 
-/// Move old commits out of the record into sealed segments, in a folder or in S3.
+/// Move old commits from the record to sealed segments in a folder or in S3.
 ///
-/// A conversation's last commit stays, and with it all that appending needs; rows stay, and with them all that reading needs.
-/// What is in segments is read when rows are made anew, verified, or erased, so the segments' store must be kept as safe as
-/// the record. The record itself knows which segments there are.
+/// The last commit of each conversation stays in the record, so appends work as before. The rows stay, so reads work as before.
+/// Rebuild, verify and erase read the segments: keep their store as safe as the record. The record holds the catalogue of
+/// all segments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,7 +32,7 @@ Examples:
   hansard archive list
   hansard archive verify
   hansard archive read --tenant acme --conversation c-1 --format transcript")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -46,11 +46,7 @@ enum Action {
     Read(read::Args),
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// The arguments are wrong, or the record, Postgres or the segments' store does not answer: run again.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     match args.action {
         Action::Run(args) => Box::pin(run::run(args)).await,
         Action::List(args) => list::run(args).await,
@@ -60,10 +56,10 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     }
 }
 
-/// The right to take commits out of the record: nobody makes rows anew meanwhile, and nobody else archives.
+/// Takes the lock that excludes rebuilds and other archive runs.
 async fn lock(model: &ReadModel) -> anyhow::Result<SchemasLock> {
     let lock = SchemasLock::take(model).await?;
     lock.ok_or_else(|| {
-        anyhow::anyhow!("a rebuild or another archive run is under way: wait for it to end")
+        anyhow::anyhow!("a rebuild or another archive run is running: wait until it ends")
     })
 }

@@ -1,4 +1,4 @@
-//! `--dry-run`: what a run would do.
+//! `hansard archive run --dry-run`: counts what a run would archive.
 
 use std::io::Write as _;
 
@@ -6,12 +6,12 @@ use domain::{ConversationKey, Partition};
 use read_model::projections::conversations::quiet_among;
 use serde_json::json;
 
-use super::gather::{PAGE, candidates, standing};
+use super::partition::{PAGE, archivable, candidates};
 use super::run_scope::RunScope;
 use crate::console;
 use crate::progress::grouped;
 
-/// What there is to do.
+/// The counts of a dry run.
 #[derive(Default)]
 struct Plan {
     conversations: u64,
@@ -21,8 +21,8 @@ struct Plan {
     erased: usize,
 }
 
-/// Tells what a run would do, and does nothing.
-pub(super) async fn tell(scope: &RunScope, json: bool) -> anyhow::Result<()> {
+/// Prints what a run would do, and changes nothing.
+pub(super) async fn print(scope: &RunScope, json: bool) -> anyhow::Result<()> {
     let mut plan = Plan::default();
     let record = scope.archive.record();
     for catalogued in record.archive_entries(None).await? {
@@ -36,11 +36,11 @@ pub(super) async fn tell(scope: &RunScope, json: bool) -> anyhow::Result<()> {
     }
     let mut out = console::out();
     if json {
-        let told = json!({
+        let output = json!({
             "conversations": plan.conversations, "commits": plan.commits,
             "untrimmedSegments": plan.untrimmed, "looseObjects": plan.loose, "erasedInSegments": plan.erased,
         });
-        writeln!(out, "{told}")?;
+        writeln!(out, "{output}")?;
         return Ok(());
     }
     writeln!(
@@ -53,14 +53,14 @@ pub(super) async fn tell(scope: &RunScope, json: bool) -> anyhow::Result<()> {
         let (untrimmed, loose) = (plan.untrimmed, plan.loose);
         writeln!(
             out,
-            "would finish {untrimmed} segments that an earlier run sealed, and remove the loose objects of {loose}"
+            "would trim {untrimmed} segments that an earlier run sealed, and remove the loose objects of {loose} segments"
         )?;
     }
     if plan.erased > 0 {
         let erased = plan.erased;
         writeln!(
             out,
-            "would take {erased} erased conversations out of their segments"
+            "would remove {erased} erased conversations from their segments"
         )?;
     }
     Ok(())
@@ -72,7 +72,7 @@ async fn count(scope: &RunScope, partition: Partition, plan: &mut Plan) -> anyho
     for page in keys.chunks(PAGE) {
         let page: Vec<&ConversationKey> = page.iter().collect();
         for place in quiet_among(&scope.model, &page, scope.before).await? {
-            if standing(scope, &place).await?.is_some() {
+            if archivable(scope, &place).await?.is_some() {
                 let commits = record.commits_of(&place.key).await?;
                 plan.conversations += 1;
                 plan.commits += commits.saturating_sub(1);

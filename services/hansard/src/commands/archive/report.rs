@@ -1,4 +1,4 @@
-//! What a run has done, as it is told: a line each for machines, a summary for both.
+//! The output of an archive run: JSON lines for segments and faults, and a summary.
 
 use std::io::Write as _;
 use std::time::Instant;
@@ -12,10 +12,10 @@ use crate::console;
 use crate::exit::Exit;
 use crate::progress::{Length, Progress, grouped, per_second};
 
-/// What was done so far.
+/// The counts of a run.
 pub(super) struct Report {
     json: bool,
-    begun: Instant,
+    started: Instant,
     progress: Progress,
     segments: u64,
     conversations: u64,
@@ -31,7 +31,7 @@ impl Report {
     pub(super) fn begin(json: bool) -> Self {
         Self {
             json,
-            begun: Instant::now(),
+            started: Instant::now(),
             progress: Progress::begin("archive", Length::Unknown),
             segments: 0,
             conversations: 0,
@@ -44,7 +44,7 @@ impl Report {
         }
     }
 
-    /// A segment is sealed, and its messages are about to leave the record.
+    /// A segment was sealed; its messages are still in the record.
     pub(super) fn sealed(&mut self, segment: &CataloguedSegment) -> anyhow::Result<()> {
         let sealed = &segment.sealed;
         self.segments += 1;
@@ -58,12 +58,13 @@ impl Report {
         self.line(&object(segment))
     }
 
-    /// The messages of a segment have left the record.
+    /// The messages of a segment were trimmed from the record.
     pub(super) fn trimmed(&mut self, trimmed: &Trimmed) {
         self.trimmed += trimmed.commits;
-        let kept = "the record ends before its segment does, and was left as it is";
+        let kept =
+            "not trimmed: its last commit in the record is older than its last archived commit";
         let unsealed =
-            "commits that are in no segment stand before its segment's end, and stay in the record";
+            "commits before the end of its segment are in no segment and stay in the record";
         for (keys, what) in [(&trimmed.kept, kept), (&trimmed.unsealed, unsealed)] {
             for key in keys {
                 let (tenant, id) = (&key.tenant, &key.conversation);
@@ -72,18 +73,18 @@ impl Report {
         }
     }
 
-    /// Erased conversations have left segments.
+    /// Erased conversations were removed from segments.
     pub(super) fn swept(&mut self, swept: Swept) {
         self.swept.segments += swept.segments;
         self.swept.commits += swept.commits;
     }
 
-    /// A conversation whose rows are old has moved, or is not projected yet.
-    pub(super) fn left(&mut self) {
+    /// A conversation was skipped: it has newer commits, or is not projected yet.
+    pub(super) fn skipped(&mut self) {
         self.left += 1;
     }
 
-    /// A conversation is not whole in the record, and stays there.
+    /// A conversation has faults in the record and stays there.
     pub(super) fn unsound(&mut self, key: &ConversationKey, why: &str) -> anyhow::Result<()> {
         self.unsound += 1;
         let (tenant, id) = (key.tenant.as_str(), key.conversation.as_str());
@@ -99,16 +100,16 @@ impl Report {
         Ok(())
     }
 
-    /// Tells the rest, and how to end.
+    /// Prints the summary and returns the exit code.
     pub(super) fn end(self) -> anyhow::Result<Exit> {
-        let seconds = self.begun.elapsed().as_secs_f64();
+        let seconds = self.started.elapsed().as_secs_f64();
         self.line(&json!({"summary": {
             "segments": self.segments, "conversations": self.conversations, "commits": self.commits,
             "sizeBytes": self.size_bytes, "trimmed": self.trimmed, "left": self.left, "unsound": self.unsound,
             "sweptSegments": self.swept.segments, "sweptCommits": self.swept.commits, "seconds": seconds,
         }}))?;
-        let told = format!(
-            "{} commits of {} conversations in {} segments of {}, {} commits taken out of the record, {} commits/s; {} erased commits taken out of segments; {} conversations left, {} not whole",
+        let summary = format!(
+            "{} commits of {} conversations archived in {} segments of {}, {} commits trimmed from the record, {} commits/s; {} erased commits removed from segments; {} conversations skipped, {} with faults",
             grouped(self.commits),
             grouped(self.conversations),
             grouped(self.segments),
@@ -119,7 +120,7 @@ impl Report {
             grouped(self.left),
             grouped(self.unsound),
         );
-        self.progress.finish(&told);
+        self.progress.finish(&summary);
         Ok(if self.unsound > 0 {
             Exit::Differs
         } else {
@@ -128,7 +129,7 @@ impl Report {
     }
 }
 
-/// A segment for machines, as the catalogue has it.
+/// A segment of the catalogue as JSON.
 pub(super) fn object(segment: &CataloguedSegment) -> Value {
     let (entry, sealed) = (&segment.catalogued.entry, &segment.sealed);
     json!({

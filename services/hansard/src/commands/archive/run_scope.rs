@@ -1,14 +1,14 @@
-//! The conversations that an archive run covers, and the stores that it works on.
+//! What an archive run works on: stores and conversations.
 
 use archive::Archive;
 use domain::{TenantId, Timestamp};
 use read_model::ReadModel;
 
-/// What an archive run works with.
+/// The stores and the selection of an archive run.
 pub(super) struct RunScope {
     pub(super) archive: Archive,
     pub(super) model: ReadModel,
-    /// Conversations whose last commit is earlier than this are old.
+    /// Conversations whose last commit is older are archived.
     pub(super) before: Timestamp,
     pub(super) tenant: Option<TenantId>,
 }

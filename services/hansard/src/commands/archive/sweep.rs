@@ -1,4 +1,4 @@
-//! `hansard archive sweep`: erased conversations leave their segments.
+//! `hansard archive sweep`: removes erased conversations from segments.
 
 use std::io::Write as _;
 
@@ -10,20 +10,20 @@ use crate::console;
 use crate::exit::Exit;
 use crate::progress::grouped;
 
-/// Take conversations that are erased out of their segments.
+/// Remove erased conversations from their segments.
 ///
-/// `hansard erase` does so for what it erases, before it signs its receipt; `hansard archive run` begins with it. This is for
-/// conversations that callers erased, when the next run is too long to wait for. A segment is written anew without them, read
-/// back and compared, told in the catalogue, and its former object is removed. What a run or an erasure that was cut short has left goes, too.
-/// Objects that the catalogue does not know are told, also where it is empty and `--archive` names a store. Killed at any
-/// moment, run it again.
+/// `hansard erase` does this before it signs a receipt, and `hansard archive run` starts with it. Use this command for
+/// conversations that callers erased, if the next run is too late. Each affected segment is written again without them, read
+/// back, compared and replaced in the catalogue; then its old object is deleted. Leftovers of interrupted runs and erasures
+/// are deleted as well. Objects that are not in the catalogue are listed; if the catalogue is empty, name their store by
+/// `--archive`. After an interruption, run the same command again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard archive sweep --dry-run
   hansard archive sweep")]
 pub(super) struct Args {
-    /// Say what would go, and change nothing.
+    /// Print what would be removed, and change nothing.
     #[arg(long)]
     dry_run: bool,
     /// Print JSON.
@@ -52,25 +52,25 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut out = console::out();
     if args.json {
         let unknown: Vec<&str> = unknown.iter().map(|(_, object)| object.as_str()).collect();
-        let told = json!({
+        let output = json!({
             "erased": erased.len(), "segments": swept.segments, "commits": swept.commits, "swept": lock.is_some(),
             "unknown": unknown,
         });
-        writeln!(out, "{told}")?;
+        writeln!(out, "{output}")?;
         return Ok(Exit::Done);
     }
     let count = erased.len();
     writeln!(out, "erased conversations found in segments: {count}")?;
     writeln!(
         out,
-        "segments written anew: {}, commits that are gone: {}",
+        "segments rewritten: {}, commits removed: {}",
         grouped(swept.segments),
         grouped(swept.commits)
     )?;
     for (store, object) in unknown {
         writeln!(
             out,
-            "the catalogue does not know {object} in {store}: no erasure reaches it, remove it by hand"
+            "{object} in {store} is not in the catalogue: erasures do not reach it, delete it by hand"
         )?;
     }
     Ok(Exit::Done)

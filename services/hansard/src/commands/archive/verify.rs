@@ -1,4 +1,4 @@
-//! `hansard archive verify`: whether every segment is there and whole, and goes on from the others and into the record.
+//! `hansard archive verify`: checks that every segment exists, is unchanged and continues without gaps into the record.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -14,20 +14,21 @@ use crate::exit::Exit;
 use crate::progress::{Length, Progress, grouped};
 use crate::{console, table};
 
-/// Check that every segment is there, and is what was sealed.
+/// Check that every segment exists and is unchanged.
 ///
-/// Reads all of every segment: checksums, versions, chains and heads; and of each conversation, that its stretches follow each
-/// other and that the record goes on from the last. Objects that the catalogue does not know are told, too; `--archive` names
-/// their store where the catalogue is empty. About 200 bytes of memory are needed for each archived conversation.
+/// Reads every segment completely and checks checksums, versions, hash chains and heads. Checks for each conversation that its
+/// segments follow each other without gaps and that the record continues the last one. Lists objects that are not in the
+/// catalogue; if the catalogue is empty, name their store by `--archive`. Needs about 200 bytes of memory per archived
+/// conversation.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard archive verify
   hansard archive verify --archive file:///copies/archive --json | jq -c 'select(.kind)'
 
-Ends with 0 when all is whole, and with 5 when it is not.")]
+Exit code 0: no findings; 5: at least one finding.")]
 pub(super) struct Args {
-    /// Print JSON Lines: one for each finding, and a summary.
+    /// Print JSON Lines: one per finding, and a summary.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -36,19 +37,19 @@ pub(super) struct Args {
     archive: ArchiveAddress,
 }
 
-/// Something that is not as it should be.
+/// A fault of a segment, a conversation or an object.
 struct Finding {
-    /// The segment, or the conversation.
+    /// The segment, conversation or object.
     what: String,
     kind: &'static str,
     why: String,
 }
 
 #[derive(Default)]
-struct Judged {
+struct Findings {
     segments: u64,
     commits: u64,
-    findings: Vec<Finding>,
+    list: Vec<Finding>,
     stretches: BTreeMap<ConversationKey, Vec<ConversationEntry>>,
 }
 
@@ -57,15 +58,17 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let segments = archive.segments(None).await?;
     let count = u64::try_from(segments.len()).unwrap_or(u64::MAX);
     let mut progress = Progress::begin("archive verify", Length::Items(count));
-    let mut judged = Judged::default();
+    let mut findings = Findings::default();
     for segment in &segments {
-        judge(&archive, segment, &mut judged).await?;
-        let commits = judged.commits;
-        progress.advance(judged.segments, || format!("{} commits", grouped(commits)));
+        check_segment(&archive, segment, &mut findings).await?;
+        let commits = findings.commits;
+        progress.advance(findings.segments, || {
+            format!("{} commits", grouped(commits))
+        });
     }
-    for (key, stretches) in std::mem::take(&mut judged.stretches) {
+    for (key, stretches) in std::mem::take(&mut findings.stretches) {
         if let Some((kind, why)) = gap(&archive, &key, stretches).await? {
-            judged.findings.push(Finding {
+            findings.list.push(Finding {
                 what: format!("{}/{}", key.tenant, key.conversation),
                 kind,
                 why,
@@ -73,44 +76,42 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         }
     }
     for (store, object) in archive.unknown_objects().await? {
-        judged.findings.push(Finding {
+        findings.list.push(Finding {
             what: object,
             kind: "object_unknown",
-            why: format!(
-                "is in {store}, and the catalogue does not know it: no erasure reaches it"
-            ),
+            why: format!("in {store} is not in the catalogue: erasures do not reach it"),
         });
     }
     progress.finish(&format!(
         "{} commits in {} segments, {} findings",
-        grouped(judged.commits),
-        grouped(judged.segments),
-        judged.findings.len()
+        grouped(findings.commits),
+        grouped(findings.segments),
+        findings.list.len()
     ));
-    tell(&judged, args.json)
+    print(&findings, args.json)
 }
 
-/// Reads a segment. What keeps it from being read is a finding, unless the record itself does not answer.
-async fn judge(
+/// Reads a segment. A segment that cannot be read is a finding; an error of the record is returned.
+async fn check_segment(
     archive: &Archive,
     segment: &CataloguedSegment,
-    judged: &mut Judged,
+    findings: &mut Findings,
 ) -> Result<(), ArchiveError> {
-    judged.segments += 1;
+    findings.segments += 1;
     let (kind, why) = match archive.load(segment).await {
         Ok((index, messages)) => {
-            judged.commits += index.messages();
+            findings.commits += index.messages();
             match audit(&messages) {
                 Ok(conversations) if conversations == index.conversations => {
                     for entry in conversations {
-                        let of_key = judged.stretches.entry(entry.key.clone());
+                        let of_key = findings.stretches.entry(entry.key.clone());
                         of_key.or_default().push(entry);
                     }
                     return Ok(());
                 }
                 Ok(_) => (
                     "segment_corrupt",
-                    "its index is not what its commits come to".to_owned(),
+                    "its index does not match its commits".to_owned(),
                 ),
                 Err(unsound) => ("commit_unsound", unsound.to_string()),
             }
@@ -118,7 +119,7 @@ async fn judge(
         Err(error @ (ArchiveError::Record(_) | ArchiveError::Catalogue(_))) => return Err(error),
         Err(error) => (kind_of(&error), format!("{:#}", anyhow::Error::new(error))),
     };
-    judged.findings.push(Finding {
+    findings.list.push(Finding {
         what: segment.catalogued.entry.segment.to_string(),
         kind,
         why,
@@ -134,10 +135,10 @@ fn kind_of(error: &ArchiveError) -> &'static str {
     }
 }
 
-/// A finding's kind, and why.
+/// The kind of a finding, and the cause.
 type Gap = (&'static str, String);
 
-/// What is missing between a conversation's stretches, or between them and the record; `None`: nothing.
+/// Finds a gap between the segments of a conversation, or between the last one and the record.
 async fn gap(
     archive: &Archive,
     key: &ConversationKey,
@@ -151,7 +152,7 @@ async fn gap(
         .as_ref()
         .is_some_and(|head| head.status == Status::Erased)
     {
-        let why = "is erased, and stands here: run `hansard archive sweep`";
+        let why = "is erased, but is in a segment: run `hansard archive sweep`";
         return Ok(Some(("erased", why.to_owned())));
     }
     let missing = |why: &str| Ok(Some(("stretch_gap", why.to_owned())));
@@ -167,15 +168,15 @@ async fn gap(
     };
     let tail = record.tail(key, end.last, one).await?;
     let Some(next) = tail.commits.first() else {
-        return missing("the record has no commit after the last one here");
+        return missing("the record has no commit after the last archived one");
     };
     let next = next.open()?.opened;
-    let goes_on = next.commit.first_version == end.last_version.next()
+    let continues = next.commit.first_version == end.last_version.next()
         && next.commit.head.chain == ChainHash::next(end.chain, &next.body);
-    if goes_on {
+    if continues {
         return Ok(None);
     }
-    missing("the record does not go on from the last commit here")
+    missing("the record does not continue the last archived commit")
 }
 
 fn between(stretches: &[ConversationEntry], head: Option<&Head>) -> Option<String> {
@@ -184,7 +185,7 @@ fn between(stretches: &[ConversationEntry], head: Option<&Head>) -> Option<Strin
     for stretch in stretches {
         if stretch.first_version != expected {
             return Some(format!(
-                "version {expected} is expected, and version {} is here",
+                "expected version {expected}, found version {}",
                 stretch.first_version
             ));
         }
@@ -193,22 +194,22 @@ fn between(stretches: &[ConversationEntry], head: Option<&Head>) -> Option<Strin
     None
 }
 
-fn tell(judged: &Judged, json: bool) -> anyhow::Result<Exit> {
+fn print(findings: &Findings, json: bool) -> anyhow::Result<Exit> {
     let mut out = console::out();
     if json {
-        for Finding { what, kind, why } in &judged.findings {
+        for Finding { what, kind, why } in &findings.list {
             writeln!(out, "{}", json!({"kind": kind, "of": what, "what": why}))?;
         }
         let summary = json!({"summary": {
-            "segments": judged.segments, "commits": judged.commits, "findings": judged.findings.len(),
+            "segments": findings.segments, "commits": findings.commits, "findings": findings.list.len(),
         }});
         writeln!(out, "{summary}")?;
-    } else if !judged.findings.is_empty() {
+    } else if !findings.list.is_empty() {
         let row = |one: &Finding| [one.what.clone(), one.kind.to_owned(), one.why.clone()];
-        let rows: Vec<_> = judged.findings.iter().map(row).collect();
+        let rows: Vec<_> = findings.list.iter().map(row).collect();
         table::write(&mut out, ["OF", "KIND", "WHAT"], &rows)?;
     }
-    Ok(if judged.findings.is_empty() {
+    Ok(if findings.list.is_empty() {
         Exit::Done
     } else {
         Exit::Differs

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use wire::proto::read::v1 as proto;
 
-use super::asked::{Asked, Format};
+use super::request_args::{ContextRequestArgs, Format};
 use super::{RECEIPT, assemble};
 use crate::client::{Failure, Service, retrying};
 use crate::commands::address::GatewayAddress;
@@ -27,7 +27,7 @@ pub struct Args {
     /// The conversation.
     conversation: String,
     #[command(flatten)]
-    asked: Asked,
+    request: ContextRequestArgs,
     /// Print the receipt as JSON.
     #[arg(long)]
     json: bool,
@@ -40,16 +40,16 @@ pub struct Args {
 /// # Errors
 /// What the service says.
 pub async fn run(mut args: Args) -> anyhow::Result<Exit> {
-    args.asked.format = args.asked.format.or(Some(Format::Canonical));
+    args.request.format = args.request.format.or(Some(Format::Canonical));
     let gateway = args.address.service()?;
-    let context = assemble(&gateway, &args.asked.request(&args.conversation)?).await?;
+    let context = assemble(&gateway, &args.request.request(&args.conversation)?).await?;
     let receipt = context.receipt.unwrap_or_default();
     let mut out = console::out();
     if args.json {
         writeln!(out, "{}", json::of(RECEIPT, &receipt)?)?;
         return Ok(Exit::Done);
     }
-    let events = events(&gateway, args.asked.target(&args.conversation), &receipt).await?;
+    let events = events(&gateway, args.request.target(&args.conversation), &receipt).await?;
     explanation::write(&mut out, &receipt, &events)?;
     Ok(Exit::Done)
 }

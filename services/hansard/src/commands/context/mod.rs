@@ -1,7 +1,7 @@
-//! `hansard context`: what a model should read next.
+//! `hansard context`: prints or explains a context.
 
-mod asked;
 pub mod explain;
+mod request_args;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -9,30 +9,30 @@ use std::path::PathBuf;
 use wire::proto::read::v1::{AssembleContextRequest, AssembleContextResponse};
 
 use super::address::GatewayAddress;
-use crate::client::{Failure, Service, retrying};
+use crate::client::{Failure, Service, answer, retrying};
 use crate::console;
 use crate::exit::Exit;
 use crate::view::{context, json};
-use asked::Asked;
-pub(super) use asked::policy_json;
+use request_args::ContextRequestArgs;
+pub(super) use request_args::policy_json;
 
 const MESSAGE: &str = "hansard.read.v1.AssembleContextResponse";
-/// The full name of a receipt's message.
+/// The full name of the receipt's protobuf message.
 pub(super) const RECEIPT: &str = "hansard.read.v1.Receipt";
 
-/// What to do: to explain is a command of its own, and what is left is to print.
+/// The arguments: without the subcommand `explain`, those of printing.
 #[derive(Debug)]
 pub enum Args {
-    /// Print a context.
+    /// Prints a context.
     Print(Print),
-    /// Explain one.
+    /// Explains a context.
     Explain(explain::Args),
 }
 
-/// Print what a model should read next of a conversation.
+/// Print the context of a conversation: what a model reads next.
 ///
-/// Without a format, prints the last messages for people. With one, prints the part of a request's body that carries the
-/// context, as it is sent. Needs a service token with the scope `read`.
+/// Without a format, prints the last messages as readable text. With a format, prints the part of the provider's request body
+/// that contains the context. Needs a service token with the scope `read`.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -45,14 +45,14 @@ Examples:
   hansard context explain conversation-1 --agent support"
 )]
 pub struct Print {
-    /// The conversation.
+    /// Id of the conversation.
     conversation: String,
     #[command(flatten)]
-    asked: Asked,
-    /// With a format: write the receipt to this file, for `hansard verify-receipt`.
+    request: ContextRequestArgs,
+    /// File for the context receipt, which `hansard verify-receipt` checks; requires --format.
     #[arg(long, value_name = "FILE", requires = "format")]
     receipt: Option<PathBuf>,
-    /// Print JSON, as gRPC's command-line clients do.
+    /// Print the answer as protobuf JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub struct Print {
 
 const EXPLAIN: &str = "explain";
 
-// By hand, since clap cannot derive arguments that are required unless there is a subcommand.
+// clap cannot derive arguments that are required only without a subcommand.
 impl clap::FromArgMatches for Args {
     fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
         match matches.subcommand() {
@@ -99,7 +99,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
 }
 
 async fn show(args: Print) -> anyhow::Result<Exit> {
-    let request = args.asked.request(&args.conversation)?;
+    let request = args.request.request(&args.conversation)?;
     let context = assemble(&args.address.service()?, &request).await?;
     let mut out = console::out();
     if args.json {
@@ -126,9 +126,5 @@ pub async fn assemble(
     gateway: &Service,
     request: &AssembleContextRequest,
 ) -> Result<AssembleContextResponse, Failure> {
-    retrying(|| async {
-        let answer = gateway.reader().assemble_context(request.clone()).await?;
-        Ok(answer.into_inner())
-    })
-    .await
+    retrying(|| async { answer(gateway.reader().assemble_context(request.clone()).await) }).await
 }

@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 use super::model_server_arg::ModelServer;
 use super::ports::PortBase;
 
-/// Start everything on this machine, with a demo tenant and real conversations.
+/// Start all servers and roles on this machine, with a demo tenant and sample conversations.
 ///
-/// Runs NATS, Postgres, writer, projector and gateway. The first run makes a demo tenant with an agent, an API key
-/// and a service token, and imports a first part of the chitchat data set; later runs find them there. NATS and
-/// Postgres are found on the PATH, or fetched, or given by URL. Prints one assembled context and how to go on, and
-/// stays up until Ctrl-C.
+/// Runs NATS, Postgres, writer, projector and gateway. The first run creates a demo tenant with an agent, an API key and a
+/// service token, and imports the first conversations of the chitchat data set; later runs use the same data. NATS and
+/// Postgres are found on the PATH, downloaded, or given by URL. Prints one assembled context, all addresses and the next
+/// commands, and runs until Ctrl-C.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Model servers are those of a gateway's settings in the environment (HANSARD_MODELS__NAME__KIND), and
-the one of --model-server, which answers for the demo agent. All other settings are dev's own.
+Model servers come from the environment (HANSARD_MODELS__NAME__KIND, as for a gateway) and from --model-server, which
+answers for the demo agent. No other setting is read from the environment.
 
 Examples:
   hansard dev
@@ -27,55 +27,52 @@ Examples:
   hansard dev --import all
   hansard dev --model-server ollama=http://127.0.0.1:11434 --model llama3.2
   hansard dev --nats-url nats://127.0.0.1:4222 --database-url postgres://hansard@127.0.0.1/hansard")]
-pub struct Args {
-    /// End after the context is printed.
+pub(crate) struct Args {
+    /// Exit after the context is printed.
     #[arg(long)]
-    pub once: bool,
-    /// How many conversations of the data set to import: a number, `all` or `none`.
+    pub(crate) once: bool,
+    /// Number of conversations of the data set to import: a number, `all` or `none`.
     #[arg(long, value_name = "COUNT", default_value_t = Amount::Some(200))]
-    pub import: Amount,
-    /// The folder of all data. As root it must be one that an unprivileged Postgres can enter.
+    pub(crate) import: Amount,
+    /// Folder for all data. As root: a folder that an unprivileged Postgres can enter.
     #[arg(long, value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
-    /// A NATS that runs already.
+    /// URL of a running NATS server.
     #[arg(long, value_name = "URL")]
-    pub nats_url: Option<String>,
-    /// A Postgres database that is there already.
+    pub(crate) nats_url: Option<String>,
+    /// URL of an existing Postgres database.
     #[arg(long, value_name = "URL")]
-    pub database_url: Option<String>,
-    /// A model server that answers in place of the built-in `echo`: its kind (`openai_chat`, `openai_responses`, `anthropic`,
-    /// `ollama`) and where its API begins. Its name is `dev`.
+    pub(crate) database_url: Option<String>,
+    /// Model server that answers instead of the built-in `echo`: its kind (`openai_chat`, `openai_responses`, `anthropic`,
+    /// `ollama`) and the base URL of its API. Its name is `dev`.
     #[arg(long, value_name = "KIND=URL", requires = "model")]
-    pub model_server: Option<ModelServer>,
-    /// The model, as its server names it.
+    pub(crate) model_server: Option<ModelServer>,
+    /// Model, as its server names it.
     #[arg(long, value_name = "NAME", requires = "model_server")]
-    pub model: Option<String>,
-    /// The key that the model server asks for.
+    pub(crate) model: Option<String>,
+    /// API key of the model server.
     #[arg(
         long,
         value_name = "KEY",
         env = "HANSARD_MODEL_API_KEY",
         hide_env_values = true
     )]
-    pub model_api_key: Option<String>,
-    /// The writer listens one port above it, the gateway two (HTTP: three), metrics from eleven, NATS 20, Postgres 30;
-    /// free ports are taken where these are not free.
+    pub(crate) model_api_key: Option<String>,
+    /// Base of the ports: writer +1, gateway +2 (HTTP +3), metrics +11 to +13, NATS +20, Postgres +30. A port in use is
+    /// replaced by a free one.
     #[arg(long, value_name = "PORT", default_value_t)]
-    pub port_base: PortBase,
-    /// Go on with a NATS that is seen to lose acknowledged commits when the power fails.
+    pub(crate) port_base: PortBase,
+    /// Accept a NATS server whose settings lose acknowledged commits in a power failure.
     #[arg(long)]
-    pub accept_data_loss: bool,
-    /// What is logged, such as `info` or `writer=debug`.
+    pub(crate) accept_data_loss: bool,
+    /// Log filter, such as `info` or `writer=debug`.
     #[arg(long, value_name = "FILTER", default_value = "warn")]
-    pub log_filter: String,
+    pub(crate) log_filter: String,
 }
 
 impl Args {
     /// The folder of all data.
-    ///
-    /// # Errors
-    /// None is given, and none can be derived.
-    pub fn data_dir(&self) -> Result<PathBuf, StackError> {
+    pub(crate) fn data_dir(&self) -> Result<PathBuf, StackError> {
         match &self.data_dir {
             Some(data_dir) => Ok(data_dir.clone()),
             None => devstack::default_data_dir(),
@@ -83,16 +80,16 @@ impl Args {
     }
 }
 
-/// How much of the data set. Ordered: a larger one holds a smaller one.
+/// How much of the data set is imported. Ordered: a larger amount contains a smaller one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Amount {
-    /// None of it.
+pub(crate) enum Amount {
+    /// Nothing.
     #[default]
     None,
-    /// So many conversations, at least 1.
+    /// This number of conversations, at least 1.
     Some(u64),
-    /// All of it.
+    /// The whole data set.
     All,
 }
 
@@ -106,7 +103,7 @@ impl FromStr for Amount {
             _ => text
                 .parse()
                 .map(Self::Some)
-                .map_err(|_| "is no number, nor `all` or `none`"),
+                .map_err(|_| "must be a number, `all` or `none`"),
         }
     }
 }
@@ -126,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_words_or_numbers_and_grow() {
+    fn amounts_are_parsed_and_ordered() {
         let check = |text: &str, expected| assert_eq!(text.parse().ok(), expected, "{text}");
         check("none", Some(Amount::None));
         check("0", Some(Amount::None));

@@ -1,7 +1,7 @@
 //! The demo tenant with its agent, API key and service token, the same in every run.
 //!
-//! Their secrets, which the registry does not keep, stand in a file that its owner alone can read. It belongs to one
-//! record: with another one, everything is made anew.
+//! The registry stores no secrets, so a file with mode 0600 keeps them. The file belongs to one record: with another
+//! record, everything is created again.
 
 use std::fs;
 use std::io;
@@ -17,20 +17,20 @@ use serde::{Deserialize, Serialize};
 use super::args::Amount;
 use crate::commands::secret_file;
 
-/// The demo tenant, and its agent.
+/// The id of the demo tenant and of its agent.
 pub(super) const NAME: &str = "demo";
 const FILE: &str = "demo.json";
 
-/// What is kept from run to run.
+/// What the file keeps between runs.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Settings {
-    /// The record that all of it belongs to.
+    /// The id of the record.
     record: String,
     pub(super) api_key: String,
     pub(super) token: String,
-    /// How much of the data set is in the record.
+    /// How much of the data set was imported.
     pub(super) imported: Amount,
-    /// A conversation worth showing.
+    /// The conversation whose context is printed.
     pub(super) conversation: Option<String>,
 }
 
@@ -45,25 +45,25 @@ impl Demo {
         &self.settings
     }
 
-    /// Changes the settings and keeps them.
-    pub(super) fn keep(&mut self, change: impl FnOnce(&mut Settings)) -> anyhow::Result<()> {
+    /// Changes the settings and saves them.
+    pub(super) fn save(&mut self, change: impl FnOnce(&mut Settings)) -> anyhow::Result<()> {
         change(&mut self.settings);
         write(&self.path, &self.settings)
             .with_context(|| format!("cannot write {}", self.path.display()))
     }
 }
 
-/// Finds the demo's settings, or makes them.
+/// Loads the demo's settings, or creates them.
 pub(super) async fn prepare(record: &Record, data_dir: &Path) -> anyhow::Result<Demo> {
     let path = data_dir.join(FILE);
-    let id = record.id().0.map(|byte| format!("{byte:02x}")).concat();
+    let id = hex::encode(record.id().0);
     let registry = Registry::open(record).await?;
     if let Some(settings) = read(&path).filter(|settings| settings.record == id)
         && registry.authenticate(&settings.token).await.is_some()
     {
         return Ok(Demo { settings, path });
     }
-    let (api_key, token) = make(&registry).await?;
+    let (api_key, token) = create(&registry).await?;
     let settings = Settings {
         record: id,
         api_key,
@@ -72,19 +72,19 @@ pub(super) async fn prepare(record: &Record, data_dir: &Path) -> anyhow::Result<
         conversation: None,
     };
     let mut demo = Demo { settings, path };
-    demo.keep(|_| ())?;
+    demo.save(|_| ())?;
     Ok(demo)
 }
 
-async fn make(registry: &Registry) -> anyhow::Result<(String, String)> {
+async fn create(registry: &Registry) -> anyhow::Result<(String, String)> {
     let now = || Timestamp(Clock::System.now_nanos());
     let (tenant, agent) = (TenantId::parse(NAME)?, AgentId::parse(NAME)?);
-    there(registry.create_tenant(&tenant, "Demo", now()).await)?;
-    there(registry.create_agent(&tenant, &agent, "Demo", now()).await)?;
-    // Pages from anywhere on a developer's machine may use it.
+    ignore_existing(registry.create_tenant(&tenant, "Demo", now()).await)?;
+    ignore_existing(registry.create_agent(&tenant, &agent, "Demo", now()).await)?;
+    // Pages of any origin on a developer's machine may use the key.
     let origins = AllowedOrigins::any();
-    let made = registry.create_api_key(&agent, "dev", origins, now());
-    let (_, api_key) = made.await?;
+    let created = registry.create_api_key(&agent, "dev", origins, now());
+    let (_, api_key) = created.await?;
     let new = NewServiceToken {
         display_name: Label::parse("dev")?,
         scopes: Scope::ALL.into_iter().collect(),
@@ -94,15 +94,15 @@ async fn make(registry: &Registry) -> anyhow::Result<(String, String)> {
     Ok((api_key.reveal().to_owned(), token.reveal().to_owned()))
 }
 
-/// An earlier run may have made it.
-fn there<T>(made: Result<T, RegistryError>) -> Result<(), RegistryError> {
-    match made {
+/// An earlier run may have created it.
+fn ignore_existing<T>(result: Result<T, RegistryError>) -> Result<(), RegistryError> {
+    match result {
         Ok(_) | Err(RegistryError::AlreadyExists { .. }) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// A file that is missing or not ours to read is no file.
+/// Returns `None` if the file is missing, unreadable or malformed.
 fn read(path: &Path) -> Option<Settings> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
@@ -119,7 +119,7 @@ mod tests {
     use crate::commands::secret_file::FILE_MODE;
 
     #[test]
-    fn settings_are_kept_for_their_owner_alone() {
+    fn settings_are_saved_with_the_mode_of_secrets() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data").join(FILE);
         assert!(read(&path).is_none());
@@ -134,8 +134,8 @@ mod tests {
             settings,
             path: path.clone(),
         };
-        demo.keep(|_| ()).unwrap();
-        demo.keep(|settings| settings.imported = Amount::All)
+        demo.save(|_| ()).unwrap();
+        demo.save(|settings| settings.imported = Amount::All)
             .unwrap();
         assert_eq!(read(&path).unwrap().imported, Amount::All);
         assert_eq!(

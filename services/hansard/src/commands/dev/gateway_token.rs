@@ -1,7 +1,6 @@
-//! The gateway's own service token, the same in every run: frontends have none, so it acts for them under this one.
+//! The service token of the gateway, the same in every run. The gateway uses it for requests of frontends, which have none.
 //!
-//! The registry keeps no secrets: the token stands in a file that its owner alone can read. With another record, it is
-//! made anew.
+//! The registry stores no secrets, so a file with mode 0600 keeps the token. With another record, it is created again.
 
 use std::fs;
 use std::path::Path;
@@ -17,10 +16,10 @@ use crate::commands::secret_file;
 
 const FILE: &str = "gateway.token";
 
-/// What a gateway does with its own token: it appends, reads, and erases for `DELETE` and for retention.
+/// The scopes of the token. The gateway erases for `DELETE` and for retention.
 const SCOPES: [Scope; 3] = [Scope::Append, Scope::Read, Scope::Erase];
 
-/// Finds the token, or makes it. The record must be there.
+/// Reads the token, or creates it. The record must exist.
 pub(super) async fn prepare(record: RecordConfig, data_dir: &Path) -> anyhow::Result<Secret> {
     let path = data_dir.join(FILE);
     let record = Record::open(record).await?;
@@ -28,7 +27,7 @@ pub(super) async fn prepare(record: RecordConfig, data_dir: &Path) -> anyhow::Re
     let kept = fs::read_to_string(&path).unwrap_or_default();
     let kept = kept.trim();
     let known = registry.authenticate(kept).await;
-    // One of an earlier version has fewer scopes.
+    // A token of an earlier version has fewer scopes.
     if known.is_some_and(|known| SCOPES.iter().all(|scope| known.scopes.contains(*scope))) {
         return Ok(Secret::new(kept));
     }

@@ -1,6 +1,6 @@
-//! What `hansard dev` shows: a context, where everything is, and what to try next.
+//! The output of `hansard dev`: a context, the addresses, and the next commands.
 
-use std::io::{self, Write};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::commands::context::assemble;
 use crate::console;
 use crate::view::context;
 
-/// Most messages of the context that is shown.
+/// The maximum number of messages of the printed context.
 const MESSAGES: u32 = 20;
 
-/// What there is to show.
+/// What the output contains.
 pub(super) struct Guide<'a> {
     pub(super) roles: &'a Roles,
     pub(super) stack: &'a Stack,
@@ -29,7 +29,7 @@ pub(super) struct Guide<'a> {
 }
 
 impl Guide<'_> {
-    /// Prints one context; nothing when nothing was ever imported.
+    /// Prints one context; nothing if nothing was imported.
     pub(super) async fn show_context(&self) -> anyhow::Result<()> {
         let Some(conversation) = &self.demo.conversation else {
             return Ok(());
@@ -47,19 +47,20 @@ impl Guide<'_> {
         let context = assemble(&gateway, &request).await?;
         writeln!(
             console::out(),
-            "\nWhat a model would read of the conversation {conversation}:\n"
+            "\nThe context of the conversation {conversation}, as a model reads it:\n"
         )?;
         context::write(&mut console::out(), &context)?;
         Ok(())
     }
 
-    /// Prints where everything is.
+    /// Prints all addresses and the next commands.
     pub(super) fn show_addresses(&self, took: Duration) -> anyhow::Result<()> {
-        write(&mut console::out(), &self.lines(took, &program()))?;
-        Ok(())
+        let mut out = console::out();
+        out.write_all(self.text(took, &program()).as_bytes())?;
+        Ok(out.flush()?)
     }
 
-    fn lines(&self, took: Duration, program: &str) -> String {
+    fn text(&self, took: Duration, program: &str) -> String {
         let Roles {
             writer,
             gateway,
@@ -102,9 +103,9 @@ impl Guide<'_> {
              Ctrl-C stops everything.\n",
             took.as_secs_f64(),
             self.data_dir.display(),
-            instead_of(self.ports.writer(), *writer),
-            instead_of(self.ports.gateway(), *gateway),
-            instead_of(self.ports.gateway_http(), *gateway_http),
+            port_note(self.ports.writer(), *writer),
+            port_note(self.ports.gateway(), *gateway),
+            port_note(self.ports.gateway_http(), *gateway_http),
             self.stack.nats_url(),
             self.stack.database_url(),
             super::master_key::path(self.data_dir).display(),
@@ -113,20 +114,15 @@ impl Guide<'_> {
     }
 }
 
-fn instead_of(port: u16, address: SocketAddr) -> String {
+fn port_note(port: u16, address: SocketAddr) -> String {
     if address.port() == port {
         String::new()
     } else {
-        format!(", since port {port} is taken")
+        format!(", because port {port} is in use")
     }
 }
 
-fn write(out: &mut impl Write, text: &str) -> io::Result<()> {
-    out.write_all(text.as_bytes())?;
-    out.flush()
-}
-
-/// How this program is called from where the caller is.
+/// The path of this program, relative to the current folder if possible.
 fn program() -> String {
     let Ok(path) = std::env::current_exe() else {
         return "hansard".to_owned();

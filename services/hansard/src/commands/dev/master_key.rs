@@ -1,4 +1,4 @@
-//! The master key of a developer's machine, the same in every run: a file of the data folder that its owner alone can read.
+//! The master key of a developer's machine, the same in every run: a file with mode 0600 in the data folder.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,18 +11,19 @@ use crate::commands::secret_file;
 
 const FILE: &str = "master.key";
 
-/// Where the key is.
+/// The path of the key file.
 pub(super) fn path(data_dir: &Path) -> PathBuf {
     data_dir.join(FILE)
 }
 
-/// Reads the key, or makes it. One that cannot be read is never replaced: it opens what is sealed.
+/// Reads the key, or creates it. An unreadable key is never replaced, because sealed secrets need it.
 pub(super) fn prepare(data_dir: &Path) -> anyhow::Result<MasterKeys> {
     let path = path(data_dir);
     let name = path.display();
     let key = match fs::read_to_string(&path) {
-        Ok(text) => MasterKey::parse(&text).ok_or_else(|| anyhow!("{name} holds no master key"))?,
-        Err(error) if error.kind() == ErrorKind::NotFound => make(&path)?,
+        Ok(text) => MasterKey::parse(&text)
+            .ok_or_else(|| anyhow!("{name} does not contain a master key"))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => create(&path)?,
         Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
     };
     Ok(MasterKeys {
@@ -31,7 +32,7 @@ pub(super) fn prepare(data_dir: &Path) -> anyhow::Result<MasterKeys> {
     })
 }
 
-fn make(path: &Path) -> anyhow::Result<MasterKey> {
+fn create(path: &Path) -> anyhow::Result<MasterKey> {
     let key = MasterKey::generate();
     let name = path.display();
     secret_file::write(path, &key.reveal()).with_context(|| format!("cannot write {name}"))?;
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_is_made_once_for_its_owner_alone() {
+    fn the_key_is_created_once_with_the_mode_of_secrets() {
         let folder = tempfile::tempdir().unwrap();
         let first = prepare(folder.path()).unwrap();
         assert!(first.current.is_some());

@@ -1,12 +1,10 @@
-//! `hansard dev`: everything on this machine, in one process but for NATS and Postgres.
+//! `hansard dev`: all roles in this process, with NATS and Postgres as child processes.
 //!
-//! The life of the process: servers, roles, a demo tenant, a first part of real conversations, one context of them, then
-//! it stays up. However it ends, the roles drain first and the servers stop last; `devstack` stops them too when this
-//! process is killed.
+//! Starts servers and roles, creates a demo tenant, imports sample conversations, prints one context, then runs until a
+//! signal. At the end the roles drain first and the servers stop last; `devstack` also stops them if this process is killed.
 
 mod args;
 mod demo;
-mod first_part;
 mod gateway_token;
 mod guide;
 mod master_key;
@@ -14,6 +12,7 @@ mod model_server;
 mod model_server_arg;
 mod ports;
 mod roles;
+mod sample_data;
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -23,22 +22,18 @@ use models::ModelServersConfig;
 use runtime::shutdown::Shutdown;
 use runtime::telemetry::{self, TelemetryConfig};
 
-pub use args::Args;
+pub(crate) use args::Args;
 
 use crate::console;
 use crate::exit::Exit;
 use guide::Guide;
-use roles::Ends;
+use roles::RoleShutdowns;
 
-/// How long the roles may take to drain.
+/// The deadline for draining the roles.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(15);
 
-/// Runs the command.
-///
-/// # Errors
-/// A server or a role does not start, or the data set cannot be imported.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
-    let begun = Instant::now();
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let started = Instant::now();
     let _telemetry = telemetry::init(&TelemetryConfig {
         log_filter: args.log_filter.clone(),
         ..TelemetryConfig::default()
@@ -50,16 +45,16 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
         stack = start_servers(&args) => stack?,
         () = shutdown.begun() => return Ok(Exit::Done),
     };
-    let ends = Ends::default();
+    let shutdowns = RoleShutdowns::default();
     let outcome = tokio::select! {
         () = shutdown.begun() => Ok(()),
-        outcome = live(&args, models, &mut stack, &ends, begun) => outcome,
+        outcome = start_and_wait(&args, models, &mut stack, &shutdowns, started) => outcome,
     };
-    // What fails once a signal came is the end that was asked for.
-    let told = shutdown.has_begun();
-    let drained = ends.bring(DRAIN_DEADLINE).await;
+    // Errors after a signal are consequences of the shutdown.
+    let was_signalled = shutdown.has_begun();
+    let drained = shutdowns.shut_down(DRAIN_DEADLINE).await;
     stack.stop().await;
-    if !told {
+    if !was_signalled {
         outcome?;
     }
     drained?;
@@ -76,22 +71,22 @@ async fn start_servers(args: &Args) -> Result<Stack, StackError> {
         postgres: choice(&args.database_url, args.port_base.postgres()),
         ..StackConfig::new(args.data_dir()?)
     };
-    devstack::start(config, &tell).await
+    devstack::start(config, &print_step).await
 }
 
-/// Runs until it is dropped, or, with `--once`, until the context is printed.
-async fn live(
+/// Runs until it is dropped; with `--once` until the context is printed.
+async fn start_and_wait(
     args: &Args,
     models: ModelServersConfig,
     stack: &mut Stack,
-    ends: &Ends,
-    begun: Instant,
+    shutdowns: &RoleShutdowns,
+    started: Instant,
 ) -> anyhow::Result<()> {
-    let roles = roles::start(args, models.clone(), stack, ends).await?;
+    let roles = roles::start(args, models.clone(), stack, shutdowns).await?;
     let data_dir = args.data_dir()?;
     let mut demo = demo::prepare(&roles.record, &data_dir).await?;
     model_server::choose(&roles.record, args, &models).await?;
-    first_part::import(args.import, &roles, &mut demo).await?;
+    sample_data::import(args.import, &roles, &mut demo).await?;
     let guide = Guide {
         roles: &roles,
         stack,
@@ -103,18 +98,18 @@ async fn live(
     if args.once {
         return Ok(());
     }
-    guide.show_addresses(begun.elapsed())?;
+    guide.show_addresses(started.elapsed())?;
     tokio::select! {
-        ended = stack.keep_running(&tell) => match ended? {},
-        () = ends.begun() => anyhow::bail!("a role stopped by itself; its log says why"),
+        ended = stack.keep_running(&print_step) => match ended? {},
+        () = shutdowns.begun() => anyhow::bail!("a role stopped unexpectedly: see its log above"),
     }
 }
 
-/// Steps of the servers are for people who wait.
+/// Prints the progress of the servers' start to standard error.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "the shape that devstack calls"
 )]
-fn tell(step: devstack::Step) {
+fn print_step(step: devstack::Step) {
     drop(writeln!(console::err(), "{step}"));
 }

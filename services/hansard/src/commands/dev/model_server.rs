@@ -1,5 +1,5 @@
-//! The gateway's model servers: those of the environment, as a deployed gateway reads them, and the one that the demo agent
-//! is answered by, where one is given; else that is the built-in `echo`.
+//! The model servers of the gateway: those of the environment, as for a deployed gateway, and the one of `--model-server`.
+//! The demo agent uses the latter if it is given, else the built-in `echo`.
 
 use domain::AgentId;
 use event_log::registry::CheckedSettings;
@@ -12,10 +12,10 @@ use wire::proto::operate::v1::ModelSettings;
 use super::Args;
 use super::demo::NAME;
 
-/// The server's name in the gateway's configuration.
+/// The name of the server of `--model-server` in the gateway's configuration.
 const SERVER: &str = "dev";
 
-/// The section of a gateway's settings that counts here too.
+/// The section of the gateway's configuration that is also read here.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Environment {
     models: ModelServersConfig,
@@ -29,10 +29,7 @@ impl Validate for Environment {
     }
 }
 
-/// The gateway's model servers; the one that is given beats one of its name in the environment.
-///
-/// # Errors
-/// What is wrong with the environment's.
+/// The gateway's model servers. The one of `--model-server` overrides one with its name in the environment.
 pub(super) fn configured(args: &Args) -> Result<ModelServersConfig, ConfigErrors> {
     let sources = Sources::new().environment_of("models");
     let Environment { mut models } = runtime::config::load(&sources)?;
@@ -48,7 +45,7 @@ pub(super) fn configured(args: &Args) -> Result<ModelServersConfig, ConfigErrors
     Ok(models)
 }
 
-/// Lets the demo agent be answered by the server that is given; without one, no longer by one of an earlier run.
+/// Sets the demo agent's model to the one of `--model-server`; without it, removes the one of an earlier run.
 pub(super) async fn choose(
     record: &Record,
     args: &Args,
@@ -71,7 +68,7 @@ pub(super) async fn choose(
     Ok(())
 }
 
-/// The model that answers; an operator's other settings of it stay.
+/// The model settings of the demo agent. Other settings of the model stay.
 fn chosen(
     current: Option<&ModelSettings>,
     model: Option<&str>,
@@ -96,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operators_settings_of_the_model_stay() {
+    fn other_settings_of_the_model_stay() {
         let settings = |server: &str, model: &str| ModelSettings {
             server: server.to_owned(),
             model: model.to_owned(),

@@ -6,7 +6,7 @@ use models::ServerKind;
 
 /// A model server, as `KIND=URL`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelServer {
+pub(crate) struct ModelServer {
     pub(super) kind: ServerKind,
     pub(super) base_url: String,
 }
@@ -17,13 +17,13 @@ impl FromStr for ModelServer {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (kind, base_url) = text
             .split_once('=')
-            .ok_or("write it like openai_chat=http://127.0.0.1:8080/v1")?;
+            .ok_or("must be KIND=URL, such as openai_chat=http://127.0.0.1:8080/v1")?;
         let kind = match kind {
             "openai_chat" => ServerKind::OpenAiChat,
             "openai_responses" => ServerKind::OpenAiResponses,
             "anthropic" => ServerKind::Anthropic,
             "ollama" => ServerKind::Ollama,
-            _ => return Err("is no kind: openai_chat, openai_responses, anthropic and ollama are"),
+            _ => return Err("the kind must be openai_chat, openai_responses, anthropic or ollama"),
         };
         Ok(Self {
             kind,

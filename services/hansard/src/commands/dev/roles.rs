@@ -1,4 +1,4 @@
-//! Writer, projector and gateway, in this process.
+//! Starts writer, projector and gateway in this process.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,42 +21,39 @@ use super::gateway_token;
 use super::master_key;
 use super::ports::{PortBase, local};
 
-/// The roles that run, and the record that they share.
+/// The running roles, and the record that they share.
 #[derive(Debug)]
 pub(super) struct Roles {
     pub(super) record: Record,
     pub(super) writer: SocketAddr,
     pub(super) gateway: SocketAddr,
     pub(super) gateway_http: SocketAddr,
-    /// Where each role tells operators of itself.
+    /// The admin listener of each role.
     pub(super) admin: [(&'static str, SocketAddr); 3],
 }
 
-/// The ends of the roles. The gateway's comes first: what it still has to record, a writer must take.
+/// The shutdown signals of the roles. The gateway stops first, because it needs the writer to record what it still has.
 #[derive(Debug, Default)]
-pub(super) struct Ends {
+pub(super) struct RoleShutdowns {
     gateway: Shutdown,
-    behind: Shutdown,
+    backends: Shutdown,
 }
 
-impl Ends {
-    /// Waits until a role ends.
+impl RoleShutdowns {
+    /// Waits until a role stops.
     pub(super) async fn begun(&self) {
         tokio::select! {
             () = self.gateway.begun() => {}
-            () = self.behind.begun() => {}
+            () = self.backends.begun() => {}
         }
     }
 
-    /// Ends the roles, each for at most as long.
-    ///
-    /// # Errors
-    /// [`StillRunning`].
-    pub(super) async fn bring(&self, deadline: Duration) -> Result<(), StillRunning> {
+    /// Stops the roles, first the gateway; `deadline` is for each.
+    pub(super) async fn shut_down(&self, deadline: Duration) -> Result<(), StillRunning> {
         self.gateway.begin();
         let gateway = self.gateway.wait(deadline).await;
-        self.behind.begin();
-        self.behind.wait(deadline).await.and(gateway)
+        self.backends.begin();
+        self.backends.wait(deadline).await.and(gateway)
     }
 }
 
@@ -65,7 +62,7 @@ pub(super) async fn start(
     args: &Args,
     models: ModelServersConfig,
     stack: &Stack,
-    ends: &Ends,
+    shutdowns: &RoleShutdowns,
 ) -> anyhow::Result<Roles> {
     let ports = args.port_base;
     let record = RecordConfig {
@@ -87,14 +84,14 @@ pub(super) async fn start(
         egress: EgressConfig::loopback(),
         ..defaults
     };
-    let writer = writer::start(writer, &ends.behind).await?;
+    let writer = writer::start(writer, &shutdowns.backends).await?;
     let projector = ProjectorConfig {
         admin_addr: local(ports.projector_admin()),
         record: named(&record, "hansard-projector"),
         read_model: read_model.clone(),
         ..ProjectorConfig::default()
     };
-    let projector = projector::start(projector, &ends.behind).await?;
+    let projector = projector::start(projector, &shutdowns.backends).await?;
     let gateway = GatewayConfig {
         record: named(&record, "hansard-gateway"),
         read_model,
@@ -105,7 +102,7 @@ pub(super) async fn start(
         egress: EgressConfig::loopback(),
         ..gateway_at(ports)
     };
-    let gateway = gateway::start(gateway, &ends.gateway).await?;
+    let gateway = gateway::start(gateway, &shutdowns.gateway).await?;
     Ok(Roles {
         record: Record::open(named(&record, "hansard-dev")).await?,
         writer: writer.grpc_addr,

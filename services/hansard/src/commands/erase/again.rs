@@ -1,4 +1,4 @@
-//! `hansard erase again`: what is erased, once more on every server of NATS.
+//! `hansard erase again`: repeats all erasures on every NATS server.
 
 use std::io::Write as _;
 
@@ -12,10 +12,10 @@ use crate::erase::{finish_all, mark_pending, scan};
 use crate::exit::Exit;
 use crate::progress::{Length, Progress, grouped};
 
-/// Where to erase again.
+/// The arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Say what would be erased again, and erase nothing.
+    /// Print what would be erased again, and erase nothing.
     #[arg(long)]
     dry_run: bool,
     /// Print JSON.
@@ -25,20 +25,20 @@ pub(super) struct Args {
     record: RecordAddress,
 }
 
-/// What is there to erase again, or was.
+/// The counts of what is erased again.
 #[derive(Debug, Default)]
-struct Found {
+struct Counts {
     /// Erased conversations.
     erased: usize,
-    /// Commits of theirs, behind their tombstones, that stood at the leaders.
+    /// Commits of erased conversations, other than tombstones, that the leaders still held.
     commits: u64,
-    /// Sequences at which the leaders hold nothing, in every stream that erasures take messages out of.
+    /// Sequences without a message at the leaders, in every stream from which erasures remove messages.
     removed: u64,
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-erase").await?;
-    let mut found = Found::default();
+    let mut found = Counts::default();
     let mut erased = scan(&record, None).await?;
     erased.retain(|one| one.status == Status::Erased);
     mark_pending(&record, &mut erased).await?;
@@ -52,7 +52,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     } else {
         erase_again(&record).await?
     };
-    tell(&found, &args)?;
+    print(&found, &args)?;
     Ok(Exit::Done)
 }
 
@@ -69,40 +69,40 @@ async fn erase_again(record: &Record) -> anyhow::Result<u64> {
     let mut progress = Progress::begin("erase again", Length::Items(total));
     let mut done = 0;
     for stream in record.erased_streams() {
-        let told = |some: u64| {
-            let words = || {
+        let advance = |count: u64| {
+            let position = done + count;
+            progress.advance(position, || {
                 format!(
                     "{} of {} removed messages",
-                    grouped(done + some),
+                    grouped(position),
                     grouped(total)
                 )
-            };
-            progress.advance(done + some, words);
+            });
         };
-        done += record.erase_again(&stream, told).await?;
+        done += record.erase_again(&stream, advance).await?;
     }
     progress.finish(&format!("{} removed messages", grouped(done)));
     Ok(done)
 }
 
-fn tell(found: &Found, args: &Args) -> anyhow::Result<()> {
+fn print(found: &Counts, args: &Args) -> anyhow::Result<()> {
     let mut out = console::out();
-    let Found {
+    let Counts {
         erased,
         commits,
         removed,
     } = found;
     if args.json {
-        let told = json!({
+        let output = json!({
             "dry_run": args.dry_run, "conversations": erased, "standing": commits, "removed": removed,
         });
-        writeln!(out, "{told}")?;
+        writeln!(out, "{output}")?;
         return Ok(());
     }
     let verb = if args.dry_run { "would be" } else { "were" };
     writeln!(
         out,
-        "of {} erased conversations, {} commits that still stood {verb} erased, and {} removed messages on every server",
+        "{} erased conversations: {} commits that were still stored {verb} erased, and {} removed messages {verb} erased again on every server",
         grouped(u64::try_from(*erased).unwrap_or(u64::MAX)),
         grouped(*commits),
         grouped(*removed)

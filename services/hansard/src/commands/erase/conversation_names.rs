@@ -1,13 +1,13 @@
-//! Conversations by their ids, for output.
+//! Lists of conversation ids for output.
 
 use domain::ConversationId;
 
-/// Their ids.
+/// The ids as strings.
 pub(super) fn names(ids: &[ConversationId]) -> Vec<&str> {
     ids.iter().map(ConversationId::as_str).collect()
 }
 
-/// Conversations, as a sentence names them.
+/// The ids as part of a sentence.
 pub(super) fn listed(ids: &[ConversationId]) -> String {
     let noun = if ids.len() == 1 {
         "conversation"

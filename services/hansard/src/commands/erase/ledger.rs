@@ -1,4 +1,4 @@
-//! `hansard erase ledger`: everything that is erased, as one receipt.
+//! `hansard erase ledger`: writes one receipt of everything that is erased.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use crate::erase::receipt::Receipt;
 use crate::erase::{finish_all, mark_pending, scan};
 use crate::exit::Exit;
 
-/// What to list, and where to write it.
+/// The arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The file to write.
+    /// File for the ledger.
     file: PathBuf,
-    /// Print what was written as JSON.
+    /// Print the count and the file as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let key = SigningKey::of(&record).await?;
     let mut found = scan(&record, None).await?;
     found.retain(|found| found.status == Status::Erased);
-    // What is signed is complete.
+    // Completes interrupted erasures, since the ledger signs that everything is erased.
     mark_pending(&record, &mut found).await?;
     finish_all(&record, &found).await?;
     let signed = Receipt::ledger(&record, &found).signed(&key)?;

@@ -1,4 +1,4 @@
-//! `hansard erase`: conversations, users and tenants, for good. Reads and writes NATS itself, with no service in between.
+//! `hansard erase`: erases conversations, users, channels and tenants. Accesses NATS directly, without a service.
 
 mod again;
 mod conversation_names;
@@ -9,18 +9,21 @@ mod verify_receipt;
 
 use std::path::PathBuf;
 
-use crate::commands::stores::Stores;
-use crate::erase::ForkRule;
-use crate::exit::Exit;
+use domain::{ChannelId, ConversationId, TenantId, UserId};
 
-/// Erase conversations for good: of an id, of a user, of a channel, or of a whole tenant.
+use crate::commands::stores::Stores;
+use crate::erase::{ForkRule, Subject};
+use crate::exit::Exit;
+use crate::ids::{channel, conversation, tenant, user};
+
+/// Erase conversations permanently: by id, of a user, of a channel, or of a whole tenant.
 ///
-/// What was said is overwritten in the record; a tombstone without a name stays in its place, so that no rebuild, replay
-/// or restore brings anything back. What is archived is written anew without it. Rows go as the projector comes to the tombstones. What is left in Postgres's own
-/// files and log, and for how long, is told in docs/how-to/erase.md.
+/// The content is overwritten in the record. An anonymous tombstone remains, so that no rebuild, replay or restore brings the
+/// content back. Archived segments are rewritten without it. The projector deletes the rows when it reads the tombstones.
+/// docs/how-to/erase.md lists what remains in Postgres's own files and log, and for how long.
 ///
-/// Safe on a live system. Can be stopped and run again: it goes on, and its receipt names all of it. What the record knows
-/// nothing of, not even as erased, is told and signed by no receipt; then the command ends with 1.
+/// Safe on a live system. After an interruption, run the same command again: it resumes, and its receipt covers everything.
+/// Ids that the record does not contain, not even as erased, are reported and are not in the receipt; the exit code is then 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,7 +35,7 @@ Examples:
   hansard erase ledger receipts/all.json
   hansard erase verify-receipt receipts/ada.json
   hansard erase again --dry-run")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -41,67 +44,70 @@ pub struct Args {
 enum Action {
     /// Erase conversations by their ids.
     Conversation {
-        /// The conversations.
-        #[arg(required = true, value_name = "ID")]
-        ids: Vec<String>,
-        /// Their tenant.
-        #[arg(long)]
-        tenant: String,
+        /// Ids of the conversations.
+        #[arg(required = true, value_name = "ID", value_parser = conversation)]
+        ids: Vec<ConversationId>,
+        /// Tenant of the conversations.
+        #[arg(long, value_parser = tenant)]
+        tenant: TenantId,
         #[command(flatten)]
-        how: How,
+        options: EraseArgs,
     },
-    /// Erase every conversation that belongs to a user, with whichever agent, those begun meanwhile among them.
+    /// Erase every conversation of a user, of all agents, including conversations that start meanwhile.
     User {
-        /// The user.
-        id: String,
-        /// The user's tenant.
-        #[arg(long)]
-        tenant: String,
+        /// Id of the user.
+        #[arg(value_parser = user)]
+        id: UserId,
+        /// Tenant of the user.
+        #[arg(long, value_parser = tenant)]
+        tenant: TenantId,
         #[command(flatten)]
-        how: How,
+        options: EraseArgs,
     },
-    /// Erase every history under a caller's key that belongs to a channel, with whichever agent.
+    /// Erase every keyed history of a channel, of all agents.
     Channel {
-        /// The channel, as `hansard history load --json` prints it: `channelId`.
-        id: String,
-        /// The channel's tenant.
-        #[arg(long)]
-        tenant: String,
+        /// Id of the channel: the `channelId` of `hansard history load --json`.
+        #[arg(value_parser = channel)]
+        id: ChannelId,
+        /// Tenant of the channel.
+        #[arg(long, value_parser = tenant)]
+        tenant: TenantId,
         #[command(flatten)]
-        how: How,
+        options: EraseArgs,
     },
-    /// Shut out a tenant's callers, remove its agents, keys, tokens and policies, and erase all its conversations.
+    /// Lock out the callers of a tenant, remove its agents, keys, tokens and policies, and erase all its conversations.
     Tenant {
-        /// The tenant.
-        id: String,
+        /// Id of the tenant.
+        #[arg(value_parser = tenant)]
+        id: TenantId,
         #[command(flatten)]
-        how: How,
+        options: EraseArgs,
     },
-    /// Write a signed list of all that is erased, whoever erased it: keep it away from the record, for the restore of a
-    /// backup that is older.
+    /// Write a signed list of everything that is erased, by operators and by callers. Keep it apart from the record: the restore
+    /// of an older backup needs it.
     Ledger(ledger::Args),
-    /// Check the signature of a receipt, and that the record holds nothing of what it says is erased.
+    /// Check the signature of a receipt, and that the record contains nothing that the receipt lists as erased.
     ///
-    /// Exit code 0: all is as it says; 5: it is not.
+    /// Exit code 0: the receipt is genuine and true; 5: it is not.
     VerifyReceipt(verify_receipt::Args),
-    /// Erase once more, on every server, what is erased: after a server of several was restarted, which can keep what the
-    /// others removed meanwhile.
+    /// Repeat all erasures on every NATS server. Run it after one of several servers was restarted: that server may still hold
+    /// what the others removed meanwhile.
     Again(again::Args),
 }
 
-/// How to erase.
+/// The options of an erasure.
 #[derive(Debug, clap::Args)]
-struct How {
-    /// What becomes of forks that read through what is erased.
+struct EraseArgs {
+    /// What happens to forks that read through an erased conversation.
     #[arg(long, value_enum, default_value_t = ForkRule::Refuse)]
     forks: ForkRule,
-    /// Say what would be erased, and what would refuse it; erase nothing.
+    /// Print what would be erased and what would prevent it, and erase nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Write the signed receipt to this file.
+    /// File for the signed receipt.
     #[arg(long, value_name = "FILE")]
     receipt: Option<PathBuf>,
-    /// Do not wait until the rows are gone.
+    /// Do not wait until the rows are deleted.
     #[arg(long)]
     no_rows: bool,
     /// Print JSON.
@@ -111,20 +117,30 @@ struct How {
     stores: Stores,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// The arguments are wrong, or the record or Postgres does not answer: run again.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
-    match args.action {
-        Action::Conversation { ids, tenant, how } => {
-            run::run(run::conversations(&tenant, &ids)?, how).await
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let (subject, options) = match args.action {
+        Action::Conversation {
+            ids,
+            tenant,
+            options,
+        } => {
+            let ids = ids.into_iter().collect();
+            (Subject::Conversations { tenant, ids }, options)
         }
-        Action::User { id, tenant, how } => run::run(run::user(&tenant, &id)?, how).await,
-        Action::Channel { id, tenant, how } => run::run(run::channel(&tenant, &id)?, how).await,
-        Action::Tenant { id, how } => run::run(run::tenant(&id)?, how).await,
-        Action::Ledger(args) => ledger::run(args).await,
-        Action::VerifyReceipt(args) => verify_receipt::run(args).await,
-        Action::Again(args) => again::run(args).await,
-    }
+        Action::User {
+            id: user,
+            tenant,
+            options,
+        } => (Subject::User { tenant, user }, options),
+        Action::Channel {
+            id: channel,
+            tenant,
+            options,
+        } => (Subject::Channel { tenant, channel }, options),
+        Action::Tenant { id, options } => (Subject::Tenant(id), options),
+        Action::Ledger(args) => return ledger::run(args).await,
+        Action::VerifyReceipt(args) => return verify_receipt::run(args).await,
+        Action::Again(args) => return again::run(args).await,
+    };
+    run::run(subject, options).await
 }

@@ -1,4 +1,4 @@
-//! `hansard erase verify-receipt`: whether a receipt is genuine, and still true.
+//! `hansard erase verify-receipt`: checks whether a receipt is genuine and still true.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -17,15 +17,15 @@ use crate::erase::keys::public_keys;
 use crate::erase::receipt::{Entry, Signed};
 use crate::exit::Exit;
 
-/// Conversations that are looked at at a time.
+/// Conversations that are read concurrently.
 const READS_IN_FLIGHT: usize = 32;
 
-/// What to check.
+/// The arguments.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The receipt.
+    /// File with the receipt.
     file: PathBuf,
-    /// Check the signature alone, against this key in hexadecimal digits, without the record.
+    /// Check only the signature, with this hexadecimal key and without the record.
     #[arg(long, value_name = "HEX")]
     public_key: Option<String>,
     /// Print JSON.
@@ -39,52 +39,53 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let signed = Signed::read(&args.file)?;
-    let (is_genuine, standing) = if let Some(public_key) = &args.public_key {
+    let (is_genuine, remaining) = if let Some(public_key) = &args.public_key {
         (signed.is_by(public_key), Vec::new())
     } else {
         let record = args.record.open("hansard-erase").await?;
         let keys = record.receipt_keys_made().await?;
         let is_genuine = keys.is_some_and(|keys| signed.is_by_any(&public_keys(&keys)));
-        (
-            is_genuine,
-            standing(&args.archive.of(&record), &signed).await?,
-        )
+        let remaining = remaining(&args.archive.of(&record), &signed).await?;
+        (is_genuine, remaining)
     };
     let mut out = console::out();
     if args.json {
-        let told = json!({
+        let output = json!({
             "genuine": is_genuine,
             "conversations": signed.receipt.conversations.len(),
-            "standing": standing,
+            "standing": remaining,
         });
-        writeln!(out, "{told}")?;
+        writeln!(out, "{output}")?;
     } else if !is_genuine {
-        writeln!(out, "not genuine: it was changed, or is of another record")?;
-    } else if standing.is_empty() {
+        writeln!(
+            out,
+            "not genuine: it was changed, or belongs to another record"
+        )?;
+    } else if remaining.is_empty() {
         let count = signed.receipt.conversations.len();
-        writeln!(out, "genuine: {count} conversations, none of which stands")?;
+        writeln!(out, "genuine: {count} conversations, all erased")?;
     } else {
-        writeln!(out, "genuine, but these stand: {}", standing.join(", "))?;
+        writeln!(out, "genuine, but not erased: {}", remaining.join(", "))?;
     }
-    let is_true = is_genuine && standing.is_empty();
+    let is_true = is_genuine && remaining.is_empty();
     Ok(if is_true { Exit::Done } else { Exit::Differs })
 }
 
-/// The conversations of a receipt that the record holds more of than a tombstone, or that are in an archived segment.
-async fn standing(archive: &Archive, signed: &Signed) -> anyhow::Result<Vec<String>> {
+/// The conversations of a receipt of which the record holds more than a tombstone, or an archived segment holds commits.
+async fn remaining(archive: &Archive, signed: &Signed) -> anyhow::Result<Vec<String>> {
     let entries = &signed.receipt.conversations;
-    let looks = stream::iter(entries)
-        .map(|entry| stands(archive.record(), entry))
+    let reads = stream::iter(entries)
+        .map(|entry| remains(archive.record(), entry))
         .buffered(READS_IN_FLIGHT);
-    let standing: Vec<Option<String>> = looks.try_collect().await?;
-    let keys: anyhow::Result<BTreeSet<ConversationKey>> = entries.iter().map(key_of).collect();
+    let in_record: Vec<Option<String>> = reads.try_collect().await?;
+    let keys: anyhow::Result<BTreeSet<ConversationKey>> = entries.iter().map(key).collect();
     let held = archive.held(&keys?).await?;
     let held = held.iter().map(|key| key.conversation.as_str().to_owned());
-    let all: BTreeSet<String> = standing.into_iter().flatten().chain(held).collect();
+    let all: BTreeSet<String> = in_record.into_iter().flatten().chain(held).collect();
     Ok(all.into_iter().collect())
 }
 
-fn key_of(entry: &Entry) -> anyhow::Result<ConversationKey> {
+fn key(entry: &Entry) -> anyhow::Result<ConversationKey> {
     Ok(ConversationKey {
         tenant: TenantId::parse(entry.tenant.as_str())
             .map_err(|violation| anyhow!(violation.description))?,
@@ -93,8 +94,8 @@ fn key_of(entry: &Entry) -> anyhow::Result<ConversationKey> {
     })
 }
 
-async fn stands(record: &Record, entry: &Entry) -> anyhow::Result<Option<String>> {
-    let key = key_of(entry)?;
+async fn remains(record: &Record, entry: &Entry) -> anyhow::Result<Option<String>> {
+    let key = key(entry)?;
     let last = record.last_from_leader(&key).await?;
     let head = last.map(|last| last.open_head()).transpose()?;
     let is_gone = head.is_none_or(|head| head.status == Status::Erased);

@@ -1,4 +1,4 @@
-//! `hansard history load`: the stored history, and the caller's messages, as one.
+//! `hansard history load`: merges the stored history and the caller's messages.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -7,9 +7,9 @@ use wire::proto::event::v1::MessageAppended;
 use wire::proto::history::v1::{LoadHistoryRequest, LoadHistoryResponse};
 use wire::proto::read::v1::{AssembleContextResponse, ContextMessage, Turn, context_message};
 
-use super::keyed::Keyed;
-use super::{complain, messages};
-use crate::client::retrying;
+use super::history_key_args::HistoryKeyArgs;
+use super::{messages, print_warnings};
+use crate::client::{answer, retrying};
 use crate::commands::address::GatewayAddress;
 use crate::console;
 use crate::exit::Exit;
@@ -17,17 +17,17 @@ use crate::view::{context, json};
 
 const MESSAGE: &str = "hansard.history.v1.LoadHistoryResponse";
 
-/// Print the stored history, and the caller's messages, as one: oldest first, none twice.
+/// Print the stored history merged with the caller's messages: oldest first, without duplicates.
 ///
-/// Exit code 1 where a warning says why it is not all that it could be. Needs a service token with the scope `read`.
+/// Exit code 1: a warning explains why the history may be incomplete. Needs a service token with the scope `read`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    keyed: Keyed,
-    /// A file with what the caller has now, oldest first: JSON Lines of `hansard.event.v1.MessageAppended`.
+    key: HistoryKeyArgs,
+    /// File with the caller's messages, oldest first: JSON Lines of `hansard.event.v1.MessageAppended`.
     #[arg(long, value_name = "FILE")]
     messages: Option<PathBuf>,
-    /// Most messages, 1 to 1,000.
+    /// Maximum number of messages, 1 to 1,000.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     messages_max: u32,
     /// Print JSON.
@@ -37,24 +37,18 @@ pub(super) struct Args {
     address: GatewayAddress,
 }
 
-/// Loads.
-///
-/// # Errors
-/// A file cannot be read, or what the service says.
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let gateway = args.address.service()?;
     let given = args.messages.as_deref().map(messages).transpose()?;
     let request = LoadHistoryRequest {
-        key: Some(args.keyed.key()?),
+        key: Some(args.key.key()?),
         messages: given.unwrap_or_default(),
         messages_max: args.messages_max,
     };
-    let loaded = retrying(|| async {
-        let answer = gateway.historian().load_history(request.clone()).await?;
-        Ok(answer.into_inner())
-    });
+    let loaded =
+        retrying(|| async { answer(gateway.history().load_history(request.clone()).await) });
     let loaded = loaded.await?;
-    let exit = complain(&loaded.refused_keys, &loaded.warnings);
+    let exit = print_warnings(&loaded.refused_keys, &loaded.warnings);
     if args.json {
         writeln!(console::out(), "{}", json::of(MESSAGE, &loaded)?)?;
     } else {
@@ -65,8 +59,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 
 fn show(loaded: LoadHistoryResponse) -> anyhow::Result<()> {
     let count = loaded.messages.len();
-    let left_out = if loaded.truncated {
-        "; older ones left out"
+    let truncated = if loaded.truncated {
+        "; older ones omitted"
     } else {
         ""
     };
@@ -79,7 +73,7 @@ fn show(loaded: LoadHistoryResponse) -> anyhow::Result<()> {
     if !loaded.history_key.is_empty() {
         writeln!(
             out,
-            "  ({count} messages of {}, version {} of {}{left_out})",
+            "  ({count} messages of {}, version {} of {}{truncated})",
             loaded.history_key, loaded.version, loaded.conversation_id
         )?;
     }

@@ -1,6 +1,6 @@
-//! `hansard history`: histories under a caller's own key.
+//! `hansard history`: loads and records keyed histories.
 
-mod keyed;
+mod history_key_args;
 mod load;
 mod record;
 
@@ -17,13 +17,13 @@ use crate::exit::Exit;
 use crate::view::json;
 
 const MESSAGE: &str = "hansard.event.v1.MessageAppended";
-/// Most bytes of a file of messages: more than a call may have.
+/// The maximum size of a file of messages; the limit of a call is lower.
 const MESSAGES_FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Load and record histories under a caller's own key, as bots do.
+/// Load and record histories under a bot's own key.
 ///
-/// Templates name values of the variables, as `{{results.parser.chat_id}}`; the first valid key counts. Files of messages have
-/// one a line, such as `{"role": "ROLE_USER", "parts": [{"text": "Hi"}]}`.
+/// Templates insert values of the variables, such as `{{results.parser.chat_id}}`. The first template that gives a valid key is
+/// used. Files of messages are JSON Lines, such as `{"role": "ROLE_USER", "parts": [{"text": "Hi"}]}`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ Examples:
   hansard history load --agent support --variables event.json --messages thread.jsonl \\
     --candidate 'telegram:{{results.telegram.chat_id}}' --candidate '{{thread_id}}' --json | jq .messages
   hansard history record --agent support --candidate telegram:42 --messages thread.jsonl")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -42,18 +42,14 @@ enum Action {
     Record(record::Args),
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// A file cannot be read, or what the service says.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     match args.action {
         Action::Load(args) => load::run(args).await,
         Action::Record(args) => record::run(args).await,
     }
 }
 
-/// The messages of a file, one JSON document a line, oldest first.
+/// Reads the messages of a file: JSON Lines, oldest first.
 fn messages(file: &Path) -> anyhow::Result<Vec<MessageAppended>> {
     let text = input_file::text(file, MESSAGES_FILE_BYTES_MAX)?;
     let lines = (1..).zip(text.lines());
@@ -65,16 +61,16 @@ fn messages(file: &Path) -> anyhow::Result<Vec<MessageAppended>> {
     messages.collect()
 }
 
-/// Tells on standard error what is not all that it could be; a history with warnings counts as a failure here.
-fn complain(refused: &[RefusedKey], warnings: &[HistoryWarning]) -> Exit {
+/// Prints rejected keys and warnings to standard error. A history with warnings gives the exit code of a failure.
+fn print_warnings(refused: &[RefusedKey], warnings: &[HistoryWarning]) -> Exit {
     for refused in refused {
-        console::complain(&format!(
-            "{} is no key: {}",
+        console::print_error(&format!(
+            "the key {} was rejected: {}",
             refused.candidate, refused.reason
         ));
     }
     for warning in warnings {
-        console::complain(&format!("{}: {}", warning.code, warning.message));
+        console::print_error(&format!("{}: {}", warning.code, warning.message));
     }
     if warnings.is_empty() {
         Exit::Done

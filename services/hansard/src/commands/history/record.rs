@@ -1,4 +1,4 @@
-//! `hansard history record`: appends what is new.
+//! `hansard history record`: appends new messages to a keyed history.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use uuid::Uuid;
 use wire::proto::history::v1::RecordHistoryRequest;
 
-use super::keyed::Keyed;
-use super::{complain, messages};
-use crate::client::retrying;
+use super::history_key_args::HistoryKeyArgs;
+use super::{messages, print_warnings};
+use crate::client::{answer, retrying};
 use crate::commands::address::GatewayAddress;
 use crate::console;
 use crate::exit::Exit;
@@ -16,20 +16,20 @@ use crate::view::json;
 
 const MESSAGE: &str = "hansard.history.v1.RecordHistoryResponse";
 
-/// Append those of the caller's messages that are new; `load` with the same messages shows what will be there.
+/// Append the caller's messages that are new. `hansard history load` with the same messages shows the result in advance.
 ///
-/// Exit code 1 where a warning says what was not recorded. Needs a service token with the scopes `read` and `append`.
+/// Exit code 1: a warning lists what was not recorded. Needs a service token with the scopes `read` and `append`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    keyed: Keyed,
-    /// A file with what the caller has now, oldest first: JSON Lines of `hansard.event.v1.MessageAppended`.
+    key: HistoryKeyArgs,
+    /// File with the caller's messages, oldest first: JSON Lines of `hansard.event.v1.MessageAppended`.
     #[arg(long, value_name = "FILE")]
     messages: PathBuf,
-    /// The version that `load` told.
+    /// Version that `hansard history load` printed.
     #[arg(long, value_name = "VERSION")]
     loaded_version: Option<u64>,
-    /// A UUID that names this call for all of its retries; by default a new one.
+    /// UUID that identifies this call in retries; by default a new one.
     #[arg(long, value_name = "UUID")]
     idempotency_key: Option<Uuid>,
     /// Print JSON.
@@ -39,25 +39,19 @@ pub(super) struct Args {
     address: GatewayAddress,
 }
 
-/// Records.
-///
-/// # Errors
-/// A file cannot be read, or what the service says.
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let gateway = args.address.service()?;
-    let named = args.idempotency_key.unwrap_or_else(Uuid::now_v7);
+    let idempotency_key = args.idempotency_key.unwrap_or_else(Uuid::now_v7);
     let request = RecordHistoryRequest {
         messages: messages(&args.messages)?,
-        key: Some(args.keyed.key()?),
+        key: Some(args.key.key()?),
         loaded_version: args.loaded_version,
-        idempotency_key: named.to_string(),
+        idempotency_key: idempotency_key.to_string(),
     };
-    let recorded = retrying(|| async {
-        let answer = gateway.historian().record_history(request.clone()).await?;
-        Ok(answer.into_inner())
-    });
+    let recorded =
+        retrying(|| async { answer(gateway.history().record_history(request.clone()).await) });
     let recorded = recorded.await?;
-    let exit = complain(&recorded.refused_keys, &recorded.warnings);
+    let exit = print_warnings(&recorded.refused_keys, &recorded.warnings);
     let mut out = console::out();
     if args.json {
         writeln!(out, "{}", json::of(MESSAGE, &recorded)?)?;

@@ -1,4 +1,4 @@
-//! `hansard parked drop`.
+//! `hansard parked drop`: drops one waiting commit of a parked conversation.
 
 use std::io::Write as _;
 
@@ -6,31 +6,31 @@ use domain::Sequence;
 use read_model::projections::conversations::parking;
 use serde_json::json;
 
-use super::{Which, not_parked};
+use super::{ConversationArgs, not_parked};
 use crate::commands::stores::ReadModelAddress;
 use crate::console;
 use crate::exit::{Exit, UsageError};
 
-/// Most waiting commits among which the one to drop is looked for.
+/// The maximum number of waiting commits that are searched.
 const WAITING_MAX: u32 = 10_000;
 
-/// Give up one waiting commit of a parked conversation: the first, unless told otherwise.
+/// Drop one waiting commit of a parked conversation, by default the first.
 ///
-/// Readers will never see its events; the record still holds it, and a rebuild meets it again. The conversation stays parked
-/// until it is tried again, with versions missing where the commit was. Says what it would do unless told --yes.
+/// Readers will not see its events. The record keeps the commit, and a rebuild reads it again. The conversation stays parked
+/// until `hansard parked retry`; the versions of the commit are then missing. Without --yes, only prints what it would do.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    which: Which,
-    /// The commit, by its sequence.
+    conversation: ConversationArgs,
+    /// Sequence of the commit.
     #[arg(long)]
     sequence: Option<u64>,
     #[command(flatten)]
     read_model: ReadModelAddress,
-    /// Do it.
+    /// Drop the commit.
     #[arg(long, conflicts_with = "dry_run")]
     yes: bool,
-    /// Say what it would do; nothing else happens without --yes either, but that it is a mistake then.
+    /// Print what would be dropped, and end with exit code 0. Without --yes and --dry-run, the exit code is that of wrong usage.
     #[arg(long)]
     dry_run: bool,
     /// Print JSON.
@@ -40,44 +40,44 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open()?;
-    let key = args.which.key();
+    let key = args.conversation.key();
     let parked = parking::find(&model, &key).await?;
-    parked.ok_or_else(|| not_parked(&args.which))?;
+    parked.ok_or_else(|| not_parked(&args.conversation))?;
     let waiting = parking::waiting(&model, &key, WAITING_MAX).await?;
     let (tenant, conversation) = (&key.tenant, &key.conversation);
-    let first = || anyhow::anyhow!("no commit of {tenant} / {conversation} waits");
+    let none = || anyhow::anyhow!("{tenant} / {conversation} has no waiting commit");
     let sequence = match args.sequence {
         Some(sequence) => Sequence(sequence),
-        None => *waiting.first().ok_or_else(first)?,
+        None => *waiting.first().ok_or_else(none)?,
     };
-    let waits = waiting.contains(&sequence);
-    if !waits {
-        anyhow::bail!("no commit of {tenant} / {conversation} waits at sequence {sequence}");
-    }
+    anyhow::ensure!(
+        waiting.contains(&sequence),
+        "{tenant} / {conversation} has no waiting commit at sequence {sequence}: see `hansard parked show`"
+    );
     let is_dropped = args.yes && parking::drop_commit(&model, &key, sequence).await?;
-    tell(&args, sequence, is_dropped)?;
+    print(&args, sequence, is_dropped)?;
     if args.yes || args.dry_run {
         return Ok(Exit::Done);
     }
-    Err(UsageError("nothing was done: give --yes to do it".to_owned()).into())
+    Err(UsageError("nothing was dropped: give --yes to drop the commit".to_owned()).into())
 }
 
-fn tell(args: &Args, sequence: Sequence, is_dropped: bool) -> anyhow::Result<()> {
+fn print(args: &Args, sequence: Sequence, is_dropped: bool) -> anyhow::Result<()> {
     let mut out = console::out();
-    let (tenant, conversation) = (&args.which.tenant, &args.which.conversation);
+    let (tenant, conversation) = (&args.conversation.tenant, &args.conversation.conversation);
     if args.json {
-        let told = json!({
+        let output = json!({
             "tenantId": tenant.as_str(),
             "conversationId": conversation.as_str(),
             "sequence": sequence.0,
             "dropped": is_dropped,
         });
-        writeln!(out, "{told}")?;
+        writeln!(out, "{output}")?;
         return Ok(());
     }
     let what = match (is_dropped, args.yes) {
         (true, _) => "dropped",
-        (false, true) => "was dropped by somebody else:",
+        (false, true) => "another command already dropped",
         (false, false) => "would drop",
     };
     writeln!(
@@ -85,7 +85,7 @@ fn tell(args: &Args, sequence: Sequence, is_dropped: bool) -> anyhow::Result<()>
         "{what} the commit at sequence {sequence} of {tenant} / {conversation}"
     )?;
     if is_dropped {
-        writeln!(out, "now: hansard parked retry {tenant} {conversation}")?;
+        writeln!(out, "next: hansard parked retry {tenant} {conversation}")?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `hansard parked list`.
+//! `hansard parked list`: lists parked conversations.
 
 use std::io::Write as _;
 
@@ -11,15 +11,15 @@ use crate::commands::stores::ReadModelAddress;
 use crate::exit::Exit;
 use crate::{console, table};
 
-/// Parked conversations that are looked up at a time.
+/// Parked conversations per page.
 const PAGE: u32 = 500;
 
-/// List the parked conversations, by tenant and conversation.
+/// List the parked conversations, ordered by tenant and conversation.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     read_model: ReadModelAddress,
-    /// Only those of this partition, from 0.
+    /// Only conversations of this partition, from 0.
     #[arg(long)]
     partition: Option<u16>,
     /// Print JSON Lines.
@@ -51,7 +51,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Every parked conversation, page by page.
+/// Reads all parked conversations, page by page.
 pub(super) async fn all(
     model: &ReadModel,
     partition: Option<Partition>,

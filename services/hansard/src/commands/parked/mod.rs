@@ -1,4 +1,4 @@
-//! `hansard parked`: conversations that cannot be projected: what they are, and what can be done for them.
+//! `hansard parked`: shows and repairs conversations that cannot be projected.
 
 mod drop;
 mod list;
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::ids::{conversation, tenant};
 
-/// Show, try again or give up what cannot be projected.
+/// Show conversations that cannot be projected, retry them, or drop their commits.
 ///
-/// A commit that cannot be projected parks its conversation: readers see it as it was before, its later commits wait behind
-/// that one, and all other conversations go on. The record holds everything all the while. Reads NATS and Postgres themselves.
+/// A commit that cannot be projected parks its conversation: readers see the state before that commit, and its later commits
+/// wait. All other conversations continue. The record keeps everything. Accesses NATS and Postgres directly.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +26,7 @@ Examples:
   hansard parked retry --all
   hansard parked drop acme c-1 --dry-run
   hansard parked drop acme c-1 --yes && hansard parked retry acme c-1")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -39,18 +39,18 @@ enum Action {
     Drop(drop::Args),
 }
 
-/// One parked conversation.
+/// The arguments that name a conversation.
 #[derive(Debug, Clone, clap::Args)]
-struct Which {
-    /// Its tenant.
+struct ConversationArgs {
+    /// Tenant of the conversation.
     #[arg(value_parser = tenant)]
     tenant: TenantId,
-    /// The conversation.
+    /// Id of the conversation.
     #[arg(value_parser = conversation)]
     conversation: ConversationId,
 }
 
-impl Which {
+impl ConversationArgs {
     fn key(&self) -> ConversationKey {
         ConversationKey {
             tenant: self.tenant.clone(),
@@ -59,11 +59,7 @@ impl Which {
     }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// NATS or Postgres does not answer.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     match args.action {
         Action::List(args) => list::run(args).await,
         Action::Show(args) => show::run(args).await,
@@ -72,7 +68,7 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     }
 }
 
-/// A parked conversation for machines.
+/// A parked conversation as JSON.
 fn json_of(parked: &ParkedConversation) -> Value {
     json!({
         "tenantId": parked.key.tenant.as_str(),
@@ -85,8 +81,8 @@ fn json_of(parked: &ParkedConversation) -> Value {
     })
 }
 
-/// What is said of a conversation that is not parked.
-fn not_parked(which: &Which) -> anyhow::Error {
-    let (tenant, conversation) = (&which.tenant, &which.conversation);
-    anyhow::anyhow!("{tenant} / {conversation} is not parked")
+/// The error for a conversation that is not parked.
+fn not_parked(conversation: &ConversationArgs) -> anyhow::Error {
+    let (tenant, conversation) = (&conversation.tenant, &conversation.conversation);
+    anyhow::anyhow!("{tenant} / {conversation} is not parked: see `hansard parked list`")
 }

@@ -1,4 +1,4 @@
-//! `hansard parked retry`.
+//! `hansard parked retry`: projects the waiting commits of parked conversations again.
 
 use std::io::Write as _;
 
@@ -11,28 +11,28 @@ use crate::commands::stores::{ReadModelAddress, RecordAddress};
 use crate::exit::{Exit, UsageError};
 use crate::{console, table};
 
-/// Read what waits from the record again, and project it.
+/// Read the waiting commits from the record again and project them.
 ///
-/// Safe while projectors work. Exit code 0: all that was tried goes on; 6: something is still parked.
+/// Safe while projectors run. Exit code 0: every conversation is projected again; 6: at least one is still parked.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The conversation's tenant.
+    /// Tenant of the conversation.
     #[arg(value_parser = tenant, requires = "conversation", required_unless_present = "all")]
     tenant: Option<TenantId>,
-    /// The conversation.
+    /// Id of the conversation.
     #[arg(value_parser = conversation)]
     conversation: Option<ConversationId>,
-    /// Every parked conversation.
+    /// All parked conversations.
     #[arg(long, conflicts_with = "tenant")]
     all: bool,
-    /// With --all: only those of this partition, from 0.
+    /// Only conversations of this partition, from 0; requires --all.
     #[arg(long, requires = "all")]
     partition: Option<u16>,
     #[command(flatten)]
     record: RecordAddress,
     #[command(flatten)]
     read_model: ReadModelAddress,
-    /// Say what would be tried, and try nothing.
+    /// Print what would be tried, and change nothing.
     #[arg(long)]
     dry_run: bool,
     /// Print JSON Lines.
@@ -54,21 +54,21 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         }
         _ => return Err(UsageError("name a conversation, or give --all".to_owned()).into()),
     };
-    let mut told = Vec::with_capacity(keys.len());
+    let mut results = Vec::with_capacity(keys.len());
     for key in keys {
-        let fate = if args.dry_run {
-            Fate {
+        let result = if args.dry_run {
+            RetryResult {
                 word: "would be tried",
                 why: String::new(),
                 is_settled: true,
             }
         } else {
-            fate(parked::retry(&record, &model, &key).await?)
+            result_of(parked::retry(&record, &model, &key).await?)
         };
-        told.push((key, fate));
+        results.push((key, result));
     }
-    print(&told, &args)?;
-    let is_settled = told.iter().all(|(_, fate)| fate.is_settled);
+    print(&results, &args)?;
+    let is_settled = results.iter().all(|(_, result)| result.is_settled);
     Ok(if is_settled {
         Exit::Done
     } else {
@@ -76,65 +76,65 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     })
 }
 
-/// What became of a conversation, in words.
-struct Fate {
+/// The result of a retry, as it is printed.
+struct RetryResult {
     word: &'static str,
     why: String,
-    /// Whether nothing is left to do.
+    /// Whether the conversation needs no further action.
     is_settled: bool,
 }
 
-fn fate(outcome: Outcome) -> Fate {
+fn result_of(outcome: Outcome) -> RetryResult {
     let (word, why, is_settled) = match outcome {
         Outcome::Freed => ("freed", String::new(), true),
         Outcome::StillParked(reason) => ("still parked", reason.to_string(), false),
         Outcome::Lost(position) => {
             let why = format!(
-                "the record holds nothing at sequence {}: drop it to go on without",
+                "the record has no message at sequence {}: run `hansard parked drop` to continue without it",
                 position.sequence
             );
             ("still parked", why, false)
         }
         Outcome::NothingWaits => (
             "nothing waits",
-            "it is not parked, or goes on with its next commit: try again then".to_owned(),
+            "it is not parked, or is projected with its next commit: retry after that".to_owned(),
             true,
         ),
         Outcome::Changed => (
             "changed",
-            "somebody else was at it: look again".to_owned(),
+            "another process changed it meanwhile: retry".to_owned(),
             false,
         ),
     };
-    Fate {
+    RetryResult {
         word,
         why,
         is_settled,
     }
 }
 
-fn print(told: &[(ConversationKey, Fate)], args: &Args) -> anyhow::Result<()> {
+fn print(results: &[(ConversationKey, RetryResult)], args: &Args) -> anyhow::Result<()> {
     let mut out = console::out();
     if args.json {
-        for (key, fate) in told {
+        for (key, result) in results {
             let line = json!({
                 "tenantId": key.tenant.as_str(),
                 "conversationId": key.conversation.as_str(),
-                "outcome": fate.word,
-                "why": fate.why,
+                "outcome": result.word,
+                "why": result.why,
             });
             writeln!(out, "{line}")?;
         }
         return Ok(());
     }
-    let rows: Vec<_> = told
+    let rows: Vec<_> = results
         .iter()
-        .map(|(key, fate)| {
+        .map(|(key, result)| {
             [
                 key.tenant.to_string(),
                 key.conversation.to_string(),
-                fate.word.to_owned(),
-                fate.why.clone(),
+                result.word.to_owned(),
+                result.why.clone(),
             ]
         })
         .collect();

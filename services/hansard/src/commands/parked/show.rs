@@ -1,4 +1,4 @@
-//! `hansard parked show`: one parked conversation, and the commits that wait in it.
+//! `hansard parked show`: one parked conversation and its waiting commits.
 
 use std::io::Write as _;
 
@@ -7,20 +7,20 @@ use event_log::StoredMessage;
 use read_model::projections::conversations::parking;
 use serde_json::{Value, json};
 
-use super::{Which, json_of, not_parked};
+use super::{ConversationArgs, json_of, not_parked};
 use crate::commands::stores::{ReadModelAddress, RecordAddress};
 use crate::exit::Exit;
 use crate::view::when;
 use crate::{console, table};
 
-/// Most waiting commits that are shown.
+/// The maximum number of printed waiting commits.
 const SHOWN_MAX: u32 = 100;
 
-/// Show a parked conversation, and its first 100 waiting commits as the record holds them; no message contents.
+/// Show a parked conversation and its first 100 waiting commits in the record, without message contents.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    which: Which,
+    conversation: ConversationArgs,
     #[command(flatten)]
     record: RecordAddress,
     #[command(flatten)]
@@ -30,27 +30,27 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// A commit that waits, as the record holds it now.
+/// A waiting commit in the record.
 enum Waiting {
-    /// It can be opened.
+    /// It can be decoded.
     Commit {
         id: String,
         versions: (u64, u64),
         recorded_at: String,
         size_bytes: usize,
     },
-    /// It is no commit; why.
+    /// It cannot be decoded, with the cause.
     Unreadable(String),
-    /// It is gone.
+    /// The record no longer holds it.
     Gone,
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open()?;
     let record = args.record.open("hansard-parked").await?;
-    let key = args.which.key();
+    let key = args.conversation.key();
     let parked = parking::find(&model, &key).await?;
-    let parked = parked.ok_or_else(|| not_parked(&args.which))?;
+    let parked = parked.ok_or_else(|| not_parked(&args.conversation))?;
     let mut waiting = Vec::new();
     for sequence in parking::waiting(&model, &key, SHOWN_MAX).await? {
         let position = Position {
@@ -58,16 +58,16 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
             sequence,
         };
         let message = record.message_at(position).await?;
-        waiting.push((sequence, message.as_ref().map_or(Waiting::Gone, of_message)));
+        waiting.push((sequence, message.as_ref().map_or(Waiting::Gone, decode)));
     }
     let mut out = console::out();
     if args.json {
-        let mut told = json_of(&parked);
-        if let Some(told) = told.as_object_mut() {
+        let mut output = json_of(&parked);
+        if let Some(fields) = output.as_object_mut() {
             let lines = waiting.iter().map(json_of_waiting).collect();
-            told.insert("waiting".to_owned(), Value::Array(lines));
+            fields.insert("waiting".to_owned(), Value::Array(lines));
         }
-        writeln!(out, "{told}")?;
+        writeln!(out, "{output}")?;
         return Ok(Exit::Done);
     }
     writeln!(out, "{:12}{}", "reason", parked.reason)?;
@@ -85,7 +85,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn of_message(message: &StoredMessage) -> Waiting {
+fn decode(message: &StoredMessage) -> Waiting {
     match message.open() {
         Err(error) => Waiting::Unreadable(error.source.to_string()),
         Ok(stored) => {
@@ -102,18 +102,10 @@ fn of_message(message: &StoredMessage) -> Waiting {
 }
 
 fn row((sequence, waiting): &(Sequence, Waiting)) -> [String; 5] {
-    let told = |what: String| {
-        [
-            sequence.to_string(),
-            what,
-            String::new(),
-            String::new(),
-            String::new(),
-        ]
-    };
+    let fault = |text: &str| [&sequence.to_string(), text, "", "", ""].map(str::to_owned);
     match waiting {
-        Waiting::Gone => told("the record does not hold it".to_owned()),
-        Waiting::Unreadable(why) => told(why.clone()),
+        Waiting::Gone => fault("not in the record"),
+        Waiting::Unreadable(why) => fault(why),
         Waiting::Commit {
             id,
             versions: (first, last),

@@ -1,7 +1,7 @@
-//! Comparing a schema with the live one, while both move on.
+//! Compares a schema with the live one, while both are written.
 //!
-//! A conversation that differs may only be ahead in one of them, so it is looked at again and again. The few that still differ
-//! are left to the switch, which looks at them while both stand still.
+//! A conversation that differs may only be newer in one of them, so it is compared several times. The switch compares the few
+//! that still differ while no projector writes.
 
 use std::time::{Duration, Instant};
 
@@ -13,19 +13,19 @@ use runtime::shutdown::Shutdown;
 use super::report::{Form, Step};
 use crate::progress::{Length, Progress, grouped, per_second};
 
-/// Conversations that may differ before it is given up: they are kept in memory.
+/// The maximum number of differing conversations, which are kept in memory; with more, the comparison ends.
 const DIFFERING_MAX: usize = 10_000;
-/// Conversations that are looked at while nobody projects.
+/// The maximum number of conversations that are compared while the projectors are paused.
 const FROZEN_MAX: usize = 200;
-/// How often what differs is looked at again, and how long it is from one look to the next.
-const LOOKS: (u32, Duration) = (20, Duration::from_millis(250));
+/// How often differing conversations are compared again, and the interval.
+const RETRIES: (u32, Duration) = (20, Duration::from_millis(250));
 
-/// What a comparison came to.
+/// The result of a comparison.
 #[derive(Debug)]
 pub(super) enum Compared {
-    /// The same, but for these few, which must be looked at while nothing moves.
+    /// The schemas are equal except these few conversations, which must be compared while the projectors are paused.
     Same(Vec<ConversationKey>),
-    /// These differ, or are more than can be looked at.
+    /// These conversations differ.
     Differ(Vec<ConversationKey>),
 }
 
@@ -36,25 +36,28 @@ pub(super) async fn compare(
     shutdown: &Shutdown,
     form: Form,
 ) -> anyhow::Result<Compared> {
-    let began = Instant::now();
+    let started = Instant::now();
     let mut progress = Progress::begin("compare", Length::Unknown);
     let (mut count, mut differing, mut after) = (0, Vec::new(), None);
     loop {
         let page = page(live, other, after.as_ref()).await?;
         count += page.conversations;
         differing.extend(page.differing);
-        progress.advance(count, || words(count, began.elapsed()));
+        progress.advance(count, || progress_text(count, started.elapsed()));
         after = page.next;
-        anyhow::ensure!(!shutdown.has_begun(), "stopped: run it again to go on");
+        anyhow::ensure!(
+            !shutdown.has_begun(),
+            "stopped: run the same command again to resume"
+        );
         if after.is_none() || differing.len() > DIFFERING_MAX {
             break;
         }
     }
-    progress.finish(&words(count, began.elapsed()));
-    let differing = look_again(live, other, differing).await?;
-    form.tell(&Step::Compared {
+    progress.finish(&progress_text(count, started.elapsed()));
+    let differing = compare_again(live, other, differing).await?;
+    form.print(&Step::Compared {
         conversations: count,
-        took: began.elapsed(),
+        took: started.elapsed(),
     })?;
     Ok(if differing.len() > FROZEN_MAX {
         Compared::Differ(differing)
@@ -63,12 +66,12 @@ pub(super) async fn compare(
     })
 }
 
-async fn look_again(
+async fn compare_again(
     live: &ReadModel,
     other: &ReadModel,
     mut differing: Vec<ConversationKey>,
 ) -> anyhow::Result<Vec<ConversationKey>> {
-    for _ in 0..LOOKS.0 {
+    for _ in 0..RETRIES.0 {
         if differing.is_empty() {
             break;
         }
@@ -76,12 +79,12 @@ async fn look_again(
         if differing.len() <= FROZEN_MAX {
             break;
         }
-        tokio::time::sleep(LOOKS.1).await;
+        tokio::time::sleep(RETRIES.1).await;
     }
     Ok(differing)
 }
 
-fn words(count: u64, took: Duration) -> String {
+fn progress_text(count: u64, took: Duration) -> String {
     let rate = per_second(count, took.as_secs_f64());
     format!("{} conversations, {}/s", grouped(count), grouped(rate))
 }

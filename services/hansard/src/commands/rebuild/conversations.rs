@@ -1,4 +1,4 @@
-//! `hansard rebuild conversations`: from the record to the live rows.
+//! `hansard rebuild conversations`: computes all rows again in a new schema and switches to it.
 
 use std::time::Instant;
 
@@ -9,22 +9,22 @@ use read_model::schemas::{Building, Phase, SchemaState, SchemasLock, list};
 use runtime::pace::Pace;
 use runtime::shutdown::Shutdown;
 
-use super::caught_up::caught_up;
+use super::catch_up::catch_up;
 use super::compare::{Compared, compare};
 use super::copy::copy;
 use super::drop::drop_one;
-use super::following::Following;
 use super::report::{Form, Step};
+use super::temporary_projector::TemporaryProjector;
 use super::{lock, plan};
 use crate::commands::stores::Stores;
 use crate::exit::Exit;
 use crate::progress::{Length, Progress};
 
-/// Make conversations, events, listings and usage anew, and switch to them.
+/// Compute conversations, events, listings and usage again in a new schema, and switch to it.
 ///
-/// Reads and writes go on. The schema that was live is kept for `rollback`; those that earlier rebuilds left are dropped,
-/// unless `--keep`. Nothing is switched when a conversation is not the same in both (exit code 5): `hansard rebuild drop`
-/// drops what was made, `--accept-differences` switches all the same, as it must where the live rows are the wrong ones.
+/// Reads and writes continue. The previous live schema is kept for `hansard rebuild rollback`; older schemas are dropped, unless
+/// `--keep` is given. If a conversation differs between the two schemas, nothing is switched (exit code 5): drop the new schema
+/// with `hansard rebuild drop`, or switch to it with `--accept-differences` if the live rows are wrong.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,16 +38,16 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     stores: Stores,
-    /// Keep all schemas that earlier rebuilds left, not only the one that this one leaves.
+    /// Keep the schemas of earlier rebuilds as well.
     #[arg(long)]
     keep: bool,
-    /// Switch even if some conversations are not the same.
+    /// Switch even if conversations differ.
     #[arg(long)]
     accept_differences: bool,
-    /// Copy at most so many events a second, to leave room for what is served meanwhile; as many as can be, unless given.
+    /// Maximum number of copied events per second, to leave capacity for other work; by default unlimited.
     #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
-    /// Say what would be done, and do nothing.
+    /// Print what would be done, and change nothing.
     #[arg(long)]
     dry_run: bool,
     /// Print each step as a JSON object.
@@ -55,7 +55,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// A rebuild under way.
+/// A running rebuild.
 struct Rebuild {
     archive: Archive,
     model: ReadModel,
@@ -71,16 +71,16 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         form: Form::of(args.json),
     };
     rebuild.model.check().await?;
-    // Before anything is made: rows without what is archived would be no rows of the record.
+    // Checked first: without the archived commits the rows would be incomplete.
     rebuild.archive.check_reachable().await?;
     if args.dry_run {
-        plan::tell(rebuild.archive.record(), &rebuild.model, rebuild.form).await?;
+        plan::print(rebuild.archive.record(), &rebuild.model, rebuild.form).await?;
         return Ok(Exit::Done);
     }
     rebuild.shutdown.listen_for_signals()?;
     let lock = lock(&rebuild.model).await?;
-    let building = rebuild.make(&lock, Pace::new(args.rate)).await?;
-    let exit = rebuild.enter(&building, args.accept_differences).await?;
+    let building = rebuild.build(&lock, Pace::new(args.rate)).await?;
+    let exit = rebuild.switch(&building, args.accept_differences).await?;
     if exit == Exit::Done && !args.keep {
         rebuild.drop_earlier(&lock, &building).await?;
     }
@@ -88,10 +88,10 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 }
 
 impl Rebuild {
-    /// Makes a schema that is filled and indexed, or finishes one.
-    async fn make(&self, lock: &SchemasLock, pace: Pace) -> anyhow::Result<Building> {
+    /// Fills and indexes a new schema, or completes an interrupted one.
+    async fn build(&self, lock: &SchemasLock, pace: Pace) -> anyhow::Result<Building> {
         let mut building = lock.begin().await?;
-        self.form.tell(&Step::Begun {
+        self.form.print(&Step::Started {
             schema: building.name(),
             live: building.live(),
             phase: building.phase().as_str(),
@@ -106,7 +106,7 @@ impl Rebuild {
     }
 
     async fn index(&self, building: &mut Building) -> anyhow::Result<()> {
-        let began = Instant::now();
+        let started = Instant::now();
         let mut progress = Progress::begin("index", Length::Unknown);
         progress.advance(0, || "rows of conversations".to_owned());
         let work = async {
@@ -114,32 +114,32 @@ impl Rebuild {
             building.index(|name| progress.note(name)).await
         };
         tokio::select! {
-            made = work => made?,
-            () = self.shutdown.begun() => anyhow::bail!("stopped: run it again to go on"),
+            indexed = work => indexed?,
+            () = self.shutdown.begun() => anyhow::bail!("stopped: run the same command again to resume"),
         }
         progress.finish("done");
-        self.form.tell(&Step::Indexed {
-            took: began.elapsed(),
+        self.form.print(&Step::Indexed {
+            took: started.elapsed(),
         })
     }
 
-    /// Follows the record in the new schema, compares, and switches.
-    async fn enter(&self, building: &Building, accept_differences: bool) -> anyhow::Result<Exit> {
+    /// Projects new commits into the new schema, compares it with the live one, and switches.
+    async fn switch(&self, building: &Building, accept_differences: bool) -> anyhow::Result<Exit> {
         let live = self.model.in_schema(building.live());
         let other = building.model();
-        let following = Following::start(&self.archive, other, &self.shutdown);
-        caught_up(&live, other, &self.shutdown).await?;
+        let projector = TemporaryProjector::start(&self.archive, other, &self.shutdown);
+        catch_up(&live, other, &self.shutdown).await?;
         let compared = compare(&live, other, &self.shutdown, self.form).await?;
-        caught_up(&live, other, &self.shutdown).await?;
-        following.stop().await?;
+        catch_up(&live, other, &self.shutdown).await?;
+        projector.stop().await?;
         let to_check = match compared {
             Compared::Differ(conversations) | Compared::Same(conversations)
                 if accept_differences =>
             {
-                self.differ(&conversations)?;
+                self.print_differences(&conversations)?;
                 Vec::new()
             }
-            Compared::Differ(conversations) => return self.refuse(&conversations),
+            Compared::Differ(conversations) => return self.reject(&conversations),
             Compared::Same(to_check) => to_check,
         };
         let switched = switch(Switch {
@@ -150,33 +150,33 @@ impl Rebuild {
             to_check: &to_check,
         });
         if let Switched::Differs(conversations) = switched.await? {
-            return self.refuse(&conversations);
+            return self.reject(&conversations);
         }
-        self.form.tell(&Step::Switched {
+        self.form.print(&Step::Switched {
             live: building.name(),
             kept: building.live(),
         })?;
         Ok(Exit::Done)
     }
 
-    fn differ(&self, conversations: &[domain::ConversationKey]) -> anyhow::Result<()> {
+    fn print_differences(&self, conversations: &[domain::ConversationKey]) -> anyhow::Result<()> {
         if conversations.is_empty() {
             return Ok(());
         }
-        self.form.tell(&Step::Differ { conversations })
+        self.form.print(&Step::Differ { conversations })
     }
 
-    fn refuse(&self, conversations: &[domain::ConversationKey]) -> anyhow::Result<Exit> {
-        self.differ(conversations)?;
+    fn reject(&self, conversations: &[domain::ConversationKey]) -> anyhow::Result<Exit> {
+        self.print_differences(conversations)?;
         Ok(Exit::Differs)
     }
 
-    /// Drops what earlier rebuilds left.
+    /// Drops the schemas of earlier rebuilds.
     async fn drop_earlier(&self, lock: &SchemasLock, building: &Building) -> anyhow::Result<()> {
         for schema in list(&self.model).await? {
             if schema.state == SchemaState::Kept && schema.name != building.live() {
                 drop_one(lock, schema.name).await?;
-                self.form.tell(&Step::Dropped {
+                self.form.print(&Step::Dropped {
                     schema: schema.name,
                 })?;
             }

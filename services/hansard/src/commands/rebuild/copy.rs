@@ -1,4 +1,4 @@
-//! Copying the record, with progress.
+//! Copies the record into a new schema and shows the progress.
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::report::{Form, Step};
 use crate::progress::{Length, Progress, grouped, per_second};
 
-/// How often progress is looked at.
-const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// The interval of progress updates.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Where each partition ends now.
+/// The last sequence of each partition.
 pub(super) async fn ends(record: &Record) -> anyhow::Result<Vec<(Partition, Sequence)>> {
     let mut ends = Vec::new();
     for partition in (0..record.partitions()).map(Partition) {
@@ -28,7 +28,7 @@ pub(super) async fn ends(record: &Record) -> anyhow::Result<Vec<(Partition, Sequ
     Ok(ends)
 }
 
-/// Copies what the record holds now into a schema that is being made.
+/// Copies the current record into a schema that is being built.
 pub(super) async fn copy(
     archive: &Archive,
     building: &Building,
@@ -38,31 +38,31 @@ pub(super) async fn copy(
 ) -> anyhow::Result<()> {
     let ends = ends(archive.record()).await?;
     let total = sum(ends.iter().map(|(_, end)| end.0));
-    let began = Instant::now();
+    let started = Instant::now();
     let from = position(building.model()).await.unwrap_or(0);
     let mut progress = Progress::begin("copy", Length::Items(total));
     let mut loading = Box::pin(load(archive, building.model(), &ends, pace, shutdown));
-    let mut ticks = interval(LOOK_INTERVAL);
+    let mut ticks = interval(PROGRESS_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             loaded = &mut loading => break loaded?,
             _ = ticks.tick() => {}
         }
-        // Looked at between two chunks; the load itself tells what is wrong.
+        // A failed read is ignored here: the load returns the errors.
         if let Some(done) = position(building.model()).await {
-            progress.advance(done, || words(from, done, total, began.elapsed()));
+            progress.advance(done, || progress_text(from, done, total, started.elapsed()));
         }
     }
     let done = position(building.model()).await.unwrap_or(total);
-    progress.finish(&words(from, done, total, began.elapsed()));
-    form.tell(&Step::Copied {
+    progress.finish(&progress_text(from, done, total, started.elapsed()));
+    form.print(&Step::Copied {
         messages: done.saturating_sub(from),
-        took: began.elapsed(),
+        took: started.elapsed(),
     })
 }
 
-/// The sum of the partitions' places; `None`: it cannot be told now.
+/// The sum of the partitions' checkpoints; `None`: they cannot be read now.
 async fn position(model: &ReadModel) -> Option<u64> {
     let checkpoints = lease::checkpoints(model).await.ok()?;
     Some(sum(checkpoints.iter().map(|one| one.sequence.0)))
@@ -72,7 +72,7 @@ fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
-fn words(from: u64, done: u64, total: u64, took: Duration) -> String {
+fn progress_text(from: u64, done: u64, total: u64, took: Duration) -> String {
     let rate = per_second(done.saturating_sub(from), took.as_secs_f64());
     let left = match rate {
         0 => "unknown".to_owned(),
@@ -91,10 +91,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_tells_rate_and_time_left() {
+    fn progress_shows_rate_and_time_left() {
         let check = |from, done, total, seconds, expected: &str| {
-            let words = words(from, done, total, Duration::from_secs(seconds));
-            assert_eq!(words, expected);
+            let progress_text = progress_text(from, done, total, Duration::from_secs(seconds));
+            assert_eq!(progress_text, expected);
         };
         let rate = "2,000 of 6,000 commits, 1,000/s, time left 4 s";
         check(0, 2_000, 6_000, 2, rate);

@@ -1,4 +1,4 @@
-//! `hansard rebuild drop`: schemas that nobody needs any more.
+//! `hansard rebuild drop`: drops schemas that are not live.
 
 use std::time::Duration;
 
@@ -11,25 +11,25 @@ use super::report::{Form, Step};
 use crate::commands::stores::ReadModelAddress;
 use crate::exit::{Exit, UsageError};
 
-/// How often a drop is tried while its schema may still be read.
-const TRY_INTERVAL: Duration = Duration::from_millis(500);
-/// How much longer than the grace it is waited for.
+/// The interval of attempts while readers may still use the schema.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
+/// The time after [`DROP_GRACE`] for which attempts continue.
 const MARGIN: Duration = Duration::from_secs(2);
 
-/// Drop schemas that are not live: kept ones, and one that a rebuild did not finish.
+/// Drop schemas that are not live: kept ones, and one of an interrupted rebuild.
 ///
-/// What is dropped is in the record, and can be made again. A schema that was left a moment ago is waited for.
+/// Their rows can be rebuilt from the record. Waits until readers have left a schema that was live recently.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard rebuild drop --dry-run
   hansard rebuild drop conversations_v1")]
 pub(super) struct Args {
-    /// The schema; all that are not live, when left out.
+    /// Name of the schema; by default all that are not live.
     schema: Option<String>,
     #[command(flatten)]
     read_model: ReadModelAddress,
-    /// Say what would be done, and do nothing.
+    /// Print what would be dropped, and change nothing.
     #[arg(long)]
     dry_run: bool,
     /// Print each step as a JSON object.
@@ -40,23 +40,26 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open_for_long_statements()?;
     model.check().await?;
-    let names = chosen(&list(&model).await?, args.schema.as_deref())?;
+    let names = droppable(&list(&model).await?, args.schema.as_deref())?;
     let form = Form::of(args.json);
     if args.dry_run {
         for schema in names {
-            form.tell(&Step::WouldDrop { schema })?;
+            form.print(&Step::WouldDrop { schema })?;
         }
         return Ok(Exit::Done);
     }
     let lock = lock(&model).await?;
     for schema in names {
         drop_one(&lock, schema).await?;
-        form.tell(&Step::Dropped { schema })?;
+        form.print(&Step::Dropped { schema })?;
     }
     Ok(Exit::Done)
 }
 
-fn chosen(schemas: &[SchemaStanding], named: Option<&str>) -> Result<Vec<SchemaName>, UsageError> {
+fn droppable(
+    schemas: &[SchemaStanding],
+    named: Option<&str>,
+) -> Result<Vec<SchemaName>, UsageError> {
     let idle = schemas.iter().filter(|one| one.state != SchemaState::Live);
     let idle = idle.map(|one| one.name);
     let Some(named) = named else {
@@ -65,21 +68,21 @@ fn chosen(schemas: &[SchemaStanding], named: Option<&str>) -> Result<Vec<SchemaN
     let found: Vec<_> = idle.filter(|name| name.to_string() == named).collect();
     if found.is_empty() {
         let why =
-            format!("{named} is live, or there is no such schema: see `hansard rebuild list`");
+            format!("the schema {named} is live or does not exist: see `hansard rebuild list`");
         return Err(UsageError(why));
     }
     Ok(found)
 }
 
-/// Drops a schema that is not live, once nobody reads in it any more.
+/// Drops a schema that is not live, as soon as no reader uses it.
 pub(super) async fn drop_one(lock: &SchemasLock, schema: SchemaName) -> anyhow::Result<()> {
     let deadline = Instant::now() + DROP_GRACE + MARGIN;
     while lock.drop_schema(schema).await? == Dropped::Refused {
         anyhow::ensure!(
             Instant::now() < deadline,
-            "{schema} is in use, and was not dropped"
+            "the schema {schema} is still in use and was not dropped: try again later"
         );
-        sleep(TRY_INTERVAL).await;
+        sleep(RETRY_INTERVAL).await;
     }
     Ok(())
 }
@@ -92,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_live_is_never_chosen() {
+    fn the_live_schema_is_never_dropped() {
         let standing = |number: u32, state| SchemaStanding {
             name: SchemaName::parse(&format!("conversations_v{number}")).unwrap(),
             state,
@@ -107,7 +110,7 @@ mod tests {
             standing(3, SchemaState::Building),
         ];
         let check = |named: Option<&str>, expected: Option<&[&str]>| {
-            let found = chosen(&schemas, named).ok();
+            let found = droppable(&schemas, named).ok();
             let found = found.map(|names| names.iter().map(ToString::to_string).collect());
             let expected: Option<Vec<String>> =
                 expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect());

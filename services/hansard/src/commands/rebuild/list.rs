@@ -1,4 +1,4 @@
-//! `hansard rebuild list`: the schemas that there are.
+//! `hansard rebuild list`: lists the schemas.
 
 use std::io::Write as _;
 
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::view::when;
 use crate::{console, table};
 
-/// List the schemas: which is live, which are kept, which is being made.
+/// List the schemas: the live one, kept ones, and one that is being built.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,15 +1,15 @@
-//! `hansard rebuild`: the rows of the read models, made anew from the record while everything goes on.
+//! `hansard rebuild`: computes the rows of the read models again while everything runs.
 
-mod caught_up;
+mod catch_up;
 mod compare;
 mod conversations;
 mod copy;
 mod drop;
-mod following;
 mod list;
 mod plan;
 mod report;
 mod rollback;
+mod temporary_projector;
 
 use clap::Subcommand;
 use read_model::ReadModel;
@@ -17,11 +17,11 @@ use read_model::schemas::SchemasLock;
 
 use crate::exit::Exit;
 
-/// Make the rows of the read models anew, with no downtime.
+/// Compute the rows of the read models again, without downtime.
 ///
-/// Rows live in a schema of Postgres. A rebuild fills the next one from the record, compares it with the live one, and has
-/// readers and projectors go on in it. The one that was live is kept, for a way back. Whatever is stopped or killed goes on
-/// where it was when it is run again.
+/// The rows are in a schema of Postgres. A rebuild fills a new schema from the record, compares it with the live one, and
+/// switches readers and projectors to it. The previous schema is kept for a rollback. After an interruption, run the same
+/// command again: it resumes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +30,7 @@ Examples:
   hansard rebuild list
   hansard rebuild rollback
   hansard rebuild drop")]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -43,11 +43,7 @@ enum Action {
     List(list::Args),
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// The record or the read models cannot be reached, or another process changes the schemas.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     match args.action {
         Action::Conversations(args) => Box::pin(conversations::run(args)).await,
         Action::Rollback(args) => Box::pin(rollback::run(args)).await,
@@ -56,10 +52,10 @@ pub async fn run(args: Args) -> anyhow::Result<Exit> {
     }
 }
 
-/// The right to change the schemas.
+/// Takes the lock for changes of the schemas.
 async fn lock(model: &ReadModel) -> anyhow::Result<SchemasLock> {
     let lock = SchemasLock::take(model).await?;
     lock.ok_or_else(|| {
-        anyhow::anyhow!("another process is changing the schemas: wait for it to end")
+        anyhow::anyhow!("another process is changing the schemas: wait until it ends")
     })
 }

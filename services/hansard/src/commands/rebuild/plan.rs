@@ -1,4 +1,4 @@
-//! `--dry-run`: what a rebuild would do.
+//! `--dry-run`: prints what a rebuild would do.
 
 use std::io::Write as _;
 
@@ -13,8 +13,8 @@ use super::report::Form;
 use crate::console;
 use crate::progress::grouped;
 
-/// Tells what a rebuild would do, and does nothing.
-pub(super) async fn tell(record: &Record, model: &ReadModel, form: Form) -> anyhow::Result<()> {
+/// Prints what a rebuild would do, and changes nothing.
+pub(super) async fn print(record: &Record, model: &ReadModel, form: Form) -> anyhow::Result<()> {
     let schemas = list(model).await?;
     let of = |state| schemas.iter().find(move |schema| schema.state == state);
     let live = of(SchemaState::Live).ok_or_else(|| anyhow::anyhow!("no schema is live"))?;
@@ -35,20 +35,20 @@ pub(super) async fn tell(record: &Record, model: &ReadModel, form: Form) -> anyh
     match resumed {
         Some(schema) => writeln!(
             out,
-            "would go on with {}, which was left at: {}",
+            "would resume the schema {} in the phase {}",
             schema.name,
             schema.phase.as_str()
         )?,
         None => writeln!(
             out,
-            "would make a schema beside {}, which is live and takes {}",
+            "would create a schema next to {}, which is live and uses {}",
             live.name,
             HumanBytes(live.bytes)
         )?,
     }
     writeln!(
         out,
-        "would copy up to {} commits, make indexes, follow the record, compare every conversation, and switch",
+        "would copy up to {} commits, create indexes, project new commits, compare every conversation, and switch",
         grouped(commits)
     )?;
     Ok(())

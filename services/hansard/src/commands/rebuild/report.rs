@@ -1,4 +1,4 @@
-//! What a rebuild tells: a line for people, or JSON Lines, step by step.
+//! The output of a rebuild: one line of text or JSON per step.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use serde_json::{Value, json};
 use crate::console;
 use crate::progress::grouped;
 
-/// Conversations that people are shown by name.
+/// The maximum number of conversations in a line of text.
 const SHOWN_MAX: usize = 20;
 
-/// How steps are told.
+/// The output format of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// A line each.
-    People,
-    /// A JSON object each.
+    /// A line of text per step.
+    Text,
+    /// A JSON object per step.
     Json,
 }
 
-/// What has happened.
+/// A step of a rebuild.
 #[derive(Debug)]
 pub(super) enum Step<'a> {
-    Begun {
+    Started {
         schema: SchemaName,
         live: SchemaName,
         phase: &'static str,
@@ -61,29 +61,29 @@ pub(super) enum Step<'a> {
 }
 
 impl Form {
-    /// The form that `--json` asks for.
+    /// The format for `--json`.
     pub(super) fn of(json: bool) -> Self {
-        if json { Self::Json } else { Self::People }
+        if json { Self::Json } else { Self::Text }
     }
 
-    /// Tells a step on standard output.
-    pub(super) fn tell(self, step: &Step<'_>) -> anyhow::Result<()> {
+    /// Prints a step to standard output.
+    pub(super) fn print(self, step: &Step<'_>) -> anyhow::Result<()> {
         let mut out = console::out();
         match self {
-            Self::People => writeln!(out, "{}", words(step))?,
+            Self::Text => writeln!(out, "{}", text(step))?,
             Self::Json => writeln!(out, "{}", object(step))?,
         }
         Ok(())
     }
 }
 
-fn words(step: &Step<'_>) -> String {
+fn text(step: &Step<'_>) -> String {
     match step {
-        Step::Begun {
+        Step::Started {
             schema,
             live,
             phase,
-        } => format!("{schema} is made beside {live}, which is live: {phase}"),
+        } => format!("building the schema {schema} next to the live one, {live}; phase: {phase}"),
         Step::Copied { messages, took } => {
             format!(
                 "copied {} commits in {}",
@@ -91,7 +91,7 @@ fn words(step: &Step<'_>) -> String {
                 seconds(*took)
             )
         }
-        Step::Indexed { took } => format!("rows and indexes made in {}", seconds(*took)),
+        Step::Indexed { took } => format!("created rows and indexes in {}", seconds(*took)),
         Step::Compared {
             conversations,
             took,
@@ -102,12 +102,12 @@ fn words(step: &Step<'_>) -> String {
         Step::Differ { conversations } => differing(conversations),
         Step::Switched { live, kept } => {
             format!(
-                "{live} is live; {kept} is kept: `hansard rebuild rollback` goes back to it, `hansard rebuild drop` drops it"
+                "{live} is live; {kept} is kept: `hansard rebuild rollback` switches back to it, `hansard rebuild drop` drops it"
             )
         }
-        Step::Dropped { schema } => format!("{schema} is dropped"),
+        Step::Dropped { schema } => format!("dropped {schema}"),
         Step::WouldSwitch { from, to } => {
-            format!("would bring {to} up to date, and switch from {from} to it")
+            format!("would bring {to} up to date and switch to it from {from}")
         }
         Step::WouldDrop { schema } => format!("would drop {schema}"),
     }
@@ -115,7 +115,7 @@ fn words(step: &Step<'_>) -> String {
 
 fn differing(conversations: &[ConversationKey]) -> String {
     let mut lines = vec![format!(
-        "{} conversations are not the same in both:",
+        "{} conversations differ between the schemas:",
         conversations.len()
     )];
     let name = |key: &ConversationKey| format!("  {}/{}", key.tenant, key.conversation);
@@ -128,7 +128,7 @@ fn differing(conversations: &[ConversationKey]) -> String {
 
 fn object(step: &Step<'_>) -> Value {
     match step {
-        Step::Begun {
+        Step::Started {
             schema,
             live,
             phase,
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_see_some_and_machines_all() {
+    fn text_is_truncated_and_json_is_complete() {
         let key = |n: usize| ConversationKey {
             tenant: TenantId::parse("acme").unwrap(),
             conversation: ConversationId::parse(format!("c{n}")).unwrap(),
@@ -183,7 +183,7 @@ mod tests {
             let step = Step::Differ {
                 conversations: &keys,
             };
-            assert_eq!(words(&step).lines().count(), lines);
+            assert_eq!(text(&step).lines().count(), lines);
             assert_eq!(
                 object(&step)
                     .get("conversations")

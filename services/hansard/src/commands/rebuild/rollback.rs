@@ -1,19 +1,19 @@
-//! `hansard rebuild rollback`: back to a schema that was live before.
+//! `hansard rebuild rollback`: switches back to the previous live schema.
 
 use projector::rebuild::{Switch, switch};
 use read_model::schemas::{SchemaState, list};
 use runtime::shutdown::Shutdown;
 
-use super::caught_up::caught_up;
-use super::following::Following;
+use super::catch_up::catch_up;
 use super::lock;
 use super::report::{Form, Step};
+use super::temporary_projector::TemporaryProjector;
 use crate::commands::stores::Stores;
 use crate::exit::Exit;
 
-/// Go back to the schema that was live before.
+/// Switch back to the previous live schema.
 ///
-/// It is brought up to date from the record first. Reads and writes go on. The schema that is left is kept, so that going back can be gone back on.
+/// That schema is first brought up to date from the record. Reads and writes continue. The current live schema is kept, so a rollback can be undone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,7 +22,7 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     stores: Stores,
-    /// Say what would be done, and do nothing.
+    /// Print what would be done, and change nothing.
     #[arg(long)]
     dry_run: bool,
     /// Print each step as a JSON object.
@@ -40,18 +40,22 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let kept = list(&model).await?;
     let kept = kept.iter().filter(|one| one.state == SchemaState::Kept);
     let to = kept.max_by_key(|one| one.left_at);
-    let to = to.ok_or_else(|| anyhow::anyhow!("no schema is kept: there is no way back"))?;
+    let to = to.ok_or_else(|| {
+        anyhow::anyhow!(
+            "no previous schema is kept: run `hansard rebuild conversations` to build one"
+        )
+    })?;
     if args.dry_run {
-        form.tell(&Step::WouldSwitch { from, to: to.name })?;
+        form.print(&Step::WouldSwitch { from, to: to.name })?;
         return Ok(Exit::Done);
     }
     let shutdown = Shutdown::new();
     shutdown.listen_for_signals()?;
     let _lock = lock(&model).await?;
     let other = model.in_schema(to.name);
-    let following = Following::start(&archive, &other, &shutdown);
-    caught_up(&model.in_schema(from), &other, &shutdown).await?;
-    following.stop().await?;
+    let projector = TemporaryProjector::start(&archive, &other, &shutdown);
+    catch_up(&model.in_schema(from), &other, &shutdown).await?;
+    projector.stop().await?;
     switch(Switch {
         archive: &archive,
         model: &model,
@@ -60,7 +64,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         to_check: &[],
     })
     .await?;
-    form.tell(&Step::Switched {
+    form.print(&Step::Switched {
         live: to.name,
         kept: from,
     })?;

@@ -1,4 +1,4 @@
-//! `hansard replay`: a part of the record, once more: into a file, or under another subject.
+//! `hansard replay`: copies commits of the record to a file or to other subjects.
 
 mod target;
 mod to_file;
@@ -17,15 +17,15 @@ use serde_json::json;
 use super::stores::{ArchiveAddress, RecordAddress};
 use crate::exit::{Exit, UsageError};
 use crate::progress::{Length, Progress, grouped, per_second};
-use crate::selection::{Places, Reach, Selection, Span, messages};
+use crate::selection::{Positions, ReadUntil, Selection, SequenceRange, messages};
 use crate::{console, table};
-use target::{Begun, Target};
+use target::{ResumePoint, Target};
 
-/// Give a part of the record out once more: to a file, or under another subject.
+/// Copy commits of the record to a file or to other subjects.
 ///
-/// A file gets a line of JSON a commit, as `hansard tail` prints it: message contents are in it. A subject gets each commit as
-/// the record holds it, under PREFIX.PARTITION.TENANT.CONVERSATION; where a stream keeps those subjects, it acknowledges each.
-/// What was stopped, in any way, goes on with --resume. To fill read models from the record again, see `hansard rebuild`.
+/// A file gets one line of JSON per commit, as `hansard tail` prints it, with message contents. With --to-subject, each commit
+/// is published unchanged to PREFIX.PARTITION.TENANT.CONVERSATION; a stream with these subjects acknowledges each. After an
+/// interruption, continue with --resume. To fill read models from the record again, use `hansard rebuild`.
 #[derive(Debug, clap::Args)]
 #[command(
     group(clap::ArgGroup::new("target").required(true)),
@@ -37,20 +37,20 @@ Examples:
   hansard replay --to-subject copy --places copy.places --rate 2000
   hansard replay --to-subject copy --places copy.places --resume"
 )]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     record: RecordAddress,
     #[command(flatten)]
     archive: ArchiveAddress,
     #[command(flatten)]
     selection: Selection,
-    /// A new file for the commits.
+    /// New file for the commits.
     #[arg(long, value_name = "FILE", group = "target")]
     to_file: Option<PathBuf>,
-    /// What the new subjects begin with; none that the record itself uses.
+    /// Prefix of the target subjects; the prefixes of the record are rejected.
     #[arg(long, value_name = "PREFIX", group = "target")]
     to_subject: Option<String>,
-    /// The file where `--to-subject` writes down how far it is, every second.
+    /// File in which `--to-subject` saves the replayed positions every second.
     #[arg(
         long,
         value_name = "FILE",
@@ -58,13 +58,13 @@ pub struct Args {
         conflicts_with = "to_file"
     )]
     places: Option<PathBuf>,
-    /// Go on where the file, or the file of places, ends; also with what came since.
+    /// Continue after the last commit in the file of --to-file or --places, up to the current end of the record.
     #[arg(long)]
     resume: bool,
-    /// Most commits a second; 1,000 with `--to-subject`, as many as can be with `--to-file`, unless given.
+    /// Maximum commits per second, 1 to 100,000; by default 1,000 with `--to-subject`, unlimited with `--to-file`.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(target::RATE_MAX)))]
     rate: Option<u32>,
-    /// Say what would be read, and change nothing.
+    /// Print what would be read, and change nothing.
     #[arg(long)]
     dry_run: bool,
     /// Print JSON.
@@ -72,37 +72,33 @@ pub struct Args {
     json: bool,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// The record cannot be reached or holds a message that is no commit, or the target takes nothing.
-pub async fn run(args: Args) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let prefix = prefix(&args)?;
     let record = args.record.open("hansard-replay").await?;
-    let begun = Begun::of(&args, &record, prefix).await?;
-    let places = begun.places();
-    let spans = args.selection.spans(&record, &places).await?;
+    let resume_point = ResumePoint::from_args(&args, &record, prefix).await?;
+    let positions = resume_point.positions();
+    let ranges = args.selection.ranges(&record, &positions).await?;
     if args.dry_run {
-        return plan(&spans, &args);
+        return print_plan(&ranges, &args);
     }
     let archive = args.archive.of(&record);
-    let mut target = begun.open(&args, &record).await?;
-    let copied = copy(&args, &archive, &places, &spans, &mut target).await?;
+    let mut target = resume_point.open(&args, &record).await?;
+    let copied = copy(&args, &archive, &positions, &ranges, &mut target).await?;
     if args.json {
-        let told = json!({
+        let output = json!({
             "commits": copied.commits,
             "bytes": copied.bytes,
             "seconds": copied.seconds,
             "stream": target.stream(),
         });
-        writeln!(console::out(), "{told}")?;
+        writeln!(console::out(), "{output}")?;
     }
     Ok(Exit::Done)
 }
 
 fn prefix(args: &Args) -> Result<Option<ReplayPrefix>, UsageError> {
     if args.resume && args.to_subject.is_some() && args.places.is_none() {
-        let why = "--resume needs the file of --places";
+        let why = "--resume with --to-subject requires --places FILE";
         return Err(UsageError(why.to_owned()));
     }
     let prefix = args.to_subject.as_deref().map(ReplayPrefix::parse);
@@ -111,7 +107,7 @@ fn prefix(args: &Args) -> Result<Option<ReplayPrefix>, UsageError> {
         .map_err(|error| UsageError(error.to_string()))
 }
 
-/// What was replayed.
+/// The counts of a replay.
 struct Copied {
     commits: u64,
     bytes: u64,
@@ -119,7 +115,7 @@ struct Copied {
 }
 
 impl Copied {
-    fn told(&self) -> String {
+    fn summary(&self) -> String {
         let rate = grouped(per_second(self.commits, self.seconds));
         format!("{} commits, {rate} commits/s", grouped(self.commits))
     }
@@ -128,73 +124,73 @@ impl Copied {
 async fn copy(
     args: &Args,
     archive: &Archive,
-    places: &Places,
-    spans: &[Span],
+    positions: &Positions,
+    ranges: &[SequenceRange],
     target: &mut Target,
 ) -> anyhow::Result<Copied> {
     let pace = Pace::new(args.rate.or(target.rate_default()));
     let length = if args.selection.is_partial() {
         Length::Unknown
     } else {
-        Length::Items(spans.iter().map(Span::sequences).sum())
+        Length::Items(ranges.iter().map(SequenceRange::sequences).sum())
     };
     let mut progress = Progress::begin("replay", length);
-    if let Some(told) = target.told() {
-        progress.note(&told);
+    if let Some(note) = target.note() {
+        progress.note(&note);
     }
-    let began = Instant::now();
+    let started = Instant::now();
     let mut copied = Copied {
         commits: 0,
         bytes: 0,
         seconds: 0.0,
     };
-    let mut messages = messages(archive, &args.selection, places, Reach::Present).await?;
-    while let Some(chosen) = messages.next().await {
-        let chosen = chosen?;
+    let mut messages = messages(archive, &args.selection, positions, ReadUntil::Now).await?;
+    while let Some(selected) = messages.next().await {
+        let selected = selected?;
         pace.wait(1).await;
-        target.take(&chosen).await?;
+        target.write(&selected).await?;
         copied.commits += 1;
-        let bytes = u64::try_from(chosen.message.message.len()).unwrap_or(u64::MAX);
+        let bytes = u64::try_from(selected.message.message.len()).unwrap_or(u64::MAX);
         copied.bytes = copied.bytes.saturating_add(bytes);
-        copied.seconds = began.elapsed().as_secs_f64();
-        progress.advance(copied.commits, || copied.told());
+        copied.seconds = started.elapsed().as_secs_f64();
+        progress.advance(copied.commits, || copied.summary());
     }
     target.finish().await?;
-    copied.seconds = began.elapsed().as_secs_f64();
-    progress.finish(&copied.told());
+    copied.seconds = started.elapsed().as_secs_f64();
+    progress.finish(&copied.summary());
     Ok(copied)
 }
 
-fn plan(spans: &[Span], args: &Args) -> anyhow::Result<Exit> {
+fn print_plan(ranges: &[SequenceRange], args: &Args) -> anyhow::Result<Exit> {
     let mut out = console::out();
     if args.json {
-        for span in spans {
-            let told = json!({
-                "partition": span.partition.0,
-                "after": span.after.0,
-                "through": span.through.0,
+        for range in ranges {
+            let output = json!({
+                "partition": range.partition.0,
+                "after": range.after.0,
+                "through": range.through.0,
             });
-            writeln!(out, "{told}")?;
+            writeln!(out, "{output}")?;
         }
         return Ok(Exit::Done);
     }
-    let rows: Vec<[String; 4]> = spans
+    let rows: Vec<[String; 4]> = ranges
         .iter()
-        .map(|span| {
+        .map(|range| {
             [
-                span.partition.to_string(),
-                span.after.to_string(),
-                span.through.to_string(),
-                grouped(span.sequences()),
+                range.partition.to_string(),
+                range.after.to_string(),
+                range.through.to_string(),
+                grouped(range.sequences()),
             ]
         })
         .collect();
     let header = ["PARTITION", "AFTER", "THROUGH", "SEQUENCES"];
     table::write(&mut out, header, &rows)?;
     let what = if args.selection.is_partial() {
-        "nothing was done; what is chosen of this"
+        "dry run: the selected commits of these sequences"
     } else {
-        "nothing was done; this"
+        "dry run: these sequences"
     };
     writeln!(out, "{what} would be replayed")?;
     Ok(Exit::Done)

@@ -1,4 +1,4 @@
-//! Where a replay goes, and how far it was when it was stopped.
+//! The target of a replay, and the point at which an interrupted replay resumes.
 
 use std::fs;
 use std::path::Path;
@@ -6,110 +6,110 @@ use std::path::Path;
 use event_log::{Record, ReplayPrefix};
 
 use super::Args;
-use super::to_file::{self, Lines, Whole};
-use super::to_subject::{self, Republished};
+use super::to_file::{self, ExistingFile, FileTarget};
+use super::to_subject::{self, SubjectTarget};
 use crate::exit::UsageError;
-use crate::selection::{Chosen, Places};
+use crate::selection::{Positions, SelectedMessage};
 
-/// Commits a second that a subject gets unless told otherwise.
+/// The default rate of `--to-subject`, in commits per second.
 const RATE_DEFAULT: u32 = 1_000;
-/// Most commits a second that can be asked for.
+/// The maximum of `--rate`, in commits per second.
 pub(super) const RATE_MAX: u32 = 100_000;
 
-/// How far a replay was when it was stopped: nowhere at first. Nothing is written yet.
-pub(super) enum Begun {
-    File(Whole),
-    Subject(ReplayPrefix, Places),
+/// Where a replay starts: at the beginning, or where an earlier one stopped. Nothing is written yet.
+pub(super) enum ResumePoint {
+    File(ExistingFile),
+    Subject(ReplayPrefix, Positions),
 }
 
-/// Where the commits go.
+/// The target of the commits.
 pub(super) enum Target {
-    File(Lines),
-    Subject(Box<Republished>),
+    File(FileTarget),
+    Subject(Box<SubjectTarget>),
 }
 
-impl Begun {
-    /// What the arguments ask for; `prefix`: theirs.
-    pub(super) async fn of(
+impl ResumePoint {
+    /// Reads it from the target of the arguments; `prefix` is their subject prefix.
+    pub(super) async fn from_args(
         args: &Args,
         record: &Record,
         prefix: Option<ReplayPrefix>,
     ) -> anyhow::Result<Self> {
         if let Some(prefix) = prefix {
-            let places = match &args.places {
-                Some(places) if args.resume => to_subject::read(places, record, &prefix)?,
-                Some(places) if fs::exists(places)? => return Err(there_already(places)),
-                _ => Places::new(),
+            let positions = match &args.places {
+                Some(file) if args.resume => to_subject::read(file, record, &prefix)?,
+                Some(file) if fs::exists(file)? => return Err(already_exists(file)),
+                _ => Positions::new(),
             };
-            return Ok(Self::Subject(prefix, places));
+            return Ok(Self::Subject(prefix, positions));
         }
         let Some(file) = &args.to_file else {
             return Err(UsageError("give --to-file or --to-subject".to_owned()).into());
         };
         if args.resume {
-            let whole = to_file::scan(file)?;
-            whole.check(record).await?;
-            return Ok(Self::File(whole));
+            let existing = to_file::scan(file)?;
+            existing.check(record).await?;
+            return Ok(Self::File(existing));
         }
         if fs::exists(file)? {
-            return Err(there_already(file));
+            return Err(already_exists(file));
         }
-        Ok(Self::File(Whole::nothing(file)))
+        Ok(Self::File(ExistingFile::missing(file)))
     }
 
-    pub(super) fn places(&self) -> Places {
+    pub(super) fn positions(&self) -> Positions {
         match self {
-            Self::File(whole) => whole.places(),
-            Self::Subject(_, places) => places.clone(),
+            Self::File(existing) => existing.positions(),
+            Self::Subject(_, positions) => positions.clone(),
         }
     }
 
-    /// Goes on from there.
+    /// Opens the target at this point.
     pub(super) async fn open(self, args: &Args, record: &Record) -> anyhow::Result<Target> {
         Ok(match self {
-            Self::File(whole) => Target::File(Lines::open(&whole)?),
-            Self::Subject(prefix, places) => {
+            Self::File(existing) => Target::File(FileTarget::open(&existing)?),
+            Self::Subject(prefix, positions) => {
                 let replay = record.replay(prefix.clone()).await?;
-                let republished = Republished::new(replay, record, prefix, args.places.clone());
-                Target::Subject(Box::new(republished.behind(places)))
+                let target = SubjectTarget::new(replay, record, prefix, args.places.clone());
+                Target::Subject(Box::new(target.starting_after(positions)))
             }
         })
     }
 }
 
-fn there_already(file: &Path) -> anyhow::Error {
+fn already_exists(file: &Path) -> anyhow::Error {
     let file = file.display();
     UsageError(format!(
-        "{file} is there: give --resume to go on with it, or another file"
+        "{file} exists: continue it with --resume, or name another file"
     ))
     .into()
 }
 
 impl Target {
-    pub(super) async fn take(&mut self, chosen: &Chosen) -> anyhow::Result<()> {
+    pub(super) async fn write(&mut self, selected: &SelectedMessage) -> anyhow::Result<()> {
         match self {
-            Self::File(lines) => lines.write(&chosen.message),
-            Self::Subject(republished) => republished.publish(chosen).await,
+            Self::File(file) => file.write(&selected.message),
+            Self::Subject(subject) => subject.publish(selected).await,
         }
     }
 
-    /// Everything has arrived when this comes out well.
+    /// Waits until everything is written and acknowledged.
     pub(super) async fn finish(&mut self) -> anyhow::Result<()> {
         match self {
-            Self::File(lines) => lines.finish(),
-            Self::Subject(republished) => republished.settle().await,
+            Self::File(file) => file.finish(),
+            Self::Subject(subject) => subject.save().await,
         }
     }
 
-    /// The stream that keeps it, where one does.
+    /// The stream that stores the published commits, if there is one.
     pub(super) fn stream(&self) -> Option<&str> {
         match self {
             Self::File(_) => None,
-            Self::Subject(republished) => republished.stream(),
+            Self::Subject(subject) => subject.stream(),
         }
     }
 
-    /// The rate unless one is asked for, in commits a second; `None`: as fast as can be.
+    /// The default rate, in commits per second; `None`: unlimited.
     pub(super) fn rate_default(&self) -> Option<u32> {
         match self {
             Self::File(_) => None,
@@ -117,11 +117,11 @@ impl Target {
         }
     }
 
-    /// What is worth knowing before it begins.
-    pub(super) fn told(&self) -> Option<String> {
+    /// A note to print before the replay starts.
+    pub(super) fn note(&self) -> Option<String> {
         match self {
             Self::File(_) => None,
-            Self::Subject(republished) => Some(republished.told()),
+            Self::Subject(subject) => Some(subject.note()),
         }
     }
 }

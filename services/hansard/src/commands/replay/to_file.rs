@@ -1,4 +1,4 @@
-//! A replay into a file: a line of JSON a commit. The file itself says how far it is.
+//! Replays to a file: one line of JSON per commit. The last complete lines are the point at which a replay resumes.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -12,24 +12,24 @@ use event_log::{Record, StoredMessage};
 use serde::Deserialize;
 
 use crate::exit::UsageError;
-use crate::selection::Places;
+use crate::selection::Positions;
 use crate::view::commit;
 
-/// Most bytes of a line: far more than a commit of the largest message that a server takes.
+/// The maximum size of a line: far above the largest commit.
 const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// Only its owner reads what conversations say.
+/// The mode of the file, which contains message contents: only its owner can read it.
 const MODE: u32 = 0o600;
 
-/// What a file holds already, up to its last whole line.
+/// The contents of a file up to its last complete line.
 #[derive(Debug)]
-pub(super) struct Whole {
+pub(super) struct ExistingFile {
     file: PathBuf,
-    is_there: bool,
+    exists: bool,
     bytes: u64,
     last: BTreeMap<Partition, Last>,
 }
 
-/// A partition's last line.
+/// The last line of a partition.
 #[derive(Debug)]
 struct Last {
     line: u64,
@@ -37,7 +37,7 @@ struct Last {
     commit: String,
 }
 
-/// What is read of a line.
+/// The parsed fields of a line.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Line {
@@ -46,60 +46,60 @@ struct Line {
     commit_id: String,
 }
 
-impl Whole {
-    /// A file that is not there.
-    pub(super) fn nothing(file: &Path) -> Self {
+impl ExistingFile {
+    /// A file that does not exist.
+    pub(super) fn missing(file: &Path) -> Self {
         Self {
             file: file.to_owned(),
-            is_there: false,
+            exists: false,
             bytes: 0,
             last: BTreeMap::new(),
         }
     }
 
-    pub(super) fn places(&self) -> Places {
+    pub(super) fn positions(&self) -> Positions {
         let last = self.last.iter();
         last.map(|(partition, last)| (*partition, last.sequence))
             .collect()
     }
 
-    /// Checks that the file is of this record: each partition's last line is what the record holds there, unless that was
-    /// erased.
+    /// Checks that the file belongs to this record: the last line of each partition must equal the commit in the record, unless
+    /// that was erased.
     pub(super) async fn check(&self, record: &Record) -> anyhow::Result<()> {
         for (partition, last) in &self.last {
             let position = Position {
                 partition: *partition,
                 sequence: last.sequence,
             };
-            let is_there = partition.0 < record.partitions();
-            let message = if is_there {
+            let exists = partition.0 < record.partitions();
+            let message = if exists {
                 record.message_at(position).await?
             } else {
                 None
             };
             let is_other = match message {
                 Some(message) => message.open()?.opened.commit.id.to_string() != last.commit,
-                None => !is_there,
+                None => !exists,
             };
             if is_other {
                 let (file, line) = (self.file.display(), last.line);
-                let told = format!("{file} is of another record: see its line {line}");
-                return Err(UsageError(told).into());
+                let message = format!("line {line} of {file} belongs to another record");
+                return Err(UsageError(message).into());
             }
         }
         Ok(())
     }
 }
 
-/// Reads a file to its last whole line; one that is not there is empty.
-pub(super) fn scan(path: &Path) -> anyhow::Result<Whole> {
-    let mut whole = Whole::nothing(path);
+/// Reads a file up to its last complete line. A missing file is empty.
+pub(super) fn scan(path: &Path) -> anyhow::Result<ExistingFile> {
+    let mut existing = ExistingFile::missing(path);
     let shown = path.display();
     let file = match File::open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(whole),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(existing),
         opened => opened.with_context(|| format!("cannot read {shown}"))?,
     };
-    whole.is_there = true;
+    existing.exists = true;
     let mut reader = BufReader::new(file);
     let mut text = Vec::new();
     for number in 1.. {
@@ -109,34 +109,37 @@ pub(super) fn scan(path: &Path) -> anyhow::Result<Whole> {
         if text.last() != Some(&b'\n') {
             break;
         }
-        let line: Line = serde_json::from_slice(&text)
-            .map_err(|_| UsageError(format!("line {number} of {shown} is none of a replay")))?;
-        whole.bytes += u64::try_from(text.len())?;
+        let line: Line = serde_json::from_slice(&text).map_err(|_| {
+            UsageError(format!(
+                "line {number} of {shown} is not a line of a replay"
+            ))
+        })?;
+        existing.bytes += u64::try_from(text.len())?;
         let last = Last {
             line: number,
             sequence: Sequence(line.sequence),
             commit: line.commit_id,
         };
-        whole.last.insert(Partition(line.partition), last);
+        existing.last.insert(Partition(line.partition), last);
     }
-    Ok(whole)
+    Ok(existing)
 }
 
-/// A file that is written.
+/// A file that is being written.
 #[derive(Debug)]
-pub(super) struct Lines(BufWriter<File>);
+pub(super) struct FileTarget(BufWriter<File>);
 
-impl Lines {
-    /// Goes on behind what is whole; what is behind that is cut off.
-    pub(super) fn open(whole: &Whole) -> anyhow::Result<Self> {
-        let shown = whole.file.display();
+impl FileTarget {
+    /// Opens the file after its last complete line and truncates the rest.
+    pub(super) fn open(existing: &ExistingFile) -> anyhow::Result<Self> {
+        let shown = existing.file.display();
         let mut options = OpenOptions::new();
-        // A file that somebody else has made meanwhile is theirs.
-        options.write(true).create_new(!whole.is_there).mode(MODE);
-        let opened = options.open(&whole.file);
+        // Fails if another process has created the file meanwhile.
+        options.write(true).create_new(!existing.exists).mode(MODE);
+        let opened = options.open(&existing.file);
         let mut file = opened.with_context(|| format!("cannot write {shown}"))?;
-        file.set_len(whole.bytes)?;
-        file.seek(SeekFrom::Start(whole.bytes))?;
+        file.set_len(existing.bytes)?;
+        file.seek(SeekFrom::Start(existing.bytes))?;
         Ok(Self(BufWriter::new(file)))
     }
 
@@ -145,7 +148,7 @@ impl Lines {
         Ok(())
     }
 
-    /// All is on disk when this comes out well.
+    /// Flushes the file to disk.
     pub(super) fn finish(&mut self) -> anyhow::Result<()> {
         self.0.flush()?;
         self.0.get_ref().sync_all()?;
@@ -157,25 +160,25 @@ impl Lines {
 mod tests {
     use super::*;
 
-    /// The places of a file, and its whole bytes.
+    /// The positions of a file, and the size of its complete lines.
     type Found<'a> = (&'a [(u16, u64)], u64);
 
-    /// What is found in a file, or said of it.
+    /// Checks what a scan finds, or the error.
     fn check(text: &str, expected: Result<Found<'_>, &str>) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("f.jsonl");
         std::fs::write(&file, text).unwrap();
         match (scan(&file), expected) {
-            (Ok(whole), Ok((places, bytes))) => {
-                let found: Vec<_> = whole.places().into_iter().collect();
-                let expected = places.iter().map(|(p, s)| (Partition(*p), Sequence(*s)));
+            (Ok(existing), Ok((positions, bytes))) => {
+                let found: Vec<_> = existing.positions().into_iter().collect();
+                let expected = positions.iter().map(|(p, s)| (Partition(*p), Sequence(*s)));
                 assert_eq!(found, expected.collect::<Vec<_>>(), "{text}");
-                assert_eq!(whole.bytes, bytes, "{text}");
-                let mut lines = Lines::open(&whole).unwrap();
-                lines.finish().unwrap();
+                assert_eq!(existing.bytes, bytes, "{text}");
+                let mut target = FileTarget::open(&existing).unwrap();
+                target.finish().unwrap();
                 assert_eq!(std::fs::metadata(&file).unwrap().len(), bytes, "{text}");
             }
-            (Err(error), Err(told)) => assert!(error.to_string().contains(told), "{error}"),
+            (Err(error), Err(text)) => assert!(error.to_string().contains(text), "{error}"),
             (found, _) => panic!("{text}: {found:?}"),
         }
     }
@@ -187,21 +190,24 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_gone_on_with_behind_its_last_whole_line() {
+    fn a_file_continues_after_its_last_complete_line() {
         let three = [line(0, 4), line(1, 9), line(0, 7)].concat();
         let bytes = u64::try_from(three.len()).unwrap();
-        let places = [(0, 7), (1, 9)];
+        let positions = [(0, 7), (1, 9)];
         check("", Ok((&[], 0)));
         check("{\"part", Ok((&[], 0)));
-        check(&three, Ok((&places, bytes)));
-        check(&format!("{three}{{\"partition\":1"), Ok((&places, bytes)));
-        // The line is whole once its end is.
+        check(&three, Ok((&positions, bytes)));
+        check(
+            &format!("{three}{{\"partition\":1"),
+            Ok((&positions, bytes)),
+        );
+        // A line without a line break is incomplete.
         check(
             &format!("{three}{}", line(1, 10).trim_end()),
-            Ok((&places, bytes)),
+            Ok((&positions, bytes)),
         );
         check(&format!("{three}{{}}\n{three}"), Err("line 4 of "));
         let missing = scan(Path::new("/no/such/file")).unwrap();
-        assert_eq!((missing.places(), missing.bytes), (Places::new(), 0));
+        assert_eq!((missing.positions(), missing.bytes), (Positions::new(), 0));
     }
 }

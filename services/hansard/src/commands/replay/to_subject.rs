@@ -1,4 +1,4 @@
-//! A replay under another subject, and the file that says how far it is.
+//! Replays to other subjects, and the file with the replayed positions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use crate::exit::UsageError;
-use crate::selection::{Chosen, Places};
+use crate::selection::{Positions, SelectedMessage};
 
-/// How often it is settled and written down how far it is: what a replay that was killed does twice.
+/// The interval at which positions are saved. A killed replay repeats at most this interval.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The file of places.
+/// The file of `--places`.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Saved {
     record: String,
@@ -26,29 +26,33 @@ struct Saved {
     places: BTreeMap<u16, u64>,
 }
 
-/// What goes out again.
-pub(super) struct Republished {
+/// The target subjects of a replay.
+pub(super) struct SubjectTarget {
     replay: Replay,
     record: String,
     prefix: ReplayPrefix,
     file: Option<PathBuf>,
-    places: Places,
-    settled_at: Instant,
+    positions: Positions,
+    saved_at: Instant,
 }
 
-/// How far a replay was; nowhere when there is no file.
-pub(super) fn read(file: &Path, record: &Record, prefix: &ReplayPrefix) -> anyhow::Result<Places> {
+/// Reads the saved positions; none if the file does not exist.
+pub(super) fn read(
+    file: &Path,
+    record: &Record,
+    prefix: &ReplayPrefix,
+) -> anyhow::Result<Positions> {
     let shown = file.display();
     let text = match fs::read_to_string(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Places::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Positions::new()),
         read => read.with_context(|| format!("cannot read {shown}"))?,
     };
     let saved: Saved = serde_json::from_str(&text)
-        .map_err(|_| UsageError(format!("{shown} is no file of places")))?;
+        .map_err(|_| UsageError(format!("{shown} is not a file of replay positions")))?;
     let (id, prefix) = (id_of(record), prefix.to_string());
     if (&saved.record, &saved.prefix) != (&id, &prefix) {
-        let told = format!("{shown} is of another record or prefix");
-        return Err(UsageError(told).into());
+        let message = format!("{shown} belongs to another record or prefix");
+        return Err(UsageError(message).into());
     }
     let places = saved.places.into_iter();
     Ok(places
@@ -56,7 +60,7 @@ pub(super) fn read(file: &Path, record: &Record, prefix: &ReplayPrefix) -> anyho
         .collect())
 }
 
-impl Republished {
+impl SubjectTarget {
     pub(super) fn new(
         replay: Replay,
         record: &Record,
@@ -68,60 +72,62 @@ impl Republished {
             record: id_of(record),
             prefix,
             file,
-            places: Places::new(),
-            settled_at: Instant::now(),
+            positions: Positions::new(),
+            saved_at: Instant::now(),
         }
     }
 
-    /// The same, with these places behind it.
-    pub(super) fn behind(self, places: Places) -> Self {
-        Self { places, ..self }
+    /// Starts after these positions.
+    pub(super) fn starting_after(self, positions: Positions) -> Self {
+        Self { positions, ..self }
     }
 
     pub(super) fn stream(&self) -> Option<&str> {
         self.replay.stream()
     }
 
-    /// Who gets it, in words.
-    pub(super) fn told(&self) -> String {
+    /// A note on who receives the commits.
+    pub(super) fn note(&self) -> String {
         let prefix = &self.prefix;
         match self.stream() {
-            Some(stream) => format!("replay: the stream {stream} keeps {prefix}.>"),
-            None => format!("replay: no stream keeps {prefix}.>: only who listens now gets it"),
+            Some(stream) => format!("replay: the stream {stream} stores {prefix}.>"),
+            None => {
+                format!("replay: no stream stores {prefix}.>: only current subscribers receive it")
+            }
         }
     }
 
-    pub(super) async fn publish(&mut self, chosen: &Chosen) -> anyhow::Result<()> {
-        let position = chosen.message.position;
-        let key = chosen.key.as_ref().with_context(|| {
+    pub(super) async fn publish(&mut self, selected: &SelectedMessage) -> anyhow::Result<()> {
+        let position = selected.message.position;
+        let key = selected.key.as_ref().with_context(|| {
             let (partition, sequence) = (position.partition, position.sequence);
-            format!("the message {sequence} of partition {partition} is of no conversation")
+            format!("the message {sequence} of partition {partition} belongs to no conversation")
         })?;
-        self.replay.publish(key, &chosen.message).await?;
-        self.places.insert(position.partition, position.sequence);
-        if self.settled_at.elapsed() >= SAVE_INTERVAL {
-            self.settle().await?;
+        self.replay.publish(key, &selected.message).await?;
+        self.positions.insert(position.partition, position.sequence);
+        if self.saved_at.elapsed() >= SAVE_INTERVAL {
+            self.save().await?;
         }
         Ok(())
     }
 
-    /// Waits until all has arrived, and writes it down.
-    pub(super) async fn settle(&mut self) -> anyhow::Result<()> {
+    /// Waits until all commits are acknowledged, and saves the positions.
+    pub(super) async fn save(&mut self) -> anyhow::Result<()> {
         self.replay.settle().await?;
-        self.settled_at = Instant::now();
+        self.saved_at = Instant::now();
         let Some(file) = &self.file else {
             return Ok(());
         };
-        let places = self.places.iter();
+        let positions = self.positions.iter();
         let saved = Saved {
             record: self.record.clone(),
             prefix: self.prefix.to_string(),
-            places: places
+            places: positions
                 .map(|(partition, sequence)| (partition.0, sequence.0))
                 .collect(),
         };
         let shown = file.display();
-        save(file, &saved).with_context(|| format!("cannot write {shown}"))
+        replace(file, &saved).with_context(|| format!("cannot write {shown}"))
     }
 }
 
@@ -129,8 +135,8 @@ fn id_of(record: &Record) -> String {
     hex::encode(record.id().0)
 }
 
-/// Whole or not at all, whenever it is stopped.
-fn save(file: &Path, saved: &Saved) -> anyhow::Result<()> {
+/// Replaces the file atomically.
+fn replace(file: &Path, saved: &Saved) -> anyhow::Result<()> {
     let folder = file.parent().filter(|folder| *folder != Path::new(""));
     let mut written = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     writeln!(written, "{}", serde_json::to_string(saved)?)?;

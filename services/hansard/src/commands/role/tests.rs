@@ -12,7 +12,7 @@ fn check_setting(text: &str, expected: Option<(&str, Value)>) {
 }
 
 #[test]
-fn settings_are_keys_with_values() {
+fn settings_are_parsed() {
     check_setting("a.b=nats://x=y", Some(("a.b", json!("nats://x=y"))));
     check_setting("a=5", Some(("a", json!(5))));
     check_setting("a=\"5\"", Some(("a", json!("5"))));
@@ -23,7 +23,7 @@ fn settings_are_keys_with_values() {
 }
 
 #[test]
-fn dotted_keys_nest() {
+fn dotted_keys_become_nested_objects() {
     let settings = ["a.b=1", "a.c=2", "d=3", "a.b=4"].map(|text| setting(text).unwrap());
     assert_eq!(nested(&settings), json!({"a": {"b": 4, "c": 2}, "d": 3}));
     let settings = ["a=1", "a.b=2"].map(|text| setting(text).unwrap());
@@ -54,7 +54,7 @@ fn check_load(set: &[&str], expected: Result<u16, &[&str]>) {
 }
 
 #[test]
-fn every_mistake_of_a_role_is_told_at_once() {
+fn all_errors_of_the_settings_are_reported_together() {
     check_load(&[], Ok(8));
     check_load(
         &["record.partitions=4", "telemetry.log_filter=debug"],
@@ -78,7 +78,7 @@ fn a_process_is_named_after_its_role() {
 
 fn check_deployed<T>(file: &str)
 where
-    T: Default + Named + Validate + Serialize + DeserializeOwned,
+    T: Default + RoleConfig + Validate + Serialize + DeserializeOwned,
 {
     let deploy = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
     let settings = Settings {

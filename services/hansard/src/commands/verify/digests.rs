@@ -1,5 +1,5 @@
-//! The quick check: where every conversation of a partition stands, by the digest that the projector keeps, by the rows,
-//! and by the record up to the same checkpoint.
+//! The quick check of a partition: compares the positions of all conversations in the digest that the projector maintains, in
+//! the rows, and in the record up to the same checkpoint.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,63 +14,63 @@ use read_model::projections::conversations::verification::{
 use serde_json::json;
 
 use super::report::Report;
-use super::sampled::one;
-use super::{Ground, Repair};
+use super::sampled::verify_conversation;
+use super::{Repair, VerifyJob};
 
-/// How often a partition is looked at that does not look right: an erasure may be on its way from the record to the rows.
-const LOOKS_MAX: u32 = 5;
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(300);
-/// Rows' places that are read at a time.
-const PLACES_PER_PAGE: u32 = 5_000;
+/// How often a partition that differs is compared: the projector may not have applied an erasure yet.
+const ATTEMPTS_MAX: u32 = 5;
+const RETRY_INTERVAL: Duration = Duration::from_millis(300);
+/// Row positions per page.
+const POSITIONS_PER_PAGE: u32 = 5_000;
 
-/// What the record comes to, up to a checkpoint.
+/// The positions in the record, up to a checkpoint.
 #[derive(Debug, Default)]
-struct Recorded {
+struct RecordedPositions {
     digest: SetDigest,
-    /// Where each conversation's last commit stands.
-    places: BTreeMap<ConversationKey, Sequence>,
+    /// The sequence of the last commit of each conversation.
+    sequences: BTreeMap<ConversationKey, Sequence>,
 }
 
-/// Compares every partition.
-pub(super) async fn run(ground: &Ground, report: &mut Report) -> anyhow::Result<()> {
-    let (partitions, parked) = digests(&ground.model).await?;
+/// Verifies every partition.
+pub(super) async fn run(job: &VerifyJob, report: &mut Report) -> anyhow::Result<()> {
+    let (partitions, parked) = digests(&job.model).await?;
     let steps = u64::try_from(partitions.len()).unwrap_or(u64::MAX);
-    for segment in ground.archive.segments(None).await? {
+    for segment in job.archive.segments(None).await? {
         let of_partition = |one: &&PartitionDigest| one.partition == segment.partition();
         let checkpoint = partitions.iter().find(of_partition);
-        // The last commits of that time may be elsewhere, where this does not look.
+        // The last commits before an older checkpoint may be archived, and the archive is not read here.
         anyhow::ensure!(
             checkpoint.is_none_or(|one| one.checkpoint.0 >= segment.sealed.last_sequence),
-            "the rows of partition {} have not come to what is archived of it: wait for the projector",
+            "the rows of partition {} do not contain all archived commits yet: wait for the projector",
             segment.partition()
         );
     }
-    report.start("verify: digests", steps);
+    report.start_phase("verify: digests", steps);
     for (step, digest) in (1..).zip(partitions) {
         let parked = of_partition(&parked, digest.partition);
-        check(ground, digest, parked, report).await?;
+        check(job, digest, parked, report).await?;
         report.advance(step, steps);
     }
     Ok(())
 }
 
 async fn check(
-    ground: &Ground,
+    job: &VerifyJob,
     mut digest: PartitionDigest,
     mut parked: Vec<ParkedPlace>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    for look in 1.. {
-        let recorded = recorded(ground, &digest, &parked).await?;
+    for attempt in 1.. {
+        let recorded = recorded(job, &digest, &parked).await?;
         if digest.rows == recorded.digest && digest.kept == recorded.digest {
-            report.whole(digest.conversations, 0);
+            report.correct(digest.conversations, 0);
             break;
         }
-        if look == LOOKS_MAX {
-            return tell(ground, &digest, &recorded, report).await;
+        if attempt == ATTEMPTS_MAX {
+            return print(job, &digest, &recorded, report).await;
         }
-        tokio::time::sleep(LOOK_AGAIN_AFTER).await;
-        (digest, parked) = present(ground, digest.partition).await?;
+        tokio::time::sleep(RETRY_INTERVAL).await;
+        (digest, parked) = current(job, digest.partition).await?;
     }
     Ok(())
 }
@@ -80,31 +80,34 @@ fn of_partition(parked: &[ParkedPlace], partition: Partition) -> Vec<ParkedPlace
     own.cloned().collect()
 }
 
-async fn present(
-    ground: &Ground,
+async fn current(
+    job: &VerifyJob,
     partition: Partition,
 ) -> anyhow::Result<(PartitionDigest, Vec<ParkedPlace>)> {
-    let (all, parked) = digests(&ground.model).await?;
+    let (all, parked) = digests(&job.model).await?;
     let digest = all.into_iter().find(|digest| digest.partition == partition);
     let parked = of_partition(&parked, partition);
-    Ok((digest.context("a checkpoint is gone")?, parked))
+    Ok((
+        digest.context("the checkpoint of the partition was removed")?,
+        parked,
+    ))
 }
 
-/// Reads where the partition's conversations stood at its checkpoint, and the parked ones before what waits.
+/// Reads the positions of the partition's conversations at its checkpoint; of parked ones before their waiting commits.
 async fn recorded(
-    ground: &Ground,
+    job: &VerifyJob,
     digest: &PartitionDigest,
     parked: &[ParkedPlace],
-) -> anyhow::Result<Recorded> {
+) -> anyhow::Result<RecordedPositions> {
     let parked: BTreeMap<&ConversationKey, Sequence> = parked
         .iter()
         .map(|place| (&place.key, Sequence(place.sequence.0.saturating_sub(1))))
         .collect();
-    let mut recorded = Recorded::default();
+    let mut recorded = RecordedPositions::default();
     let mut later = Vec::new();
-    let mut standings = ground.record.standings(digest.partition).await?;
+    let mut standings = job.record.standings(digest.partition).await?;
     while let Some((key, message)) = standings.try_next().await? {
-        // One that moves comes again: the first time said enough.
+        // A conversation with new commits is returned several times; the duplicates are removed below.
         let is_late = parked.contains_key(&key) || message.position.sequence > digest.checkpoint;
         if is_late {
             later.push(key);
@@ -114,46 +117,46 @@ async fn recorded(
     }
     later.sort_unstable();
     later.dedup();
-    later.retain(|key| !recorded.places.contains_key(key));
+    later.retain(|key| !recorded.sequences.contains_key(key));
     for key in later {
         let through = parked.get(&key).copied().unwrap_or(digest.checkpoint);
         let through = through.min(digest.checkpoint);
-        if let Some(message) = ground.record.last_up_to(&key, through).await? {
+        if let Some(message) = job.record.last_up_to(&key, through).await? {
             recorded.add(key, &message)?;
         }
     }
     Ok(recorded)
 }
 
-impl Recorded {
+impl RecordedPositions {
     fn add(&mut self, key: ConversationKey, message: &StoredMessage) -> anyhow::Result<()> {
         let sequence = message.position.sequence;
         let version = message.open_head()?.version;
         let standing = SetDigest::of(&key.tenant, &key.conversation, version, sequence);
-        if self.places.insert(key, sequence).is_none() {
+        if self.sequences.insert(key, sequence).is_none() {
             self.digest.toggle(standing);
         }
         Ok(())
     }
 }
 
-/// Names what differs: conversations whose rows stand elsewhere than the record, or else the kept digest itself.
-async fn tell(
-    ground: &Ground,
+/// Reports the differences: conversations whose rows differ from the record, or the maintained digest itself.
+async fn print(
+    job: &VerifyJob,
     digest: &PartitionDigest,
-    recorded: &Recorded,
+    recorded: &RecordedPositions,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     if digest.rows != recorded.digest {
-        for key in astray(ground, digest.partition, recorded).await? {
-            one(ground, &key, report).await?;
+        for key in differing(job, digest.partition, recorded).await? {
+            verify_conversation(job, &key, report).await?;
         }
     }
-    let mut outcome = "left as it is";
-    if let Repair::Yes(_) = ground.repair {
-        rewrite_digest(&ground.model, digest.partition).await?;
-        let (again, parked) = present(ground, digest.partition).await?;
-        if self::recorded(ground, &again, &parked).await?.digest == again.kept {
+    let mut outcome = "not repaired";
+    if let Repair::Yes(_) = job.repair {
+        rewrite_digest(&job.model, digest.partition).await?;
+        let (again, parked) = current(job, digest.partition).await?;
+        if self::recorded(job, &again, &parked).await?.digest == again.kept {
             outcome = "repaired";
         }
     }
@@ -167,11 +170,11 @@ async fn tell(
         digest.kept == recorded.digest,
         digest.rows == recorded.digest,
     ) {
-        (true, _) => "the rows are not where the record is",
+        (true, _) => "the positions of the rows differ from the record",
         (false, true) => {
-            "the digest kept is neither the rows' nor the record's: a commit was passed over once"
+            "the maintained digest differs from rows and record: a commit was skipped once"
         }
-        (false, false) => "neither the rows nor the digest kept are where the record is",
+        (false, false) => "the rows and the maintained digest differ from the record",
     };
     let name = format!("partition {partition}");
     let row = [
@@ -182,33 +185,33 @@ async fn tell(
     ];
     report.finding(&line, row)?;
     if outcome == "repaired" {
-        report.mended();
+        report.repaired();
     }
     Ok(())
 }
 
-/// The conversations of a partition whose rows stand elsewhere than the record, or that only one of them knows.
-async fn astray(
-    ground: &Ground,
+/// The conversations of a partition whose positions in rows and record differ, or that exist in only one of them.
+async fn differing(
+    job: &VerifyJob,
     partition: Partition,
-    recorded: &Recorded,
+    recorded: &RecordedPositions,
 ) -> anyhow::Result<Vec<ConversationKey>> {
-    let mut unseen = recorded.places.clone();
-    let mut astray = Vec::new();
+    let mut unseen = recorded.sequences.clone();
+    let mut differing = Vec::new();
     let mut left = KeyRange::of(None);
     loop {
-        let page = row_places(&ground.model, &left, PLACES_PER_PAGE).await?;
+        let page = row_places(&job.model, &left, POSITIONS_PER_PAGE).await?;
         let Some(last) = page.last() else {
             break;
         };
         left = left.after(&last.key);
-        let own = |key: &ConversationKey| ground.record.partition_of(key) == partition;
+        let own = |key: &ConversationKey| job.record.partition_of(key) == partition;
         for place in page.into_iter().filter(|place| own(&place.key)) {
             if unseen.remove(&place.key) != Some(place.position.sequence) {
-                astray.push(place.key);
+                differing.push(place.key);
             }
         }
     }
-    astray.extend(unseen.into_keys());
-    Ok(astray)
+    differing.extend(unseen.into_keys());
+    Ok(differing)
 }

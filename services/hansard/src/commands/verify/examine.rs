@@ -1,4 +1,4 @@
-//! The judgement of one conversation: its rows as of one moment beside the record up to that moment's checkpoint.
+//! Examines one conversation: compares a snapshot of its rows with the record up to the checkpoint of the snapshot.
 
 use std::time::Duration;
 
@@ -10,86 +10,86 @@ use read_model::projections::conversations::verification::{
     Difference, Standing, compare_events, standing, unfounded_events,
 };
 
-use super::Ground;
+use super::VerifyJob;
 use super::history::{History, is_erased, open};
 use super::problem::Problem;
 
-/// Most looks at a conversation that does not look the same twice.
-const LOOKS_MAX: u32 = 6;
-/// How long to wait for an erasure to reach the rows before looking again, longer each time by as much.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
+/// The maximum number of attempts until two consecutive ones agree.
+const ATTEMPTS_MAX: u32 = 6;
+/// The wait for an erasure to reach the rows; each further wait is longer by this interval.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What became of an examination.
+/// The result of an examination.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Examined {
-    /// What is wrong; nothing: the rows are whole.
+pub(super) struct Examination {
+    /// The problems; empty: the rows are correct.
     pub(super) problems: Vec<Problem>,
-    /// How many events were compared.
+    /// The number of compared events.
     pub(super) events: u64,
-    /// It could not be judged: it is being erased, or never looked the same twice.
+    /// No result: the conversation is being erased, or no two attempts agreed.
     pub(super) is_unsettled: bool,
 }
 
-/// Looks at a conversation. What is wrong is told only when two looks after each other see the same: an erasure or a repair
-/// may come in between.
-pub(super) async fn examine(ground: &Ground, key: &ConversationKey) -> anyhow::Result<Examined> {
-    let mut before: Option<Examined> = None;
-    let mut wait = LOOK_AGAIN_AFTER;
-    for _ in 0..LOOKS_MAX {
-        let found = look(ground, key).await?;
-        let is_whole = found.problems.is_empty() && !found.is_unsettled;
-        let is_seen_again = before
+/// Examines a conversation. Problems are reported only if two consecutive attempts agree, because an erasure or a repair may
+/// run between the reads of an attempt.
+pub(super) async fn examine(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Examination> {
+    let mut before: Option<Examination> = None;
+    let mut wait = RETRY_INTERVAL;
+    for _ in 0..ATTEMPTS_MAX {
+        let found = compare(job, key).await?;
+        let is_correct = found.problems.is_empty() && !found.is_unsettled;
+        let is_confirmed = before
             .as_ref()
             .is_some_and(|before| !found.is_unsettled && before.problems == found.problems);
-        if is_whole || is_seen_again {
+        if is_correct || is_confirmed {
             return Ok(found);
         }
         if found.is_unsettled {
             tokio::time::sleep(wait).await;
-            wait += LOOK_AGAIN_AFTER;
+            wait += RETRY_INTERVAL;
         }
         before = Some(found);
     }
-    Ok(Examined {
+    Ok(Examination {
         problems: Vec::new(),
         is_unsettled: true,
         ..before.unwrap_or_default()
     })
 }
 
-async fn look(ground: &Ground, key: &ConversationKey) -> anyhow::Result<Examined> {
-    let (record, model) = (&ground.record, &ground.model);
+async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Examination> {
+    let (record, model) = (&job.record, &job.model);
     let partition = record.partition_of(key);
     let Some(standing) = standing(model, key, partition).await? else {
         // A partition without a checkpoint has no rows yet.
-        return Ok(Examined::default());
+        return Ok(Examination::default());
     };
     let last = record.last_from_leader(key).await?;
     let tombstone = last
         .as_ref()
         .filter(|message| matches!(message.open_head(), Ok(head) if is_erased(&head)));
     if let Some(message) = tombstone {
-        return look_at_erased(ground, key, &standing, message).await;
+        return compare_erased(job, key, &standing, message).await;
     }
-    let mut history = History::of(&ground.archive, key, standing.through());
+    let mut history = History::of(&job.archive, key, standing.through());
     let mut differences = Vec::new();
     while let Some(commits) = history.next().await? {
         differences.extend(compare_events(model, key, &commits).await?);
     }
     if !history.is_complete(last.map(|last| last.position.sequence)) {
-        return Ok(Examined {
+        return Ok(Examination {
             is_unsettled: true,
-            ..Examined::default()
+            ..Examination::default()
         });
     }
-    let mut found = Examined {
+    let mut found = Examination {
         events: history.events,
-        ..Examined::default()
+        ..Examination::default()
     };
     found
         .problems
         .extend(standing.parked_at.map(Problem::Parked));
-    // What follows an unreadable message cannot be worked out.
+    // The state after an unreadable message is unknown.
     let is_readable = !history
         .problems
         .iter()
@@ -99,7 +99,7 @@ async fn look(ground: &Ground, key: &ConversationKey) -> anyhow::Result<Examined
         differences.extend(standing.compare(history.change.as_ref())?);
         let held = history.first_version.zip(history.change.as_ref());
         let held = held.map(|(first, change)| (first, change.head.version));
-        differences.extend(unfounded(ground, key, &standing, held).await?);
+        differences.extend(unfounded(job, key, &standing, held).await?);
     }
     found
         .problems
@@ -107,17 +107,17 @@ async fn look(ground: &Ground, key: &ConversationKey) -> anyhow::Result<Examined
     Ok(found)
 }
 
-/// An erased conversation has a row, and no events; the record may have no more of it than its tombstone.
-async fn look_at_erased(
-    ground: &Ground,
+/// An erased conversation has a row and no events. The record must contain only its tombstone.
+async fn compare_erased(
+    job: &VerifyJob,
     key: &ConversationKey,
     standing: &Standing,
     message: &StoredMessage,
-) -> anyhow::Result<Examined> {
+) -> anyhow::Result<Examination> {
     if message.position.sequence > standing.checkpoint {
-        return Ok(Examined {
+        return Ok(Examination {
             is_unsettled: standing.has_row(),
-            ..Examined::default()
+            ..Examination::default()
         });
     }
     let problems = match open(key, message) {
@@ -126,20 +126,20 @@ async fn look_at_erased(
             let change = Change::of(&placed.opened.commit, placed.position);
             let mut differences: Vec<Difference> =
                 standing.compare(Some(&change))?.into_iter().collect();
-            differences.extend(unfounded(ground, key, standing, None).await?);
+            differences.extend(unfounded(job, key, standing, None).await?);
             differences.into_iter().map(Problem::Rows).collect()
         }
     };
-    Ok(Examined {
+    Ok(Examination {
         problems,
         events: 1,
         is_unsettled: false,
     })
 }
 
-/// Rows of events that are not among the versions that the record holds.
+/// Event rows whose versions are not in the record.
 async fn unfounded(
-    ground: &Ground,
+    job: &VerifyJob,
     key: &ConversationKey,
     standing: &Standing,
     held: Option<(Version, Version)>,
@@ -149,24 +149,24 @@ async fn unfounded(
     };
     let (first_held, last_held) = held.unwrap_or((Version(1), Version::ZERO));
     let held = first_held..=last_held;
-    let read = unfounded_events(&ground.model, key, &held, last);
-    read.await.context("rows of events cannot be read")
+    let read = unfounded_events(&job.model, key, &held, last);
+    read.await.context("cannot read event rows")
 }
 
-/// The commits of a conversation after one place and up to another, some of them, for whoever writes rows from them.
+/// A page of the commits of a conversation after one sequence and up to another, from which rows are written.
 pub(super) async fn commits_between(
-    ground: &Ground,
+    job: &VerifyJob,
     key: &ConversationKey,
     after: Sequence,
     through: Sequence,
 ) -> anyhow::Result<Vec<Item>> {
     let bounds = TailBounds::default();
-    let mut commits = ground.archive.commits(key, after).await?;
+    let mut commits = job.archive.commits(key, after).await?;
     let page = commits.next(bounds).await?.unwrap_or_default();
     let first = page.first().map(|first| first.position.sequence);
     anyhow::ensure!(
         after > Sequence(0) || first.is_none_or(|first| first <= through),
-        "it is being erased"
+        "the conversation is being erased"
     );
     let within = |message: &&StoredMessage| message.position.sequence <= through;
     let messages = page.iter().take_while(within);

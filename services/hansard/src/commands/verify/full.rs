@@ -1,7 +1,7 @@
-//! Everything: the record is read from its beginning and folded, the rows are walked, and the two compared by digest.
+//! The full verification: reads the whole record, folds it, reads all rows, and compares them by digest.
 //!
-//! Conversations are taken in the order of rows, as many at a time as memory may hold. When the record has more, those
-//! that come last are left for the next pass.
+//! Conversations are verified in the order of their keys, as many per pass as memory may hold. The rest is left for further
+//! passes over the record.
 
 use std::collections::BTreeMap;
 
@@ -12,35 +12,35 @@ use futures::StreamExt as _;
 use read_model::projections::conversations::verification::{Folded, KeyRange, RowsWalk};
 use serde_json::json;
 
-use super::Ground;
+use super::VerifyJob;
 use super::history::open;
 use super::report::Report;
-use super::sampled::one;
+use super::sampled::verify_conversation;
 
-/// After how many messages progress is told.
+/// The number of messages between two progress updates.
 const PROGRESS_MESSAGES: u64 = 256;
 
-/// What the record says of one conversation.
-struct Told {
-    /// `None`: none of its messages could be read.
+/// A conversation as folded from the record.
+struct Recorded {
+    /// `None`: no message was readable.
     folded: Option<Folded>,
     is_suspect: bool,
     events: u64,
 }
 
-/// One pass: the conversations of a range that fit, the first of them by order.
+/// One pass over the record: the first conversations of a range, by key, that fit into memory.
 struct Pass<'r> {
     range: &'r KeyRange,
     at_once: usize,
-    told: BTreeMap<ConversationKey, Told>,
-    /// From here on, conversations are another pass's.
+    recorded: BTreeMap<ConversationKey, Recorded>,
+    /// Conversations from this key on are left for the next pass.
     ceiling: Option<ConversationKey>,
     is_first: bool,
 }
 
 /// Verifies every conversation of a range.
 pub(super) async fn run(
-    ground: &Ground,
+    job: &VerifyJob,
     range: &KeyRange,
     at_once: usize,
     report: &mut Report,
@@ -51,18 +51,18 @@ pub(super) async fn run(
         let mut pass = Pass {
             range: &range,
             at_once,
-            told: BTreeMap::new(),
+            recorded: BTreeMap::new(),
             ceiling: None,
             is_first,
         };
-        pass.read(ground, report).await?;
-        let last = pass.told.keys().next_back().cloned();
+        pass.read(job, report).await?;
+        let last = pass.recorded.keys().next_back().cloned();
         let until = last.filter(|_| pass.ceiling.is_some());
-        let told = pass.told;
+        let recorded = pass.recorded;
         let rows = until
             .as_ref()
             .map_or(range.clone(), |last| range.clone().until(last));
-        compare(ground, told, rows, report).await?;
+        compare(job, recorded, rows, report).await?;
         left = until.map(|last| range.after(&last));
         is_first = false;
     }
@@ -70,23 +70,23 @@ pub(super) async fn run(
 }
 
 impl Pass<'_> {
-    /// Reads the record up to where it ends now.
-    async fn read(&mut self, ground: &Ground, report: &mut Report) -> anyhow::Result<()> {
+    /// Reads the record up to its current end.
+    async fn read(&mut self, job: &VerifyJob, report: &mut Report) -> anyhow::Result<()> {
         let mut ends = Vec::new();
         let mut steps = 0;
-        for partition in (0..ground.record.partitions()).map(Partition) {
-            let bounds = ground.record.bounds_of(partition).await?;
-            // A stream that was never written to would be waited for in vain.
+        for partition in (0..job.record.partitions()).map(Partition) {
+            let bounds = job.record.bounds_of(partition).await?;
+            // An empty stream would never return a message.
             if bounds.first <= bounds.last {
                 steps += bounds.last.0;
                 ends.push((partition, bounds.last));
             }
         }
-        report.start("verify: record", steps);
+        report.start_phase("verify: record", steps);
         let mut done = 0;
         for (partition, last) in ends {
-            // What is archived may come before all that the stream holds.
-            let mut messages = ground.archive.follow(partition, Sequence(0));
+            // Archived commits may precede the messages of the stream.
+            let mut messages = job.archive.follow(partition, Sequence(0));
             while let Some(message) = messages.next().await {
                 let message = message?;
                 let sequence = message.message.position.sequence;
@@ -94,7 +94,7 @@ impl Pass<'_> {
                 if sequence.0 % PROGRESS_MESSAGES == 0 {
                     report.advance(done + sequence.0, steps);
                 }
-                // The last may be gone by now, so the last one that there is ends it too.
+                // The last message may have been removed meanwhile; `pending == 0` is then the end.
                 if sequence >= last || message.pending == 0 {
                     break;
                 }
@@ -113,36 +113,38 @@ impl Pass<'_> {
             return Ok(());
         }
         let Ok(placed) = open(key, &message.message) else {
-            self.told_of(key).is_suspect = true;
+            self.entry(key).is_suspect = true;
             return Ok(());
         };
-        let told = self.told_of(key);
+        let recorded = self.entry(key);
         let commit = &placed.opened.commit;
-        let previous = told.folded.as_ref();
+        let previous = recorded.folded.as_ref();
         let previous = previous.map(|folded| (folded.head(), folded.sequence()));
-        told.is_suspect |= !faults(previous, commit, &placed.opened.body).is_empty();
-        told.events += u64::try_from(commit.events.len()).unwrap_or(u64::MAX);
-        match &mut told.folded {
+        recorded.is_suspect |= !faults(previous, commit, &placed.opened.body).is_empty();
+        recorded.events += u64::try_from(commit.events.len()).unwrap_or(u64::MAX);
+        match &mut recorded.folded {
             Some(folded) => folded.absorb(&placed),
-            None => told.folded = Some(Folded::begin(&placed)),
+            None => recorded.folded = Some(Folded::begin(&placed)),
         }
-        if self.told.len() > self.at_once
-            && let Some((last, _)) = self.told.pop_last()
+        if self.recorded.len() > self.at_once
+            && let Some((last, _)) = self.recorded.pop_last()
         {
             self.ceiling = Some(last);
         }
         Ok(())
     }
 
-    fn told_of(&mut self, key: &ConversationKey) -> &mut Told {
-        self.told.entry(key.clone()).or_insert_with(|| Told {
-            folded: None,
-            is_suspect: false,
-            events: 0,
-        })
+    fn entry(&mut self, key: &ConversationKey) -> &mut Recorded {
+        self.recorded
+            .entry(key.clone())
+            .or_insert_with(|| Recorded {
+                folded: None,
+                is_suspect: false,
+                events: 0,
+            })
     }
 
-    /// A message that belongs to no conversation is in no row.
+    /// Reports a message whose subject is not that of a conversation.
     fn foreign(&self, message: &FollowedMessage, report: &mut Report) -> anyhow::Result<()> {
         if !self.is_first {
             return Ok(());
@@ -150,8 +152,9 @@ impl Pass<'_> {
         let position = message.message.position;
         let (partition, sequence) = (position.partition.0, position.sequence.0);
         let line = json!({"kind": "foreign_subject", "partition": partition, "sequence": sequence});
-        let what =
-            format!("message {sequence} of partition {partition} has no conversation's subject");
+        let what = format!(
+            "the subject of message {sequence} of partition {partition} is not that of a conversation"
+        );
         report.finding(
             &line,
             [
@@ -164,34 +167,36 @@ impl Pass<'_> {
     }
 }
 
-/// Walks the rows, and examines what the record did not tell so.
+/// Reads the rows, and examines each conversation that differs from the record.
 async fn compare(
-    ground: &Ground,
-    mut told: BTreeMap<ConversationKey, Told>,
+    job: &VerifyJob,
+    mut recorded: BTreeMap<ConversationKey, Recorded>,
     rows: KeyRange,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let steps = u64::try_from(told.len()).unwrap_or(u64::MAX);
-    report.start("verify: rows", steps);
-    let mut walk = RowsWalk::over(&ground.model, rows);
+    let steps = u64::try_from(recorded.len()).unwrap_or(u64::MAX);
+    report.start_phase("verify: rows", steps);
+    let mut walk = RowsWalk::over(&job.model, rows);
     while let Some(page) = walk.next().await? {
         for conversation in page.conversations {
-            let told = told
+            let recorded = recorded
                 .remove(&conversation.key)
-                .filter(|told| !told.is_suspect);
-            let events = told.as_ref().map_or(0, |told| told.events);
-            let expected = told.and_then(|told| told.folded).map(Folded::digest);
+                .filter(|recorded| !recorded.is_suspect);
+            let events = recorded.as_ref().map_or(0, |recorded| recorded.events);
+            let expected = recorded
+                .and_then(|recorded| recorded.folded)
+                .map(Folded::digest);
             if expected == Some(conversation.digest) {
-                report.whole(1, events);
+                report.correct(1, events);
             } else {
-                one(ground, &conversation.key, report).await?;
+                verify_conversation(job, &conversation.key, report).await?;
             }
         }
-        let left = u64::try_from(told.len()).unwrap_or(u64::MAX);
+        let left = u64::try_from(recorded.len()).unwrap_or(u64::MAX);
         report.advance(steps.saturating_sub(left), steps);
     }
-    for key in told.keys() {
-        one(ground, key, report).await?;
+    for key in recorded.keys() {
+        verify_conversation(job, key, report).await?;
     }
     Ok(())
 }

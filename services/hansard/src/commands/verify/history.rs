@@ -1,4 +1,4 @@
-//! One conversation's commits, read from the record in order and checked as they come.
+//! Reads the commits of one conversation in order and audits them.
 
 use std::collections::HashSet;
 
@@ -9,31 +9,31 @@ use event_log::{StoredCommit, StoredMessage, TailBounds};
 
 use super::problem::Problem;
 
-/// Most of a conversation that is in memory at a time.
+/// The size of a page of commits.
 const PAGE: TailBounds = TailBounds {
     commits_max: 100,
     bytes_max: 1_024 * 1_024,
 };
 
-/// A conversation's commits up to a place, in pages.
+/// The commits of a conversation up to a sequence, in pages.
 pub(super) struct History<'g> {
     archive: &'g Archive,
     key: &'g ConversationKey,
     through: Sequence,
-    /// What is read; `None`: nothing yet.
+    /// The reader; `None` before the first page.
     commits: Option<Commits>,
-    /// Whether it was read to its end.
+    /// Whether all pages were read.
     is_over: bool,
     ids: HashSet<CommitId>,
-    /// The last message that was read, be it after the place.
-    seen: Sequence,
-    /// What the commits come to so far.
+    /// The last sequence that was read, possibly after `through`.
+    last_read: Sequence,
+    /// The fold of the commits so far.
     pub(super) change: Option<Change>,
     /// The version of the first event.
     pub(super) first_version: Option<Version>,
-    /// What is wrong with them.
+    /// The problems of the commits.
     pub(super) problems: Vec<Problem>,
-    /// How many events they have.
+    /// The number of events.
     pub(super) events: u64,
 }
 
@@ -46,7 +46,7 @@ impl<'g> History<'g> {
             commits: None,
             is_over: false,
             ids: HashSet::new(),
-            seen: Sequence(0),
+            last_read: Sequence(0),
             change: None,
             first_version: None,
             problems: Vec::new(),
@@ -54,7 +54,7 @@ impl<'g> History<'g> {
         }
     }
 
-    /// The next commits; `None`: that was all.
+    /// The next page of commits; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<StoredCommit>>, ArchiveError> {
         if self.is_over {
             return Ok(None);
@@ -68,24 +68,22 @@ impl<'g> History<'g> {
             return Ok(None);
         };
         let last = page.last().map(|last| last.position.sequence);
-        self.seen = last.unwrap_or(self.seen);
-        self.is_over = self.seen >= self.through;
+        self.last_read = last.unwrap_or(self.last_read);
+        self.is_over = self.last_read >= self.through;
         let within = |message: &&StoredMessage| message.position.sequence <= self.through;
         let messages: Vec<&StoredMessage> = page.iter().take_while(within).collect();
-        Ok(Some(
-            messages
-                .into_iter()
-                .filter_map(|message| self.take(message))
-                .collect(),
-        ))
+        let commits = messages
+            .into_iter()
+            .filter_map(|message| self.audit(message));
+        Ok(Some(commits.collect()))
     }
 
-    /// Whether a replica was read that has all up to the place; `last` is the conversation's last message, by the leader.
+    /// Whether the replica that was read contains everything up to `through`; `last` is the last message at the leader.
     pub(super) fn is_complete(&self, last: Option<Sequence>) -> bool {
-        self.seen > self.through || last.is_none_or(|last| self.seen >= last)
+        self.last_read > self.through || last.is_none_or(|last| self.last_read >= last)
     }
 
-    fn take(&mut self, message: &StoredMessage) -> Option<StoredCommit> {
+    fn audit(&mut self, message: &StoredMessage) -> Option<StoredCommit> {
         let sequence = message.position.sequence;
         let stored = match open(self.key, message) {
             Ok(stored) => stored,
@@ -119,7 +117,7 @@ impl<'g> History<'g> {
     }
 }
 
-/// The commit that a message of a conversation is; else what is wrong with it.
+/// Decodes the commit of a message of a conversation, or returns the cause.
 pub(super) fn open(key: &ConversationKey, message: &StoredMessage) -> Result<StoredCommit, String> {
     let stored = message
         .open()

@@ -1,4 +1,4 @@
-//! What may be found, and how it is told.
+//! The problems that a verification finds, as text and as JSON.
 
 use std::fmt;
 
@@ -7,31 +7,31 @@ use domain::{ConversationKey, Sequence, Version};
 use read_model::projections::conversations::verification::Difference;
 use serde_json::{Value, json};
 
-/// A conversation's name, for people.
+/// A conversation as text.
 pub(super) fn name(key: &ConversationKey) -> String {
     format!("{}/{}", key.tenant, key.conversation)
 }
 
-/// Something that is not as it should be.
+/// A problem of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// Rows are not what the record comes to.
+    /// Rows differ from the record.
     Rows(Difference),
-    /// A commit of the record does not go on from the one before it.
+    /// A commit of the record does not continue the previous one.
     Record(Sequence, Fault),
-    /// A message of the record is no commit of its conversation.
+    /// A message of the record is not a commit of its conversation.
     Unreadable(Sequence, String),
-    /// The conversation waits at a commit that could not be projected.
+    /// The conversation is parked at this commit.
     Parked(Sequence),
 }
 
 impl Problem {
-    /// Whether the record itself is not whole: then nothing can be made from it.
+    /// Whether the record itself has faults; then rows cannot be computed from it.
     pub(super) fn is_of_record(&self) -> bool {
         matches!(self, Self::Record(..) | Self::Unreadable(..))
     }
 
-    /// Whether it is a row of which the record does not know.
+    /// Whether it is a row that the record does not contain.
     pub(super) fn is_unfounded(&self) -> bool {
         matches!(
             self,
@@ -39,7 +39,7 @@ impl Problem {
         )
     }
 
-    /// A name for machines; stable.
+    /// The stable name in JSON output.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Rows(difference) => difference.kind(),
@@ -77,7 +77,7 @@ impl Problem {
         }
     }
 
-    /// As a line for machines.
+    /// The problem as a line of JSON.
     pub(super) fn to_json(&self, key: &ConversationKey) -> Value {
         json!({
             "tenant": key.tenant.as_str(),
@@ -100,7 +100,7 @@ impl fmt::Display for Problem {
                 write!(f, "record, message {sequence}: {reason}")
             }
             Self::Parked(sequence) => {
-                write!(f, "parked at message {sequence}: its rows end before that")
+                write!(f, "parked at message {sequence}: the rows end before it")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What was found, as it is told: a line each for machines, a table for people, and a summary for both.
+//! The output of a verification: JSON lines or a table, and a summary.
 
 use std::io::Write as _;
 use std::time::Instant;
@@ -6,22 +6,22 @@ use std::time::Instant;
 use domain::ConversationKey;
 use serde_json::{Value, json};
 
-use super::examine::Examined;
-use super::mend::Mended;
+use super::examine::Examination;
 use super::problem::name;
+use super::repair::RepairResult;
 use crate::console;
 use crate::exit::Exit;
 use crate::progress::{Length, Progress, grouped, per_second};
 use crate::table;
 
-/// Most differences that the table shows; machines get all.
+/// The maximum number of rows of the table; JSON output is complete.
 const SHOWN_MAX: usize = 1_000;
 
-/// What was found so far.
+/// The findings so far.
 pub(super) struct Report {
     json: bool,
-    begun: Instant,
-    part_begun: Instant,
+    started: Instant,
+    phase_started: Instant,
     progress: Option<Progress>,
     counts: Counts,
     rows: Vec<[String; 4]>,
@@ -32,32 +32,32 @@ struct Counts {
     conversations: u64,
     events: u64,
     differing: u64,
-    mended: u64,
+    repaired: u64,
     unsettled: u64,
     problems: u64,
 }
 
 impl Report {
-    pub(super) fn begin(json: bool) -> Self {
+    pub(super) fn start(json: bool) -> Self {
         Self {
             json,
-            begun: Instant::now(),
-            part_begun: Instant::now(),
+            started: Instant::now(),
+            phase_started: Instant::now(),
             progress: None,
             counts: Counts::default(),
             rows: Vec::new(),
         }
     }
 
-    /// A part of the work begins, of so many steps.
-    pub(super) fn start(&mut self, title: &'static str, steps: u64) {
+    /// Starts a phase with a number of steps.
+    pub(super) fn start_phase(&mut self, title: &'static str, steps: u64) {
         self.progress = Some(Progress::begin(title, Length::Items(steps)));
-        self.part_begun = Instant::now();
+        self.phase_started = Instant::now();
     }
 
-    /// The part has come to a step.
+    /// Updates the progress of the phase.
     pub(super) fn advance(&mut self, step: u64, steps: u64) {
-        let took = self.part_begun.elapsed();
+        let took = self.phase_started.elapsed();
         if let Some(progress) = &mut self.progress {
             progress.advance(step, || {
                 let rate = per_second(step, took.as_secs_f64());
@@ -73,45 +73,44 @@ impl Report {
         }
     }
 
-    /// Conversations whose rows are whole.
-    pub(super) fn whole(&mut self, conversations: u64, events: u64) {
+    /// Counts conversations whose rows are correct.
+    pub(super) fn correct(&mut self, conversations: u64, events: u64) {
         self.counts.conversations += conversations;
         self.counts.events += events;
     }
 
-    /// What an examination came to.
+    /// Reports an examination and its repair.
     pub(super) fn examined(
         &mut self,
         key: &ConversationKey,
-        found: &Examined,
-        mended: &Mended,
+        found: &Examination,
+        repair: &RepairResult,
     ) -> anyhow::Result<()> {
-        self.whole(1, found.events);
+        self.correct(1, found.events);
         if found.is_unsettled {
             self.counts.unsettled += 1;
             let name = name(key);
-            self.note(&format!(
-                "{name}: moves or is being erased, and was not judged"
-            ));
+            self.note(&format!("{name}: changes or is being erased, no result"));
         }
         if found.problems.is_empty() {
             return Ok(());
         }
         self.counts.differing += 1;
-        self.counts.mended += u64::from(*mended == Mended::Yes);
-        let outcome = match mended {
-            Mended::Yes => "repaired",
-            Mended::Would => "would be repaired",
-            Mended::No(why) => why,
+        let is_repaired = *repair == RepairResult::Repaired;
+        self.counts.repaired += u64::from(is_repaired);
+        let outcome = match repair {
+            RepairResult::Repaired => "repaired",
+            RepairResult::WouldRepair => "would be repaired",
+            RepairResult::NotRepaired(why) => why,
         };
         for problem in &found.problems {
             let mut line = problem.to_json(key);
             if let Value::Object(line) = &mut line {
-                line.insert("repaired".to_owned(), json!(*mended == Mended::Yes));
+                line.insert("repaired".to_owned(), json!(is_repaired));
                 line.insert("outcome".to_owned(), json!(outcome));
             }
             let kind = problem.kind().to_owned();
-            self.tell(
+            self.print(
                 &line,
                 [name(key), kind, problem.to_string(), outcome.to_owned()],
             )?;
@@ -119,18 +118,18 @@ impl Report {
         Ok(())
     }
 
-    /// Something that is wrong with no one conversation.
+    /// Reports a problem that is not of one conversation.
     pub(super) fn finding(&mut self, line: &Value, row: [String; 4]) -> anyhow::Result<()> {
         self.counts.differing += 1;
-        self.tell(line, row)
+        self.print(line, row)
     }
 
-    /// What was wrong with no one conversation is right now.
-    pub(super) fn mended(&mut self) {
-        self.counts.mended += 1;
+    /// Counts the repair of such a problem.
+    pub(super) fn repaired(&mut self) {
+        self.counts.repaired += 1;
     }
 
-    fn tell(&mut self, line: &Value, row: [String; 4]) -> anyhow::Result<()> {
+    fn print(&mut self, line: &Value, row: [String; 4]) -> anyhow::Result<()> {
         self.counts.problems += 1;
         if self.json {
             writeln!(console::out(), "{line}")?;
@@ -143,34 +142,34 @@ impl Report {
     fn note(&self, line: &str) {
         match &self.progress {
             Some(progress) => progress.note(line),
-            None => console::complain(line),
+            None => console::print_error(line),
         }
     }
 
-    /// Tells the rest, and how to end.
+    /// Prints the summary and returns the exit code.
     pub(super) fn end(self) -> anyhow::Result<Exit> {
         let Counts {
             conversations,
             events,
             differing,
-            mended,
+            repaired,
             unsettled,
             problems,
         } = self.counts;
-        let seconds = self.begun.elapsed().as_secs_f64();
+        let seconds = self.started.elapsed().as_secs_f64();
         let rate = per_second(events, seconds);
         let summary = format!(
-            "{} conversations and {} events in {seconds:.1} s, {} events/s; {} differ, {} of them repaired, {} not judged",
+            "{} conversations and {} events in {seconds:.1} s, {} events/s; {} differ, {} of them repaired, {} without result",
             grouped(conversations),
             grouped(events),
             grouped(rate),
             grouped(differing),
-            grouped(mended),
+            grouped(repaired),
             grouped(unsettled),
         );
         if self.json {
             let line = json!({"summary": {
-                "conversations": conversations, "events": events, "differing": differing, "repaired": mended,
+                "conversations": conversations, "events": events, "differing": differing, "repaired": repaired,
                 "unsettled": unsettled, "problems": problems, "seconds": seconds, "events_per_second": rate,
             }});
             writeln!(console::out(), "{line}")?;
@@ -180,14 +179,14 @@ impl Report {
             let shown = u64::try_from(self.rows.len()).unwrap_or(u64::MAX);
             if problems > shown {
                 let more = grouped(problems - shown);
-                writeln!(console::out(), "and {more} more: --json tells all")?;
+                writeln!(console::out(), "and {more} more: --json prints all")?;
             }
         }
         match self.progress {
             Some(progress) => progress.finish(&summary),
-            None => console::complain(&summary),
+            None => console::print_error(&summary),
         }
-        Ok(if differing > mended {
+        Ok(if differing > repaired {
             Exit::Differs
         } else {
             Exit::Done

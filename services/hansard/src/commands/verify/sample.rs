@@ -1,4 +1,4 @@
-//! Choosing conversations by hash: the same ones each time, whatever their order.
+//! Selects conversations by hash: always the same ones, in any order.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -6,17 +6,17 @@ use std::str::FromStr;
 use domain::ConversationKey;
 use sha2::{Digest as _, Sha256};
 
-/// Most conversations of a sample.
+/// The maximum number of conversations of a sample.
 const SAMPLE_MAX: usize = 1_000_000;
-/// Shares are counted in millionths.
+/// Shares are in millionths.
 const MILLION: u64 = 1_000_000;
 
-/// How much to choose, as it is asked for.
+/// The size of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sample {
-    /// So many; at most a million.
+    /// A number of conversations, at most a million.
     Count(usize),
-    /// So many in a million, at most a million conversations.
+    /// A share in millionths, at most a million conversations.
     Share(u64),
 }
 
@@ -24,17 +24,17 @@ impl FromStr for Sample {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mend = || format!("give a count from 1 to {SAMPLE_MAX}, or a share such as 5%");
+        let invalid = || format!("must be a count from 1 to {SAMPLE_MAX}, or a share such as 5%");
         if let Some(percent) = text.strip_suffix('%') {
-            return share_of(percent).map(Self::Share).ok_or_else(mend);
+            return share_of(percent).map(Self::Share).ok_or_else(invalid);
         }
-        let count: usize = text.parse().map_err(|_| mend())?;
+        let count: usize = text.parse().map_err(|_| invalid())?;
         let fits = (1..=SAMPLE_MAX).contains(&count);
-        fits.then_some(Self::Count(count)).ok_or_else(mend)
+        fits.then_some(Self::Count(count)).ok_or_else(invalid)
     }
 }
 
-/// The millionths that a percentage with up to four decimals is; more than none, and at most all.
+/// Parses a percentage with up to four decimals into millionths, from 1 to all.
 fn share_of(percent: &str) -> Option<u64> {
     let (whole, decimals) = percent.split_once('.').unwrap_or((percent, ""));
     let whole: u64 = whole.parse().ok()?;
@@ -45,9 +45,9 @@ fn share_of(percent: &str) -> Option<u64> {
 }
 
 impl Sample {
-    /// The sample that is chosen with this seed.
-    pub(super) fn with_seed(self, seed: u64) -> Chosen {
-        Chosen {
+    /// Starts the selection with this seed.
+    pub(super) fn with_seed(self, seed: u64) -> SampleSelection {
+        SampleSelection {
             sample: self,
             seed,
             keys: BTreeMap::new(),
@@ -55,30 +55,30 @@ impl Sample {
     }
 }
 
-/// The conversations that are chosen so far.
+/// The conversations that are selected so far.
 #[derive(Debug)]
-pub(super) struct Chosen {
+pub(super) struct SampleSelection {
     sample: Sample,
     seed: u64,
     keys: BTreeMap<u64, ConversationKey>,
 }
 
-impl Chosen {
-    /// Sees a conversation, and chooses it or not; seeing it again changes nothing.
-    pub(super) fn see(&mut self, key: ConversationKey) {
+impl SampleSelection {
+    /// Selects a conversation or skips it. A repeated call changes nothing.
+    pub(super) fn offer(&mut self, key: ConversationKey) {
         let hash = self.hash(&key);
-        let most = match self.sample {
+        let max = match self.sample {
             Sample::Count(count) => count,
             Sample::Share(share) if hash % MILLION < share => SAMPLE_MAX,
             Sample::Share(_) => return,
         };
         self.keys.insert(hash, key);
-        if self.keys.len() > most {
+        if self.keys.len() > max {
             self.keys.pop_last();
         }
     }
 
-    /// The conversations that were chosen.
+    /// The selected conversations.
     pub(super) fn into_keys(self) -> impl ExactSizeIterator<Item = ConversationKey> {
         self.keys.into_values()
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_and_shares_are_read() {
+    fn counts_and_shares_are_parsed() {
         let check = |text: &str, expected| assert_eq!(text.parse().ok(), expected, "{text}");
         check("1", Some(Sample::Count(1)));
         check("1000000", Some(Sample::Count(1_000_000)));
@@ -117,30 +117,30 @@ mod tests {
         }
     }
 
-    fn chosen(sample: Sample, seed: u64, order: impl Iterator<Item = u32>) -> Vec<String> {
-        let mut chosen = sample.with_seed(seed);
+    fn selected(sample: Sample, seed: u64, order: impl Iterator<Item = u32>) -> Vec<String> {
+        let mut selected = sample.with_seed(seed);
         for n in order {
-            chosen.see(ConversationKey {
+            selected.offer(ConversationKey {
                 tenant: TenantId::parse("acme").unwrap(),
                 conversation: ConversationId::parse(format!("c{n}")).unwrap(),
             });
         }
-        chosen
+        selected
             .into_keys()
             .map(|key| super::super::problem::name(&key))
             .collect()
     }
 
     #[test]
-    fn the_same_conversations_are_chosen_in_any_order() {
+    fn the_selection_does_not_depend_on_the_order() {
         for sample in [Sample::Count(100), Sample::Share(100_000)] {
-            let first = chosen(sample, 7, 0..1_000);
-            let again = chosen(sample, 7, (0..1_000).rev().chain(0..1_000));
+            let first = selected(sample, 7, 0..1_000);
+            let again = selected(sample, 7, (0..1_000).rev().chain(0..1_000));
             assert_eq!(first, again);
             assert!((60..=140).contains(&first.len()), "{}", first.len());
-            assert_ne!(first, chosen(sample, 8, 0..1_000));
+            assert_ne!(first, selected(sample, 8, 0..1_000));
         }
-        assert_eq!(chosen(Sample::Count(100), 0, 0..1_000).len(), 100);
-        assert_eq!(chosen(Sample::Count(100), 0, 0..30).len(), 30);
+        assert_eq!(selected(Sample::Count(100), 0, 0..1_000).len(), 100);
+        assert_eq!(selected(Sample::Count(100), 0, 0..30).len(), 30);
     }
 }

@@ -1,59 +1,59 @@
-//! Some conversations, each looked at by itself.
+//! Verifies a sample of conversations, or a single one.
 
 use domain::{ConversationKey, Partition};
 use futures::TryStreamExt as _;
 use read_model::projections::conversations::verification::{KeyRange, row_places};
 
-use super::Ground;
-use super::mend::settle;
+use super::VerifyJob;
+use super::repair::examine_and_repair;
 use super::report::Report;
-use super::sample::Chosen;
+use super::sample::SampleSelection;
 
-/// Conversations whose keys are read at a time.
+/// Keys per page.
 const KEYS_PER_PAGE: u32 = 5_000;
 
-/// Verifies the conversations of a range that are chosen, of those that the record or the rows know.
+/// Verifies the selected conversations of a range, among those in the record or the rows.
 pub(super) async fn run(
-    ground: &Ground,
+    job: &VerifyJob,
     range: &KeyRange,
-    mut chosen: Chosen,
+    mut selected: SampleSelection,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    for partition in (0..ground.record.partitions()).map(Partition) {
-        let mut standings = ground.record.standings(partition).await?;
+    for partition in (0..job.record.partitions()).map(Partition) {
+        let mut standings = job.record.standings(partition).await?;
         while let Some((key, _)) = standings.try_next().await? {
             if range.contains(&key) {
-                chosen.see(key);
+                selected.offer(key);
             }
         }
     }
     let mut left = range.clone();
     loop {
-        let page = row_places(&ground.model, &left, KEYS_PER_PAGE).await?;
+        let page = row_places(&job.model, &left, KEYS_PER_PAGE).await?;
         let Some(last) = page.last() else {
             break;
         };
         left = left.after(&last.key);
         for place in page {
-            chosen.see(place.key);
+            selected.offer(place.key);
         }
     }
-    let keys = chosen.into_keys();
+    let keys = selected.into_keys();
     let steps = u64::try_from(keys.len()).unwrap_or(u64::MAX);
-    report.start("verify", steps);
+    report.start_phase("verify", steps);
     for (step, key) in (1..).zip(keys) {
-        one(ground, &key, report).await?;
+        verify_conversation(job, &key, report).await?;
         report.advance(step, steps);
     }
     Ok(())
 }
 
 /// Verifies one conversation.
-pub(super) async fn one(
-    ground: &Ground,
+pub(super) async fn verify_conversation(
+    job: &VerifyJob,
     key: &ConversationKey,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let (found, mended) = settle(ground, key).await?;
-    report.examined(key, &found, &mended)
+    let (found, repair) = examine_and_repair(job, key).await?;
+    report.examined(key, &found, &repair)
 }

@@ -11,12 +11,12 @@ fn id(text: &str) -> ConversationId {
 
 /// A conversation written as `id`, `id<parent` for a fork, `id:user` for a user, `id@` for the channel of these tests, `id!` erased by this job, `id?` erased
 /// by another, `id?2` the same with two commits left.
-fn found(text: &str) -> Found {
+fn found(text: &str) -> ScannedConversation {
     let name = text.split(['<', ':', '@', '!', '?']).next().unwrap();
     let after = |mark: char| text.split_once(mark).map(|(_, rest)| rest.to_owned());
     let is_erased = text.contains(['!', '?']);
     let commits = after('?').and_then(|left| left.parse().ok()).unwrap_or(1);
-    Found {
+    ScannedConversation {
         key: ConversationKey {
             tenant: TenantId::parse("acme").unwrap(),
             conversation: id(name),
@@ -57,7 +57,7 @@ fn channel() -> ChannelId {
     ChannelId::parse("0".repeat(64)).unwrap()
 }
 
-fn names(found: &[Found]) -> String {
+fn names(found: &[ScannedConversation]) -> String {
     let names: Vec<&str> = found
         .iter()
         .map(|one| one.key.conversation.as_str())
@@ -70,9 +70,13 @@ fn check(subject: &Subject, all: &str, expected: [&str; 4]) {
 }
 
 fn check_all(subject: &Subject, all: &str, expected: [&str; 4], detached: &str) {
-    let [claimed, forks, unfinished, done] = expected;
+    let [conversations, forks, unfinished, done] = expected;
     let plan = plan(all.split(' ').map(found).collect(), subject, Some(MARK));
-    assert_eq!(names(&plan.claimed), claimed, "claimed of {all}");
+    assert_eq!(
+        names(&plan.conversations),
+        conversations,
+        "conversations of {all}"
+    );
     assert_eq!(names(&plan.forks), forks, "forks of {all}");
     assert_eq!(names(&plan.unfinished), unfinished, "unfinished of {all}");
     assert_eq!(names(&plan.done), done, "done of {all}");
@@ -80,7 +84,7 @@ fn check_all(subject: &Subject, all: &str, expected: [&str; 4], detached: &str) 
 }
 
 #[test]
-fn what_goes_by_what_is_there() {
+fn the_plan_of_each_subject() {
     let tenant = || TenantId::parse("acme").unwrap();
     let one = Subject::Conversations {
         tenant: tenant(),
@@ -111,7 +115,7 @@ fn what_goes_by_what_is_there() {
 }
 
 #[test]
-fn what_is_asked_for_by_name_and_is_not_there_is_unknown() {
+fn requested_ids_that_do_not_exist_are_unknown() {
     let check = |all: &str, expected: &[&str]| {
         let subject = Subject::Conversations {
             tenant: TenantId::parse("acme").unwrap(),
@@ -128,7 +132,7 @@ fn what_is_asked_for_by_name_and_is_not_there_is_unknown() {
 }
 
 #[test]
-fn marks_tell_subjects_apart_and_need_the_secret() {
+fn marks_depend_on_the_subject_and_the_secret() {
     let seed = [1; event_log::RECEIPT_SEED_BYTES];
     let tenant = |id: &str| TenantId::parse(id).unwrap();
     let user = |of: &str, user: &str| Subject::User {

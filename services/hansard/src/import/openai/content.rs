@@ -1,4 +1,4 @@
-//! What a message says: a text, or a list of parts.
+//! Parses the content of a message: a text, or a list of parts.
 
 use domain::Violation;
 use serde_json::value::RawValue;
@@ -8,18 +8,18 @@ use wire::proto::event::v1::part::Kind;
 use crate::import::fields::{Fields, malformed, missing, read};
 use crate::import::text_parts;
 
-/// The name under which a part of OpenAI's own is kept.
+/// The provider name of parts that are stored unparsed.
 const PROVIDER: &str = "openai";
 
-/// The parts of a content, in order. A part of an unknown type is kept verbatim; an empty text is no part, and an empty text
-/// in a list of parts is rejected with its event.
+/// Parses the parts of a content, in order. A part of an unknown type is stored unparsed. An empty text has no part; an empty
+/// text in a list of parts is rejected.
 pub(super) fn parts(content: &RawValue) -> Result<Vec<proto::Part>, Violation> {
     let text = content.get();
     if text.starts_with('"') {
         return Ok(text_parts(read(text)?));
     }
     if !text.starts_with('[') {
-        return Err(malformed("is neither a text nor a list of parts"));
+        return Err(malformed("must be a text or a list of parts"));
     }
     let parts: Vec<&RawValue> = read(text)?;
     let parts = parts.into_iter().enumerate();
@@ -37,7 +37,7 @@ fn part(text: &str) -> Result<proto::Part, Violation> {
         "file" => file(&mut fields).map_err(|violation| violation.within("file"))?,
         _ => None,
     };
-    // A part with members that have no place of their own is kept whole rather than in pieces.
+    // A part with unknown members is stored unparsed, so that nothing is lost.
     let kind = kind
         .filter(|_| fields.rest().is_empty())
         .unwrap_or_else(|| provider_item(text));
@@ -69,7 +69,7 @@ fn file(fields: &mut Fields<'_>) -> Result<Option<Kind>, Violation> {
     let filename = file.take_text("filename")?;
     let (id, data) = (file.take_text("file_id")?, file.take_text("file_data")?);
     let kind = match (id.as_str(), data.as_str()) {
-        ("", "") => return Err(malformed("has neither file_id nor file_data")),
+        ("", "") => return Err(malformed("requires file_id or file_data")),
         (_, "") => proto::media_source::Kind::FileId(id),
         ("", _) => proto::media_source::Kind::Url(data),
         _ => return Ok(None),

@@ -1,4 +1,4 @@
-//! One message: what is said, then the calls that it makes, or the result of one.
+//! Parses one message: its content and tool calls, or a tool result.
 
 use domain::Violation;
 use prost_types::Timestamp;
@@ -8,36 +8,36 @@ use wire::proto::event::v1::event::Fact;
 use super::new_fact::NewFact;
 use super::{content, tools};
 use crate::import::fields::{Fields, joined, malformed, missing};
-use crate::import::{Dialogue, PlacedEvent, instant};
+use crate::import::{Dialogue, SourceEvent, instant};
 
-/// Where a message stands.
+/// The context of a message in its conversation.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    /// Its place in the list, from 0.
+pub(super) struct MessageOrigin {
+    /// Its index, from 0.
     pub(super) index: usize,
-    /// The conversation's time, for a message without one of its own.
+    /// The conversation's time, for messages without a time.
     pub(super) created_at: Option<Timestamp>,
 }
 
-/// Appends the events of one message.
+/// Parses one message and appends its events.
 pub(super) fn read_message(
     text: &str,
-    place: Place,
+    origin: MessageOrigin,
     dialogue: &mut Dialogue,
 ) -> Result<(), Violation> {
     let mut fields = Fields::parse(text)?;
     let role = fields.require_text("role")?;
-    let occurred_at = occurred_at(&mut fields)?.or(place.created_at);
+    let occurred_at = occurred_at(&mut fields)?.or(origin.created_at);
     let first = dialogue.events.len();
     let facts = match role.as_str() {
-        "system" => vec![spoken(proto::Role::System, &mut fields)?],
-        "developer" => vec![spoken(proto::Role::Developer, &mut fields)?],
-        "user" => vec![spoken(proto::Role::User, &mut fields)?],
-        "assistant" => assistant(&mut fields, place.index, dialogue)?,
+        "system" => vec![content_message(proto::Role::System, &mut fields)?],
+        "developer" => vec![content_message(proto::Role::Developer, &mut fields)?],
+        "user" => vec![content_message(proto::Role::User, &mut fields)?],
+        "assistant" => assistant(&mut fields, origin.index, dialogue)?,
         "tool" => vec![Fact::ToolReturned(tools::result(&mut fields)?).into()],
         _ => {
-            let taken = "is none of system, developer, user, assistant, tool";
-            return Err(malformed(taken).within("role"));
+            let roles = "must be system, developer, user, assistant or tool";
+            return Err(malformed(roles).within("role"));
         }
     };
     for NewFact {
@@ -51,8 +51,8 @@ pub(super) fn read_message(
             fact: Some(fact),
             ..proto::Event::default()
         };
-        dialogue.events.push(PlacedEvent {
-            message: place.index,
+        dialogue.events.push(SourceEvent {
+            message: origin.index,
             event,
         });
     }
@@ -60,7 +60,7 @@ pub(super) fn read_message(
     Ok(())
 }
 
-/// The message's members that have no place of their own stay with its first event.
+/// Adds the unknown members of a message to the metadata of its first event.
 fn keep_rest(fields: &Fields<'_>, first: usize, dialogue: &mut Dialogue) {
     if let Some(placed) = dialogue.events.get_mut(first) {
         placed.event.metadata_json = joined(&placed.event.metadata_json, &fields.rest());
@@ -78,7 +78,7 @@ fn occurred_at(fields: &mut Fields<'_>) -> Result<Option<Timestamp>, Violation> 
     Ok(None)
 }
 
-fn spoken(role: proto::Role, fields: &mut Fields<'_>) -> Result<NewFact, Violation> {
+fn content_message(role: proto::Role, fields: &mut Fields<'_>) -> Result<NewFact, Violation> {
     let content = fields
         .take("content")
         .ok_or_else(|| missing().within("content"))?;
@@ -132,7 +132,7 @@ fn assistant(
     Ok(facts)
 }
 
-/// Calls belong to the assistant's message before them; without one of their own they would join that.
+/// Whether calls without a message of their own would be assigned to a previous message of the assistant.
 fn follows_assistant(dialogue: &Dialogue) -> bool {
     match dialogue
         .events

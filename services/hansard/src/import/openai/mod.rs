@@ -1,8 +1,8 @@
-//! OpenAI's chat format: one conversation a line, `{"messages": [...]}`, as fine-tuning files and logs have it.
+//! OpenAI's chat format: one conversation per line, `{"messages": [...]}`, as in fine-tuning files and logs.
 //!
-//! - `id` names the conversation in its data set; without one, the line's number does.
+//! - `id` is the key of the conversation in its data set; without it, the line number.
 //! - The owner is the `user` (a user id), else the `session`, else a session named after the conversation.
-//! - `title` and `metadata` are kept as they are; every other member joins the metadata, so that nothing is lost.
+//! - `title` and `metadata` are stored unchanged; all other members are added to the metadata.
 //! - A message's time is its own `created_at` or `timestamp`, else the conversation's `created_at`.
 //!
 //! Source: <https://platform.openai.com/docs/api-reference/chat/create>.
@@ -19,10 +19,10 @@ use wire::proto::event::v1 as proto;
 use super::fields::{Fields, joined, malformed, missing, read};
 use super::{Dialogue, check, instant};
 
-/// Reads one line; `number` counts from 1.
+/// Parses one line; `number` counts from 1.
 ///
 /// # Errors
-/// The first value that cannot be kept, by its path in the line. Then nothing of the line is.
+/// The path of the first invalid value in the line. Nothing of the line is imported then.
 pub fn parse(line: &str, number: u64) -> Result<Dialogue, Violation> {
     let mut fields = Fields::parse(line)?;
     let messages = fields
@@ -68,7 +68,7 @@ fn owner(fields: &mut Fields<'_>, key: &str) -> Result<proto::owner::Kind, Viola
     Ok(proto::owner::Kind::SessionId(session))
 }
 
-/// The given metadata byte for byte, then what has no place of its own.
+/// The given metadata unchanged, then the unknown members.
 fn metadata(mut fields: Fields<'_>) -> Result<String, Violation> {
     let Some(given) = fields.take("metadata") else {
         return Ok(fields.rest());
@@ -85,12 +85,12 @@ fn read_messages(
     let messages: Vec<&RawValue> = read(messages.get())?;
     if messages.is_empty() {
         return Err(malformed(
-            "is empty: a conversation has at least one message",
+            "is empty: a conversation needs at least one message",
         ));
     }
     for (index, message) in messages.into_iter().enumerate() {
-        let place = message::Place { index, created_at };
-        message::read_message(message.get(), place, dialogue)
+        let origin = message::MessageOrigin { index, created_at };
+        message::read_message(message.get(), origin, dialogue)
             .map_err(|violation| violation.at(index))?;
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! A fact that is not in a conversation yet.
+//! A parsed fact with its metadata.
 
 use wire::proto::event::v1::event::Fact;
 
-/// A fact, with what is kept beside it.
+/// A fact and the metadata of its event.
 pub(super) struct NewFact {
     pub(super) fact: Fact,
     pub(super) metadata_json: String,

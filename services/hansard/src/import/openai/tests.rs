@@ -4,8 +4,8 @@ use super::*;
 use proto::event::Fact;
 use proto::tool_returned::Output;
 
-/// A dialogue in short, to compare.
-#[expect(clippy::wildcard_enum_match_arm, reason = "imports make no others")]
+/// A dialogue as text for snapshots.
+#[expect(clippy::wildcard_enum_match_arm, reason = "imports create no others")]
 fn brief(dialogue: &Dialogue) -> String {
     let mut text = format!(
         "{} {:?} {:?}\n",
@@ -52,7 +52,7 @@ fn kinds(parts: &[proto::Part]) -> Vec<&proto::part::Kind> {
 }
 
 #[test]
-fn conversations_are_read_whole() {
+fn conversations_are_parsed() {
     for (number, line) in include_str!("../fixtures/openai.jsonl").lines().enumerate() {
         let dialogue = parse(line, u64::try_from(number).unwrap() + 1).unwrap();
         insta::assert_snapshot!(format!("openai_line_{}", number + 1), brief(&dialogue));
@@ -60,7 +60,7 @@ fn conversations_are_read_whole() {
 }
 
 #[test]
-fn bad_lines_name_the_place_and_the_reason() {
+fn errors_of_invalid_lines() {
     let mut report = String::new();
     for line in include_str!("../fixtures/openai_bad.jsonl").lines() {
         let violation = parse(line, 1).expect_err(line);

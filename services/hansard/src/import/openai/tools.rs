@@ -1,7 +1,7 @@
-//! Tool calls and their results.
+//! Parses tool calls and their results.
 //!
-//! Arguments are a text that should be JSON, written by a model: where it is not, it is kept verbatim as a JSON string,
-//! the event's metadata says so, and so does the report. A result that is not JSON is kept as a text.
+//! Arguments are text that a model wrote. If it is not JSON, it is stored as a JSON string, with a note in the event's metadata
+//! and a remark in the report. A result that is not JSON is stored as text.
 
 use domain::Violation;
 use serde_json::value::RawValue;
@@ -14,10 +14,10 @@ use super::new_fact::NewFact;
 use crate::import::fields::{Fields, is_json, joined, malformed, missing, read};
 use crate::import::text_part;
 
-/// Metadata of a call whose input was no JSON.
+/// The metadata of a call whose input was not JSON.
 const NOT_JSON: &str = r#"{"hansard_import":"input was not JSON and is kept as a JSON string"}"#;
 
-/// The calls of a message, in order; `remarks` tells what is kept in another form.
+/// Parses the calls of a message, in order; adds a remark for each input that is stored in another form.
 pub(super) fn calls(
     fields: &mut Fields<'_>,
     remarks: &mut Vec<String>,
@@ -49,9 +49,9 @@ fn call(text: &str) -> Result<NewFact, Violation> {
     let (tool_name, input) = match kind.as_str() {
         "" | "function" => named_input(&mut fields, "function", "arguments")?,
         "custom" => named_input(&mut fields, "custom", "input")?,
-        _ => return Err(malformed("is neither function nor custom").within("type")),
+        _ => return Err(malformed("must be function or custom").within("type")),
     };
-    // A custom tool takes text, so its input is a JSON string by right; the type tells the two apart later.
+    // The input of a custom tool is text, so it is stored as a JSON string; the type distinguishes both cases.
     let custom = kind == "custom";
     let as_given = !custom && is_json(&input);
     let remark = match (custom, as_given) {
@@ -92,7 +92,7 @@ fn named_input(
     Ok((name, input))
 }
 
-/// The result that a tool's message holds.
+/// Parses the result in a tool's message.
 pub(super) fn result(fields: &mut Fields<'_>) -> Result<proto::ToolReturned, Violation> {
     let call_id = fields.require_text("tool_call_id")?;
     let tool_name = fields.take_text("name")?;

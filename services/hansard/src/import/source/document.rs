@@ -1,4 +1,4 @@
-//! One JSON object whose members are conversations, read member by member: no more than one is in memory.
+//! Reads a JSON object whose members are conversations, member by member, with one in memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -8,35 +8,35 @@ use std::rc::Rc;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{Entry, Outlet};
+use super::{Entry, EntrySender};
 use crate::import::chitchat;
 
-/// Reads until the end, or until the outlet wants no more.
+/// Reads until the end, or until the sender accepts no more entries.
 ///
 /// # Errors
-/// Where the document stops being JSON; never its content.
-pub(super) fn read(input: impl Read, outlet: Outlet) -> Result<(), String> {
+/// The position of the JSON error, without content.
+pub(super) fn read(input: impl Read, sender: EntrySender) -> Result<(), String> {
     let bytes_read = Rc::new(Cell::new(0));
-    let enough = Rc::new(Cell::new(outlet.is_full()));
-    if enough.get() {
+    let is_stopped = Rc::new(Cell::new(sender.is_full()));
+    if is_stopped.get() {
         return Ok(());
     }
-    let counted = Counted {
+    let counting = CountingReader {
         input,
         bytes_read: Rc::clone(&bytes_read),
     };
     let members = Members {
-        outlet,
+        sender,
         bytes_read,
-        enough: Rc::clone(&enough),
+        is_stopped: Rc::clone(&is_stopped),
     };
-    let mut document = serde_json::Deserializer::from_reader(counted);
+    let mut document = serde_json::Deserializer::from_reader(counting);
     match members
         .deserialize(&mut document)
         .and_then(|()| document.end())
     {
         Ok(()) => Ok(()),
-        Err(_) if enough.get() => Ok(()),
+        Err(_) if is_stopped.get() => Ok(()),
         Err(error) => Err(format!(
             "at line {}, column {}",
             error.line(),
@@ -45,12 +45,12 @@ pub(super) fn read(input: impl Read, outlet: Outlet) -> Result<(), String> {
     }
 }
 
-struct Counted<R> {
+struct CountingReader<R> {
     input: R,
     bytes_read: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.input.read(buffer)?;
         self.bytes_read
@@ -60,9 +60,9 @@ impl<R: Read> Read for Counted<R> {
 }
 
 struct Members {
-    outlet: Outlet,
+    sender: EntrySender,
     bytes_read: Rc<Cell<u64>>,
-    enough: Rc<Cell<bool>>,
+    is_stopped: Rc<Cell<bool>>,
 }
 
 impl<'de> DeserializeSeed<'de> for Members {
@@ -86,14 +86,14 @@ impl<'de> Visitor<'de> for Members {
             number += 1;
             let dialogue = chitchat::parse(&id, text.get());
             let bytes_read = self.bytes_read.get();
-            if !self.outlet.hand_on(Entry {
+            if !self.sender.send(Entry {
                 number,
                 bytes_read,
                 dialogue,
             }) {
-                self.enough.set(true);
-                // The only way out of the middle of a document; the flag tells it from a failure.
-                return Err(A::Error::custom("enough"));
+                self.is_stopped.set(true);
+                // Only an error stops the parser; the flag distinguishes it from a failure.
+                return Err(A::Error::custom("stopped"));
             }
         }
         Ok(())

@@ -1,18 +1,18 @@
-//! JSON Lines: one conversation a line.
+//! Reads JSON Lines: one conversation per line.
 
 use std::io::{self, BufRead};
 
 use domain::{Violation, ViolationReason};
 
-use super::{Entry, Outlet};
+use super::{Entry, EntrySender};
 use crate::import::{Dialogue, openai};
 
-/// Most bytes of one line, its end among them; a longer one is refused, and read past.
+/// The maximum size of a line, including its line break. A longer line is rejected and skipped.
 pub const LINE_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 
-pub(super) fn read(mut input: impl BufRead, mut outlet: Outlet) -> io::Result<()> {
+pub(super) fn read(mut input: impl BufRead, mut sender: EntrySender) -> io::Result<()> {
     let (mut line, mut number, mut bytes_read) = (Vec::new(), 0, 0);
-    while !outlet.is_full() {
+    while !sender.is_full() {
         let bytes = read_line(&mut input, &mut line)?;
         if bytes == 0 {
             break;
@@ -20,14 +20,14 @@ pub(super) fn read(mut input: impl BufRead, mut outlet: Outlet) -> io::Result<()
         number += 1;
         bytes_read += bytes;
         let dialogue = if bytes > LINE_BYTES_MAX {
-            let description = format!("is {bytes} bytes, at most {LINE_BYTES_MAX} are taken");
+            let description = format!("has {bytes} bytes; the maximum is {LINE_BYTES_MAX}");
             Err(Violation::new(ViolationReason::TooLong, description))
         } else if line.trim_ascii().is_empty() {
             continue;
         } else {
             parse(&line, number)
         };
-        if !outlet.hand_on(Entry {
+        if !sender.send(Entry {
             number,
             bytes_read,
             dialogue,
@@ -38,7 +38,7 @@ pub(super) fn read(mut input: impl BufRead, mut outlet: Outlet) -> io::Result<()
     Ok(())
 }
 
-/// Reads a line with its end, and returns its size; a line over the bound is read past and not kept.
+/// Reads a line with its line break and returns its size. A line over the maximum is skipped.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
     line.clear();
     let mut bytes = 0;
@@ -59,13 +59,13 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
 
 fn parse(line: &[u8], number: u64) -> Result<Dialogue, Violation> {
     let text = std::str::from_utf8(line).map_err(|error| {
-        let place = error.valid_up_to() + 1;
+        let byte = error.valid_up_to() + 1;
         Violation::new(
             ViolationReason::Malformed,
-            format!("is not UTF-8 at byte {place}"),
+            format!("is not UTF-8 at byte {byte}"),
         )
     })?;
-    // Editors on Windows put a byte order mark before the first line.
+    // Editors on Windows write a byte order mark.
     let text = if number == 1 {
         text.trim_start_matches('\u{feff}')
     } else {

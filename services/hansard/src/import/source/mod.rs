@@ -1,7 +1,7 @@
-//! Reads a data set and hands on one conversation after the other, whatever its size.
+//! Reads a data set of any size, conversation by conversation.
 //!
-//! A thread of its own reads and parses; what it hands on waits in a short queue, so memory is bounded by the longest
-//! conversation, not by the file.
+//! A separate thread reads and parses, and sends entries to a short queue. So the longest conversation bounds the memory, not the
+//! size of the file.
 
 mod document;
 mod lines;
@@ -16,22 +16,22 @@ use tokio::sync::mpsc;
 use super::Dialogue;
 pub use lines::LINE_BYTES_MAX;
 
-/// How many conversations wait between the reader and the sender.
+/// The length of the queue between reader and sender.
 const QUEUE_CONVERSATIONS: usize = 64;
-/// How much is read at once.
+/// The size of the read buffer.
 const BUFFER_BYTES: usize = 256 * 1_024;
 
-/// How a data set is written.
+/// The format of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// JSON Lines: one conversation `{"messages": [...]}` a line, as OpenAI writes them.
+    /// JSON Lines: one conversation `{"messages": [...]}` per line, in OpenAI's form.
     Openai,
-    /// The chitchat data set's one document.
+    /// The JSON document of the chitchat data set.
     Chitchat,
 }
 
 impl Format {
-    /// What one conversation of it is called in a report.
+    /// The name of one entry in reports.
     #[must_use]
     pub fn entry_name(self) -> &'static str {
         match self {
@@ -41,71 +41,71 @@ impl Format {
     }
 }
 
-/// What to read.
+/// A data set to read.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The file; `None` is standard input.
     pub path: Option<PathBuf>,
-    /// How it is written.
+    /// Its format.
     pub format: Format,
-    /// Most conversations to hand on.
+    /// The maximum number of conversations to read.
     pub limit: Option<u64>,
 }
 
-/// One conversation, or why it cannot be kept.
+/// One conversation of a data set, or its error.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its place in the data set, from 1: a line, or a member of the document.
+    /// Its number in the data set, from 1: a line, or a member of the document.
     pub number: u64,
-    /// How many bytes of the source have been read by now.
+    /// The number of bytes of the source that have been read.
     pub bytes_read: u64,
     /// The conversation.
     pub dialogue: Result<Dialogue, Violation>,
 }
 
-/// The whole source cannot be read on.
+/// An error that ends the reading of a source.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The file or the pipe failed.
+    /// An I/O error.
     #[error("cannot read {name}")]
     Read {
         /// The file.
         name: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The document is not JSON from here on.
+    /// The document is not valid JSON.
     #[error("{name} is not one JSON object: {reason}")]
     Document {
         /// The file.
         name: String,
-        /// Where, and what is wrong.
+        /// The position of the error.
         reason: String,
     },
 }
 
-/// Entries as they are read; an error is the last thing to come.
+/// The entries; an error is the last one.
 pub type Entries = mpsc::Receiver<Result<Entry, SourceError>>;
 
-/// Starts to read. Ends early when the receiver is dropped. Needs a tokio runtime.
+/// Starts to read. Stops if the receiver is dropped. Needs a tokio runtime.
 #[must_use]
 pub fn read(source: Source) -> Entries {
     let (entries, receiver) = mpsc::channel(QUEUE_CONVERSATIONS);
     tokio::task::spawn_blocking(move || {
-        let outlet = Outlet {
+        let sender = EntrySender {
             entries: entries.clone(),
             limit: source.limit,
-            handed_on: 0,
+            sent: 0,
         };
-        if let Err(error) = read_all(&source, outlet) {
-            // A receiver that has gone wants no error either.
+        if let Err(error) = read_all(&source, sender) {
+            // The receiver may have been dropped.
             drop(entries.blocking_send(Err(error)));
         }
     });
     receiver
 }
 
-fn read_all(source: &Source, outlet: Outlet) -> Result<(), SourceError> {
+fn read_all(source: &Source, sender: EntrySender) -> Result<(), SourceError> {
     let name = match &source.path {
         Some(path) => path.display().to_string(),
         None => "standard input".to_owned(),
@@ -120,29 +120,29 @@ fn read_all(source: &Source, outlet: Outlet) -> Result<(), SourceError> {
     };
     let input = BufReader::with_capacity(BUFFER_BYTES, input);
     match source.format {
-        Format::Openai => lines::read(input, outlet).map_err(failed),
-        Format::Chitchat => document::read(input, outlet).map_err(|reason| SourceError::Document {
+        Format::Openai => lines::read(input, sender).map_err(failed),
+        Format::Chitchat => document::read(input, sender).map_err(|reason| SourceError::Document {
             name: name.clone(),
             reason,
         }),
     }
 }
 
-/// Where entries go, until there are enough or nobody takes them.
-struct Outlet {
+/// Sends entries until the limit is reached or the receiver is dropped.
+struct EntrySender {
     entries: mpsc::Sender<Result<Entry, SourceError>>,
     limit: Option<u64>,
-    handed_on: u64,
+    sent: u64,
 }
 
-impl Outlet {
+impl EntrySender {
     fn is_full(&self) -> bool {
-        self.limit.is_some_and(|limit| self.handed_on >= limit)
+        self.limit.is_some_and(|limit| self.sent >= limit)
     }
 
-    /// `false` when no more is wanted.
-    fn hand_on(&mut self, entry: Entry) -> bool {
-        self.handed_on += 1;
+    /// Returns `false` if no further entry is accepted.
+    fn send(&mut self, entry: Entry) -> bool {
+        self.sent += 1;
         self.entries.blocking_send(Ok(entry)).is_ok() && !self.is_full()
     }
 }

@@ -34,13 +34,13 @@ async fn check(format: Format, limit: Option<u64>, text: &[u8], expected: &[&str
 const GOOD: &str = r#"{"id":"a","messages":[{"role":"user","content":"hi"}]}"#;
 
 #[tokio::test]
-async fn lines_are_numbered_and_bad_ones_stop_nothing() {
+async fn invalid_lines_are_reported_and_skipped() {
     let text = format!("\u{feff}{GOOD}\r\n\n{{\n{GOOD}\n   \n[]\n{GOOD}");
     let expected = [
         "1 a",
-        "3 : ends too early, at column 1",
+        "3 : is incomplete JSON at column 1",
         "4 a",
-        "6 : is of the wrong kind",
+        "6 : has the wrong type",
         "7 a",
     ];
     check(Format::Openai, None, text.as_bytes(), &expected).await;
@@ -57,13 +57,13 @@ async fn lines_are_numbered_and_bad_ones_stop_nothing() {
 }
 
 #[tokio::test]
-async fn a_line_over_its_bound_is_read_past() {
+async fn a_line_over_the_maximum_is_skipped() {
     let bound = usize::try_from(LINE_BYTES_MAX).unwrap();
     let line = |bytes: usize| format!("\"{}\"\n", "x".repeat(bytes - 3));
     let text = format!("{}{}{GOOD}\n", line(bound), line(bound + 1));
     let expected = [
-        "1 : is of the wrong kind",
-        "2 : is 67108865 bytes, at most 67108864 are taken",
+        "1 : has the wrong type",
+        "2 : has 67108865 bytes; the maximum is 67108864",
         "3 a",
     ];
     check(Format::Openai, None, text.as_bytes(), &expected).await;
@@ -73,7 +73,7 @@ async fn a_line_over_its_bound_is_read_past() {
 async fn a_document_is_read_member_by_member() {
     let good = r#"{"messages":[[{"text":"x","timestamp":"2018-05-02T19:38:15Z","sender":"s"}]]}"#;
     let text = format!("{{\"a\":{good},\"b\":7,\"c\":{good}}}");
-    let expected = ["1 a", "2 : is of the wrong kind", "3 c"];
+    let expected = ["1 a", "2 : has the wrong type", "3 c"];
     check(Format::Chitchat, None, text.as_bytes(), &expected).await;
     check(Format::Chitchat, Some(1), text.as_bytes(), &expected[..1]).await;
     let cut = "FILE is not one JSON object: at line 1, column 91";
@@ -89,7 +89,7 @@ async fn a_document_is_read_member_by_member() {
 }
 
 #[tokio::test]
-async fn a_missing_file_says_so() {
+async fn a_missing_file_is_an_error() {
     let path = PathBuf::from("/no/such/file");
     let mut entries = read(Source {
         path: Some(path),

@@ -9,8 +9,8 @@ use read_model::projections::conversations::overview::{
 use read_model::{LiveSchema, SchemaStanding};
 
 use super::super::readings::{
-    ErasedReading, ErasuresReading, Expected, PartitionReading, ReadModelReading, Readings,
-    RecordReading, RoleAnswer, RoleReading,
+    ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings, RecordReading,
+    RoleAnswer, RolePresence, RoleReading,
 };
 use super::super::report::Limits;
 use super::*;
@@ -23,7 +23,7 @@ const LIMITS: Limits = Limits {
 };
 const ADA: &str = "0199e8a1-0000-7000-8000-0000000000ad";
 
-/// A partition whose rows are whole.
+/// A partition with complete rows.
 fn of_record(number: u16, first: u64, last: u64, messages: u64) -> PartitionReading {
     PartitionReading {
         partition: Partition(number),
@@ -60,11 +60,11 @@ fn of_erased(number: u16) -> ErasedCommits {
     }
 }
 
-fn role(name: &str, expected: Expected, answer: Option<RoleAnswer>) -> RoleReading {
+fn role(name: &str, presence: RolePresence, answer: Option<RoleAnswer>) -> RoleReading {
     RoleReading {
         name: name.to_owned(),
         address: "127.0.0.1:7311".to_owned(),
-        expected,
+        presence,
         answer,
     }
 }
@@ -78,8 +78,8 @@ fn ready() -> RoleAnswer {
     }
 }
 
-/// Two partitions, one of which erasures have touched; nothing is amiss.
-fn well() -> Readings {
+/// A healthy system with two partitions, both with erasures.
+fn healthy() -> Readings {
     let live = LiveSchema {
         projection: "conversations".to_owned(),
         schema: "conversations_v1".to_owned(),
@@ -113,24 +113,24 @@ fn well() -> Readings {
             commits: [0, 1].map(of_erased).into(),
         }),
         roles: Some(vec![
-            role("writer", Expected::Named, Some(ready())),
-            role("gateway", Expected::Guessed, None),
+            role("writer", RolePresence::Required, Some(ready())),
+            role("gateway", RolePresence::Optional, None),
         ]),
     }
 }
 
 fn shown(readings: &Readings) -> String {
     let mut out = Vec::new();
-    write(&mut out, &Status::of(readings, LIMITS)).unwrap();
+    write(&mut out, &Status::from_readings(readings, LIMITS)).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-/// What of the changed readings needs an operator.
+/// Checks what needs an operator after a change of healthy readings.
 #[track_caller]
 fn check(change: impl FnOnce(&mut Readings), expected: &[&str]) {
-    let mut readings = well();
+    let mut readings = healthy();
     change(&mut readings);
-    assert_eq!(Status::of(&readings, LIMITS).needs, expected);
+    assert_eq!(Status::from_readings(&readings, LIMITS).needs, expected);
 }
 
 fn record(readings: &mut Readings) -> &mut RecordReading {
@@ -141,8 +141,8 @@ fn read_model(readings: &mut Readings) -> &mut ReadModelReading {
     readings.read_model.as_mut().unwrap()
 }
 
-/// The rows of the second partition are behind a message of this age.
-fn late(readings: &mut Readings, age: i64) {
+/// The rows of the second partition lag behind a message of this age.
+fn lag(readings: &mut Readings, age: i64) {
     read_model(readings).overview.partitions[1].checkpoint = Sequence(7);
     record(readings).partitions[1].waits = Some(StoredAt {
         sequence: Sequence(8),
@@ -151,14 +151,14 @@ fn late(readings: &mut Readings, age: i64) {
 }
 
 #[test]
-fn a_system_that_is_well() {
-    insta::assert_snapshot!(shown(&well()));
+fn a_healthy_system() {
+    insta::assert_snapshot!(shown(&healthy()));
 }
 
 #[test]
-fn a_system_in_trouble() {
-    let mut readings = well();
-    late(&mut readings, 45 * SECOND + SECOND / 4);
+fn an_unhealthy_system() {
+    let mut readings = healthy();
+    lag(&mut readings, 45 * SECOND + SECOND / 4);
     let partitions = &mut read_model(&mut readings).overview.partitions;
     partitions[0].holder = None;
     partitions[0].parked = 2;
@@ -169,7 +169,7 @@ fn a_system_in_trouble() {
     standing.messages = 4;
     readings.roles = Some(vec![role(
         "writer",
-        Expected::Named,
+        RolePresence::Required,
         Some(RoleAnswer {
             is_ready: false,
             missing: vec!["nats: no answer within 500 ms".to_owned()],
@@ -181,7 +181,7 @@ fn a_system_in_trouble() {
 
 #[test]
 fn a_system_that_does_not_answer() {
-    let mut readings = well();
+    let mut readings = healthy();
     readings.read_model = Err("gone".to_owned());
     readings.erased = None;
     readings.roles = None;
@@ -191,30 +191,30 @@ fn a_system_that_does_not_answer() {
 }
 
 #[test]
-fn secrets_in_clear_are_a_warning_and_no_trouble() {
-    let mut readings = well();
-    assert_eq!(Status::of(&readings, LIMITS).warnings, [""; 0]);
+fn unencrypted_secrets_are_only_a_warning() {
+    let mut readings = healthy();
+    assert_eq!(Status::from_readings(&readings, LIMITS).warnings, [""; 0]);
     record(&mut readings).secrets_in_clear = 2;
-    let status = Status::of(&readings, LIMITS);
+    let status = Status::from_readings(&readings, LIMITS);
     assert_eq!(status.needs, [""; 0]);
     let mut shown = Vec::new();
     write(&mut shown, &status).unwrap();
     let shown = String::from_utf8(shown).unwrap();
     assert!(
-        shown.contains("warning: secrets that are kept in clear: 2"),
+        shown.contains("warning: unencrypted secrets in the registry: 2"),
         "{shown}"
     );
-    assert!(shown.ends_with("all is well\n"), "{shown}");
+    assert!(shown.ends_with("\nhealthy\n"), "{shown}");
 }
 
 #[test]
-fn what_needs_an_operator_is_named() {
+fn each_problem_needs_an_operator() {
     check(|_| (), &[]);
-    let late_in = ["rows are late in partition 1"];
-    check(|readings| late(readings, 30 * SECOND), &[]);
-    check(|readings| late(readings, 30 * SECOND + 1), &late_in);
-    // A server's clock that is ahead is no lag.
-    check(|readings| late(readings, -SECOND), &[]);
+    let lagging = ["rows lag in partition 1"];
+    check(|readings| lag(readings, 30 * SECOND), &[]);
+    check(|readings| lag(readings, 30 * SECOND + 1), &lagging);
+    // A server's clock may be ahead of this one.
+    check(|readings| lag(readings, -SECOND), &[]);
     check(
         |readings| record(readings).durability = Durability::Unknown,
         &[],
@@ -228,15 +228,15 @@ fn what_needs_an_operator_is_named() {
     );
     check(
         |readings| read_model(readings).schema.found = 4,
-        &["the schema has migration 4, 5 is needed: start a projector of this version"],
+        &["the schema is at migration 4, this program needs 5: start a projector of this version"],
     );
     check(
         |readings| read_model(readings).schema.found = 6,
-        &["the schema has migration 6, this program knows up to 5: update the program"],
+        &["the schema is at migration 6, this program supports up to 5: update the program"],
     );
     check(
         |readings| read_model(readings).overview.partitions[1].parked = 1,
-        &["conversations that cannot be projected: 1; see hansard parked list"],
+        &["parked conversations: 1; see hansard parked list"],
     );
     check(
         |readings| record(readings).partitions[0].standing.leader = None,
@@ -247,22 +247,22 @@ fn what_needs_an_operator_is_named() {
             let standing = &mut record(readings).partitions[0].standing;
             (standing.leader, standing.replicas) = (None, 3);
         },
-        &["no server leads partition 0"],
+        &["no NATS server leads partition 0"],
     );
     check(
         |readings| {
-            readings.roles = Some(vec![role("writer", Expected::Named, None)]);
+            readings.roles = Some(vec![role("writer", RolePresence::Required, None)]);
         },
         &["writer at 127.0.0.1:7311: no answer"],
     );
 }
 
 #[test]
-fn messages_that_nothing_explains_are_named() {
+fn unexplained_holes_need_an_operator() {
     let lost = [
-        "messages are gone that neither the archive nor an erasure explains, see hansard verify, from partition 1",
+        "messages are missing without an archive run or erasure, run hansard verify, in partition 1",
     ];
-    // One from between the others, and one from the beginning.
+    // A hole between messages, and one before the first message.
     check(
         |readings| record(readings).partitions[1].standing.messages -= 1,
         &lost,
@@ -284,16 +284,16 @@ fn messages_that_nothing_explains_are_named() {
     };
     check(is_explained(1), &lost);
     check(is_explained(2), &[]);
-    let mut readings = well();
+    let mut readings = healthy();
     record(&mut readings).partitions[1].standing.messages -= 2;
     for (unexplained_max, needs) in [(1, &lost[..]), (2, &[])] {
         let limits = Limits {
             unexplained_max,
             ..LIMITS
         };
-        assert_eq!(Status::of(&readings, limits).needs, needs);
+        assert_eq!(Status::from_readings(&readings, limits).needs, needs);
     }
-    // Tombstones may be on their way to the rows.
+    // The projector may not have read all tombstones yet.
     check(
         |readings| {
             record(readings).partitions[1].standing.messages -= 1;
@@ -305,24 +305,24 @@ fn messages_that_nothing_explains_are_named() {
 }
 
 #[test]
-fn a_partition_that_nobody_has_looked_at_is_named() {
+fn a_partition_without_a_projector_needs_an_operator() {
     check(
         |readings| {
             read_model(readings).overview.partitions.pop();
         },
-        &["nobody projects partition 1"],
+        &["no projector holds partition 1"],
     );
     check(
         |readings| {
             record(readings).partitions = (0..10).map(|n| of_record(n, 1, 0, 0)).collect();
             read_model(readings).overview.partitions.clear();
         },
-        &["nobody projects partitions 0, 1, 2, 3, 4, 5, 6, 7 and 2 more"],
+        &["no projector holds partitions 0, 1, 2, 3, 4, 5, 6, 7 and 2 more"],
     );
 }
 
 #[test]
-fn erasures_in_progress_are_shown_and_need_an_operator_after_an_hour() {
+fn erasures_in_progress_need_an_operator_after_an_hour() {
     let pending = |minutes: i64| {
         move |readings: &mut Readings| {
             record(readings).erasures = ErasuresReading {
@@ -331,10 +331,10 @@ fn erasures_in_progress_are_shown_and_need_an_operator_after_an_hour() {
             };
         }
     };
-    let needed = "2 erasures are in progress, the oldest for 60 minutes: is a writer running? its log says what stops it";
+    let needed = "2 erasures are in progress, the oldest for 60 minutes: check that a writer runs, and its log";
     check(pending(59), &[]);
     check(pending(60), &[needed]);
-    let mut readings = well();
+    let mut readings = healthy();
     assert!(!shown(&readings).contains("erasures "));
     pending(1)(&mut readings);
     let line = "erasures    2 in progress, the oldest since 2026-09-21T";

@@ -35,7 +35,7 @@ fn result(version: u64, output: Output, outcome: ToolOutcome) -> ContextMessage 
 }
 
 #[test]
-fn a_context_reads_like_a_script() {
+fn a_context_as_text() {
     let call = ToolCalled {
         call_id: "c1".to_owned(),
         tool_name: "weather".to_owned(),

@@ -23,12 +23,12 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp { seconds, nanos: 0 }
 }
 
-fn commit(conversation: &str, seconds: i64, facts: Vec<Fact>) -> Written {
+fn commit(conversation: &str, seconds: i64, facts: Vec<Fact>) -> DecodedCommit {
     let event = |fact| Event {
         fact: Some(fact),
         ..Event::default()
     };
-    Written {
+    DecodedCommit {
         envelope: proto::Envelope {
             tenant_id: "acme".to_owned(),
             conversation_id: conversation.to_owned(),
@@ -75,7 +75,7 @@ fn noted(topic: &str, text: &str) -> Fact {
 }
 
 #[test]
-fn commits_read_as_a_chat() {
+fn commits_as_a_chat() {
     let error = Fact::ErrorOccurred(ErrorOccurred {
         error_type: "rate_limited".to_owned(),
         message: "too many\nrequests".to_owned(),

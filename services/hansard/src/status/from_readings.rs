@@ -1,4 +1,4 @@
-//! How a report is made. Pure.
+//! Computes the status from readings. Pure.
 
 use std::time::Duration;
 
@@ -17,9 +17,8 @@ use super::report::{
 };
 
 impl Status {
-    /// What is made of the readings.
-    #[must_use]
-    pub fn of(readings: &Readings, limits: Limits) -> Self {
+    /// Computes the status from readings.
+    pub(crate) fn from_readings(readings: &Readings, limits: Limits) -> Self {
         let record = readings.record.as_ref();
         let read_model = readings.read_model.as_ref();
         let partitions = record.map_or_else(
@@ -35,8 +34,8 @@ impl Status {
             at: rfc3339(readings.now),
             needs: Vec::new(),
             warnings: needs::warnings(readings),
-            record: told(record, record_status),
-            read_model: told(read_model, read_model_status),
+            record: answer(record, record_status),
+            read_model: answer(read_model, read_model_status),
             partitions,
             roles: readings
                 .roles
@@ -48,10 +47,10 @@ impl Status {
     }
 }
 
-fn told<T, U>(read: Result<&T, &String>, status: impl FnOnce(&T) -> U) -> Answer<U> {
+fn answer<T, U>(read: Result<&T, &String>, status: impl FnOnce(&T) -> U) -> Answer<U> {
     match read {
-        Ok(read) => Answer::Told(status(read)),
-        Err(error) => Answer::Silent {
+        Ok(read) => Answer::Received(status(read)),
+        Err(error) => Answer::Failed {
             error: error.clone(),
         },
     }
@@ -70,7 +69,7 @@ fn record_status(record: &RecordReading) -> RecordStatus {
             Durability::Durable => "durable".to_owned(),
             Durability::NotDurable { why } => format!("not durable: {why}"),
             Durability::Unknown => {
-                "unknown: the server's monitoring page was not seen (--monitor-url)".to_owned()
+                "unknown: give the URL of the server's monitoring port by --monitor-url".to_owned()
             }
         },
         messages: standings().map(|standing| standing.messages).sum(),
@@ -98,7 +97,7 @@ fn read_model_status(read: &ReadModelReading) -> ReadModelStatus {
 fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionStatus {
     let standing = &read.standing;
     let overview = readings.read_model.as_ref().ok();
-    let projected = overview.map(|told| overview_of(read.partition, &told.overview.partitions));
+    let projected = overview.map(|rows| overview_of(read.partition, &rows.overview.partitions));
     let last = standing.bounds.last.0;
     let age = read.waits.map_or(0, |waits| {
         readings.now.0.saturating_sub(waits.stored_at.0).max(0)
@@ -118,20 +117,20 @@ fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionSt
         behind: standing.behind.clone(),
         holder: projected
             .as_ref()
-            .and_then(|told| Some(told.holder.as_ref()?.0.clone())),
-        epoch: projected.as_ref().map(|told| told.epoch),
-        checkpoint: projected.as_ref().map(|told| told.checkpoint.0),
+            .and_then(|overview| Some(overview.holder.as_ref()?.0.clone())),
+        epoch: projected.as_ref().map(|overview| overview.epoch),
+        checkpoint: projected.as_ref().map(|overview| overview.checkpoint.0),
         lag_sequences: projected
             .as_ref()
-            .map(|told| last.saturating_sub(told.checkpoint.0)),
+            .map(|overview| last.saturating_sub(overview.checkpoint.0)),
         lag_seconds: projected.as_ref().map(|_| age.as_secs_f64()),
-        parked: projected.as_ref().map(|told| told.parked),
+        parked: projected.as_ref().map(|overview| overview.parked),
     }
 }
 
-/// A partition that no projector has looked at yet has no row.
+/// The overview of a partition; zero if no projector has taken it yet, because it then has no row.
 fn overview_of(partition: Partition, all: &[PartitionOverview]) -> PartitionOverview {
-    let found = all.iter().find(|told| told.partition == partition);
+    let found = all.iter().find(|one| one.partition == partition);
     found.cloned().unwrap_or(PartitionOverview {
         partition,
         epoch: 0,
@@ -141,7 +140,7 @@ fn overview_of(partition: Partition, all: &[PartitionOverview]) -> PartitionOver
     })
 }
 
-/// What made a partition's holes.
+/// The holes of a partition by cause.
 struct Holes {
     all: u64,
     archived: u64,
@@ -167,7 +166,7 @@ impl Holes {
     }
 }
 
-/// How many commits erasures have taken from a partition; `None`: the rows may have tombstones before them still.
+/// The number of commits that erasures removed from a partition; `None`: the projector may not have read all tombstones yet.
 fn erased_of(read: &PartitionReading, readings: &Readings) -> Option<u64> {
     let known = readings.erased.as_ref()?;
     let projected = known.checkpoints.get(&read.partition).copied();

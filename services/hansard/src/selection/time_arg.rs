@@ -1,15 +1,17 @@
-//! Times as people write them on a command line.
+//! Times in command arguments.
 
 use domain::Timestamp;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// A time from RFC 3339 text; what is wrong with it otherwise.
+/// Parses RFC 3339 text.
 pub(super) fn parse(text: &str) -> Result<Timestamp, String> {
     OffsetDateTime::parse(text, &Rfc3339)
         .ok()
         .and_then(|time| Timestamp::from_parts(time.unix_timestamp(), time.nanosecond()))
-        .ok_or_else(|| "is no time like 2026-09-21T14:00:00Z, from 1677 to 2262".to_owned())
+        .ok_or_else(|| {
+            "must be an RFC 3339 time from 1677 to 2262, such as 2026-09-21T14:00:00Z".to_owned()
+        })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What an erasure would meet, before it changes anything.
+//! The dry run of an erasure: what it would remove, and what prevents it.
 
 use std::collections::BTreeSet;
 
@@ -10,21 +10,18 @@ use super::job::Job;
 use super::plan::{ForkRule, Plan};
 use super::subject::Subject;
 
-/// What is seen ahead of an erasure, beside its plan.
+/// The result of a dry run, in addition to the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Foresight {
-    /// Archived commits that would go; `None`: the archive cannot be read.
-    pub archived: Option<u64>,
-    /// Why nothing would be erased, a reason each.
-    pub refusals: Vec<String>,
+pub(crate) struct DryRun {
+    /// Archived commits that would be removed; `None`: the archive cannot be read.
+    pub(crate) archived: Option<u64>,
+    /// The reasons why nothing would be erased.
+    pub(crate) refusals: Vec<String>,
 }
 
 impl Job {
-    /// Looks ahead. Changes nothing.
-    ///
-    /// # Errors
-    /// The record does not answer.
-    pub async fn foresee(&self, plan: &Plan) -> anyhow::Result<Foresight> {
+    /// Checks what an erasure would do. Changes nothing.
+    pub(crate) async fn dry_run(&self, plan: &Plan) -> anyhow::Result<DryRun> {
         let refused = self.targets(plan).err();
         let mut refusals: Vec<String> = refused.iter().map(ToString::to_string).collect();
         let archived = match self.archived(plan).await {
@@ -37,25 +34,22 @@ impl Job {
                 None
             }
         };
-        Ok(Foresight { archived, refusals })
+        Ok(DryRun { archived, refusals })
     }
 
     async fn archived(&self, plan: &Plan) -> Result<u64, ArchiveError> {
         self.archive.check_reachable().await?;
         let forks = plan.forks.iter().filter(|_| self.forks != ForkRule::Refuse);
-        let all = plan.claimed.iter().chain(forks);
+        let all = plan.conversations.iter().chain(forks);
         let all = all.chain(&plan.unfinished).chain(&plan.done);
         let keys: BTreeSet<ConversationKey> = all.map(|found| found.key.clone()).collect();
         self.archive.commits_held(&keys).await
     }
 
-    /// Whether the record knows anything of the subject: a conversation that stands or is erased, or an entry that a tenant
-    /// has in the registry or had. An erasure of what nobody knows proves nothing.
-    ///
-    /// # Errors
-    /// The record does not answer.
-    pub async fn is_known(&self, plan: &Plan) -> anyhow::Result<bool> {
-        if !plan.claimed.is_empty() || !plan.done.is_empty() {
+    /// Whether the subject exists or existed: it has a conversation, erased or not, or the tenant has or had an entry in the
+    /// registry. The erasure of an unknown subject proves nothing.
+    pub(crate) async fn is_known(&self, plan: &Plan) -> anyhow::Result<bool> {
+        if !plan.conversations.is_empty() || !plan.done.is_empty() {
             return Ok(true);
         }
         let Subject::Tenant(tenant) = &self.subject else {

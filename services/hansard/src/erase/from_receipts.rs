@@ -1,4 +1,4 @@
-//! What a restore must erase again, by the receipts of what was erased since the backup.
+//! The erasures that a restore must repeat, read from receipts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use super::plan::ForkRule;
 use super::receipt::{Receipt, Signed, SubjectName};
 use super::subject::Subject;
 
-/// An erasure to carry out again.
+/// An erasure to repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Again {
-    /// Whose conversations go.
-    pub subject: Subject,
-    /// What becomes of forks: as it did then.
-    pub forks: ForkRule,
+pub(crate) struct RepeatedErasure {
+    /// What is erased.
+    pub(crate) subject: Subject,
+    /// What happens to forks: the same as in the original erasure.
+    pub(crate) forks: ForkRule,
 }
 
 #[derive(Default)]
@@ -25,16 +25,13 @@ struct Listed {
     detached: BTreeSet<ConversationId>,
 }
 
-/// The erasures that the receipts in a folder tell of, each `.json` in it; tenants first.
-///
-/// # Errors
-/// A file cannot be read, is no receipt, was changed, or is of another record: by its id and its receipt keys, all in
-/// hexadecimal digits.
-pub fn of_receipts(
+/// Reads the receipts of a folder, every `.json` file in it, and returns their erasures, tenants first. `record` and
+/// `receipt_keys` are hexadecimal.
+pub(crate) fn read_receipts(
     folder: &Path,
     record: &str,
     receipt_keys: &[String],
-) -> anyhow::Result<Vec<Again>> {
+) -> anyhow::Result<Vec<RepeatedErasure>> {
     let mut tenants = BTreeSet::new();
     let mut listed: BTreeMap<TenantId, Listed> = BTreeMap::new();
     for file in receipt_files(folder)? {
@@ -43,18 +40,18 @@ pub fn of_receipts(
         let name = file.display();
         ensure!(
             is_ours,
-            "{name} was changed, or is of another record than the backup"
+            "{name} was changed, or belongs to another record than the backup"
         );
         if let SubjectName::Tenant { tenant } = &signed.receipt.subject {
             tenants.insert(tenant_id(tenant)?);
         }
         list(&signed.receipt, &mut listed)?;
     }
-    let tenants = tenants.into_iter().map(|tenant| Again {
+    let tenants = tenants.into_iter().map(|tenant| RepeatedErasure {
         subject: Subject::Tenant(tenant),
         forks: ForkRule::Erase,
     });
-    Ok(tenants.chain(listed.into_iter().map(again)).collect())
+    Ok(tenants.chain(listed.into_iter().map(repeated)).collect())
 }
 
 fn list(receipt: &Receipt, listed: &mut BTreeMap<TenantId, Listed>) -> anyhow::Result<()> {
@@ -70,14 +67,14 @@ fn list(receipt: &Receipt, listed: &mut BTreeMap<TenantId, Listed>) -> anyhow::R
     Ok(())
 }
 
-/// Forks that were detached are forks again in the backup, and are detached once more; any other went.
-fn again((tenant, listed): (TenantId, Listed)) -> Again {
+/// Detached forks are forks again in the backup, and are detached again. All other forks were erased.
+fn repeated((tenant, listed): (TenantId, Listed)) -> RepeatedErasure {
     let Listed {
         mut erased,
         detached,
     } = listed;
     erased.retain(|id| !detached.contains(id));
-    Again {
+    RepeatedErasure {
         subject: Subject::Conversations {
             tenant,
             ids: erased,

@@ -1,4 +1,4 @@
-//! The first part of the data set, through the write service like any import.
+//! Imports the first conversations of the data set, through the write service.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -18,22 +18,22 @@ use crate::import::plan::{Destination, conversation_id};
 use crate::import::run::CONVERSATIONS_IN_FLIGHT;
 use crate::import::source::{Format, Source, read};
 
-/// The data set, as its import names it.
+/// The name of the data set.
 const DATASET: &str = "chitchat";
-/// How many conversations are looked at for one that is worth showing.
-const LOOKED_AT: u64 = 100;
-/// A conversation that is worth showing fits a screen.
-const WORTH_SHOWING: std::ops::RangeInclusive<usize> = 12..=20;
+/// The number of conversations among which one to show is chosen.
+const CANDIDATES_MAX: u64 = 100;
+/// The number of events of a conversation that fits a screen.
+const SHOWN_EVENTS: std::ops::RangeInclusive<usize> = 12..=20;
 
-/// Imports what is asked for and not there yet.
+/// Imports `amount` conversations, unless an earlier run did.
 pub(super) async fn import(amount: Amount, roles: &Roles, demo: &mut Demo) -> anyhow::Result<()> {
     if amount <= demo.settings().imported {
         return Ok(());
     }
-    let tell = |step: devstack::Step| drop(writeln!(console::err(), "{step}"));
-    let path = devstack::dataset::chitchat(&tell)
+    let print_step = |step: devstack::Step| drop(writeln!(console::err(), "{step}"));
+    let path = devstack::dataset::chitchat(&print_step)
         .await
-        .context("nothing to import; start without by --import none")?;
+        .context("cannot get the data set; start without it by --import none")?;
     let destination = Destination {
         agent: NAME.to_owned(),
         dataset: DATASET.to_owned(),
@@ -53,19 +53,19 @@ pub(super) async fn import(amount: Amount, roles: &Roles, demo: &mut Demo) -> an
     let summary = import_source(source, &stream, &destination).await?;
     anyhow::ensure!(
         summary.refused == 0,
-        "{} conversations were refused",
+        "{} conversations were rejected",
         summary.refused
     );
-    let shown = worth_showing(&path, limit).await;
-    demo.keep(|settings| {
+    let shown = choose_shown(&path, limit).await;
+    demo.save(|settings| {
         settings.imported = amount;
         settings.conversation = shown.map(|key| conversation_id(&destination, &key).to_string());
     })
 }
 
-/// A conversation of the first ones that fits a screen and has two sides, else the first one.
-async fn worth_showing(path: &Path, limit: Option<u64>) -> Option<String> {
-    let limit = Some(limit.map_or(LOOKED_AT, |limit| limit.min(LOOKED_AT)));
+/// Returns a conversation that fits a screen and contains answers, else the first one.
+async fn choose_shown(path: &Path, limit: Option<u64>) -> Option<String> {
+    let limit = Some(limit.map_or(CANDIDATES_MAX, |limit| limit.min(CANDIDATES_MAX)));
     let source = Source {
         path: Some(path.to_owned()),
         format: Format::Chitchat,
@@ -77,7 +77,7 @@ async fn worth_showing(path: &Path, limit: Option<u64>) -> Option<String> {
         let Ok(dialogue) = entry.dialogue else {
             continue;
         };
-        if is_worth_showing(&dialogue) {
+        if is_presentable(&dialogue) {
             return Some(dialogue.key);
         }
         first.get_or_insert(dialogue.key);
@@ -85,15 +85,15 @@ async fn worth_showing(path: &Path, limit: Option<u64>) -> Option<String> {
     first
 }
 
-fn is_worth_showing(dialogue: &Dialogue) -> bool {
-    let answers = |placed: &crate::import::PlacedEvent| match &placed.event.fact {
+fn is_presentable(dialogue: &Dialogue) -> bool {
+    let is_answer = |placed: &crate::import::SourceEvent| match &placed.event.fact {
         Some(Fact::MessageAppended(message)) => message.role() == Role::Assistant,
         _ => false,
     };
     let answered = dialogue
         .events
         .iter()
-        .filter(|placed| answers(placed))
+        .filter(|placed| is_answer(placed))
         .count();
-    WORTH_SHOWING.contains(&dialogue.events.len()) && answered * 3 >= dialogue.events.len()
+    SHOWN_EVENTS.contains(&dialogue.events.len()) && answered * 3 >= dialogue.events.len()
 }

@@ -1,4 +1,4 @@
-//! Projecting into a schema that is not live, for as long as it takes.
+//! A temporary projector of this process, which writes a schema that is not live.
 
 use archive::Archive;
 use projector::{Means, ProjectorConfig, project};
@@ -6,30 +6,30 @@ use read_model::ReadModel;
 use runtime::shutdown::Shutdown;
 use tokio::task::JoinHandle;
 
-/// A projection in this process.
+/// A running projector.
 #[derive(Debug)]
-pub(super) struct Following {
-    here: Shutdown,
+pub(super) struct TemporaryProjector {
+    shutdown: Shutdown,
     task: JoinHandle<()>,
 }
 
-impl Following {
-    /// Projects into the schema that `model` is fixed to.
+impl TemporaryProjector {
+    /// Starts to project into the schema of `model`.
     pub(super) fn start(archive: &Archive, model: &ReadModel, shutdown: &Shutdown) -> Self {
-        let here = shutdown.child();
+        let shutdown = shutdown.child();
         let means = Means {
             config: ProjectorConfig::default(),
             archive: archive.clone(),
             model: model.clone(),
         };
-        let until = here.clone();
+        let until = shutdown.clone();
         let task = tokio::spawn(async move { project(means, &until).await });
-        Self { here, task }
+        Self { shutdown, task }
     }
 
-    /// Ends it, and gives its leases back.
+    /// Stops it and releases its leases.
     pub(super) async fn stop(self) -> anyhow::Result<()> {
-        self.here.begin();
+        self.shutdown.begin();
         self.task.await?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A segment that is being filled.
+//! Builds one segment: collects messages, seals them and trims them from the record.
 
 use archive::segment::{ArchivedMessage, SEGMENT_BYTES, SEGMENT_MESSAGES_MAX};
 use archive::{Draft, Store};
@@ -6,25 +6,25 @@ use domain::{ConversationKey, Partition, Timestamp};
 use event_log::TimedMessage;
 use runtime::clock::Clock;
 
-use super::leftovers::trim;
 use super::report::Report;
 use super::run_scope::RunScope;
+use super::unfinished::trim;
 use crate::erase::receipt::rfc3339;
 
-/// The messages of a segment to come.
-pub(super) struct Filling<'s> {
+/// The messages of a segment that is not sealed yet.
+pub(super) struct SegmentBuilder<'s> {
     scope: &'s RunScope,
     store: &'s Store,
     partition: Partition,
-    /// `None`: none is told of in the catalogue yet.
+    /// `None`: the catalogue has no entry for the segment yet.
     draft: Option<Draft>,
     messages: Vec<ArchivedMessage>,
     bytes: usize,
-    /// Where the present conversation begins among them.
-    begun: usize,
+    /// The index of the current conversation's first message.
+    conversation_start: usize,
 }
 
-impl<'s> Filling<'s> {
+impl<'s> SegmentBuilder<'s> {
     pub(super) fn new(scope: &'s RunScope, store: &'s Store, partition: Partition) -> Self {
         Self {
             scope,
@@ -33,12 +33,12 @@ impl<'s> Filling<'s> {
             draft: None,
             messages: Vec::new(),
             bytes: 0,
-            begun: 0,
+            conversation_start: 0,
         }
     }
 
-    /// Tells the catalogue, before anything of the record is read.
-    pub(super) async fn ready(&mut self) -> anyhow::Result<()> {
+    /// Adds the segment to the catalogue. Must be called before messages are read from the record.
+    pub(super) async fn reserve(&mut self) -> anyhow::Result<()> {
         if self.draft.is_none() {
             let draft = self.scope.archive.draft(self.store, self.partition);
             self.draft = Some(draft.await?);
@@ -46,14 +46,14 @@ impl<'s> Filling<'s> {
         Ok(())
     }
 
-    /// The next messages are another conversation's.
+    /// Starts another conversation.
     pub(super) fn begin_conversation(&mut self) {
-        self.begun = self.messages.len();
+        self.conversation_start = self.messages.len();
     }
 
-    /// What was taken of the present conversation does not go.
+    /// Removes the messages of the current conversation.
     pub(super) fn drop_conversation(&mut self) {
-        for dropped in self.messages.drain(self.begun..) {
+        for dropped in self.messages.drain(self.conversation_start..) {
             self.bytes = self.bytes.saturating_sub(dropped.message.message.len());
         }
     }
@@ -67,7 +67,7 @@ impl<'s> Filling<'s> {
         });
     }
 
-    /// Whether all commits of the conversation before this one are sealed, or there are none.
+    /// Whether all earlier commits of the conversation are sealed, or there are none.
     pub(super) async fn is_preceded(
         &self,
         key: &ConversationKey,
@@ -85,10 +85,10 @@ impl<'s> Filling<'s> {
         self.bytes >= SEGMENT_BYTES || self.messages.len() >= SEGMENT_MESSAGES_MAX
     }
 
-    /// Seals what there is, and takes it out of the record.
+    /// Seals the collected messages and trims them from the record.
     pub(super) async fn close(&mut self, report: &mut Report) -> anyhow::Result<()> {
         let mut messages = std::mem::take(&mut self.messages);
-        (self.bytes, self.begun) = (0, 0);
+        (self.bytes, self.conversation_start) = (0, 0);
         let Some(draft) = self.draft.take() else {
             return Ok(());
         };

@@ -1,4 +1,4 @@
-//! Waiting until a schema is nearly where the live one is.
+//! Waits until a schema has almost caught up with the live one.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use runtime::shutdown::Shutdown;
 
 use crate::progress::{Length, Progress, grouped};
 
-/// Sequences that a partition may be behind the live schema's when it is compared: the rest is made up in a moment, while
-/// nobody projects.
+/// The maximum lag of a partition, in sequences, at which schemas are compared. The switch projects the rest while the
+/// projectors are paused.
 const LAG_MAX: u64 = 300;
-/// How often both are looked at.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// The interval between two checks.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits until no partition of `other` is further behind than that.
-pub(super) async fn caught_up(
+/// Waits until no partition of `other` lags by more than [`LAG_MAX`].
+pub(super) async fn catch_up(
     live: &ReadModel,
     other: &ReadModel,
     shutdown: &Shutdown,
@@ -27,18 +27,18 @@ pub(super) async fn caught_up(
         let lags = lags(&ahead, &behind);
         let total: u64 = lags.iter().map(|(_, lag)| *lag).sum();
         if lags.iter().all(|(_, lag)| *lag <= LAG_MAX) {
-            progress.finish(&format!("{} commits behind", grouped(total)));
+            progress.finish(&format!("{} commits of lag", grouped(total)));
             return Ok(());
         }
-        progress.advance(0, || format!("{} commits behind", grouped(total)));
+        progress.advance(0, || format!("{} commits of lag", grouped(total)));
         tokio::select! {
-            () = tokio::time::sleep(LOOK_INTERVAL) => {}
-            () = shutdown.begun() => anyhow::bail!("stopped: run it again to go on"),
+            () = tokio::time::sleep(CHECK_INTERVAL) => {}
+            () = shutdown.begun() => anyhow::bail!("stopped: run the same command again to resume"),
         }
     }
 }
 
-/// How far each partition is behind.
+/// The lag of each partition.
 fn lags(ahead: &[Checkpoint], behind: &[Checkpoint]) -> Vec<(Partition, u64)> {
     let lag = |one: &Checkpoint| {
         let partition = one.lease.partition;
@@ -59,19 +59,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_partition_that_is_not_there_has_not_begun() {
-        let places = |places: &[u64]| -> Vec<Checkpoint> {
-            let place = |(partition, sequence): (u16, &u64)| Checkpoint {
+    fn a_partition_without_a_checkpoint_starts_at_zero() {
+        let checkpoints_at = |checkpoints_at: &[u64]| -> Vec<Checkpoint> {
+            let checkpoint = |(partition, sequence): (u16, &u64)| Checkpoint {
                 lease: Lease {
                     partition: Partition(partition),
                     epoch: Epoch(1),
                 },
                 sequence: Sequence(*sequence),
             };
-            (0..).zip(places).map(place).collect()
+            (0..).zip(checkpoints_at).map(checkpoint).collect()
         };
         let check = |ahead: &[u64], behind: &[u64], expected: &[u64]| {
-            let found = lags(&places(ahead), &places(behind));
+            let found = lags(&checkpoints_at(ahead), &checkpoints_at(behind));
             let found: Vec<u64> = found.into_iter().map(|(_, lag)| lag).collect();
             assert_eq!(found, expected);
         };

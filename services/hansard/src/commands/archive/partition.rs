@@ -1,7 +1,7 @@
-//! The old conversations of a partition, each but its last commit, gathered into segments.
+//! Archives the old conversations of a partition: all their commits but the last one.
 //!
-//! Conversations are taken one behind the other, not the stream from its beginning: what a run costs is what it archives,
-//! however much there is, and an erasure later touches one segment or a few.
+//! Reads conversation by conversation, not the whole stream. The cost of a run depends on what it archives, not on the size
+//! of the stream, and a later erasure rewrites few segments.
 
 use archive::Store;
 use domain::audit::faults;
@@ -10,32 +10,34 @@ use event_log::{StoredMessage, TailBounds, TimedMessage};
 use read_model::projections::conversations::quiet_among;
 use read_model::projections::conversations::verification::RowPlace;
 
-use super::filling::Filling;
 use super::report::Report;
 use super::run_scope::RunScope;
+use super::segment_builder::SegmentBuilder;
 
-/// Conversations whose rows are looked at together.
+/// Conversations per query of the rows.
 pub(super) const PAGE: usize = 1_000;
 
-/// Archives what is old of a partition.
-pub(super) async fn gather(
+/// Archives the old conversations of a partition.
+pub(super) async fn archive_partition(
     scope: &RunScope,
     store: &Store,
     partition: Partition,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let mut filling = Filling::new(scope, store, partition);
+    let mut builder = SegmentBuilder::new(scope, store, partition);
     let keys = candidates(scope, partition).await?;
     for page in keys.chunks(PAGE) {
         let page: Vec<&ConversationKey> = page.iter().collect();
         for place in quiet_among(&scope.model, &page, scope.before).await? {
-            match standing(scope, &place).await? {
-                Some(last) => take(scope, &place.key, &last, &mut filling, report).await?,
-                None => report.left(),
+            match archivable(scope, &place).await? {
+                Some(last) => {
+                    archive_conversation(scope, &place.key, &last, &mut builder, report).await?
+                }
+                None => report.skipped(),
             }
         }
     }
-    filling.close(report).await
+    builder.close(report).await
 }
 
 /// The conversations of a partition that have more than one commit in the record.
@@ -50,8 +52,8 @@ pub(super) async fn candidates(
     Ok(listed.into_iter().map(|listed| listed.key).collect())
 }
 
-/// A conversation's last commit, if it is as old as it must be by the record's own word, and the rows have all of it.
-pub(super) async fn standing(
+/// Returns the last commit of a conversation if it is old enough in the record and the rows contain it.
+pub(super) async fn archivable(
     scope: &RunScope,
     place: &RowPlace,
 ) -> anyhow::Result<Option<StoredMessage>> {
@@ -65,48 +67,48 @@ pub(super) async fn standing(
     Ok((is_old && is_projected).then_some(last))
 }
 
-/// Takes a conversation's commits up to its last one, which stays.
-async fn take(
+/// Adds the commits of a conversation to segments, except the last one, which stays in the record.
+async fn archive_conversation(
     scope: &RunScope,
     key: &ConversationKey,
     last: &StoredMessage,
-    filling: &mut Filling<'_>,
+    builder: &mut SegmentBuilder<'_>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let record = scope.archive.record();
     let (mut next, mut before, mut is_first) = (Some(Sequence(0)), None, true);
-    filling.begin_conversation();
+    builder.begin_conversation();
     while let Some(after) = next {
-        filling.ready().await?;
+        builder.reserve().await?;
         let tail = record.timed_tail(key, after, TailBounds::default()).await?;
         next = tail.resume_after;
         for commit in tail.commits {
-            before = match follow_on(before.as_ref(), &commit) {
+            before = match audit(before.as_ref(), &commit) {
                 Ok(head) => Some(head),
                 Err(why) => {
-                    filling.drop_conversation();
+                    builder.drop_conversation();
                     return report.unsound(key, &why);
                 }
             };
             let sequence = commit.message.position.sequence;
             if is_first
                 && sequence < last.position.sequence
-                && !filling.is_preceded(key, &commit).await?
+                && !builder.is_preceded(key, &commit).await?
             {
                 return report.unsound(
                     key,
-                    "commits before its first one in the record are in no segment",
+                    "commits before its first commit in the record are in no segment",
                 );
             }
             is_first = false;
             if sequence >= last.position.sequence {
                 return Ok(());
             }
-            filling.push(key, commit);
-            if filling.is_full() {
-                filling.close(report).await?;
-                filling.begin_conversation();
-                // Read again under the next segment's name: an erasure that comes now must know of it.
+            builder.push(key, commit);
+            if builder.is_full() {
+                builder.close(report).await?;
+                builder.begin_conversation();
+                // The rest is read after the next segment is in the catalogue, so that a concurrent erasure includes it.
                 next = Some(sequence);
                 break;
             }
@@ -115,8 +117,8 @@ async fn take(
     Ok(())
 }
 
-/// Whether a commit goes on from the one before it; its head and place, else what is wrong with it.
-fn follow_on(
+/// Checks that a commit continues the previous one. Returns its head and sequence, or the fault.
+fn audit(
     before: Option<&(Head, Sequence)>,
     commit: &TimedMessage,
 ) -> Result<(Head, Sequence), String> {

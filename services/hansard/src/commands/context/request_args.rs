@@ -1,4 +1,4 @@
-//! Which context to assemble, as arguments.
+//! Arguments of a context request.
 
 use std::path::{Path, PathBuf};
 
@@ -8,53 +8,53 @@ use wire::proto::read::v1::assemble_context_request::Policy;
 
 use super::super::input_file;
 
-/// Most bytes of a policy's file: more than a policy may have.
+/// The maximum size of a policy file; the limit of a policy is lower.
 const POLICY_FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Which context to assemble, of which conversation apart.
+/// The arguments of a context request, except the conversation.
 #[derive(Debug, clap::Args)]
-pub(super) struct Asked {
-    /// The agent that speaks in it.
+pub(super) struct ContextRequestArgs {
+    /// Agent of the conversation.
     #[arg(long, env = "HANSARD_AGENT", hide_env_values = true)]
     pub(super) agent: String,
-    /// Most messages, 1 to 1,000; a turn and the results of its calls come whole. By default 20 without a format, and as
-    /// many as there is room for with one.
+    /// Maximum number of messages, 1 to 1,000; a turn and its tool results are never split. Default: 20 without a format,
+    /// with a format as many as the budget allows.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     messages: Option<u32>,
-    /// Take what the read model holds, however far it is.
+    /// Read only the rows, even if they lag behind the record.
     #[arg(long)]
     eventual: bool,
-    /// The form to write it in.
+    /// Format of the context.
     #[arg(long, value_enum)]
     pub(super) format: Option<Format>,
-    /// The version of the conversation to make it of; by default the newest.
+    /// Version of the conversation; by default the newest.
     #[arg(long, value_name = "VERSION", requires = "format")]
     pub(super) at: Option<u64>,
-    /// A file with the policy to use, as JSON; by default the agent's.
+    /// File with a context policy, as JSON; by default the agent's policy.
     #[arg(long, value_name = "FILE", requires = "format")]
     policy: Option<PathBuf>,
     #[command(flatten)]
     render: Render,
 }
 
-/// What a form leaves open.
+/// Options of a format.
 #[derive(Debug, Clone, Copy, clap::Args)]
 struct Render {
-    /// Call the instructions the developer's, as newer models of `OpenAI` do.
+    /// Give instructions the role `developer`, as newer models of `OpenAI` require.
     #[arg(long, requires = "format")]
     developer: bool,
-    /// Leave out thoughts that the provider would take back.
+    /// Omit thoughts, also those that the provider accepts back.
     #[arg(long, requires = "format")]
     omit_thoughts: bool,
-    /// Write each output right after its call, as some servers demand that speak `OpenAI`'s Responses.
+    /// Write each output directly after its call, as some servers with the Responses format of `OpenAI` require.
     #[arg(long, requires = "format")]
     adjacent_outputs: bool,
 }
 
-/// The form of a context.
+/// The format of a context.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum Format {
-    /// Hansard's own.
+    /// Hansard's own format.
     Canonical,
     /// `OpenAI` chat completions.
     #[value(name = "openai-chat")]
@@ -70,10 +70,10 @@ pub(super) enum Format {
     Ollama,
 }
 
-/// Messages for people, unless they say how many.
+/// The default number of messages without a format.
 const MESSAGES_SHOWN: u32 = 20;
 
-impl Asked {
+impl ContextRequestArgs {
     pub(super) fn target(&self, conversation: &str) -> proto::ReadTarget {
         let consistency = if self.eventual {
             proto::Consistency::Eventual
@@ -134,7 +134,7 @@ impl Render {
     }
 }
 
-/// The policy in a file.
+/// Reads a policy file.
 pub(in crate::commands) fn policy_json(file: &Path) -> anyhow::Result<String> {
     input_file::text(file, POLICY_FILE_BYTES_MAX)
 }

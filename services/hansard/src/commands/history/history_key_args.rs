@@ -1,4 +1,4 @@
-//! Which history, as arguments.
+//! The arguments of a history key.
 
 use std::path::PathBuf;
 
@@ -6,31 +6,31 @@ use wire::proto::history::v1::HistoryKey;
 
 use crate::commands::input_file;
 
-/// Most bytes of a file of variables: more than a call may have.
+/// The maximum size of a file of variables; the limit of a call is lower.
 const VARIABLES_FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Where a history's key comes from.
+/// The arguments from which the service computes a history's key.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
-pub(super) struct Keyed {
-    /// The agent.
+pub(super) struct HistoryKeyArgs {
+    /// Id of the agent.
     #[arg(long, env = "HANSARD_AGENT", hide_env_values = true)]
     agent: String,
-    /// Keeps histories of one agent apart that would have the same key.
+    /// Namespace that separates histories of one agent with the same key.
     #[arg(long, default_value = "")]
     namespace: String,
-    /// The template or literal that comes first.
+    /// Template or literal that is tried first.
     #[arg(long)]
     template: Option<String>,
-    /// A template or literal that comes next; may be given several times, in order.
+    /// Template or literal that is tried next. Repeat the option for several, in order.
     #[arg(long = "candidate", value_name = "TEMPLATE")]
     candidates: Vec<String>,
-    /// A file with what templates may name: a JSON object.
+    /// File with the variables of the templates: a JSON object.
     #[arg(long, value_name = "FILE")]
     variables: Option<PathBuf>,
 }
 
-impl Keyed {
+impl HistoryKeyArgs {
     pub(super) fn key(self) -> anyhow::Result<HistoryKey> {
         let variables = self.variables.as_deref();
         let variables = variables.map(|file| input_file::text(file, VARIABLES_FILE_BYTES_MAX));

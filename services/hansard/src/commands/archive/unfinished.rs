@@ -1,4 +1,4 @@
-//! What an earlier run left undone, and what was erased since.
+//! Completes what an earlier, interrupted run left, and removes erased conversations from segments.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use domain::ConversationKey;
 
 use super::report::Report;
 
-/// Removes loose objects, trims what is sealed and not trimmed, and takes erased conversations out of all segments.
+/// Removes loose objects, trims segments that are sealed only, and removes erased conversations from all segments.
 pub(super) async fn finish(archive: &Archive, report: &mut Report) -> anyhow::Result<()> {
     archive.tidy(None).await?;
     for segment in archive.segments(None).await? {
         if !segment.sealed.is_trimmed {
-            // Only what can be read now is taken out of the record.
+            // Only a segment that can be read is trimmed from the record.
             archive.load(&segment).await?;
             trim(archive, segment, report).await?;
         }
@@ -20,7 +20,7 @@ pub(super) async fn finish(archive: &Archive, report: &mut Report) -> anyhow::Re
     sweep(archive, &archive.erased_in(None).await?, report).await
 }
 
-/// Takes out of the record what a segment holds, and out of the segment what was erased meanwhile.
+/// Trims the commits of a segment from the record, and removes conversations that were erased meanwhile from the segment.
 pub(super) async fn trim(
     archive: &Archive,
     segment: CataloguedSegment,

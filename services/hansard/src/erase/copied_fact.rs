@@ -1,25 +1,25 @@
-//! A fork's whole history as that of a conversation which goes on from nothing. Pure.
+//! Converts the facts of a fork's history for a conversation without ancestors. Pure.
 //!
-//! Every event keeps its version, so summaries and receipts that name versions stay true. What was said is copied
-//! verbatim. What the fork never had of the conversations before it, it does not get now: their owners, whether they were
-//! archived, their runs. What models were paid for is not copied: it is counted where it was paid.
+//! Every event keeps its version, so versions in summaries and receipts stay valid. Content is copied unchanged. What a fork
+//! does not inherit is not copied: owners, archiving and runs of its ancestors. Usage of models is not copied, because it is
+//! counted in the original conversation.
 
 use domain::event::{ConversationCreated, ConversationUpdated, MessageAppended};
 use domain::{Event, Fact, FieldChange, Lifecycle, Owner};
 
-/// Where an event of a fork's history comes from.
+/// The origin of an event of a fork's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The first event of all.
+    /// The first event of the history.
     First,
-    /// The conversations that the fork goes on from.
+    /// An ancestor of the fork.
     Shared,
     /// The fork itself.
     Own,
 }
 
-/// The fact of the copy that stands in an event's place. `owner` is the fork's.
-pub(super) fn copied(event: &Event, origin: Origin, owner: &Owner) -> Fact {
+/// The fact in the copy for an event. `owner` is the owner of the fork.
+pub(super) fn copied_fact(event: &Event, origin: Origin, owner: &Owner) -> Fact {
     let nothing = || Fact::from(ConversationUpdated::default());
     match (&event.fact, origin) {
         (Fact::Lifecycle(Lifecycle::ConversationCreated(created)), Origin::First) => {
@@ -29,7 +29,9 @@ pub(super) fn copied(event: &Event, origin: Origin, owner: &Owner) -> Fact {
                 ..created.clone()
             })
         }
-        (Fact::Lifecycle(Lifecycle::ConversationCreated(created)), _) => Fact::from(begun(created)),
+        (Fact::Lifecycle(Lifecycle::ConversationCreated(created)), _) => {
+            Fact::from(changes(created))
+        }
         (Fact::MessageAppended(message), _) => Fact::MessageAppended(MessageAppended {
             usage: None,
             ..message.clone()
@@ -49,8 +51,8 @@ pub(super) fn copied(event: &Event, origin: Origin, owner: &Owner) -> Fact {
     }
 }
 
-/// What a fork begins with, as changes of what it goes on from.
-fn begun(created: &ConversationCreated) -> ConversationUpdated {
+/// The creation of a fork, as changes of its parent.
+fn changes(created: &ConversationCreated) -> ConversationUpdated {
     ConversationUpdated {
         title: Some(FieldChange::to(created.title.clone())),
         metadata: Some(FieldChange::to(created.metadata.clone())),
@@ -90,7 +92,7 @@ mod tests {
         })
     }
 
-    fn said(usage: Option<Usage>) -> Fact {
+    fn message(usage: Option<Usage>) -> Fact {
         let message = MessageAppended::said(Role::Assistant, vec![Part::Text("hi".to_owned())]);
         Fact::MessageAppended(MessageAppended { usage, ..message })
     }
@@ -103,11 +105,11 @@ mod tests {
             tokens: EventTokens::default(),
             fact: fact.clone(),
         };
-        assert_eq!(copied(&event, origin, &session("fork's")), *expected);
+        assert_eq!(copied_fact(&event, origin, &session("fork's")), *expected);
     }
 
     #[test]
-    fn a_fork_gets_what_was_said_and_nothing_else_of_its_past() {
+    fn a_fork_inherits_content_only() {
         let nothing = Fact::from(ConversationUpdated::default());
         check(
             &created(Some("t"), "root's", false),
@@ -122,7 +124,7 @@ mod tests {
         });
         for origin in [Origin::Shared, Origin::Own] {
             check(&created(None, "s", true), origin, &begins);
-            check(&said(Some(Usage::default())), origin, &said(None));
+            check(&message(Some(Usage::default())), origin, &message(None));
         }
         let note = Fact::from(SystemNoted {
             topic: None,
