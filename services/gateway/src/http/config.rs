@@ -12,12 +12,7 @@ use utoipa::ToSchema;
 /// The default port.
 const PORT: u16 = 7303;
 
-const PER_SECOND: Bounds<u32> = Bounds {
-    min: 1,
-    max: 1_000_000,
-    unit: "requests",
-};
-const BURST: Bounds<u32> = Bounds {
+const RATE: Bounds<u32> = Bounds {
     min: 1,
     max: 1_000_000,
     unit: "requests",
@@ -126,8 +121,8 @@ impl Validate for LimitsSection {
 
 impl Validate for RateLimit {
     fn validate(&self, checks: &mut Checks<'_>) {
-        checks.bounds("per_second", self.per_second, &PER_SECOND);
-        checks.bounds("burst", self.burst, &BURST);
+        checks.bounds("per_second", self.per_second, &RATE);
+        checks.bounds("burst", self.burst, &RATE);
     }
 }
 

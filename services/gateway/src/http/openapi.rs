@@ -15,7 +15,7 @@ use utoipa::{Modify, OpenApi as _};
                        `application/problem+json` with a stable `code`."
     ),
     components(schemas(ProblemBody)),
-    modifiers(&Keys),
+    modifiers(&SecuritySchemes),
     tags(
         (name = "chats", description = "A caller's conversations with the agent of their API key."),
         (name = "ai-sdk", description = "The AI SDK's chat, as its transport sends it."),
@@ -25,12 +25,12 @@ use utoipa::{Modify, OpenApi as _};
         (name = "service", description = "Health and limits of the service.")
     )
 )]
-struct Described;
+struct BaseDescription;
 
 /// The security schemes.
-struct Keys;
+struct SecuritySchemes;
 
-impl Modify for Keys {
+impl Modify for SecuritySchemes {
     fn modify(&self, document: &mut OpenApi) {
         let header = |name: &str, description: &str| {
             let value = ApiKeyValue::with_description(name, description);
@@ -59,8 +59,8 @@ impl Modify for Keys {
 }
 
 /// The description without endpoints.
-pub(super) fn described() -> OpenApi {
-    Described::openapi()
+pub(super) fn base_description() -> OpenApi {
+    BaseDescription::openapi()
 }
 
 /// Adds the problem that every endpoint can answer with.

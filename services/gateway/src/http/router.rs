@@ -37,7 +37,7 @@ use super::{cors, get_health, openapi, positions};
 pub const OPENAPI_PATH: &str = "/openapi.json";
 
 fn endpoints() -> OpenApiRouter<HttpState> {
-    OpenApiRouter::with_openapi(openapi::described())
+    OpenApiRouter::with_openapi(openapi::base_description())
         .routes(routes!(get_health::get_health))
         .routes(routes!(get_limits::get_limits))
         .routes(routes!(create_chat::create_chat, list_chats::list_chats))
@@ -49,7 +49,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(send_message::send_message))
         .routes(routes!(follow_chat::follow_chat))
         .routes(routes!(stop_chat::stop_chat))
-        .routes(routes!(send_ui_messages::send_ui_messages).layer(larger(UI_REQUEST_BYTES_MAX)))
+        .routes(routes!(send_ui_messages::send_ui_messages).layer(body_limit(UI_REQUEST_BYTES_MAX)))
         .routes(routes!(follow_ui_chat::follow_ui_chat))
         .routes(routes!(stop_ui_chat::stop_ui_chat))
         .routes(routes!(send_turn::chat))
@@ -73,7 +73,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
 }
 
 /// The bound of a route that accepts larger bodies than others.
-fn larger(bytes_max: usize) -> DefaultBodyLimit {
+fn body_limit(bytes_max: usize) -> DefaultBodyLimit {
     DefaultBodyLimit::max(bytes_max)
 }
 

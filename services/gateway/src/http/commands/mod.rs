@@ -28,6 +28,10 @@ pub struct Commands {
     writer: WriterClient,
 }
 
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "every command fails in the same ways, see `Commands`"
+)]
 impl Commands {
     /// Commands with a token that has the scopes append and read, for any tenant.
     #[must_use]
@@ -36,9 +40,6 @@ impl Commands {
     }
 
     /// Creates a conversation.
-    ///
-    /// # Errors
-    /// See [`Commands`].
     pub async fn create(
         &self,
         request: proto::CreateConversationRequest,
@@ -48,9 +49,6 @@ impl Commands {
     }
 
     /// Changes title or metadata.
-    ///
-    /// # Errors
-    /// See [`Commands`].
     pub async fn update(
         &self,
         request: proto::UpdateConversationRequest,
@@ -60,9 +58,6 @@ impl Commands {
     }
 
     /// Archives a conversation: it accepts no more events.
-    ///
-    /// # Errors
-    /// See [`Commands`].
     pub async fn archive(
         &self,
         request: proto::ArchiveConversationRequest,
@@ -72,9 +67,6 @@ impl Commands {
     }
 
     /// Restores an archived conversation.
-    ///
-    /// # Errors
-    /// See [`Commands`].
     pub async fn restore(
         &self,
         request: proto::RestoreConversationRequest,
@@ -84,9 +76,6 @@ impl Commands {
     }
 
     /// Erases a conversation. Returns the number of its commits that are not overwritten yet.
-    ///
-    /// # Errors
-    /// See [`Commands`].
     pub async fn erase(
         &self,
         request: proto::EraseConversationRequest,
@@ -100,9 +89,6 @@ impl Commands {
     }
 
     /// Changes the owner of a conversation.
-    ///
-    /// # Errors
-    /// See [`Commands`].
     pub async fn change_owner(
         &self,
         request: proto::ChangeOwnerRequest,

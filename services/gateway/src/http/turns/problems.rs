@@ -41,12 +41,7 @@ pub(in crate::http) fn nothing_to_answer() -> HttpProblem {
 /// An approval of a call that has a result or does not exist.
 pub(in crate::http) fn call_not_open() -> HttpProblem {
     let detail = "approvals names a call that is not open: load the messages";
-    HttpProblem::new(
-        StatusCode::CONFLICT,
-        Reason::ToolCallNotOpen.as_str(),
-        detail,
-    )
-    .in_field("approvals")
+    not_open("approvals", detail)
 }
 
 /// An approval from a caller who may not decide.
@@ -58,12 +53,12 @@ pub(in crate::http) fn approval_not_allowed() -> HttpProblem {
 /// A result of a call that has one, or does not exist.
 pub(in crate::http) fn result_not_awaited(field: &str) -> HttpProblem {
     let detail = format!("{field} is the result of a call that is not open: load the messages");
-    HttpProblem::new(
-        StatusCode::CONFLICT,
-        Reason::ToolCallNotOpen.as_str(),
-        detail,
-    )
-    .in_field(field)
+    not_open(field, detail)
+}
+
+fn not_open(field: &str, detail: impl Into<String>) -> HttpProblem {
+    let code = Reason::ToolCallNotOpen.as_str();
+    HttpProblem::new(StatusCode::CONFLICT, code, detail.into()).in_field(field)
 }
 
 /// A result of a call that only the tool's webhook may answer.

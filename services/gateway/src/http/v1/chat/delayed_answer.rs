@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures::stream::unfold;
 use runtime::http::{HttpProblem, Json, OpenStream};
 use serde::Serialize;
+use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use crate::http::state::HttpState;
@@ -18,18 +19,6 @@ use crate::http::turns::answer_stream::HEARTBEAT;
 
 /// Sent while the answer is generated: white space before JSON has no meaning.
 const STILL_ALIVE: &[u8] = b" ";
-
-/// A failure after the response has started.
-#[derive(Debug, Serialize)]
-struct LateBody {
-    error: LateError,
-}
-
-#[derive(Debug, Serialize)]
-struct LateError {
-    code: String,
-    detail: String,
-}
 
 /// Answers in JSON. The status is correct if the answer is ready in time.
 ///
@@ -48,7 +37,7 @@ pub(super) async fn respond<T: Serialize + Send + 'static>(
         let mut answering = answering?;
         tokio::select! {
             biased;
-            answered = &mut answering => Some((Ok::<_, Infallible>(json(answered)), None)),
+            answered = &mut answering => Some((Ok::<_, Infallible>(to_json(answered)), None)),
             () = sleep(HEARTBEAT) => Some((Ok(Bytes::from_static(STILL_ALIVE)), Some(answering))),
         }
     });
@@ -65,15 +54,13 @@ fn status_wait(state: &HttpState) -> Duration {
     Duration::from_millis(state.section.server.request_timeout_ms) / 2
 }
 
-fn json<T: Serialize>(answered: Result<T, HttpProblem>) -> Bytes {
+fn to_json<T: Serialize>(answered: Result<T, HttpProblem>) -> Bytes {
     let body = match answered {
         Ok(answer) => serde_json::to_vec(&answer),
-        Err(problem) => serde_json::to_vec(&LateBody {
-            error: LateError {
-                code: problem.code.into_owned(),
-                detail: problem.detail,
-            },
-        }),
+        // The response has started: its status cannot tell the failure.
+        Err(problem) => serde_json::to_vec(&json!({
+            "error": { "code": problem.code, "detail": problem.detail }
+        })),
     };
     body.unwrap_or_default().into()
 }

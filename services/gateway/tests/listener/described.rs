@@ -1,4 +1,4 @@
-//! The description of the door, as programs read it.
+//! The OpenAPI description, as programs read it.
 
 use std::collections::BTreeSet;
 
