@@ -1,4 +1,4 @@
-//! Which user a server runs as. Postgres refuses root, so as root it runs as an unprivileged user.
+//! The user of a server process. Postgres does not run as root: under root it runs as an unprivileged user.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -9,19 +9,18 @@ use std::process::Command;
 
 use crate::error::{StackError, storage};
 
-/// The user and group that Postgres runs as when we are root: "nobody" by convention. It needs no entry in
-/// the user database.
+/// The user and group of Postgres under root: "nobody" by convention. It needs no entry in the user database.
 pub(crate) const UNPRIVILEGED_ID: u32 = 65534;
 
-/// Mode of the folders that both users pass through.
+/// The mode of folders that both users must enter.
 const SHARED_FOLDER_MODE: u32 = 0o755;
 
-/// The user of a server's process and files.
+/// The user of a server process and its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Account {
-    /// Whoever runs us.
+    /// The user of this process.
     Caller,
-    /// [`UNPRIVILEGED_ID`], from root.
+    /// [`UNPRIVILEGED_ID`]; needs root.
     Unprivileged,
 }
 
@@ -35,14 +34,14 @@ impl Account {
         }
     }
 
-    /// Makes `command` run as this user. The standard library also drops root's supplementary groups.
+    /// Runs `command` as this user. The standard library also drops the supplementary groups of root.
     pub(crate) fn apply(self, command: &mut Command) {
         if self == Self::Unprivileged {
             command.uid(UNPRIVILEGED_ID).gid(UNPRIVILEGED_ID);
         }
     }
 
-    /// Gives a file or folder to this user.
+    /// Makes this user the owner of a file or folder.
     pub(crate) fn own(self, path: &Path) -> Result<(), StackError> {
         match self {
             Self::Caller => Ok(()),
@@ -52,7 +51,7 @@ impl Account {
         }
     }
 
-    /// Fails unless this user can enter `folder`, which exists, and each folder above it.
+    /// Fails unless this user can enter the existing `folder` and all its parents.
     pub(crate) fn check_reach(self, folder: &Path) -> Result<(), StackError> {
         if self == Self::Caller {
             return Ok(());
@@ -64,7 +63,7 @@ impl Account {
             if metadata.mode() & enter == 0 {
                 return Err(StackError::Unreachable {
                     folder: folder.to_owned(),
-                    barrier: ancestor.to_owned(),
+                    blocked_by: ancestor.to_owned(),
                     mode: metadata.mode() & 0o7777,
                     uid: UNPRIVILEGED_ID,
                 });
@@ -74,7 +73,7 @@ impl Account {
     }
 }
 
-/// Makes `path` and what is missing above it, each open to be entered whatever the umask is.
+/// Creates `path` and its missing parents. All users can enter them, independent of the umask.
 pub(crate) fn make_shared_folder(path: &Path) -> Result<(), StackError> {
     if path.is_dir() {
         return Ok(());
@@ -84,7 +83,7 @@ pub(crate) fn make_shared_folder(path: &Path) -> Result<(), StackError> {
     }
     match fs::create_dir(path) {
         Err(source) if source.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        made => made
+        created => created
             .and_then(|()| fs::set_permissions(path, Permissions::from_mode(SHARED_FOLDER_MODE)))
             .map_err(storage(path)),
     }
@@ -106,16 +105,16 @@ mod tests {
         fs::set_permissions(&closed, Permissions::from_mode(0o755)).expect("mode");
         match reach {
             Ok(()) => assert!(reachable, "mode {mode:o}"),
-            Err(StackError::Unreachable { barrier, .. }) => {
+            Err(StackError::Unreachable { blocked_by, .. }) => {
                 assert!(!reachable, "mode {mode:o}");
-                assert_eq!(barrier, closed);
+                assert_eq!(blocked_by, closed);
             }
             Err(other) => panic!("{other}"),
         }
     }
 
     #[test]
-    fn a_closed_folder_on_the_way_is_named() {
+    fn the_error_names_the_closed_folder() {
         check(0o755, true);
         check(0o711, true);
         if rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! What the two servers share: a folder, a process that is started until it is ready, and its control.
+//! The parts that both servers share: the folder, the start of the process until it is ready, and its control.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,70 +13,124 @@ use crate::folder::ServerFolder;
 use crate::step::{Progress, ServerName, Step};
 use crate::supervise::{Launch, Supervised, log_path, reason};
 
-/// How long a server may take until it is ready; Postgres may have a long log to recover from.
+/// Maximum time until a server is ready; Postgres may have to recover from a long log.
 const READY_LIMIT: Duration = Duration::from_mins(2);
 const READY_POLL: Duration = Duration::from_millis(5);
-/// How often a server is started when it ends before it is ready: another process took its port, or what a
-/// killed one left in memory is not gone yet.
+/// Maximum number of starts if a server ends before it is ready: another process may have taken its port, or the shared
+/// memory of a killed server still exists.
 const ATTEMPTS_MAX: u32 = 6;
-/// The pause before the second attempt; each further one is longer by as much.
+/// The pause before the second attempt; it is also the increment for each further pause.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
-/// How often [`crate::Stack::keep_running`] starts one server again.
+/// Maximum number of restarts of one server by [`crate::Stack::keep_running`].
 pub const RESTARTS_MAX: u32 = 5;
 
-/// What is particular to one kind of server.
+/// The differences between the servers.
 pub(crate) trait Server: fmt::Debug + Send {
     const NAME: ServerName;
 
-    /// Takes ports that are free now.
+    /// Chooses free ports.
     fn choose_ports(&mut self) -> Result<(), StackError>;
 
-    /// Writes the configuration and says how to start the process.
+    /// Writes the configuration, and returns the command of the process.
     fn prepare(&self, folder: &Path) -> Result<Launch, StackError>;
 
-    /// Whether the process that was started last serves its clients.
+    /// Whether the last started process serves its clients.
     fn is_ready(&self, folder: &Path, pid: u32) -> impl Future<Output = bool> + Send;
 }
 
-/// A server's process in its folder. Dropped: stopped, and a throw-away folder removed.
+/// The public control methods of a server that wraps a [`Daemon`].
+macro_rules! control_methods {
+    ($server:ident) => {
+        impl $server {
+            /// The process id; `None` after `kill` or a failed `restart`.
+            #[must_use]
+            pub fn pid(&self) -> Option<u32> {
+                self.0.pid()
+            }
+
+            /// The folder of its data, configuration and log.
+            #[must_use]
+            pub fn folder(&self) -> &Path {
+                self.0.path()
+            }
+
+            /// Kills the process with -9, like a crash, and waits until it and its children have ended. The data remains.
+            pub fn kill(&mut self) {
+                self.0.kill();
+            }
+
+            /// Stops the process and its children with SIGSTOP: connections remain open without responses.
+            pub fn pause(&mut self) {
+                self.0.pause();
+            }
+
+            /// Continues the processes after `pause`.
+            pub fn resume(&mut self) {
+                self.0.resume();
+            }
+
+            /// Stops the server if it runs, and starts it on the same ports and data.
+            ///
+            /// # Errors
+            /// [`StackError::DidNotStart`], [`StackError::Storage`] or [`StackError::Unrunnable`]: it does not run.
+            pub async fn restart(&mut self) -> Result<(), StackError> {
+                self.0.restart().await
+            }
+
+            /// Stops the server cleanly, within 30 s.
+            pub async fn stop(mut self) {
+                self.0.stop().await;
+            }
+
+            pub(crate) async fn restart_if_ended(
+                &mut self,
+                progress: Progress<'_>,
+            ) -> Result<(), StackError> {
+                self.0.restart_if_ended(progress).await
+            }
+        }
+    };
+}
+pub(crate) use control_methods;
+
+/// A server process in its folder. A drop stops the process and removes a temporary folder.
 #[derive(Debug)]
 pub(crate) struct Daemon<S> {
-    // The order matters: the process ends before its folders go.
+    // The order matters: the process must end before its folders are removed.
     process: Option<Supervised>,
     pub(crate) server: S,
     folder: ServerFolder,
-    throw_away: Option<TempDir>,
-    revivals: u32,
+    temporary: Option<TempDir>,
+    restarts: u32,
 }
 
 impl<S: Server> Daemon<S> {
-    /// Starts the server on free ports. `throw_away` is the folder to remove in the end.
+    /// Starts the server on free ports. `temporary` is removed at the end.
     pub(crate) async fn start(
         server: S,
         folder: ServerFolder,
-        throw_away: Option<TempDir>,
+        temporary: Option<TempDir>,
         progress: Progress<'_>,
     ) -> Result<Self, StackError> {
         let mut daemon = Self {
             process: None,
             server,
             folder,
-            throw_away,
-            revivals: 0,
+            temporary,
+            restarts: 0,
         };
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut pause = Duration::ZERO;
         loop {
             daemon.server.choose_ports()?;
             pause += RETRY_PAUSE;
             if daemon.attempt(pause).await? {
-                progress(Step::Ready(S::NAME, begun.elapsed()));
+                progress(Step::Ready(S::NAME, started.elapsed()));
                 return Ok(daemon);
             }
         }
     }
 
-    /// Stops the server if it runs, and starts it on the same ports and data.
     pub(crate) async fn restart(&mut self) -> Result<(), StackError> {
         self.stop().await;
         let mut pause = RETRY_PAUSE;
@@ -86,7 +140,7 @@ impl<S: Server> Daemon<S> {
         Ok(())
     }
 
-    /// Whether the server is ready; `false` after a pause when it ended and may be tried again.
+    /// Whether the server is ready. Returns `false` after a pause if the process ended and can be started again.
     async fn attempt(&mut self, pause: Duration) -> Result<bool, StackError> {
         match self.start_process().await? {
             Readiness::Ready => return Ok(true),
@@ -103,11 +157,10 @@ impl<S: Server> Daemon<S> {
 
     async fn start_process(&mut self) -> Result<Readiness, StackError> {
         let mut launch = self.server.prepare(self.path())?;
-        launch.litter.extend(
-            self.throw_away
-                .iter()
-                .map(|folder| folder.path().to_owned()),
-        );
+        let temporary = self.temporary.iter();
+        launch
+            .cleanup_folders
+            .extend(temporary.map(|folder| folder.path().to_owned()));
         let mut process =
             Supervised::spawn(&launch, self.path()).map_err(|source| StackError::Unrunnable {
                 program: launch.program,
@@ -135,12 +188,12 @@ impl<S: Server> Daemon<S> {
         }
     }
 
-    /// Stops the server within the bounds of its signals.
+    /// Stops the server within the timeouts of its signals.
     pub(crate) async fn stop(&mut self) {
         if let Some(process) = self.process.take()
             && let Err(error) = spawn_blocking(move || drop(process)).await
         {
-            tracing::warn!(server = %S::NAME, %error, "a stop was not awaited");
+            tracing::warn!(server = %S::NAME, %error, "stopping the server failed");
         }
     }
 
@@ -162,27 +215,29 @@ impl<S: Server> Daemon<S> {
         }
     }
 
-    /// `None` after [`Daemon::kill`] and a failed [`Daemon::restart`].
     pub(crate) fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(Supervised::id)
     }
 
-    /// Starts the server again if it has ended, at most [`RESTARTS_MAX`] times.
-    pub(crate) async fn revive(&mut self, progress: Progress<'_>) -> Result<(), StackError> {
+    /// Restarts the server if it has ended, at most [`RESTARTS_MAX`] times.
+    pub(crate) async fn restart_if_ended(
+        &mut self,
+        progress: Progress<'_>,
+    ) -> Result<(), StackError> {
         if !self.process.as_mut().is_none_or(Supervised::has_ended) {
             return Ok(());
         }
-        if self.revivals == RESTARTS_MAX {
+        if self.restarts == RESTARTS_MAX {
             return Err(StackError::KeepsEnding {
                 server: S::NAME,
                 log: self.log(),
             });
         }
-        self.revivals += 1;
+        self.restarts += 1;
         progress(Step::Restarting(S::NAME));
-        let begun = Instant::now();
+        let started = Instant::now();
         self.restart().await?;
-        progress(Step::Ready(S::NAME, begun.elapsed()));
+        progress(Step::Ready(S::NAME, started.elapsed()));
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! The only place that reads the environment: where programs are looked for, and where files go.
+//! Reads the environment: the search path of programs, and the folders of files.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::account::{Account, make_shared_folder};
 use crate::error::StackError;
 
-/// Names the folder of the cache; beats every default.
+/// The variable of the cache folder; it replaces every default.
 pub(crate) const CACHE_VARIABLE: &str = "HANSARD_CACHE_DIR";
 
-/// As root: the home of root is closed to the user that Postgres runs as.
+/// The defaults under root: the user of Postgres cannot enter the home of root.
 const ROOT_CACHE: &str = "/var/cache/hansard";
 const ROOT_DATA: &str = "/var/lib/hansard";
 
-/// The folder of fetched programs, made if it is missing: `$HANSARD_CACHE_DIR`, else as root
+/// The folder of fetched programs; it is created if it is missing: `$HANSARD_CACHE_DIR`, else as root
 /// `/var/cache/hansard`, else `$XDG_CACHE_HOME/hansard`, else `~/.cache/hansard`.
 pub(crate) fn cache_folder() -> Result<PathBuf, StackError> {
     let folder = match absolute(CACHE_VARIABLE) {
@@ -30,24 +30,24 @@ pub(crate) fn cache_folder() -> Result<PathBuf, StackError> {
 }
 
 /// A data folder that Postgres can use: as root `/var/lib/hansard`, else `$XDG_DATA_HOME/hansard`, else
-/// `~/.local/share/hansard`. The folder is not made.
+/// `~/.local/share/hansard`. The folder is not created.
 ///
 /// # Errors
-/// [`StackError::NoHome`] when neither variable is set.
+/// [`StackError::NoHome`] if neither variable is set.
 pub fn default_data_dir() -> Result<PathBuf, StackError> {
     default_folder(ROOT_DATA, "XDG_DATA_HOME", ".local/share")
         .ok_or(StackError::NoHome { variable: "HOME" })
 }
 
-fn default_folder(for_root: &str, variable: &str, below_home: &str) -> Option<PathBuf> {
+fn default_folder(for_root: &str, variable: &str, in_home: &str) -> Option<PathBuf> {
     if Account::for_postgres() == Account::Unprivileged {
         return Some(PathBuf::from(for_root));
     }
-    let parent = absolute(variable).or_else(|| Some(absolute("HOME")?.join(below_home)))?;
+    let parent = absolute(variable).or_else(|| Some(absolute("HOME")?.join(in_home)))?;
     Some(parent.join("hansard"))
 }
 
-/// The value of a variable when it is an absolute path; the XDG rules ignore relative ones.
+/// The value of a variable if it is an absolute path; the XDG rules ignore relative paths.
 fn absolute(variable: &str) -> Option<PathBuf> {
     env::var_os(variable)
         .map(PathBuf::from)
@@ -61,7 +61,7 @@ pub(crate) fn search_path() -> Vec<PathBuf> {
         .unwrap_or_default()
 }
 
-/// The folder for throw-away files of tests: `$TMPDIR` where Postgres can reach it, else `/tmp`.
+/// The folder for temporary files of tests: `$TMPDIR` if Postgres can enter it, else `/tmp`.
 pub(crate) fn scratch_parent() -> PathBuf {
     let folder = env::temp_dir();
     match Account::for_postgres().check_reach(&folder) {
@@ -70,5 +70,5 @@ pub(crate) fn scratch_parent() -> PathBuf {
     }
 }
 
-/// Where sockets go: a socket's whole path must stay under about 104 bytes, so `$TMPDIR` may be too long.
+/// The folder for sockets: the path of a socket must be shorter than about 104 bytes, and `$TMPDIR` may be too long.
 pub(crate) const SHORT_SCRATCH: &str = "/tmp";

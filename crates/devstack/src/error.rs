@@ -1,4 +1,4 @@
-//! Why servers cannot be had, named by what the caller can do about it.
+//! Errors of fetching and starting servers.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,83 +6,82 @@ use std::time::Duration;
 
 use crate::step::ServerName;
 
-/// Each message is one line that can be shown to an operator as it is.
+/// Each message is one line for an operator.
 #[derive(Debug, thiserror::Error)]
 pub enum StackError {
-    /// The program is neither in the cache nor on the `PATH`, and pip could not fetch it: install it, or
-    /// pass a URL.
+    /// The program is not in the cache and not on the `PATH`, and pip could not fetch it: install it, or pass a URL.
     #[error(
-        "{what} was not found and could not be fetched (no network?): install python3 with pip{otherwise}"
+        "{what} was not found and could not be fetched (no network?): install python3 with pip{alternatives}"
     )]
     Missing {
-        /// What is missing, with its oldest good version.
+        /// The missing program and its minimum version.
         what: &'static str,
-        /// The other ways out, or empty.
-        otherwise: &'static str,
-        /// Why pip did not help.
+        /// Other corrections, or empty.
+        alternatives: &'static str,
+        /// The error of pip.
         source: FetchError,
     },
-    /// Another live process uses the folder: stop it, or choose another folder.
+    /// Another process uses the folder: stop it, or choose another folder.
     #[error("{holder} already uses {folder}: stop it, or choose another folder")]
     InUse {
         /// The folder of the server.
         folder: PathBuf,
-        /// Who: "process 123".
+        /// The process that uses it: "process 123".
         holder: String,
     },
-    /// The user that Postgres runs as cannot enter the folder: choose another one.
+    /// The user of Postgres cannot enter the folder: choose another one.
     #[error(
-        "as root, Postgres runs as uid {uid}, which cannot enter {barrier} (mode {mode:04o}): choose a folder that it can reach instead of {folder}"
+        "as root, Postgres runs as uid {uid}, which cannot enter {blocked_by} (mode {mode:04o}): choose a folder that it can enter instead of {folder}"
     )]
     Unreachable {
-        /// The folder that is needed.
+        /// The required folder.
         folder: PathBuf,
-        /// The folder on the way that is closed.
-        barrier: PathBuf,
-        /// The permission bits of the barrier.
+        /// The closed parent.
+        blocked_by: PathBuf,
+        /// The permission bits of the closed parent.
         mode: u32,
-        /// The user that Postgres runs as.
+        /// The user of Postgres.
         uid: u32,
     },
-    /// No folder can be derived for the cache or the data: set the variable that the message names.
+    /// There is no default folder for cache or data: set the variable in the message.
     #[error("no home folder is known: set {variable}")]
     NoHome {
         /// The environment variable to set.
         variable: &'static str,
     },
-    /// A file or folder cannot be read or written: mend its permissions, or make room.
+    /// A file or folder cannot be read or written: correct its permissions, or free space.
     #[error("cannot use {path}")]
     Storage {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The system gives no free TCP port on 127.0.0.1.
+    /// There is no free TCP port on 127.0.0.1.
     #[error("no free port on 127.0.0.1")]
     NoPort {
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A program cannot be run at all.
+    /// A program cannot be started.
     #[error("cannot run {program}")]
     Unrunnable {
         /// The program.
         program: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The server ended or did not answer in time: its log says why.
+    /// The server ended or was not ready in time; its log has the reason.
     #[error("{server} did not start: {reason} (log: {log})")]
     DidNotStart {
         /// The server.
         server: ServerName,
-        /// The last telling line of its log, or the bound that was passed.
+        /// The last fatal line of its log, or the timeout.
         reason: String,
-        /// Its whole log.
+        /// Its log.
         log: PathBuf,
     },
-    /// The server ended by itself more often than is mended by starting it again.
+    /// The server ended by itself after the maximum number of restarts.
     #[error("{server} keeps ending by itself (log: {log})")]
     KeepsEnding {
         /// The server.
@@ -90,26 +89,26 @@ pub enum StackError {
         /// Its log.
         log: PathBuf,
     },
-    /// The database cannot be made.
+    /// The database cannot be created.
     #[error("cannot create the database {name}: {reason}")]
     NoDatabase {
-        /// The name asked for.
+        /// The name of the database.
         name: String,
-        /// What Postgres says.
+        /// The error of Postgres.
         reason: String,
     },
 }
 
-/// Why a package could not be fetched.
+/// A package could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// python3 cannot be run: install it.
     #[error("python3 cannot be run")]
     NoPython(#[source] io::Error),
-    /// pip failed: it is missing, has no network, or finds no wheel of these hashes for this platform.
+    /// pip failed: it is missing, has no network, or finds no wheel with these hashes for this platform.
     #[error("pip failed: {0}")]
-    Refused(String),
-    /// It took longer than this.
+    PipFailed(String),
+    /// The fetch reached its timeout.
     #[error("fetching took longer than {} s", .0.as_secs())]
     TooSlow(Duration),
 }

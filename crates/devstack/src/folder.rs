@@ -1,4 +1,4 @@
-//! A server's folder: used by one process at a time, and cleared of what a killed one left running.
+//! The folder of a server: one process uses it at a time, and stops a server that a killed process left running.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -12,12 +12,12 @@ use crate::account::make_shared_folder;
 use crate::error::{StackError, storage};
 use crate::process_table;
 use crate::step::{Progress, ServerName, Step};
-use crate::supervise::{PID_FILE, stop_stranger};
+use crate::supervise::{PID_FILE, stop_process};
 use crate::watchdog::StopSignal;
 
 const LOCK_FILE: &str = "lock";
 
-/// Held until dropped; the system frees it when we die.
+/// A locked folder. The lock is held until it is dropped or the process ends.
 #[derive(Debug)]
 pub(crate) struct ServerFolder {
     path: PathBuf,
@@ -25,8 +25,8 @@ pub(crate) struct ServerFolder {
 }
 
 impl ServerFolder {
-    /// Makes the folder if it is missing, and takes it for this process.
-    pub(crate) fn take(path: &Path) -> Result<Self, StackError> {
+    /// Creates the folder if it is missing, and locks it for this process.
+    pub(crate) fn lock(path: &Path) -> Result<Self, StackError> {
         make_shared_folder(&absolute(path).map_err(storage(path))?)?;
         let path = fs::canonicalize(path).map_err(storage(path))?;
         let lock_path = path.join(LOCK_FILE);
@@ -59,13 +59,13 @@ impl ServerFolder {
         Ok(Self { path, _lock: lock })
     }
 
-    /// The absolute path, without links.
+    /// The absolute path without symbolic links.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Stops the server that a killed run left on this folder. Its watchdog may be at it already: a second
-    /// signal does no harm.
+    /// Stops the server that a killed process left running on this folder. Its watchdog may stop it at the same time: a
+    /// second signal has no effect.
     pub(crate) async fn stop_leftover(
         &self,
         server: ServerName,
@@ -74,12 +74,12 @@ impl ServerFolder {
     ) {
         if let Some(pid) = self.leftover() {
             progress(Step::StoppingLeftover(server));
-            let stopped = spawn_blocking(move || stop_stranger(pid, signals)).await;
-            tracing::info!(%server, %pid, done = stopped.is_ok(), "stopped a server left running");
+            let stopped = spawn_blocking(move || stop_process(pid, signals)).await;
+            tracing::info!(%server, %pid, done = stopped.is_ok(), "stopped a leftover server");
         }
     }
 
-    /// The process id may belong to another process by now: only one that was given this folder counts.
+    /// The process of the id file, if it uses this folder: the system may have reused the id.
     fn leftover(&self) -> Option<Pid> {
         let pid = process_table::parse(&fs::read_to_string(self.path.join(PID_FILE)).ok()?)?;
         let command = process_table::command_line(pid)?;

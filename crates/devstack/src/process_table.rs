@@ -1,4 +1,4 @@
-//! What the system says of processes that are not our children: `/proc` where there is one, else `ps`.
+//! Information about processes that are not children of this process, from `/proc` or `ps`.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,12 @@ struct Entry {
     ended: bool,
 }
 
-/// Whether the process runs. One that has ended but was not collected by its parent does not.
+/// Whether the process runs. A zombie does not run.
 pub(crate) fn is_alive(pid: Pid) -> bool {
     entry(pid).is_some_and(|entry| !entry.ended)
 }
 
-/// The program and arguments, parted by single spaces.
+/// The program and its arguments, separated by single spaces.
 pub(crate) fn command_line(pid: Pid) -> Option<String> {
     if !has_proc() {
         return ps(&["-o", "command=", "-p", &pid.to_string()]);
@@ -25,7 +25,7 @@ pub(crate) fn command_line(pid: Pid) -> Option<String> {
     Some(String::from_utf8_lossy(&line).replace('\0', " "))
 }
 
-/// The direct children that run.
+/// The running direct children.
 pub(crate) fn children(parent: Pid) -> Vec<Pid> {
     all()
         .into_iter()
@@ -54,7 +54,7 @@ fn all() -> Vec<Pid> {
 fn entry(pid: Pid) -> Option<Entry> {
     let text = if has_proc() {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name stands in parentheses and may hold any character.
+        // The name in parentheses may contain any character.
         stat.rsplit_once(')')?.1.to_owned()
     } else {
         ps(&["-o", "stat=,ppid=", "-p", &pid.to_string()])?
@@ -72,7 +72,7 @@ fn ps(arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// A process id as text.
+/// Parses a process id.
 pub(crate) fn parse(text: &str) -> Option<Pid> {
     Pid::from_raw(text.trim().parse().ok()?)
 }

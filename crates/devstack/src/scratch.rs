@@ -1,4 +1,4 @@
-//! Folders that are gone when their owner is.
+//! Temporary folders.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,15 +9,15 @@ use tempfile::TempDir;
 use crate::environment;
 use crate::error::{StackError, storage};
 
-/// The user of Postgres must be able to enter; what lies inside has modes of its own.
+/// The user of Postgres must be able to enter; the files inside have their own modes.
 const MODE: u32 = 0o755;
 
-/// For Unix sockets: with a short path.
+/// A folder for Unix sockets, with a short path.
 pub(crate) fn socket_folder() -> Result<TempDir, StackError> {
     make(Path::new(environment::SHORT_SCRATCH))
 }
 
-/// For the files of a server in a test.
+/// A folder for the server of a test.
 pub(crate) fn server_folder() -> Result<TempDir, StackError> {
     make(&environment::scratch_parent())
 }

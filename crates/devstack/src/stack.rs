@@ -1,4 +1,4 @@
-//! Both servers together, each started by us or given by URL.
+//! Both servers, each managed by this process or given by URL.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -11,39 +11,39 @@ use crate::nats::{Durability, NatsConfig, NatsServer};
 use crate::postgres::{PostgresConfig, PostgresServer, Profile};
 use crate::step::Progress;
 
-/// The database that a stack's own Postgres has.
+/// The database of a managed Postgres server.
 pub const DATABASE_NAME: &str = "hansard";
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Where a server comes from.
+/// The source of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerChoice {
-    /// It runs elsewhere: nothing is started.
+    /// It is already running; nothing is started.
     Url(String),
-    /// Found or fetched, started and stopped by us.
+    /// This process finds or fetches, starts and stops it.
     Managed {
-        /// The preferred port; a free one when `None` or taken.
+        /// The preferred port. If it is `None` or in use, a free port is used.
         port: Option<u16>,
     },
 }
 
-/// What to start, and where.
+/// The settings of a stack.
 #[derive(Debug, Clone)]
 pub struct StackConfig {
-    /// The folder of all data; `nats` and `postgres` are made in it.
+    /// The folder of all data, with the folders `nats` and `postgres`.
     pub data_dir: PathBuf,
-    /// Where NATS comes from.
+    /// The source of NATS.
     pub nats: ServerChoice,
-    /// Where Postgres comes from.
+    /// The source of Postgres.
     pub postgres: ServerChoice,
-    /// What our own Postgres is for.
+    /// The purpose of a managed Postgres server.
     pub profile: Profile,
-    /// When our own nats-server syncs.
+    /// When a managed nats-server syncs.
     pub durability: Durability,
 }
 
 impl StackConfig {
-    /// Both servers of our own in `data_dir`, durable, on free ports.
+    /// Both servers managed in `data_dir`, durable, on free ports.
     #[must_use]
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl StackConfig {
     }
 }
 
-/// Servers to work with. Dropped: those of our own are stopped, one after the other.
+/// Both servers. A drop stops the managed ones, one after the other.
 #[derive(Debug)]
 pub struct Stack {
     nats: Endpoint<NatsServer>,
@@ -65,30 +65,30 @@ pub struct Stack {
 
 #[derive(Debug)]
 enum Endpoint<S> {
-    Given(String),
-    Own(S),
+    Url(String),
+    Managed(S),
 }
 
 impl<S> Endpoint<S> {
-    fn own(&self) -> Option<&S> {
+    fn managed(&self) -> Option<&S> {
         match self {
-            Self::Given(_) => None,
-            Self::Own(server) => Some(server),
+            Self::Url(_) => None,
+            Self::Managed(server) => Some(server),
         }
     }
 
-    fn own_mut(&mut self) -> Option<&mut S> {
+    fn managed_mut(&mut self) -> Option<&mut S> {
         match self {
-            Self::Given(_) => None,
-            Self::Own(server) => Some(server),
+            Self::Url(_) => None,
+            Self::Managed(server) => Some(server),
         }
     }
 }
 
-/// Starts both servers at once; returns when both are ready and the database [`DATABASE_NAME`] exists.
+/// Starts both servers at the same time; returns when both are ready and the database [`DATABASE_NAME`] exists.
 ///
 /// # Errors
-/// The first [`StackError`]; nothing of ours runs then.
+/// The first [`StackError`]; then no managed server runs.
 pub async fn start(config: StackConfig, progress: Progress<'_>) -> Result<Stack, StackError> {
     let (nats, postgres) = tokio::try_join!(
         start_nats(&config, progress),
@@ -102,7 +102,7 @@ async fn start_nats(
     progress: Progress<'_>,
 ) -> Result<Endpoint<NatsServer>, StackError> {
     let port = match &config.nats {
-        ServerChoice::Url(url) => return Ok(Endpoint::Given(url.clone())),
+        ServerChoice::Url(url) => return Ok(Endpoint::Url(url.clone())),
         ServerChoice::Managed { port } => *port,
     };
     let folder = config.data_dir.join("nats");
@@ -111,7 +111,7 @@ async fn start_nats(
         durability: config.durability,
         ..NatsConfig::new(folder)
     };
-    Ok(Endpoint::Own(NatsServer::start(nats, progress).await?))
+    Ok(Endpoint::Managed(NatsServer::start(nats, progress).await?))
 }
 
 async fn start_postgres(
@@ -119,18 +119,17 @@ async fn start_postgres(
     progress: Progress<'_>,
 ) -> Result<Endpoint<PostgresServer>, StackError> {
     let port = match &config.postgres {
-        ServerChoice::Url(url) => return Ok(Endpoint::Given(url.clone())),
+        ServerChoice::Url(url) => return Ok(Endpoint::Url(url.clone())),
         ServerChoice::Managed { port } => *port,
     };
-    let folder = config.data_dir.join("postgres");
     let postgres = PostgresConfig {
-        folder,
+        folder: config.data_dir.join("postgres"),
         port,
         profile: config.profile,
     };
     let server = PostgresServer::start(postgres, progress).await?;
     server.create_database(DATABASE_NAME).await?;
-    Ok(Endpoint::Own(server))
+    Ok(Endpoint::Managed(server))
 }
 
 impl Stack {
@@ -138,8 +137,8 @@ impl Stack {
     #[must_use]
     pub fn nats_url(&self) -> String {
         match &self.nats {
-            Endpoint::Given(url) => url.clone(),
-            Endpoint::Own(server) => server.url(),
+            Endpoint::Url(url) => url.clone(),
+            Endpoint::Managed(server) => server.url(),
         }
     }
 
@@ -147,61 +146,61 @@ impl Stack {
     #[must_use]
     pub fn database_url(&self) -> String {
         match &self.postgres {
-            Endpoint::Given(url) => url.clone(),
-            Endpoint::Own(server) => server.database_url(DATABASE_NAME),
+            Endpoint::Url(url) => url.clone(),
+            Endpoint::Managed(server) => server.database_url(DATABASE_NAME),
         }
     }
 
-    /// Our own nats-server; `None` when a URL was given.
+    /// The managed nats-server; `None` if a URL was given.
     #[must_use]
     pub fn nats(&self) -> Option<&NatsServer> {
-        self.nats.own()
+        self.nats.managed()
     }
 
-    /// Our own Postgres; `None` when a URL was given.
+    /// The managed Postgres server; `None` if a URL was given.
     #[must_use]
     pub fn postgres(&self) -> Option<&PostgresServer> {
-        self.postgres.own()
+        self.postgres.managed()
     }
 
-    /// As [`Stack::nats`], to kill, freeze or restart it.
+    /// Like [`Stack::nats`], to kill, pause or restart it.
     #[must_use]
     pub fn nats_mut(&mut self) -> Option<&mut NatsServer> {
-        self.nats.own_mut()
+        self.nats.managed_mut()
     }
 
-    /// As [`Stack::postgres`], to kill, freeze or restart it.
+    /// Like [`Stack::postgres`], to kill, pause or restart it.
     #[must_use]
     pub fn postgres_mut(&mut self) -> Option<&mut PostgresServer> {
-        self.postgres.own_mut()
+        self.postgres.managed_mut()
     }
 
-    /// Starts a server of our own again whenever it has ended, on the same port and data. Ends only when that
-    /// is no use; may be dropped at any time.
+    /// Restarts managed servers that have ended, on the same ports and data. Returns only errors; the future can be dropped
+    /// at any time.
     ///
     /// # Errors
-    /// [`StackError::KeepsEnding`] after [`crate::RESTARTS_MAX`] restarts of one server, or why one does not start.
+    /// [`StackError::KeepsEnding`] after [`crate::RESTARTS_MAX`] restarts of one server, or the error of a restart.
     pub async fn keep_running(&mut self, progress: Progress<'_>) -> Result<Infallible, StackError> {
         loop {
-            if let Some(server) = self.nats.own_mut() {
-                server.revive(progress).await?;
+            if let Some(server) = self.nats.managed_mut() {
+                server.restart_if_ended(progress).await?;
             }
-            if let Some(server) = self.postgres.own_mut() {
-                server.revive(progress).await?;
+            if let Some(server) = self.postgres.managed_mut() {
+                server.restart_if_ended(progress).await?;
             }
             sleep(WATCH_INTERVAL).await;
         }
     }
 
-    /// Stops the servers of our own, both at once, within 30 s.
+    /// Stops the managed servers, both at the same time, within 30 s.
     pub async fn stop(self) {
         let nats = async {
-            if let Endpoint::Own(server) = self.nats {
+            if let Endpoint::Managed(server) = self.nats {
                 server.stop().await;
             }
         };
         let postgres = async {
-            if let Endpoint::Own(server) = self.postgres {
+            if let Endpoint::Managed(server) = self.postgres {
                 server.stop().await;
             }
         };

@@ -1,4 +1,4 @@
-//! What a caller can show while servers are fetched and started.
+//! The progress of fetching and starting servers.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,18 +21,18 @@ impl fmt::Display for ServerName {
     }
 }
 
-/// One step of a start, in the order in which it happens for one server; two servers interleave.
+/// One step of a start, in the order of one server; the steps of two servers interleave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// A package (name and version) is being downloaded and unpacked into the cache.
+    /// A package (name and version) is downloaded and unpacked into the cache.
     Fetching(&'static str),
-    /// A process that an earlier run left on this data folder is being stopped.
+    /// A process that an earlier run left on this data folder is stopped.
     StoppingLeftover(ServerName),
-    /// A new, empty data folder is being made for Postgres.
+    /// A new data folder is created for Postgres.
     Initialising(ServerName),
-    /// The server answers; the time is from the start of its process.
+    /// The server is ready; the time is since the start of its process.
     Ready(ServerName, Duration),
-    /// The server ended by itself and is being started again.
+    /// The server ended by itself and is restarted.
     Restarting(ServerName),
 }
 
@@ -40,16 +40,16 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fetching(package) => write!(f, "fetching {package}"),
-            Self::StoppingLeftover(server) => write!(f, "stopping a {server} left running"),
-            Self::Initialising(server) => write!(f, "making a data folder for {server}"),
+            Self::StoppingLeftover(server) => write!(f, "stopping a leftover {server}"),
+            Self::Initialising(server) => write!(f, "creating a data folder for {server}"),
             Self::Ready(server, took) => write!(f, "{server} ready in {} ms", took.as_millis()),
-            Self::Restarting(server) => write!(f, "{server} ended, starting it again"),
+            Self::Restarting(server) => write!(f, "{server} ended, restarting it"),
         }
     }
 }
 
-/// Told of every step, from the task that starts the servers; must not block.
+/// A callback for every step, called by the task that starts the servers. It must not block.
 pub type Progress<'a> = &'a (dyn Fn(Step) + Send + Sync);
 
-/// A [`Progress`] that shows nothing.
+/// A [`Progress`] without effect.
 pub fn quiet(_: Step) {}

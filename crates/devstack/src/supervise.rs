@@ -1,4 +1,4 @@
-//! One server process: started behind a gate, watched, signalled, and ended within a bound.
+//! One server process: start, signals, and stop with a timeout.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,43 +15,43 @@ use crate::account::Account;
 use crate::process_table;
 use crate::watchdog::{SIGNAL_WAIT, StopSignal, Watchdog};
 
-/// The server's process id, in its folder: a later run finds there what this one left.
+/// The process id of the server, in its folder. A later run stops this process if this run was killed.
 pub(crate) const PID_FILE: &str = "server.pid";
 const LOG_FILE: &str = "server.log";
 const PREVIOUS_LOG_FILE: &str = "server.log.1";
 const END_POLL: Duration = Duration::from_millis(5);
-/// How much of a log's end is searched for the reason of a failure.
+/// Size of the end of a log that is searched for the reason of a failure.
 const LOG_TAIL_BYTES: u64 = 16 * 1024;
 
-/// The program starts only after its watchdog knows its process id, so no moment of our death leaves an
-/// orphan: without a line on stdin it never starts.
+/// The shell waits for a line on stdin before it executes the program. The line is sent when the watchdog has the process
+/// id, so that no kill of this process leaves an orphan.
 const GATE: &str = r#"read -r _ && exec "$0" "$@""#;
 
-/// How to start a server.
+/// The command of a server.
 pub(crate) struct Launch {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) account: Account,
-    /// Sent in turn until it ends.
+    /// Sent one after the other until the process ends.
     pub(crate) signals: &'static [StopSignal],
-    /// Folders that the watchdog removes when we die.
-    pub(crate) litter: Vec<PathBuf>,
+    /// Folders that the watchdog removes when this process ends.
+    pub(crate) cleanup_folders: Vec<PathBuf>,
 }
 
-/// A running server. Dropped: stopped, which blocks at most [`SIGNAL_WAIT`] for each of its signals.
+/// A running server. A drop stops it, and blocks at most [`SIGNAL_WAIT`] for each of its signals.
 #[derive(Debug)]
 pub(crate) struct Supervised {
     child: Child,
-    /// Gone as soon as the end of the server is known, since its process id may then be another's.
+    /// `None` after the server has ended, since the system may reuse its process id.
     watchdog: Option<Watchdog>,
     signals: &'static [StopSignal],
     folder: PathBuf,
 }
 
 impl Supervised {
-    /// Starts the server. `folder` is its working folder, and gets a new log and its process id.
+    /// Starts the server. `folder` is its working folder, with the log and the process id.
     pub(crate) fn spawn(launch: &Launch, folder: &Path) -> io::Result<Self> {
-        let watchdog = Watchdog::start(launch.signals, &launch.litter)?;
+        let watchdog = Watchdog::start(launch.signals, &launch.cleanup_folders)?;
         let child = gated(launch, folder)?.spawn()?;
         let mut supervised = Self {
             child,
@@ -106,12 +106,12 @@ impl Supervised {
                 break;
             }
             self.signal(signal.signal());
-            // Frozen sessions would hold up the end of Postgres.
+            // Paused sessions would delay the end of Postgres.
             self.resume();
             wait_until(|| self.has_ended());
         }
         if !self.has_ended() {
-            tracing::error!(pid = %self.pid(), "a server does not end");
+            tracing::error!(pid = %self.pid(), "the server process does not end");
         }
     }
 
@@ -124,18 +124,18 @@ impl Supervised {
         self.signal(Signal::KILL);
         wait_until(|| self.has_ended());
         for child in &children {
-            // A stopped child does not see that its parent is gone.
+            // A paused child does not detect the end of its parent.
             let _ended_by_itself = kill_process(*child, Signal::CONT);
         }
         wait_until(|| !children.iter().any(|child| process_table::is_alive(*child)));
     }
 
-    /// Freezes the server and its children.
+    /// Pauses the server and its children.
     pub(crate) fn pause(&mut self) {
         self.signal_family(Signal::STOP);
     }
 
-    /// Undoes [`Supervised::pause`].
+    /// Continues the processes after [`Supervised::pause`].
     pub(crate) fn resume(&mut self) {
         self.signal_family(Signal::CONT);
     }
@@ -150,10 +150,10 @@ impl Supervised {
         }
     }
 
-    /// Only sent to a child that was not collected: its process id cannot be another's.
+    /// Called only before the child is reaped: the system cannot have reused its process id.
     fn signal(&self, signal: Signal) {
         if let Err(error) = kill_process(self.pid(), signal) {
-            tracing::warn!(pid = %self.pid(), %error, "a server cannot be signalled");
+            tracing::warn!(pid = %self.pid(), %error, "the signal cannot be sent to the server");
         }
     }
 }
@@ -167,8 +167,8 @@ impl Drop for Supervised {
     }
 }
 
-/// Stops a process that is not our child, blocking at most [`SIGNAL_WAIT`] for each signal.
-pub(crate) fn stop_stranger(pid: Pid, signals: &[StopSignal]) {
+/// Stops a process that is not a child of this process, blocking at most [`SIGNAL_WAIT`] for each signal.
+pub(crate) fn stop_process(pid: Pid, signals: &[StopSignal]) {
     for signal in signals {
         if !process_table::is_alive(pid) {
             return;
@@ -179,12 +179,12 @@ pub(crate) fn stop_stranger(pid: Pid, signals: &[StopSignal]) {
     }
 }
 
-/// The log of the server whose folder this is.
+/// The log of the server in this folder.
 pub(crate) fn log_path(folder: &Path) -> PathBuf {
     folder.join(LOG_FILE)
 }
 
-/// The line of the log that tells best why the server ended.
+/// The last fatal line of the log, else its last line.
 pub(crate) fn reason(folder: &Path) -> String {
     let tail = log_tail(&log_path(folder)).unwrap_or_default();
     let lines: Vec<&str> = tail
@@ -195,7 +195,7 @@ pub(crate) fn reason(folder: &Path) -> String {
         .iter()
         .rfind(|line| line.contains("FATAL:") || line.contains("[FTL]"));
     fatal.or(lines.last()).map_or_else(
-        || "it said nothing".to_owned(),
+        || "the log is empty".to_owned(),
         |line| line.trim().to_owned(),
     )
 }
@@ -221,13 +221,13 @@ fn gated(launch: &Launch, folder: &Path) -> io::Result<Command> {
         .arg(&launch.program)
         .args(&launch.arguments)
         .current_dir(folder)
-        // Variables such as PGOPTIONS or LC_ALL must not change a server that we configure.
+        // Variables such as PGOPTIONS or LC_ALL must not change the configuration.
         .env_clear()
         .envs([("PATH", "/usr/bin:/bin"), ("LC_ALL", "C")])
         .stdin(Stdio::piped())
         .stdout(log.try_clone()?)
         .stderr(log)
-        // Ctrl-C in the terminal reaches only us, and we stop the servers in our own order.
+        // Ctrl-C in the terminal must not reach the servers: this process stops them in its own order.
         .process_group(0);
     launch.account.apply(&mut command);
     Ok(command)

@@ -1,4 +1,4 @@
-//! Servers for tests: throw-away, on ports of their own, and gone when the test, or its process, is.
+//! Temporary servers for tests, on their own ports. They end with the test or its process.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -13,96 +13,76 @@ use crate::postgres::{PostgresConfig, PostgresServer, Profile};
 use crate::scratch;
 use crate::step::quiet;
 
-/// One server for all tests of a process. Never dropped: its watchdog stops it, and removes its folder, when
+/// One server for all tests of a process. It is never dropped: its watchdog stops it and removes its folder when
 /// the process ends.
 static SHARED_POSTGRES: OnceCell<PostgresServer> = OnceCell::const_new();
 static DATABASES: AtomicU64 = AtomicU64::new(1);
 
-/// A nats-server of the test's own, as durable as in production; removed with its store when dropped.
+/// A nats-server of one test, as durable as in production. A drop removes it with its store.
 ///
 /// # Panics
-/// When it cannot be had, with the reason.
+/// If it does not start.
 pub async fn nats() -> NatsServer {
     nats_with(|_| ()).await
 }
 
-/// As [`nats`], with changes to its configuration; the folder must stay.
+/// Like [`nats`], with changes to its configuration; the folder must not change.
 ///
 /// # Panics
-/// When it cannot be had, with the reason.
+/// If it does not start.
 pub async fn nats_with(change: impl FnOnce(&mut NatsConfig)) -> NatsServer {
-    match throw_away_nats(change).await {
-        Ok(server) => server,
-        Err(error) => fail(&error),
-    }
-}
-
-async fn throw_away_nats(change: impl FnOnce(&mut NatsConfig)) -> Result<NatsServer, StackError> {
-    let folder = scratch::server_folder()?;
+    let folder = unwrap(scratch::server_folder());
     let mut config = NatsConfig::new(folder.path());
     change(&mut config);
-    NatsServer::start_in(config, Some(folder), &quiet).await
+    unwrap(NatsServer::start_in(config, Some(folder), &quiet).await)
 }
 
-/// A Postgres of the test's own, to kill and freeze; removed with its data when dropped. Tests that only need
-/// a database take [`database`].
+/// A Postgres server of one test, to kill and pause. A drop removes it with its data. Tests that only need a
+/// database use [`database`].
 ///
 /// # Panics
-/// When it cannot be had, with the reason.
+/// If it does not start.
 pub async fn postgres() -> PostgresServer {
-    match throw_away_postgres().await {
-        Ok(server) => server,
-        Err(error) => fail(&error),
-    }
-}
-
-async fn throw_away_postgres() -> Result<PostgresServer, StackError> {
-    let folder = scratch::server_folder()?;
+    let folder = unwrap(scratch::server_folder());
     let config = PostgresConfig {
         profile: Profile::Test,
         ..PostgresConfig::new(folder.path())
     };
-    PostgresServer::start_in(config, Some(folder), &quiet).await
+    unwrap(PostgresServer::start_in(config, Some(folder), &quiet).await)
 }
 
-/// An empty database of the test's own, in a server that all tests of the process share.
+/// An empty database of one test, in a server that all tests of the process share.
 #[derive(Debug, Clone)]
 pub struct TestDatabase {
     /// Its URL.
     pub url: String,
 }
 
-/// A fresh database; it goes with the shared server, when the process ends.
+/// A new database; it is removed with the shared server when the process ends.
 ///
 /// # Panics
-/// When it cannot be had, with the reason.
+/// If the server does not start.
 pub async fn database() -> TestDatabase {
     let server = SHARED_POSTGRES.get_or_init(postgres).await;
     let name = format!("test_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
-    match server.create_database(&name).await {
-        Ok(()) => TestDatabase {
-            url: server.database_url(&name),
-        },
-        Err(error) => fail(&error),
+    unwrap(server.create_database(&name).await);
+    TestDatabase {
+        url: server.database_url(&name),
     }
 }
 
-/// The program of nats-server, to check configuration files with.
+/// The path of nats-server, to check configuration files.
 ///
 /// # Panics
-/// When it cannot be had, with the reason.
+/// If it is not found and cannot be fetched.
 pub async fn nats_program() -> PathBuf {
-    match locate(&locate::NATS, &quiet).await {
-        Ok(path) => path,
-        Err(error) => fail(&error),
-    }
+    unwrap(locate(&locate::NATS, &quiet).await)
 }
 
 #[expect(clippy::panic, reason = "a test without its server must fail")]
-fn fail(error: &StackError) -> ! {
-    let cause = error
-        .source()
-        .map(|source| format!(": {source}"))
-        .unwrap_or_default();
-    panic!("{error}{cause}")
+fn unwrap<T>(result: Result<T, StackError>) -> T {
+    result.unwrap_or_else(|error| {
+        let cause = error.source().map(|source| format!(": {source}"));
+        panic!("{error}{}", cause.unwrap_or_default())
+    })
 }

@@ -1,4 +1,4 @@
-//! Reads the version out of what `--version` prints.
+//! Parses the output of `--version`.
 
 /// A version of a program; later is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -7,7 +7,7 @@ pub(crate) struct Version {
     pub(crate) minor: u32,
 }
 
-/// The first word that starts like a version: `v2.15.1`, `18.6`, `19beta1`.
+/// The first word that looks like a version: `v2.15.1`, `18.6`, `19beta1`.
 pub(crate) fn parse(printed: &str) -> Option<Version> {
     printed.split_whitespace().find_map(|word| {
         let mut numbers = word
@@ -41,14 +41,12 @@ mod tests {
     }
 
     #[test]
-    fn versions_as_the_servers_print_them() {
+    fn versions_of_the_servers_are_parsed() {
         check("nats-server: v2.15.1", Some((2, 15)));
         check("nats-server: v2.12.0-RC.1", Some((2, 12)));
         check("postgres (PostgreSQL) 18.6", Some((18, 6)));
-        check(
-            "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)",
-            Some((15, 18)),
-        );
+        let debian = "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)";
+        check(debian, Some((15, 18)));
         check("postgres (PostgreSQL) 19beta1", Some((19, 0)));
         check("postgres (PostgreSQL)", None);
         check("", None);

@@ -1,7 +1,7 @@
-//! A shell beside each server that stops it when we die, however we die.
+//! A shell process for each server. It stops the server when this process ends, also by a kill.
 //!
-//! Its stdin is a pipe whose other end only we hold: the system closes it with our last breath. It is tied
-//! to our process, not to the thread that started it.
+//! Its stdin is a pipe from this process: the system closes the pipe when this process ends. The watchdog does not
+//! depend on the thread that started it.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -11,16 +11,16 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
-/// How long a server may take to end after one signal, before the next one.
+/// Maximum wait for the end of a server after a signal, before the next signal.
 pub(crate) const SIGNAL_WAIT: Duration = Duration::from_secs(10);
 const TENTHS_PER_SECOND: u64 = 10;
 
 /// A signal that ends a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopSignal {
-    /// nats-server: clean end. Postgres: ends its sessions, writes a checkpoint.
+    /// nats-server stops cleanly. Postgres ends its sessions and writes a checkpoint.
     Interrupt,
-    /// Postgres: ends at once, and recovers from its log at the next start.
+    /// Postgres ends at once, and recovers from its log at the next start.
     Quit,
     /// Any process.
     Kill,
@@ -44,22 +44,22 @@ impl StopSignal {
     }
 }
 
-/// Dropped: ends without touching the server.
+/// A running watchdog. A drop ends it and does not stop the server.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     shell: Child,
 }
 
 impl Watchdog {
-    /// Starts the shell. When we die it sends each of `signals` in turn until the server has ended, and
-    /// then removes the folders of `litter`.
-    pub(crate) fn start(signals: &[StopSignal], litter: &[PathBuf]) -> io::Result<Self> {
+    /// Starts the shell. When this process ends, the shell sends the `signals` one after the other until the server has
+    /// ended, and then removes `cleanup_folders`.
+    pub(crate) fn start(signals: &[StopSignal], cleanup_folders: &[PathBuf]) -> io::Result<Self> {
         let shell = Command::new("/bin/sh")
             .args(["-c", include_str!("watchdog.sh"), "hansard-watchdog"])
             .arg((SIGNAL_WAIT.as_secs() * TENTHS_PER_SECOND).to_string())
             .args(signals.iter().map(|signal| signal.name()))
             .arg("--")
-            .args(litter)
+            .args(cleanup_folders)
             .current_dir("/")
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
@@ -71,7 +71,7 @@ impl Watchdog {
         Ok(Self { shell })
     }
 
-    /// Names the server; said once.
+    /// Sets the server; called once.
     pub(crate) fn watch(&mut self, server: Pid) -> io::Result<()> {
         match &mut self.shell.stdin {
             Some(stdin) => writeln!(stdin, "{server}"),
@@ -82,9 +82,9 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        // Killed before its pipe closes, so that it never takes our goodbye for our death.
+        // Killed before its pipe closes, so that it does not stop the server.
         if let Err(error) = self.shell.kill().and_then(|()| self.shell.wait()) {
-            tracing::warn!(%error, "a watchdog did not end");
+            tracing::warn!(%error, "the watchdog process did not end");
         }
     }
 }

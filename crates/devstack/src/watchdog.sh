@@ -1,7 +1,7 @@
-# Stops a server when the process that started it has died, however it died.
-# Stdin: the server's process id on one line, then nothing until the starter is gone.
-# Arguments: the number of tenths of a second to wait after each signal, the signals, "--", then the
-# folders to remove in the end.
+# Stops a server when the process that started it has ended, also by a kill.
+# Stdin: the process id of the server on one line, then nothing until the starter has ended.
+# Arguments: the wait after each signal in tenths of a second, the signals, "--", then the folders to
+# remove at the end.
 tenths=$1
 shift
 signals=
@@ -13,7 +13,7 @@ shift
 
 alive() {
     kill -0 "$pid" 2>/dev/null || return 1
-    # A process that nobody collects still has an id.
+    # A zombie still has an id.
     if read -r stat 2>/dev/null <"/proc/$pid/stat"; then
         case $stat in *') Z '*) return 1 ;; esac
     fi

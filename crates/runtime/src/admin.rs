@@ -1,12 +1,12 @@
-//! The operators' HTTP port: `/metrics`, `/livez`, `/readyz`.
+//! The admin port for operators: `/metrics`, `/livez`, `/readyz`.
 //!
-//! Plain HTTP without authentication: bind it where only operators reach it.
+//! It is plain HTTP without authentication. Bind it to an address that only operators can reach.
 
 use std::io;
 use std::net::SocketAddr;
 
 use axum::Router;
-use axum::extract::State as Shared;
+use axum::extract::State as AxumState;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -17,15 +17,15 @@ use tokio_util::sync::CancellationToken;
 use crate::health::{Health, Snapshot, State};
 use crate::metrics::Metrics;
 
-/// The admin server cannot run.
+/// The admin port cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
-    /// The address is taken or not ours.
+    /// The address is in use, or does not belong to this machine.
     #[error("admin port cannot listen on {addr}")]
     Bind {
-        /// The address that was asked for.
+        /// The configured address.
         addr: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The listener failed while serving.
@@ -42,13 +42,13 @@ pub struct Admin {
 }
 
 #[derive(Debug, Clone)]
-struct Subjects {
+struct AdminState {
     health: Health,
     metrics: Metrics,
 }
 
 impl Admin {
-    /// Binds `addr`; port 0 takes a free one.
+    /// Binds `addr`; port 0 picks a free port.
     ///
     /// # Errors
     /// [`AdminError::Bind`].
@@ -57,14 +57,14 @@ impl Admin {
         health: Health,
         metrics: Metrics,
     ) -> Result<Self, AdminError> {
-        let refused = |source| AdminError::Bind { addr, source };
-        let listener = TcpListener::bind(addr).await.map_err(refused)?;
-        let local_addr = listener.local_addr().map_err(refused)?;
+        let failed = |source| AdminError::Bind { addr, source };
+        let listener = TcpListener::bind(addr).await.map_err(failed)?;
+        let local_addr = listener.local_addr().map_err(failed)?;
         let router = Router::new()
             .route("/livez", get(async || "ok\n"))
             .route("/readyz", get(readyz))
             .route("/metrics", get(render))
-            .with_state(Subjects { health, metrics });
+            .with_state(AdminState { health, metrics });
         Ok(Self {
             listener,
             local_addr,
@@ -72,18 +72,18 @@ impl Admin {
         })
     }
 
-    /// The address that was really bound.
+    /// The bound address.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// Serves until `end`. Cancel it after the drain, so that `/readyz` can tell of it.
+    /// Serves until `end`. Cancel it after the drain, so that `/readyz` reports the drain.
     ///
     /// # Errors
     /// [`AdminError::Serve`].
     pub async fn serve(self, end: CancellationToken) -> Result<(), AdminError> {
-        // Dropped at the end rather than drained: an idle operator must not hold the process.
+        // Dropped, not drained: an idle connection of an operator must not delay the end of the process.
         let serving = axum::serve(self.listener, self.router);
         tokio::select! {
             served = serving => served.map_err(AdminError::Serve),
@@ -92,26 +92,26 @@ impl Admin {
     }
 }
 
-async fn render(Shared(subjects): Shared<Subjects>) -> Response {
+async fn render(AxumState(state): AxumState<AdminState>) -> Response {
     let headers = [(
         header::CONTENT_TYPE,
         "text/plain; version=0.0.4; charset=utf-8",
     )];
-    (headers, subjects.metrics.render()).into_response()
+    (headers, state.metrics.render()).into_response()
 }
 
-async fn readyz(Shared(subjects): Shared<Subjects>) -> Response {
-    let snapshot = subjects.health.snapshot();
+async fn readyz(AxumState(state): AxumState<AdminState>) -> Response {
+    let snapshot = state.health.snapshot();
     let status = if snapshot.is_ready() {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
     let headers = [(header::CONTENT_TYPE, "application/json")];
-    (status, headers, format!("{}\n", describe(&snapshot))).into_response()
+    (status, headers, format!("{}\n", json_of(&snapshot))).into_response()
 }
 
-fn describe(snapshot: &Snapshot) -> Value {
+fn json_of(snapshot: &Snapshot) -> Value {
     let dependencies: Map<String, Value> = snapshot
         .dependencies
         .iter()
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tells_readiness_liveness_and_metrics_over_http() {
+    async fn serves_readiness_liveness_and_metrics_over_http() {
         let health = Health::new(&["nats"]);
         let any = "127.0.0.1:0".parse().unwrap();
         let admin = Admin::bind(any, health.clone(), crate::metrics::install().unwrap())
@@ -180,9 +180,9 @@ mod tests {
             r#"{"dependencies":{"nats":{"state":"up"}},"#,
         )
         .await;
-        health.saturated("http.requests", true);
+        health.set_saturated("http.requests", true);
         check(addr, "/readyz", 503, r#""saturated":["http.requests"]}"#).await;
-        health.saturated("http.requests", false);
+        health.set_saturated("http.requests", false);
         health.drain();
         check(addr, "/readyz", 503, r#""draining":true,"ready":false,"#).await;
 

@@ -1,15 +1,15 @@
-//! Waits between retries.
+//! Exponential backoff with jitter.
 
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 
-/// An endless series of waits: the n-th is drawn evenly from half of `base * 2^n` up to all of it, `cap` being the most.
+/// Delays without end. The n-th delay is random between half of `base * 2^n` and all of it; `cap` is the maximum.
 ///
-/// So no wait is zero, and callers that failed together wait for different times.
+/// No delay is zero, and callers that failed together wait for different times.
 #[must_use]
 pub fn exponential(base: Duration, cap: Duration) -> ExponentialBuilder {
-    // backon adds up to the whole delay as jitter.
+    // backon adds a jitter of up to the whole delay.
     ExponentialBuilder::new()
         .with_min_delay(base / 2)
         .with_max_delay(cap / 2)
@@ -17,24 +17,24 @@ pub fn exponential(base: Duration, cap: Duration) -> ExponentialBuilder {
         .without_max_times()
 }
 
-/// The waits of a loop that cannot be a closure for [`backon::Retryable`].
+/// Delays for a loop that cannot be written as a closure for [`backon::Retryable`].
 #[derive(Debug)]
 pub struct Backoff(ExponentialBackoff);
 
 impl Backoff {
-    /// The waits of [`exponential`].
+    /// The delays of [`exponential`].
     #[must_use]
     pub fn new(base: Duration, cap: Duration) -> Self {
         Self(exponential(base, cap).build())
     }
 
-    /// The first `attempts` waits of [`exponential`].
+    /// The first `attempts` delays of [`exponential`].
     #[must_use]
     pub fn bounded(base: Duration, cap: Duration, attempts: usize) -> Self {
         Self(exponential(base, cap).with_max_times(attempts).build())
     }
 
-    /// Sleeps for the next wait; `false` once the attempts are used up.
+    /// Sleeps for the next delay; returns `false` when no attempts are left.
     pub async fn wait(&mut self) -> bool {
         match self.0.next() {
             Some(wait) => {

@@ -1,23 +1,23 @@
-//! Wall time, passed in so that tests can hold it still.
+//! Wall-clock time. It is a parameter, so that tests control it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A source of wall time in nanoseconds since 1970-01-01T00:00:00Z; clones share it.
+/// A source of wall-clock time in nanoseconds since 1970-01-01T00:00:00Z; clones share it.
 ///
-/// Wall time may step back; whoever needs an order must not take it from here.
+/// The time may go backwards: do not order events by it.
 #[derive(Debug, Clone, Default)]
 pub enum Clock {
-    /// The machine's own clock.
+    /// The system clock.
     #[default]
     System,
-    /// A clock that moves only when told to.
+    /// A clock that only its owner moves.
     Manual(ManualClock),
 }
 
 impl Clock {
-    /// The time now; held at the ends of the range (years 1677 and 2262) beyond it.
+    /// The current time, clamped to the range of `i64` (years 1677 to 2262).
     #[must_use]
     pub fn now_nanos(&self) -> i64 {
         match self {
@@ -27,23 +27,23 @@ impl Clock {
     }
 }
 
-/// The hand of a manual clock; clones move the same one.
+/// A clock that is set by hand; clones share the time.
 #[derive(Debug, Clone, Default)]
 pub struct ManualClock(Arc<AtomicI64>);
 
 impl ManualClock {
-    /// A clock that stands at `nanos` since the epoch.
+    /// A clock that shows `nanos` since the epoch.
     #[must_use]
     pub fn at(nanos: i64) -> Self {
         Self(Arc::new(AtomicI64::new(nanos)))
     }
 
-    /// Moves to `nanos` since the epoch, forwards or back.
+    /// Sets the time to `nanos` since the epoch.
     pub fn set(&self, nanos: i64) {
         self.0.store(nanos, Ordering::SeqCst);
     }
 
-    /// Moves forwards, and stays at the end of the range when it would pass it.
+    /// Moves the clock forwards, at most to the end of the range.
     pub fn advance(&self, by: Duration) {
         let by = i64::try_from(by.as_nanos()).unwrap_or(i64::MAX);
         self.set(self.0.load(Ordering::SeqCst).saturating_add(by));
@@ -62,19 +62,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_only_when_told() {
-        let hand = ManualClock::at(5);
-        let clock = Clock::Manual(hand.clone());
+    fn a_manual_clock_moves_only_when_set_or_advanced() {
+        let manual = ManualClock::at(5);
+        let clock = Clock::Manual(manual.clone());
         assert_eq!(clock.now_nanos(), 5);
-        hand.advance(Duration::from_nanos(7));
+        manual.advance(Duration::from_nanos(7));
         assert_eq!(clock.now_nanos(), 12);
-        hand.set(i64::MAX);
-        hand.advance(Duration::from_secs(1));
+        manual.set(i64::MAX);
+        manual.advance(Duration::from_secs(1));
         assert_eq!(clock.now_nanos(), i64::MAX);
     }
 
     #[test]
-    fn time_is_held_at_the_ends_of_the_range() {
+    fn time_is_clamped_to_the_range() {
         let second = Duration::from_secs(1);
         let century = second * 3600 * 24 * 365 * 100;
         let cases = [

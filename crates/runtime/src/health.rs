@@ -1,6 +1,6 @@
-//! Whether a process can do its work: the state of what it depends on.
+//! The health of a process: the state of its dependencies.
 //!
-//! Probes write it; the gRPC health service and `/readyz` read it. Knows no dependency by itself.
+//! Probes write it. The gRPC health service and `/readyz` read it. This module has no dependency of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -10,32 +10,32 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// The most bytes of a reason that are kept.
+/// Longer reasons are cut to this size, in bytes.
 pub const REASON_BYTES_MAX: usize = 256;
 
 /// The state of one dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// It answers.
+    /// The dependency answers.
     Up,
-    /// It does not, or has not been asked yet.
+    /// It does not answer, or was not checked yet.
     Down {
-        /// Why, in words for an operator; never a secret.
+        /// The cause, for an operator; never a secret.
         reason: String,
     },
 }
 
-/// How often a probe asks, and how long it waits.
+/// The timing of a probe.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe {
     /// The pause between two checks.
     pub interval: Duration,
-    /// The longest wait for one answer; later is as bad as never.
+    /// Maximum duration of one check; a later answer counts as a failure.
     pub deadline: Duration,
 }
 
 impl Probe {
-    /// Finds a change within about a second.
+    /// Detects a change within about a second.
     pub const DEFAULT: Self = Self {
         interval: Duration::from_millis(500),
         deadline: Duration::from_millis(500),
@@ -48,20 +48,20 @@ impl Default for Probe {
     }
 }
 
-/// What the health was at one moment.
+/// The health at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The process is ending and takes no new work.
+    /// The process is shutting down and accepts no new work.
     pub draining: bool,
-    /// Each dependency and its state, by name.
+    /// The state of each dependency, by name.
     pub dependencies: BTreeMap<&'static str, State>,
-    /// The bounds that are in use whole, and of which nothing is freed, by name such as `http.requests`.
+    /// Kinds of slots that are all in use, with none released, such as `http.requests`.
     pub saturated: BTreeSet<&'static str>,
     services: BTreeSet<&'static str>,
 }
 
 impl Snapshot {
-    /// Every dependency is up, nothing is saturated, and the process is not draining.
+    /// Whether every dependency is up, nothing is saturated, and the process is not draining.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         !self.draining
@@ -69,9 +69,9 @@ impl Snapshot {
             && self.dependencies.values().all(|state| *state == State::Up)
     }
 
-    /// Whether `service` is served here; the empty name stands for the whole process.
+    /// Whether this process serves `service`; the empty name means the whole process.
     #[must_use]
-    pub fn knows(&self, service: &str) -> bool {
+    pub fn serves(&self, service: &str) -> bool {
         service.is_empty() || self.services.contains(service)
     }
 }
@@ -81,21 +81,23 @@ impl Snapshot {
 pub struct Health(Arc<watch::Sender<Snapshot>>);
 
 impl Health {
-    /// Not ready until each of `dependencies` has been seen up.
+    /// Health that is not ready until each of `dependencies` is up.
     #[must_use]
     pub fn new(dependencies: &[&'static str]) -> Self {
-        let unasked = || State::Down {
+        let unchecked = || State::Down {
             reason: "not checked yet".to_owned(),
         };
-        let dependencies = dependencies.iter().map(|name| (*name, unasked())).collect();
         let snapshot = Snapshot {
-            dependencies,
+            dependencies: dependencies
+                .iter()
+                .map(|name| (*name, unchecked()))
+                .collect(),
             ..Snapshot::default()
         };
         Self(Arc::new(watch::Sender::new(snapshot)))
     }
 
-    /// Sets the state of `dependency`, and logs a change.
+    /// Sets the state of `dependency`. A change is logged.
     pub fn set(&self, dependency: &'static str, mut state: State) {
         if let State::Down { reason } = &mut state {
             reason.truncate(reason.floor_char_boundary(REASON_BYTES_MAX));
@@ -113,30 +115,29 @@ impl Health {
         });
     }
 
-    /// Sets whether all of a bound is in use and nothing of it is freed, and logs a change.
-    pub fn saturated(&self, bound: &'static str, saturated: bool) {
+    /// Sets whether all slots of a kind are in use and none is released. A change is logged.
+    pub fn set_saturated(&self, slots: &'static str, saturated: bool) {
         self.0.send_if_modified(|now| {
-            if saturated {
-                let changed = now.saturated.insert(bound);
-                if changed {
-                    tracing::warn!(bound, "all slots are in use, and none is freed");
-                }
-                return changed;
-            }
-            let changed = now.saturated.remove(bound);
-            if changed {
-                tracing::info!(bound, "slots are freed again");
+            let changed = if saturated {
+                now.saturated.insert(slots)
+            } else {
+                now.saturated.remove(slots)
+            };
+            match (changed, saturated) {
+                (true, true) => tracing::warn!(slots, "all slots are in use and none is released"),
+                (true, false) => tracing::info!(slots, "slots are released again"),
+                (false, _) => {}
             }
             changed
         });
     }
 
-    /// Names a gRPC service whose health is that of the process.
+    /// Registers a gRPC service. Its health is the health of the process.
     pub fn register(&self, service: &'static str) {
         self.0.send_if_modified(|now| now.services.insert(service));
     }
 
-    /// Never ready again: the process is ending.
+    /// Marks the process as draining: it is never ready again.
     pub fn drain(&self) {
         self.0.send_modify(|now| now.draining = true);
     }
@@ -147,19 +148,19 @@ impl Health {
         self.0.borrow().clone()
     }
 
-    /// Follows the health; the first value is the present one.
+    /// Subscribes to changes; the first value is the current health.
     #[must_use]
     pub fn watch(&self) -> watch::Receiver<Snapshot> {
         self.0.subscribe()
     }
 
-    /// Waits until the process is ready. Give it a deadline of your own.
+    /// Waits until the process is ready. The caller sets the deadline.
     pub async fn ready(&self) {
-        // The sender lives as long as `self`, so the wait cannot fail.
+        // The sender lives as long as `self`: the wait cannot fail.
         let _ = self.watch().wait_for(Snapshot::is_ready).await;
     }
 
-    /// Runs `check` every interval with a deadline, and sets the state of `dependency`; never ends.
+    /// Runs `check` at each interval, with a deadline, and sets the state of `dependency`. Never returns.
     pub async fn probe<C, F, E>(self, dependency: &'static str, probe: Probe, mut check: C)
     where
         C: FnMut() -> F,
@@ -213,9 +214,9 @@ mod tests {
         check(&|h| h.set("postgres", State::Up), true);
         check(&|h| h.set("postgres", down("gone")), false);
         check(&|h| h.set("postgres", State::Up), true);
-        check(&|h| h.saturated("http.requests", true), false);
-        check(&|h| h.saturated("http.streams", false), false);
-        check(&|h| h.saturated("http.requests", false), true);
+        check(&|h| h.set_saturated("http.requests", true), false);
+        check(&|h| h.set_saturated("http.streams", false), false);
+        check(&|h| h.set_saturated("http.requests", false), true);
         check(&|h| h.drain(), false);
         check(&|h| h.set("nats", State::Up), false);
         assert!(Health::new(&[]).snapshot().is_ready());
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_probe_tells_failure_silence_and_recovery_within_a_second() {
+    async fn a_probe_reports_failure_timeout_and_recovery_within_a_second() {
         let health = Health::new(&["nats"]);
         let answer = Arc::new(AtomicU8::new(0));
         let check = {

@@ -1,6 +1,6 @@
-//! What every service shares: configuration, telemetry, health, gRPC and HTTP serving, TLS, shutdown, the clock.
+//! Code that all services share: configuration, telemetry, health, gRPC and HTTP servers, TLS, shutdown, clock.
 //!
-//! Knows no event, no message broker and no database. This is how a service runs:
+//! It does not depend on events, the message broker or the database. A service runs like this:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -18,7 +18,7 @@
 //!     let metrics = runtime::metrics::install()?;
 //!     let health = Health::new(&["nats"]);
 //!     let probe = health.clone().probe("nats", Probe::DEFAULT, || BROKER.ping());
-//!     shutdown.spawn_until_begun(probe);
+//!     shutdown.spawn_cancellable(probe);
 //!
 //!     let admin = Admin::bind("127.0.0.1:0".parse()?, health.clone(), metrics).await?;
 //!     let admin_end = CancellationToken::new();
@@ -46,7 +46,7 @@ pub mod health;
 pub mod http;
 pub mod metrics;
 mod net;
-pub mod pace;
+pub mod rate_limiter;
 pub mod serve;
 pub mod shutdown;
 pub mod start;

@@ -1,4 +1,4 @@
-//! Serves a role's calls until the shutdown; the operators' port goes last, so that it can tell of the drain.
+//! Serves a role until the shutdown. The admin port stops last, so that it reports the drain.
 
 use tokio_util::sync::CancellationToken;
 
@@ -7,15 +7,15 @@ use crate::grpc::BoundGrpcServer;
 use crate::http::BoundHttpServer;
 use crate::shutdown::Shutdown;
 
-/// Where a role takes calls. A gRPC server alone converts into it.
+/// The listeners of a role. A gRPC server converts into it.
 #[derive(Debug)]
-pub struct Doors {
+pub struct Listeners {
     grpc: BoundGrpcServer,
     http: Option<BoundHttpServer>,
 }
 
-impl Doors {
-    /// Both doors; they drain at the same time.
+impl Listeners {
+    /// A gRPC and an HTTP listener; they drain at the same time.
     #[must_use]
     pub fn new(grpc: BoundGrpcServer, http: BoundHttpServer) -> Self {
         Self {
@@ -25,15 +25,20 @@ impl Doors {
     }
 }
 
-impl From<BoundGrpcServer> for Doors {
+impl From<BoundGrpcServer> for Listeners {
     fn from(grpc: BoundGrpcServer) -> Self {
         Self { grpc, http: None }
     }
 }
 
 /// Spawns the servers on `shutdown`.
-pub fn spawn(role: &'static str, doors: impl Into<Doors>, admin: Admin, shutdown: &Shutdown) {
-    let Doors { grpc, http } = doors.into();
+pub fn spawn(
+    role: &'static str,
+    listeners: impl Into<Listeners>,
+    admin: Admin,
+    shutdown: &Shutdown,
+) {
+    let Listeners { grpc, http } = listeners.into();
     let admin_end = CancellationToken::new();
     let admin_task = shutdown.spawn(admin.serve(admin_end.clone()));
     let token = shutdown.token();
@@ -51,7 +56,7 @@ pub fn spawn(role: &'static str, doors: impl Into<Doors>, admin: Admin, shutdown
         };
         tokio::join!(serve_grpc, serve_http);
         admin_end.cancel();
-        // A panic of the operators' port is in its own log; there is nothing left to end.
+        // The task logs its own failure.
         drop(admin_task.await);
     });
 }

@@ -1,4 +1,4 @@
-//! The end of a process: who is told, who is waited for, and for how long.
+//! Graceful shutdown: a signal starts it, tasks see it, and the process waits for them with a deadline.
 
 use std::future::Future;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// The exit code after a second signal: the one that shells give to an interrupted program.
+/// The exit code after a second signal, as shells use it for an interrupted program.
 pub const EXIT_CODE_FORCED: i32 = 130;
 
-/// Tasks were still running when the deadline passed.
+/// Tasks were still running at the deadline of the shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{tasks} tasks still running at the end of the shutdown's deadline")]
-pub struct StillRunning {
-    /// How many tasks had not ended.
+#[error("{tasks} tasks are still running at the deadline of the shutdown")]
+pub struct ShutdownTimeout {
+    /// Number of tasks that have not ended.
     pub tasks: usize,
 }
 
-/// Tells the parts of a process to end, and waits for them; clones share one state.
+/// Signals the tasks of a process to end, and waits for them; clones share the state.
 #[derive(Debug, Clone, Default)]
 pub struct Shutdown {
     token: CancellationToken,
@@ -27,7 +27,7 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// A shutdown that nothing has asked for yet.
+    /// A shutdown that has not begun.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -39,7 +39,7 @@ impl Shutdown {
         self.token.clone()
     }
 
-    /// A shutdown that ends with this one, or earlier by itself, with tasks of its own.
+    /// A shutdown with its own tasks. It begins with this one, or earlier.
     #[must_use]
     pub fn child(&self) -> Self {
         Self {
@@ -48,12 +48,12 @@ impl Shutdown {
         }
     }
 
-    /// Begins the shutdown; later calls change nothing.
+    /// Begins the shutdown; later calls have no effect.
     pub fn begin(&self) {
         self.token.cancel();
     }
 
-    /// Whether the shutdown has begun. A child's end that came from its parent is never seen before its parent's.
+    /// Whether the shutdown has begun. A parent reports `true` before its children do.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.token.is_cancelled()
@@ -64,7 +64,7 @@ impl Shutdown {
         self.token.cancelled().await;
     }
 
-    /// Runs a task that ends by itself once the token is cancelled; [`Self::wait`] waits for it.
+    /// Spawns a task that must end after the token is cancelled; [`Self::wait`] waits for it.
     pub fn spawn<F>(&self, task: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -73,8 +73,8 @@ impl Shutdown {
         self.tasks.spawn(task)
     }
 
-    /// Runs a task that is dropped where it waits, once the shutdown begins.
-    pub fn spawn_until_begun<F>(&self, task: F) -> JoinHandle<Option<F::Output>>
+    /// Spawns a task that is cancelled when the shutdown begins.
+    pub fn spawn_cancellable<F>(&self, task: F) -> JoinHandle<Option<F::Output>>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -83,33 +83,33 @@ impl Shutdown {
             .spawn(self.token().run_until_cancelled_owned(task))
     }
 
-    /// Begins on SIGINT or SIGTERM; a second one ends the process at once with
+    /// Begins the shutdown on SIGINT or SIGTERM. A second signal ends the process at once with
     /// [`EXIT_CODE_FORCED`]. Needs a tokio runtime.
     ///
     /// # Errors
-    /// The system refuses a signal handler.
+    /// A signal handler cannot be installed.
     pub fn listen_for_signals(&self) -> std::io::Result<()> {
         let interrupts = signal(SignalKind::interrupt())?;
         let terminations = signal(SignalKind::terminate())?;
-        tokio::spawn(heed(self.clone(), interrupts, terminations));
+        tokio::spawn(handle_signals(self.clone(), interrupts, terminations));
         Ok(())
     }
 
     /// Waits until every spawned task has ended.
     ///
     /// # Errors
-    /// [`StillRunning`] when `deadline` passes first; the tasks go on.
-    pub async fn wait(&self, deadline: Duration) -> Result<(), StillRunning> {
+    /// [`ShutdownTimeout`] when `deadline` passes first; the tasks continue.
+    pub async fn wait(&self, deadline: Duration) -> Result<(), ShutdownTimeout> {
         self.tasks.close();
         tokio::time::timeout(deadline, self.tasks.wait())
             .await
-            .map_err(|_| StillRunning {
+            .map_err(|_| ShutdownTimeout {
                 tasks: self.tasks.len(),
             })
     }
 }
 
-async fn heed(shutdown: Shutdown, mut interrupts: Signal, mut terminations: Signal) {
+async fn handle_signals(shutdown: Shutdown, mut interrupts: Signal, mut terminations: Signal) {
     for count in 1.. {
         tokio::select! {
             _ = interrupts.recv() => {}
@@ -135,16 +135,16 @@ mod tests {
         let shutdown = Shutdown::new();
         let token = shutdown.token();
         let task = shutdown.spawn(async move { token.cancelled().await });
-        let dropped = shutdown.spawn_until_begun(std::future::pending::<()>());
+        let dropped = shutdown.spawn_cancellable(std::future::pending::<()>());
         let running = shutdown.wait(Duration::ZERO).await;
-        assert_eq!(running, Err(StillRunning { tasks: 2 }));
+        assert_eq!(running, Err(ShutdownTimeout { tasks: 2 }));
         shutdown.begin();
         assert_eq!(shutdown.wait(DEADLINE).await, Ok(()));
         assert!(task.await.is_ok() && dropped.await.unwrap().is_none());
     }
 
     #[tokio::test]
-    async fn a_child_ends_with_its_parent_but_not_the_other_way() {
+    async fn a_child_ends_with_its_parent_but_a_parent_not_with_its_child() {
         let parent = Shutdown::new();
         let child = parent.child();
         child.begin();
@@ -155,11 +155,11 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn whoever_sees_a_child_end_can_tell_that_its_parent_did() {
+    async fn a_parent_has_begun_before_its_child() {
         for _ in 0..2_000 {
             let parent = Shutdown::new();
             let child = parent.child();
-            let told = tokio::spawn({
+            let seen = tokio::spawn({
                 let parent = parent.clone();
                 async move {
                     child.begun().await;
@@ -167,7 +167,7 @@ mod tests {
                 }
             });
             parent.begin();
-            assert!(told.await.unwrap());
+            assert!(seen.await.unwrap());
         }
     }
 }

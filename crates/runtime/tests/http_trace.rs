@@ -1,4 +1,4 @@
-//! A trace through an HTTP request; in a process of its own, since what is traced is remembered per process.
+//! The trace of an HTTP request. It has its own process, since tracing caches its state per process.
 
 #![cfg(test)]
 
@@ -18,7 +18,7 @@ use tracing_subscriber::layer::SubscriberExt;
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN: &str = "b7ad6b7169203331";
 
-/// The trace inside a request with a trace of the caller's, where these proxies are trusted.
+/// The trace inside a request that has trace headers; `proxies` are trusted.
 async fn inside(proxies: &[&str]) -> String {
     let routes = Router::new().route("/trace", get(async || traceparent().unwrap_or_default()));
     let server = HttpServer::new(HttpConfig::default(), Health::new(&[]))
@@ -30,7 +30,7 @@ async fn inside(proxies: &[&str]) -> String {
     let url = format!("http://{}/trace", server.local_addr());
     let end = CancellationToken::new();
     let serving = tokio::spawn(server.serve(end.clone()));
-    // The process may hold clients over TLS, so that a provider must be chosen; there is one choice.
+    // reqwest needs a TLS provider; it fails only if one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let request = client

@@ -1,4 +1,4 @@
-//! Signals and JSON logs, in a child process: this binary again, told so by its environment.
+//! Signals and JSON logs, in a child process: this binary, started with an environment variable.
 
 #![cfg(test)]
 
@@ -12,8 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 const ROLE: &str = "SIGNALS_TEST_CHILD";
-const OBEDIENT: &str = "ends when told";
-const STUBBORN: &str = "never ends";
+const ENDING: &str = "ends on a signal";
+const HANGING: &str = "never ends";
 
 /// Does nothing unless this process is the child.
 #[tokio::test]
@@ -28,7 +28,7 @@ async fn child() {
     let guard = telemetry::init(&config).unwrap();
     let shutdown = Shutdown::new();
     shutdown.listen_for_signals().unwrap();
-    if role == STUBBORN {
+    if role == HANGING {
         shutdown.spawn(std::future::pending::<()>());
     }
     tracing::info!(task.role = role, "ready");
@@ -77,19 +77,19 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It fails when the child has ended by itself, as it should.
+        // It fails if the child has ended already.
         let _ = self.process.kill();
     }
 }
 
 #[test]
-fn the_first_signal_ends_in_peace() {
+fn the_first_signal_shuts_down() {
     for signal in [Signal::TERM, Signal::INT] {
-        let mut child = Running::start(OBEDIENT);
+        let mut child = Running::start(ENDING);
         let ready = child.await_message("ready");
         assert_eq!(
             (&ready["level"], &ready["task.role"]),
-            (&"INFO".into(), &OBEDIENT.into())
+            (&"INFO".into(), &ENDING.into())
         );
         child.send(signal);
         child.await_message("shutting down; a second signal ends at once");
@@ -99,7 +99,7 @@ fn the_first_signal_ends_in_peace() {
 
 #[test]
 fn the_second_signal_ends_at_once() {
-    let mut child = Running::start(STUBBORN);
+    let mut child = Running::start(HANGING);
     child.await_message("ready");
     child.send(Signal::TERM);
     child.await_message("shutting down; a second signal ends at once");

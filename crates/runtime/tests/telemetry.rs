@@ -1,4 +1,4 @@
-//! A call's trace and its metrics, through the process-wide telemetry, to a real collector port.
+//! The trace and the metrics of a call, by the telemetry of the process, to a collector.
 
 #![cfg(test)]
 
@@ -33,7 +33,7 @@ const TRACE_ID: [u8; 16] = [
 const PARENT_ID: [u8; 8] = [0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31];
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Keeps what it is sent. Field 1 of an export is a message, which reads as bytes.
+/// Keeps all exports. Field 1 of an export is a message, which is decoded as bytes.
 #[derive(Clone)]
 struct Collector(Arc<watch::Sender<Vec<u8>>>);
 
@@ -78,7 +78,7 @@ async fn serve_collector() -> (String, Arc<watch::Sender<Vec<u8>>>, JoinHandle<(
     (endpoint, sent, task)
 }
 
-/// One call that succeeds, with a remote parent, and one that does not, without.
+/// One call that succeeds and has a remote parent, and one that fails and has none.
 async fn call_twice() {
     let shutdown = CancellationToken::new();
     let bound = GrpcServer::new(GrpcConfig::default(), Health::new(&[]))

@@ -4,31 +4,31 @@ use std::path::{Path, PathBuf};
 
 use super::ready::Ports;
 
-/// The largest message that the server takes, in bytes.
+/// Maximum size of a message, in bytes.
 pub const MAX_PAYLOAD_BYTES: u32 = 8 * 1024 * 1024;
 
-/// When the server syncs what it acknowledges.
+/// When the server syncs acknowledged messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Before it acknowledges (`sync_interval: always`): a power failure loses nothing acknowledged.
+    /// Before the acknowledgement (`sync_interval: always`): a power failure loses no acknowledged message.
     #[default]
     Always,
-    /// Every two minutes, the server's default: faster, and a power failure loses what is recent.
+    /// Every two minutes, the default of the server: faster, but a power failure loses recent messages.
     ServerDefault,
 }
 
-/// How to start a nats-server with `JetStream`.
+/// The settings of a nats-server with `JetStream`.
 #[derive(Debug, Clone)]
 pub struct NatsConfig {
-    /// Its own folder: store, configuration, log. Made if it is missing; used by one process at a time.
+    /// The folder of store, configuration and log. It is created if it is missing. One process uses it at a time.
     pub folder: PathBuf,
-    /// The preferred port for clients; a free one when `None` or taken.
+    /// The preferred port for clients. If it is `None` or in use, a free port is used.
     pub port: Option<u16>,
-    /// The server's name.
+    /// The name of the server.
     pub server_name: String,
-    /// When it syncs.
+    /// When the server syncs.
     pub durability: Durability,
-    /// Further lines of its configuration file, such as a cluster block.
+    /// More lines of the configuration file, such as a cluster block.
     pub extra: String,
 }
 
@@ -46,7 +46,7 @@ impl NatsConfig {
     }
 }
 
-/// The text of the file. `ports` are exact.
+/// The text of the configuration file.
 pub(super) fn render(
     config: &NatsConfig,
     folder: &Path,
@@ -102,16 +102,13 @@ mod tests {
     }
 
     #[test]
-    fn the_file_says_what_was_asked_for() {
+    fn the_file_has_the_settings() {
         check(Durability::Always, "sync_interval: always", true);
         check(Durability::ServerDefault, "sync_interval: always", false);
         check(Durability::Always, "max_payload: 8388608", true);
         check(Durability::Always, "listen: \"127.0.0.1:4222\"", true);
         check(Durability::Always, "http: \"127.0.0.1:8222\"", true);
-        check(
-            Durability::Always,
-            r#"store_dir: "/data/a \"b\"/store""#,
-            true,
-        );
+        let store = r#"store_dir: "/data/a \"b\"/store""#;
+        check(Durability::Always, store, true);
     }
 }

@@ -1,4 +1,4 @@
-//! nats-server: its configuration, its process, and how it says that it is ready.
+//! nats-server: configuration, process, and readiness.
 
 mod config;
 mod ready;

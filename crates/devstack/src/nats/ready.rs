@@ -1,4 +1,4 @@
-//! Whether a nats-server is ready: it has written its ports, and its health page says so.
+//! The readiness of a nats-server: it has written its ports file, and its health page returns 200.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -26,7 +26,7 @@ struct PortsFile {
     monitoring: Vec<String>,
 }
 
-/// Whether the server listens on all its ports: only then does it write them into `folder`.
+/// Whether the server listens on all its ports. It writes them into `folder` when it does.
 pub(super) fn listens(folder: &Path) -> bool {
     let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.any(|entry| {
@@ -37,7 +37,7 @@ pub(super) fn listens(folder: &Path) -> bool {
     })
 }
 
-/// Whether the health page answers 200: `JetStream` has recovered what it stores.
+/// Whether the health page returns 200: `JetStream` has recovered its streams.
 pub(super) async fn is_healthy(monitor: u16) -> bool {
     let page = timeout(HEALTH_LIMIT, get_health(monitor)).await;
     matches!(page, Ok(Ok(text)) if text.starts_with("HTTP/1.0 200"))

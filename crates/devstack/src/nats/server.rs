@@ -1,4 +1,4 @@
-//! A nats-server of our own.
+//! A managed nats-server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::config::{NatsConfig, render};
 use super::ready::{Ports, is_healthy, listens};
 use crate::account::Account;
-use crate::daemon::{Daemon, Server};
+use crate::daemon::{Daemon, Server, control_methods};
 use crate::error::{StackError, storage};
 use crate::folder::ServerFolder;
 use crate::locate::{self, locate};
@@ -18,57 +18,56 @@ use crate::supervise::Launch;
 use crate::watchdog::StopSignal;
 
 const SIGNALS: &[StopSignal] = &[StopSignal::Interrupt, StopSignal::Kill];
-/// For a server whose store is thrown away.
-const THROW_AWAY_SIGNALS: &[StopSignal] = &[StopSignal::Kill];
+/// For a server with a temporary store.
+const TEMPORARY_SIGNALS: &[StopSignal] = &[StopSignal::Kill];
 const CONFIG_FILE: &str = "nats.conf";
 const PORTS_FOLDER: &str = "ports";
 
-/// A running nats-server. Dropped: stopped, blocking for some milliseconds (at most 20 s); it is also stopped
-/// when our process dies.
+/// A running nats-server. A drop stops it and blocks for some milliseconds (at most 20 s). It is also stopped when this
+/// process ends.
 #[derive(Debug)]
 pub struct NatsServer(Daemon<Nats>);
+
+control_methods!(NatsServer);
 
 impl NatsServer {
     /// Finds or fetches the program and starts it; returns when clients can use `JetStream`.
     ///
     /// # Errors
-    /// [`StackError`]: no program, the folder is in use or unusable, or the server does not start.
+    /// [`StackError`]: no program, the folder is in use or cannot be used, or the server does not start.
     pub async fn start(config: NatsConfig, progress: Progress<'_>) -> Result<Self, StackError> {
         Self::start_in(config, None, progress).await
     }
 
-    /// As [`NatsServer::start`]; `throw_away` is removed in the end.
+    /// Like [`NatsServer::start`]; `temporary` is removed at the end.
     pub(crate) async fn start_in(
         config: NatsConfig,
-        throw_away: Option<TempDir>,
+        temporary: Option<TempDir>,
         progress: Progress<'_>,
     ) -> Result<Self, StackError> {
         let program = locate(&locate::NATS, progress).await?;
-        let folder = ServerFolder::take(&config.folder)?;
+        let folder = ServerFolder::lock(&config.folder)?;
         folder
             .stop_leftover(ServerName::Nats, SIGNALS, progress)
             .await;
-        let signals = if throw_away.is_some() {
-            THROW_AWAY_SIGNALS
-        } else {
-            SIGNALS
-        };
-        let ports = Ports {
-            client: 0,
-            monitor: 0,
-        };
         let nats = Nats {
             program,
             config,
-            signals,
-            ports,
+            signals: if temporary.is_some() {
+                TEMPORARY_SIGNALS
+            } else {
+                SIGNALS
+            },
+            ports: Ports {
+                client: 0,
+                monitor: 0,
+            },
         };
-        Ok(Self(
-            Daemon::start(nats, folder, throw_away, progress).await?,
-        ))
+        let daemon = Daemon::start(nats, folder, temporary, progress).await?;
+        Ok(Self(daemon))
     }
 
-    /// The URL for clients, such as `nats://127.0.0.1:4222`. It stays the same over restarts.
+    /// The URL for clients, such as `nats://127.0.0.1:4222`. A restart does not change it.
     #[must_use]
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.0.server.ports.client)
@@ -78,50 +77,6 @@ impl NatsServer {
     #[must_use]
     pub fn monitor_url(&self) -> String {
         format!("http://127.0.0.1:{}", self.0.server.ports.monitor)
-    }
-
-    /// The process id; `None` after [`NatsServer::kill`] and a failed [`NatsServer::restart`].
-    #[must_use]
-    pub fn pid(&self) -> Option<u32> {
-        self.0.pid()
-    }
-
-    /// The folder of its store, configuration and log.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// Kills it with -9, as a crash would, and waits for its end. The store stays.
-    pub fn kill(&mut self) {
-        self.0.kill();
-    }
-
-    /// Freezes it: connections stay open and nothing answers.
-    pub fn pause(&mut self) {
-        self.0.pause();
-    }
-
-    /// Undoes [`NatsServer::pause`].
-    pub fn resume(&mut self) {
-        self.0.resume();
-    }
-
-    /// Starts it again on the same ports and store; one that runs is stopped first.
-    ///
-    /// # Errors
-    /// [`StackError::DidNotStart`], [`StackError::Storage`] or [`StackError::Unrunnable`]: it is not running.
-    pub async fn restart(&mut self) -> Result<(), StackError> {
-        self.0.restart().await
-    }
-
-    /// Stops it cleanly, within 20 s.
-    pub async fn stop(mut self) {
-        self.0.stop().await;
-    }
-
-    pub(crate) async fn revive(&mut self, progress: Progress<'_>) -> Result<(), StackError> {
-        self.0.revive(progress).await
     }
 }
 
@@ -145,7 +100,7 @@ impl Server for Nats {
     }
 
     fn prepare(&self, folder: &Path) -> Result<Launch, StackError> {
-        // A port file of a killed server would tell that this one listens.
+        // The ports file of a killed server must not count as readiness.
         let ports_folder = folder.join(PORTS_FOLDER);
         if ports_folder.exists() {
             fs::remove_dir_all(&ports_folder).map_err(storage(&ports_folder))?;
@@ -159,7 +114,7 @@ impl Server for Nats {
             arguments: vec!["-c".into(), file.into()],
             account: Account::Caller,
             signals: self.signals,
-            litter: Vec::new(),
+            cleanup_folders: Vec::new(),
         })
     }
 

@@ -2,26 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-/// What the server is for.
+/// The purpose of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
     /// Real data: it is synced before it is acknowledged; 256 MB of shared buffers.
     #[default]
     Dev,
-    /// Throw-away data: never synced, which a `kill -9` does not show, only a power failure would; 64 MB of
-    /// shared buffers.
+    /// Temporary data: it is never synced, so that a power failure loses it (but not a `kill -9`); 64 MB of shared buffers.
     Test,
 }
 
-/// How to start a Postgres.
+/// The settings of a Postgres server.
 #[derive(Debug, Clone)]
 pub struct PostgresConfig {
-    /// Its own folder: data and log. Made if it is missing; used by one process at a time. As root, uid 65534
-    /// must be able to enter it and all above it.
+    /// The folder of data and log. It is created if it is missing. One process uses it at a time. Under root, uid 65534
+    /// must be able to enter it and its parents.
     pub folder: PathBuf,
-    /// The preferred TCP port; a free one when `None` or taken.
+    /// The preferred TCP port. If it is `None` or in use, a free port is used.
     pub port: Option<u16>,
-    /// What it is for.
+    /// The purpose.
     pub profile: Profile,
 }
 
@@ -37,8 +36,8 @@ impl PostgresConfig {
     }
 }
 
-/// The text of `postgresql.conf`. Statements, parameters and the details of errors hold what people wrote:
-/// none of them is logged.
+/// The text of `postgresql.conf`. Statements, parameters and details of errors are not logged: they contain message
+/// content.
 pub(super) fn render(profile: Profile, port: u16, socket_folder: &Path) -> String {
     let (shared_buffers, synced) = match profile {
         Profile::Dev => ("256MB", "on"),
@@ -83,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_says_what_was_asked_for() {
+    fn the_file_has_the_settings() {
         check(Profile::Dev, "fsync = on");
         check(Profile::Dev, "shared_buffers = 256MB");
         check(Profile::Test, "fsync = off");

@@ -1,4 +1,4 @@
-//! The data folder of Postgres: made once, and cleared of a stale lock.
+//! The data folder of Postgres: its creation, and its lock file.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -19,7 +19,7 @@ use crate::supervise::{Launch, Supervised, log_path, reason};
 use crate::watchdog::StopSignal;
 
 const DATA_FOLDER: &str = "data";
-/// Becomes the data folder by a rename, so a killed initdb leaves nothing that looks whole.
+/// It is renamed to the data folder, so that a killed initdb leaves no incomplete data folder.
 const PARTIAL_FOLDER: &str = "data.partial";
 const LOCK_FILE: &str = "postmaster.pid";
 const DATA_MODE: u32 = 0o700;
@@ -27,12 +27,12 @@ const INITDB_LIMIT: Duration = Duration::from_mins(2);
 const INITDB_POLL: Duration = Duration::from_millis(5);
 const INITDB_SIGNALS: &[StopSignal] = &[StopSignal::Interrupt, StopSignal::Kill];
 
-/// The data folder inside a server's folder.
+/// The data folder in the folder of a server.
 pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join(DATA_FOLDER)
 }
 
-/// Makes the data folder with `initdb` from `programs` unless it is there.
+/// Creates the data folder with `initdb` from `programs`, unless it exists.
 pub(super) async fn make(
     folder: &Path,
     programs: &Path,
@@ -91,9 +91,9 @@ async fn initdb(
 
 fn initdb_launch(program: PathBuf, data: &Path, profile: Profile) -> Launch {
     let mut arguments = vec!["-D".into(), data.into(), "-U".into(), USER.into()];
-    // Only this machine's users can connect, so there is no password to keep.
+    // Only users of this machine can connect: there is no password.
     let fixed = ["--auth=trust", "--encoding=UTF8", "--no-instructions"];
-    // The builtin provider sorts alike on every system.
+    // The builtin provider has the same sort order on every system.
     let locale = [
         "--locale-provider=builtin",
         "--builtin-locale=C.UTF-8",
@@ -108,16 +108,16 @@ fn initdb_launch(program: PathBuf, data: &Path, profile: Profile) -> Launch {
         arguments,
         account: Account::for_postgres(),
         signals: INITDB_SIGNALS,
-        litter: Vec::new(),
+        cleanup_folders: Vec::new(),
     }
 }
 
-/// Lets Postgres start when its lock file names a process that is not a Postgres of this folder: the process
-/// id was given to another program since. Called when no server of ours runs on the folder.
+/// Lets Postgres start although its lock file has the id of a live process that is not a Postgres of this folder: the
+/// system has reused the id. Called when no server of this process runs on the folder.
 ///
-/// The file also names the shared memory that a killed server's sessions may still use, and Postgres must
-/// check it; so the file stays, and names us: Postgres takes its own parent for no rival.
-pub(super) fn disarm_stale_lock(data: &Path) -> Result<(), StackError> {
+/// The file also has the id of the shared memory, which sessions of a killed server may still use and Postgres must
+/// check. The file is therefore kept, with the id of this process: Postgres accepts the id of its parent.
+pub(super) fn replace_stale_pid(data: &Path) -> Result<(), StackError> {
     let file = data.join(LOCK_FILE);
     let Ok(text) = fs::read_to_string(&file) else {
         return Ok(());
@@ -136,9 +136,9 @@ pub(super) fn disarm_stale_lock(data: &Path) -> Result<(), StackError> {
     fs::write(&file, format!("{}\n{rest}", process::id())).map_err(storage(&file))
 }
 
-/// Whether the server with this process id says in its lock file that it accepts connections.
+/// Whether the lock file reports that the server with this process id accepts connections.
 pub(super) fn accepts_connections(data: &Path, pid: u32) -> bool {
-    /// The last line of the file: the state of the server.
+    /// The line with the state of the server.
     const STATE_LINE: usize = 7;
     let Ok(text) = fs::read_to_string(data.join(LOCK_FILE)) else {
         return false;

@@ -1,4 +1,4 @@
-//! Creates databases with Postgres's own `createdb`: this crate speaks no SQL.
+//! Creates databases with the program `createdb`: this crate uses no SQL client.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,18 +10,18 @@ use tokio::time::timeout;
 use super::USER;
 use crate::error::StackError;
 
-/// Postgres's own bound on names, in bytes.
+/// Maximum size of a name in Postgres, in bytes.
 const NAME_MAX_BYTES: usize = 63;
 const CREATE_LIMIT: Duration = Duration::from_secs(30);
 
-/// A server's address for Postgres's own programs.
+/// The address of a server for the programs of Postgres.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Address<'a> {
     pub(super) socket_folder: &'a Path,
     pub(super) port: u16,
 }
 
-/// The URL of a database; over the Unix socket, which is faster than TCP.
+/// The URL of a database over the Unix socket, which is faster than TCP.
 pub(super) fn url(address: Address<'_>, name: &str) -> String {
     let Address {
         socket_folder,
@@ -33,7 +33,7 @@ pub(super) fn url(address: Address<'_>, name: &str) -> String {
     )
 }
 
-/// Creates the database unless it is there.
+/// Creates the database, unless it exists.
 pub(super) async fn create(
     createdb: &Path,
     address: Address<'_>,
@@ -45,14 +45,14 @@ pub(super) async fn create(
     };
     if !is_plain(name) {
         return Err(failed(
-            "a name is 1 to 63 of a-z, 0-9 and _, and starts with a letter",
+            "a name has 1 to 63 characters (a-z, 0-9, _) and starts with a letter",
         ));
     }
     let output = Command::new(createdb)
         .arg("-h")
         .arg(address.socket_folder)
         .args(["-p", &address.port.to_string(), "-U", USER, "--no-password"])
-        // Nobody connects to template0, so no session is in the way of a copy.
+        // No session can be connected to template0: a session would block the copy.
         .args(["--template=template0", name])
         .env_clear()
         .env("LC_ALL", "C")
@@ -66,14 +66,14 @@ pub(super) async fn create(
             program: createdb.to_owned(),
             source,
         })?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if output.status.success() || said.contains("already exists") {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() || stderr.contains("already exists") {
         return Ok(());
     }
-    Err(failed(said.lines().next().unwrap_or("createdb failed")))
+    Err(failed(stderr.lines().next().unwrap_or("createdb failed")))
 }
 
-/// Such a name needs no quotes in SQL and no escapes in a URL.
+/// Whether a name needs no quotes in SQL and no escapes in a URL.
 fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     name.len() <= NAME_MAX_BYTES

@@ -1,4 +1,4 @@
-//! Postgres: its data folder, its configuration, its process, its databases.
+//! Postgres: data folder, configuration, process, databases.
 
 mod config;
 mod data_folder;
@@ -8,5 +8,5 @@ mod server;
 pub use config::{PostgresConfig, Profile};
 pub use server::PostgresServer;
 
-/// The superuser that owns all, and that clients connect as.
+/// The superuser. Clients connect as this user.
 pub(crate) const USER: &str = "hansard";

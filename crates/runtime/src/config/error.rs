@@ -1,12 +1,12 @@
-//! What can be wrong with a configuration, and how it is told to its author.
+//! Errors of a configuration, and their messages.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a setting came from.
+/// The source of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// The program's own default.
+    /// The default.
     Default,
     /// The TOML file at this path.
     File(PathBuf),
@@ -27,71 +27,66 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What is wrong with one setting, and the mend.
+/// What is wrong with a setting, and how to correct it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
-    /// The key names no setting.
-    #[error("is no setting; {0}")]
+pub enum ErrorKind {
+    /// There is no setting with this key.
+    #[error("is not a setting; {0}")]
     UnknownKey(String),
-    /// The value is of another type; the value itself is not kept.
-    #[error("holds {found}; write {expected}")]
+    /// The value has the wrong type; the error does not contain the value.
+    #[error("is {found}; write {expected}")]
     WrongType {
-        /// The kind of value that was found.
+        /// The type of the value.
         found: &'static str,
-        /// What the setting takes.
+        /// The type of the setting.
         expected: String,
     },
     /// A number is outside its bounds.
-    #[error("is {value}, outside {min} to {max} {unit}; choose a value within")]
+    #[error("is {value}; write a value from {min} to {max} {unit}")]
     OutOfBounds {
-        /// The value that was found.
+        /// The value.
         value: String,
         /// The smallest allowed value.
         min: String,
         /// The largest allowed value.
         max: String,
-        /// What the number counts.
+        /// The unit of the number.
         unit: &'static str,
     },
-    /// The value breaks a rule of its own, which the text states with its mend.
+    /// The value breaks another rule; the text states the rule and the correction.
     #[error("{0}")]
     Invalid(String),
 }
 
-/// One fault at one key.
+/// An error of one setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
-    /// The dotted path of the setting; empty for a file as a whole.
+pub struct ConfigError {
+    /// The dotted path of the setting; empty for the source as a whole.
     pub key: String,
-    /// Which source holds it.
+    /// The source of the setting.
     pub origin: Origin,
     /// What is wrong.
-    pub fault: Fault,
+    pub kind: ErrorKind,
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.key.is_empty() {
-            write!(f, "{} {}", self.origin, self.fault)
+            write!(f, "{} {}", self.origin, self.kind)
         } else {
-            write!(f, "`{}` ({}) {}", self.key, self.origin, self.fault)
+            write!(f, "`{}` ({}) {}", self.key, self.origin, self.kind)
         }
     }
 }
 
-/// Every mistake of a configuration; displays one line each.
+/// All errors of a configuration; displays one line for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigErrors(pub Vec<Mistake>);
+pub struct ConfigErrors(pub Vec<ConfigError>);
 
 impl fmt::Display for ConfigErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (line, mistake) in self.0.iter().enumerate() {
-            if line > 0 {
-                f.write_str("\n")?;
-            }
-            write!(f, "{mistake}")?;
-        }
-        Ok(())
+        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 

@@ -1,21 +1,21 @@
-//! One setting from one source, and whether it fits the shape of the configuration.
+//! One setting from one source, and its check against the type of the configuration.
 //!
-//! serde stops at the first error, so each setting is tried alone upon the defaults.
+//! serde stops at the first error. Each setting is therefore deserialized alone, together with the defaults.
 
 use figment::error::Kind;
 use figment::value::{Dict, Value};
 use serde::de::DeserializeOwned;
 
-use super::error::{Fault, Origin};
+use super::error::{ErrorKind, Origin};
 
-/// The largest edit distance at which another key is suggested.
+/// Maximum edit distance of a suggested key.
 const SUGGESTION_EDITS_MAX: usize = 3;
 
-/// A setting as a source holds it.
+/// A setting of one source.
 pub(super) struct Leaf {
     pub(super) path: Vec<String>,
     pub(super) origin: Origin,
-    /// The ways to read it, tried in order: an environment variable may be text or a literal.
+    /// Possible values, tried in order: an environment variable may be a text or a literal.
     pub(super) candidates: Vec<Value>,
 }
 
@@ -24,22 +24,25 @@ impl Leaf {
         self.path.join(".")
     }
 
-    /// The first candidate that `T` takes at this path, every other setting being a default.
-    pub(super) fn fit<T: DeserializeOwned>(&self, defaults: &Value) -> Result<Value, Fault> {
-        let mut fault = Fault::Invalid("has no value; give it one".to_owned());
+    /// The first candidate that `T` accepts at this path; all other settings have their defaults.
+    pub(super) fn accepted<T: DeserializeOwned>(
+        &self,
+        defaults: &Value,
+    ) -> Result<Value, ErrorKind> {
+        let mut last = ErrorKind::Invalid("has no value; give it one".to_owned());
         for candidate in &self.candidates {
             let mut tree = defaults.clone();
             set(&mut tree, &self.path, candidate.clone());
             match tree.deserialize::<T>() {
                 Ok(_) => return Ok(candidate.clone()),
-                Err(error) => fault = explain(candidate, error.kind),
+                Err(error) => last = explain(candidate, error.kind),
             }
         }
-        Err(fault)
+        Err(last)
     }
 }
 
-/// Puts `value` at `path`, replacing what is there.
+/// Sets the value at `path`.
 pub(super) fn set(tree: &mut Value, path: &[String], value: Value) {
     let Some((first, rest)) = path.split_first() else {
         *tree = value;
@@ -58,11 +61,11 @@ pub(super) fn set(tree: &mut Value, path: &[String], value: Value) {
     }
 }
 
-/// Looks `path` up in the defaults; stops early where the defaults accept any value.
+/// Checks that the defaults have a setting at `path`. An empty map in the defaults accepts any key.
 ///
 /// # Errors
-/// The unknown key with its path, and the nearest known name.
-pub(super) fn known(defaults: &Value, path: &[String]) -> Result<(), Fault> {
+/// [`ErrorKind::UnknownKey`] with a suggestion.
+pub(super) fn check_known(defaults: &Value, path: &[String]) -> Result<(), ErrorKind> {
     let mut here = defaults;
     for name in path {
         let Value::Dict(_, dict) = here else {
@@ -73,7 +76,7 @@ pub(super) fn known(defaults: &Value, path: &[String]) -> Result<(), Fault> {
         }
         here = dict
             .get(name)
-            .ok_or_else(|| Fault::UnknownKey(suggest(name, dict)))?;
+            .ok_or_else(|| ErrorKind::UnknownKey(suggest(name, dict)))?;
     }
     Ok(())
 }
@@ -93,51 +96,51 @@ fn suggest(name: &str, known: &Dict) -> String {
 
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "the other kinds quote the value, which may be secret"
+    reason = "the other kinds contain the value, which may be secret"
 )]
-fn explain(candidate: &Value, kind: Kind) -> Fault {
+fn explain(candidate: &Value, kind: Kind) -> ErrorKind {
     match kind {
         Kind::InvalidType(_, expected)
         | Kind::InvalidValue(_, expected)
-        | Kind::InvalidLength(_, expected) => Fault::WrongType {
-            found: kind_of(candidate),
-            expected: in_words(expected),
+        | Kind::InvalidLength(_, expected) => ErrorKind::WrongType {
+            found: type_name(candidate),
+            expected: with_range(expected),
         },
-        Kind::UnknownField(name, allowed) => Fault::Invalid(format!(
+        Kind::UnknownField(name, allowed) => ErrorKind::Invalid(format!(
             "has no `{name}`; use one of: {}",
             allowed.join(", ")
         )),
-        Kind::UnknownVariant(_, allowed) => Fault::WrongType {
-            found: "another word",
+        Kind::UnknownVariant(_, allowed) => ErrorKind::WrongType {
+            found: "an unknown word",
             expected: format!("one of {allowed:?}"),
         },
-        Kind::Message(reason) => Fault::Invalid(format!("is refused: {reason}; correct it")),
-        Kind::MissingField(name) => Fault::Invalid(format!("lacks `{name}`; add it")),
-        _ => Fault::WrongType {
-            found: kind_of(candidate),
-            expected: "another kind of value".to_owned(),
+        Kind::Message(reason) => ErrorKind::Invalid(format!("is invalid: {reason}; correct it")),
+        Kind::MissingField(name) => ErrorKind::Invalid(format!("needs `{name}`; add it")),
+        _ => ErrorKind::WrongType {
+            found: type_name(candidate),
+            expected: "a value of another type".to_owned(),
         },
     }
 }
 
-/// Names the range where serde names a Rust type.
-fn in_words(expected: String) -> String {
-    let most = match expected.as_str() {
+/// Replaces the name of a Rust integer by its range.
+fn with_range(expected: String) -> String {
+    let max = match expected.as_str() {
         "u8" => u64::from(u8::MAX),
         "u16" => u64::from(u16::MAX),
         "u32" => u64::from(u32::MAX),
         "u64" | "usize" => u64::MAX,
         _ => return expected,
     };
-    format!("a whole number from 0 to {most}")
+    format!("a whole number from 0 to {max}")
 }
 
-fn kind_of(value: &Value) -> &'static str {
+fn type_name(value: &Value) -> &'static str {
     match value {
         Value::String(..) | Value::Char(..) => "a text",
         Value::Bool(..) => "a boolean",
-        Value::Num(..) => "another number",
-        Value::Empty(..) => "nothing",
+        Value::Num(..) => "a number",
+        Value::Empty(..) => "empty",
         Value::Dict(..) => "a section",
         Value::Array(..) => "a list",
     }

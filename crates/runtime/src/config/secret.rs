@@ -1,4 +1,4 @@
-//! Text that must never be printed.
+//! Text that is never printed.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize, Serializer};
 
 const REDACTED: &str = "[redacted]";
 
-/// A password, key, token, or a URL that holds one.
+/// A password, key, token, or a URL that contains one.
 ///
-/// Has no `Display`; `Debug` and `Serialize` write `[redacted]`, or nothing when it is empty. A
-/// configuration's default for it must therefore be empty or absent.
+/// It has no `Display`. `Debug` and `Serialize` write `[redacted]`, or nothing if it is empty. Its
+/// default in a configuration must therefore be empty or absent.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
@@ -21,13 +21,13 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for the one call that needs it.
+    /// The secret text.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether no secret was given.
+    /// Whether there is no secret.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,4 +1,4 @@
-//! Where settings come from: a file, the environment, flags.
+//! The sources of settings: a file, the environment, flags.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,22 +9,22 @@ use figment::providers::{Format, Toml};
 use figment::value::{Dict, Value};
 use serde::Serialize;
 
-use super::error::{Fault, Mistake, Origin};
-use super::leaf::{Leaf, known};
+use super::error::{ConfigError, ErrorKind, Origin};
+use super::leaf::{Leaf, check_known};
 
 /// The prefix of every environment variable that is a setting.
 pub const ENV_PREFIX: &str = "HANSARD_";
 
-/// Separates sections in a variable's name: `HANSARD_GRPC__CALLS_MAX` is `grpc.calls_max`.
+/// Separates sections in the name of a variable: `HANSARD_GRPC__CALLS_MAX` is `grpc.calls_max`.
 const ENV_NESTING: &str = "__";
 
-/// Names the configuration file for the command line; it is not a setting.
+/// The variable that names the configuration file. It is not a setting.
 pub const CONFIG_PATH_VARIABLE: &str = "HANSARD_CONFIG";
 
-/// The largest configuration file, in bytes.
+/// Maximum size of the configuration file, in bytes.
 pub const CONFIG_FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// The layers above the defaults, in rising order: file, environment, flags.
+/// The layers above the defaults; a later one replaces an earlier one: file, environment, flags.
 #[derive(Default)]
 pub struct Sources {
     file: Option<PathBuf>,
@@ -33,7 +33,7 @@ pub struct Sources {
     flags: Option<Result<Value, String>>,
 }
 
-// The variables may hold secrets, so only their number is shown.
+// The variables may contain secrets: only their number is shown.
 impl std::fmt::Debug for Sources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sources")
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Sources {
 }
 
 impl Sources {
-    /// No source at all: the defaults alone.
+    /// No sources: the defaults apply.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -60,19 +60,20 @@ impl Sources {
         self
     }
 
-    /// Reads the process environment, of which only `HANSARD_…` counts.
+    /// Reads the `HANSARD_…` variables of the process environment.
     #[must_use]
     pub fn environment(self) -> Self {
         self.variables(std::env::vars_os())
     }
 
-    /// Reads of the process environment what stands in one section, such as `HANSARD_MODELS__…` of `models`: for a program
-    /// that takes no other settings, so that variables for others are no unknown keys.
+    /// Reads the variables of one section, such as `HANSARD_MODELS__…` of `models`, from the process environment. For
+    /// programs that have no other settings: other variables are not reported as unknown keys.
     #[must_use]
     pub fn environment_of(self, section: &str) -> Self {
         let prefix = format!("{ENV_PREFIX}{}{ENV_NESTING}", section.to_ascii_uppercase());
-        let is_of = |name: &OsString| name.to_str().is_some_and(|name| name.starts_with(&prefix));
-        self.variables(std::env::vars_os().filter(|(name, _)| is_of(name)))
+        let in_section =
+            |name: &OsString| name.to_str().is_some_and(|name| name.starts_with(&prefix));
+        self.variables(std::env::vars_os().filter(|(name, _)| in_section(name)))
     }
 
     /// Reads these variables instead of the process environment.
@@ -90,8 +91,8 @@ impl Sources {
         self
     }
 
-    /// Names `HANSARD_…` variables that something else reads, so that they are no unknown keys; those that are keys count
-    /// as such.
+    /// Names `HANSARD_…` variables that other code reads. They are not reported as unknown keys. Those that are keys are
+    /// read as settings too.
     #[must_use]
     pub fn reserved(mut self, names: &[&str]) -> Self {
         self.reserved
@@ -99,47 +100,47 @@ impl Sources {
         self
     }
 
-    /// Lays the flags on top: a struct shaped like the configuration, whose `None` and absent
-    /// fields change nothing. A `Secret` in it would arrive redacted: use a `String` there.
+    /// Adds flags as the last layer: a struct with the shape of the configuration. `None` and absent
+    /// fields change nothing. Use `String` instead of `Secret` in it, since a secret serializes as redacted.
     #[must_use]
     pub fn flags(mut self, flags: &impl Serialize) -> Self {
         self.flags = Some(Value::serialize(flags).map_err(|e| e.kind.to_string()));
         self
     }
 
-    /// Every known setting, lowest layer first; unknown keys and unreadable sources become mistakes.
-    pub(super) fn leaves(&self, defaults: &Value, mistakes: &mut Vec<Mistake>) -> Vec<Leaf> {
+    /// All known settings, lowest layer first. Unknown keys and unreadable sources are added to `errors`.
+    pub(super) fn leaves(&self, defaults: &Value, errors: &mut Vec<ConfigError>) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         if let Some(path) = &self.file {
             let origin = Origin::File(path.clone());
             match read_file(path) {
                 Ok(dict) => flatten(&dict, defaults, &mut vec![], &origin, &mut leaves),
-                Err(fault) => mistakes.push(Mistake {
+                Err(kind) => errors.push(ConfigError {
                     key: String::new(),
                     origin,
-                    fault,
+                    kind,
                 }),
             }
         }
-        leaves.extend(self.variable_leaves(defaults, mistakes));
+        leaves.extend(self.variable_leaves(defaults, errors));
         match &self.flags {
             Some(Ok(Value::Dict(_, dict))) => {
                 flatten(dict, defaults, &mut vec![], &Origin::Flag, &mut leaves);
             }
-            Some(Err(why)) => mistakes.push(Mistake {
+            Some(Err(reason)) => errors.push(ConfigError {
                 key: String::new(),
                 origin: Origin::Flag,
-                fault: Fault::Invalid(format!("cannot be read: {why}; report it")),
+                kind: ErrorKind::Invalid(format!("cannot be read: {reason}; report it")),
             }),
             Some(Ok(_)) | None => {}
         }
-        leaves.retain(|leaf| match known(defaults, &leaf.path) {
+        leaves.retain(|leaf| match check_known(defaults, &leaf.path) {
             Ok(()) => true,
-            Err(fault) => {
-                mistakes.push(Mistake {
+            Err(kind) => {
+                errors.push(ConfigError {
                     key: leaf.key(),
                     origin: leaf.origin.clone(),
-                    fault,
+                    kind,
                 });
                 false
             }
@@ -147,7 +148,7 @@ impl Sources {
         leaves
     }
 
-    fn variable_leaves(&self, defaults: &Value, mistakes: &mut Vec<Mistake>) -> Vec<Leaf> {
+    fn variable_leaves(&self, defaults: &Value, errors: &mut Vec<ConfigError>) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         for (name, value) in &self.variables {
             let Some(name) = name.to_str() else { continue };
@@ -160,7 +161,7 @@ impl Sources {
                 .map(str::to_owned)
                 .collect();
             let is_reserved = self.reserved.iter().any(|reserved| reserved == name);
-            if is_reserved && known(defaults, &path).is_err() {
+            if is_reserved && check_known(defaults, &path).is_err() {
                 continue;
             }
             let origin = Origin::Environment(name.to_owned());
@@ -168,12 +169,12 @@ impl Sources {
                 Some(text) => leaves.push(Leaf {
                     path,
                     origin,
-                    candidates: readings(text),
+                    candidates: candidates(text),
                 }),
-                None => mistakes.push(Mistake {
+                None => errors.push(ConfigError {
                     key: path.join("."),
                     origin,
-                    fault: Fault::Invalid("is not UTF-8; write it as UTF-8".to_owned()),
+                    kind: ErrorKind::Invalid("is not UTF-8; write it as UTF-8".to_owned()),
                 }),
             }
         }
@@ -181,16 +182,16 @@ impl Sources {
     }
 }
 
-/// Text first, so that a password of digits stays a text.
-fn readings(text: &str) -> Vec<Value> {
-    let mut readings = vec![Value::from(text)];
-    readings.extend(text.parse::<Value>());
-    readings
+/// The text comes first, so that a password of digits remains a text.
+fn candidates(text: &str) -> Vec<Value> {
+    let mut candidates = vec![Value::from(text)];
+    candidates.extend(text.parse::<Value>());
+    candidates
 }
 
-fn read_file(path: &Path) -> Result<Dict, Fault> {
+fn read_file(path: &Path) -> Result<Dict, ErrorKind> {
     let unreadable = |e: std::io::Error| {
-        Fault::Invalid(format!(
+        ErrorKind::Invalid(format!(
             "cannot be read: {}; correct the path or its access",
             e.kind()
         ))
@@ -201,27 +202,22 @@ fn read_file(path: &Path) -> Result<Dict, Fault> {
         .read_to_string(&mut text)
         .map_err(unreadable)?;
     if u64::try_from(text.len()).is_ok_and(|bytes| bytes > CONFIG_FILE_BYTES_MAX) {
-        return Err(Fault::Invalid(format!(
+        return Err(ErrorKind::Invalid(format!(
             "is larger than {CONFIG_FILE_BYTES_MAX} bytes; shorten it"
         )));
     }
-    // The error's own Display quotes the line, which may hold a secret.
+    // The Display of the error quotes the line, which may contain a secret.
     Toml::from_str::<Dict>(&text).map_err(|e| {
         let start = e.span().map_or(0, |span| span.start);
-        let line = text
-            .bytes()
-            .take(start)
-            .filter(|byte| *byte == b'\n')
-            .count()
-            + 1;
-        Fault::Invalid(format!(
-            "is no TOML at line {line}: {}; correct the line",
+        let line = 1 + text.bytes().take(start).filter(|b| *b == b'\n').count();
+        ErrorKind::Invalid(format!(
+            "is not valid TOML at line {line}: {}; correct the line",
             e.message()
         ))
     })
 }
 
-/// Splits sections into settings; what the defaults do not hold as a section stays whole.
+/// Splits sections into settings. A value that is not a section in the defaults remains whole.
 fn flatten(
     dict: &Dict,
     defaults: &Value,

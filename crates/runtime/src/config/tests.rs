@@ -133,7 +133,7 @@ fn a_later_layer_wins() {
 }
 
 #[test]
-fn variables_of_others_are_settings_where_they_are_keys() {
+fn reserved_variables_that_are_keys_are_settings() {
     let variables = ["HANSARD_NAME", "HANSARD_OTHER"];
     let sources = Sources::new()
         .variables(variables.map(|name| (name, "env")))
@@ -164,23 +164,22 @@ fn flags_are_the_top_layer() {
 }
 
 #[test]
-fn five_mistakes_are_five_lines() {
+fn five_errors_are_five_lines() {
     check_lines(
         "nmae = 'x'\nport = 70000\npassword = 12345\n[grpc]\naddr = 'here'\ncalls_max = 101\n",
         &[],
         &[
-            "`nmae` (file FILE) is no setting; did you mean `name`?",
-            "`grpc.addr` (file FILE) is refused: invalid socket address syntax; correct it",
-            "`password` (file FILE) holds another number; write a string",
-            "`port` (file FILE) holds another number; write a whole number \
-             from 0 to 65535",
-            "`grpc.calls_max` (file FILE) is 101, outside 1 to 100 calls; choose a value within",
+            "`nmae` (file FILE) is not a setting; did you mean `name`?",
+            "`grpc.addr` (file FILE) is invalid: invalid socket address syntax; correct it",
+            "`password` (file FILE) is a number; write a string",
+            "`port` (file FILE) is a number; write a whole number from 0 to 65535",
+            "`grpc.calls_max` (file FILE) is 101; write a value from 1 to 100 calls",
         ],
     );
 }
 
 #[test]
-fn mistakes_of_every_kind_and_layer() {
+fn errors_of_every_kind_and_layer() {
     check_lines(
         "shape = 'xml'\n",
         &[
@@ -188,11 +187,11 @@ fn mistakes_of_every_kind_and_layer() {
             ("HANSARD_GRPC__COLOUR_OF_IT", "red"),
         ],
         &[
-            "`grpc.colour_of_it` (environment variable HANSARD_GRPC__COLOUR_OF_IT) is no setting; \
+            "`grpc.colour_of_it` (environment variable HANSARD_GRPC__COLOUR_OF_IT) is not a setting; \
              remove it, or use one of: addr, calls_max",
-            "`shape` (file FILE) holds another word; write one of [\"pretty\", \"json\"]",
-            "`grpc.calls_max` (environment variable HANSARD_GRPC__CALLS_MAX) is 0, outside 1 to \
-             100 calls; choose a value within",
+            "`shape` (file FILE) is an unknown word; write one of [\"pretty\", \"json\"]",
+            "`grpc.calls_max` (environment variable HANSARD_GRPC__CALLS_MAX) is 0; write a value from \
+             1 to 100 calls",
         ],
     );
     check_lines(
@@ -203,7 +202,7 @@ fn mistakes_of_every_kind_and_layer() {
     check_lines(
         "grpc = 3",
         &[],
-        &["`grpc` (file FILE) holds another number; write struct Grpc"],
+        &["`grpc` (file FILE) is a number; write struct Grpc"],
     );
 }
 
@@ -213,8 +212,8 @@ fn a_broken_file_hides_no_other_layer() {
         "name = 'x'\npassword = 'hunter2\n",
         &[("HANSARD_GRPC__CALLS_MAX", "many")],
         &[
-            "file FILE is no TOML at line 2: invalid literal string; correct the line",
-            "`grpc.calls_max` (environment variable HANSARD_GRPC__CALLS_MAX) holds a text; \
+            "file FILE is not valid TOML at line 2: invalid literal string; correct the line",
+            "`grpc.calls_max` (environment variable HANSARD_GRPC__CALLS_MAX) is a text; \
              write a whole number from 0 to 4294967295",
         ],
     );

@@ -1,58 +1,58 @@
-//! Checks of values once their types are right.
+//! Checks of values after their types are correct.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use super::error::{Fault, Mistake, Origin};
+use super::error::{ConfigError, ErrorKind, Origin};
 
-/// A configuration that knows the bounds of its own values.
+/// A configuration that checks its own values.
 pub trait Validate {
-    /// Reports every value that breaks a rule; stops at none of them.
+    /// Reports all values that break a rule.
     fn validate(&self, checks: &mut Checks<'_>);
 }
 
-/// The inclusive bounds of a number, and what it counts.
+/// The inclusive bounds of a number, and its unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds<N> {
     /// The smallest allowed value.
     pub min: N,
     /// The largest allowed value.
     pub max: N,
-    /// What the number counts, in the plural: `ms`, `bytes`, `calls`.
+    /// The unit in the plural: `ms`, `bytes`, `calls`.
     pub unit: &'static str,
 }
 
-/// Collects the mistakes found while validating.
+/// Collects the errors of a validation.
 #[derive(Debug)]
 pub struct Checks<'a> {
     prefix: String,
     origins: &'a BTreeMap<String, Origin>,
-    mistakes: &'a mut Vec<Mistake>,
+    errors: &'a mut Vec<ConfigError>,
 }
 
 impl<'a> Checks<'a> {
     pub(super) fn new(
         origins: &'a BTreeMap<String, Origin>,
-        mistakes: &'a mut Vec<Mistake>,
+        errors: &'a mut Vec<ConfigError>,
     ) -> Self {
         Self {
             prefix: String::new(),
             origins,
-            mistakes,
+            errors,
         }
     }
 
-    /// Validates the section `inner` that stands under `key`.
+    /// Validates the section `inner` at `key`.
     pub fn section(&mut self, key: &str, inner: &impl Validate) {
         let prefix = self.path(key);
         inner.validate(&mut Checks {
             prefix,
             origins: self.origins,
-            mistakes: &mut *self.mistakes,
+            errors: &mut *self.errors,
         });
     }
 
-    /// Reports `value` unless it lies within `bounds`, both ends included.
+    /// Reports a `value` outside of `bounds`.
     pub fn bounds<N: Copy + PartialOrd + Display>(
         &mut self,
         key: &str,
@@ -64,7 +64,7 @@ impl<'a> Checks<'a> {
         }
         self.push(
             key,
-            Fault::OutOfBounds {
+            ErrorKind::OutOfBounds {
                 value: value.to_string(),
                 min: bounds.min.to_string(),
                 max: bounds.max.to_string(),
@@ -73,16 +73,16 @@ impl<'a> Checks<'a> {
         );
     }
 
-    /// Reports that the value of `key` breaks a rule; `rule_and_mend` reads on after the key and
-    /// must not hold a secret.
-    pub fn invalid(&mut self, key: &str, rule_and_mend: impl Into<String>) {
-        self.push(key, Fault::Invalid(rule_and_mend.into()));
+    /// Reports that the value of `key` breaks a rule. `message` continues the sentence that starts with the key: the rule
+    /// and the correction, without secrets.
+    pub fn invalid(&mut self, key: &str, message: impl Into<String>) {
+        self.push(key, ErrorKind::Invalid(message.into()));
     }
 
-    fn push(&mut self, key: &str, fault: Fault) {
+    fn push(&mut self, key: &str, kind: ErrorKind) {
         let key = self.path(key);
         let origin = self.origins.get(&key).cloned().unwrap_or(Origin::Default);
-        self.mistakes.push(Mistake { key, origin, fault });
+        self.errors.push(ConfigError { key, origin, kind });
     }
 
     fn path(&self, key: &str) -> String {

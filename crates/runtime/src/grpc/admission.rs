@@ -1,4 +1,4 @@
-//! Who may start: a slot for each call, a rejection when there is none.
+//! Admission of calls: each call takes a slot, or is rejected.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::config::GrpcConfig;
 use super::method::{Kind, Method};
 use crate::net::{Drain, Interruption, NamedSlots, Slot, Slots};
 
-/// `google.rpc.ErrorInfo.domain` of what the server refuses by itself: that of all errors of Hansard's.
+/// `google.rpc.ErrorInfo.domain` of rejections; all errors of Hansard have it.
 const ERROR_DOMAIN: &str = "hansard";
 
 /// The slots of a server.
@@ -41,8 +41,8 @@ impl Admission {
         ]
     }
 
-    /// A slot for a call of `method`, at once or not at all: a queue would only hide the load. `None` for a call that needs
-    /// none.
+    /// Takes a slot for a call of `method`, without waiting: a queue would only hide the load. `None` if the method needs
+    /// no slot.
     pub(super) fn admit(&self, method: &Method) -> Result<Option<Slot>, Status> {
         if method.infrastructure {
             return Ok(None);
@@ -56,33 +56,33 @@ impl Admission {
         };
         slots.acquire().map(Some).ok_or_else(|| {
             let (max, noun) = (slots.max(), slots.kind());
-            let message = format!("server is at its bound of {max} {noun}; try again later");
-            self.refuse(Code::ResourceExhausted, "OVERLOADED", message)
+            let message = format!("the server is at its limit of {max} {noun}; try again later");
+            self.reject(Code::ResourceExhausted, "OVERLOADED", &message)
         })
     }
 
-    /// What a caller reads whose call is refused or ended because the server ends.
+    /// The status of calls that are rejected or ended because the server shuts down.
     pub(super) fn draining(&self) -> Status {
-        let message = "server is shutting down; connect again".to_owned();
-        self.refuse(Code::Unavailable, "DRAINING", message)
+        let message = "the server is shutting down; connect again";
+        self.reject(Code::Unavailable, "DRAINING", message)
     }
 
-    /// What a caller reads whose call is ended because it did not send its request.
-    pub(super) fn interrupted(&self, why: Interruption) -> Status {
-        match why {
+    /// The status of calls that are ended because their request did not arrive.
+    pub(super) fn interrupted(&self, reason: Interruption) -> Status {
+        match reason {
             Interruption::Preempted => {
-                let message = "call gave its slot to another while it waited for its request; \
-                               send it faster, or try again later";
-                self.refuse(Code::ResourceExhausted, "OVERLOADED", message.to_owned())
+                let message = "the server is at its limit, and the call waited for its request; \
+                               send the request faster, or try again later";
+                self.reject(Code::ResourceExhausted, "OVERLOADED", message)
             }
             Interruption::BodyStalled => {
                 let message = "the request made no progress; send it faster";
-                self.refuse(Code::DeadlineExceeded, "BODY_TOO_SLOW", message.to_owned())
+                self.reject(Code::DeadlineExceeded, "BODY_TOO_SLOW", message)
             }
         }
     }
 
-    fn refuse(&self, code: Code, reason: &str, message: String) -> Status {
+    fn reject(&self, code: Code, reason: &str, message: &str) -> Status {
         let mut details = ErrorDetails::with_retry_info(Some(self.retry_after));
         details.set_error_info(reason, ERROR_DOMAIN, HashMap::new());
         Status::with_error_details(code, message, details)
@@ -106,17 +106,17 @@ mod tests {
     }
 
     #[test]
-    fn places_are_taken_returned_and_refused_in_a_drain() {
+    fn slots_are_taken_released_and_denied_in_a_drain() {
         let drain = Drain::default();
         let config = GrpcConfig {
             calls_max: 1,
             ..GrpcConfig::default()
         };
         let admission = Admission::new(&config, drain.clone());
-        let place = check(&admission, ANY, Ok(true));
+        let slot = check(&admission, ANY, Ok(true));
         check(&admission, ANY, Err(Code::ResourceExhausted));
         check(&admission, WATCH, Ok(false));
-        drop(place);
+        drop(slot);
         check(&admission, ANY, Ok(true));
         drain.begin();
         check(&admission, ANY, Err(Code::Unavailable));

@@ -1,6 +1,6 @@
-//! The one layer around every call: admit, observe, bound in time.
+//! The layer around every call: admission, telemetry, deadline.
 //!
-//! One future does all three, so that a call costs no allocation here.
+//! One future does all three, so that this layer allocates nothing per call.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -21,7 +21,7 @@ use super::rules::Rules;
 use super::stream::StreamBody;
 use crate::net::{Exchange, ReceivedBody};
 
-/// Puts the rules around a service.
+/// Applies the rules to a service.
 #[derive(Debug, Clone)]
 pub(super) struct CallLayer(pub(super) Arc<Rules>);
 
@@ -36,7 +36,7 @@ impl<S> Layer<S> for CallLayer {
     }
 }
 
-/// A service under the rules.
+/// A service with the rules.
 #[derive(Debug, Clone)]
 pub(super) struct Calls<S> {
     inner: S,
@@ -61,15 +61,15 @@ where
             Observation::start(method, request.headers(), &self.rules.trusted_callers);
         let slot = match self.rules.admission.admit(method) {
             Ok(slot) => slot,
-            Err(status) => return CallFuture::refused(observation, status),
+            Err(status) => return CallFuture::rejected(observation, status),
         };
         let exchange = request.extensions().get::<Arc<Exchange>>().cloned();
         if let (Some(slot), Some(exchange)) = (slot, &exchange) {
-            exchange.occupy(slot);
+            exchange.hold(slot);
         }
         let mut request = request.map(|body| {
             if method.may_pause() {
-                Body::new(body.of_messages())
+                Body::new(body.with_pauses())
             } else {
                 Body::new(body)
             }
@@ -80,7 +80,7 @@ where
             self.rules.unary_timeout,
             Instant::now(),
         );
-        observation.expect_by(deadline);
+        observation.set_deadline(deadline);
         if let Some(deadline) = deadline {
             request.extensions_mut().insert(deadline);
         }
@@ -88,8 +88,8 @@ where
         CallFuture {
             inner: Some(inner),
             sleep: deadline.map(|deadline| sleep_until(deadline.at())),
-            refusal: None,
-            running: Some(Running {
+            rejection: None,
+            active: Some(ActiveCall {
                 observation,
                 exchange,
                 rules: Some(Arc::clone(&self.rules)),
@@ -98,40 +98,39 @@ where
     }
 }
 
-/// What a call holds while it runs.
+/// The state of a call until its response.
 #[derive(Debug)]
-struct Running {
+struct ActiveCall {
     observation: Observation,
-    /// What holds the slot.
+    /// It holds the slot.
     exchange: Option<Arc<Exchange>>,
-    /// `None` for a call that was refused.
+    /// `None` for a call that was rejected.
     rules: Option<Arc<Rules>>,
 }
 
 pin_project! {
-    /// A call up to its response headers.
+    /// A call until its response headers.
     pub(super) struct CallFuture<F> {
         #[pin]
         inner: Option<F>,
         #[pin]
         sleep: Option<Sleep>,
-        refusal: Option<Status>,
-        running: Option<Running>,
+        rejection: Option<Status>,
+        active: Option<ActiveCall>,
     }
 }
 
 impl<F> CallFuture<F> {
-    fn refused(observation: Observation, status: Status) -> Self {
-        let running = Running {
-            observation,
-            exchange: None,
-            rules: None,
-        };
+    fn rejected(observation: Observation, status: Status) -> Self {
         Self {
             inner: None,
             sleep: None,
-            refusal: Some(status),
-            running: Some(running),
+            rejection: Some(status),
+            active: Some(ActiveCall {
+                observation,
+                exchange: None,
+                rules: None,
+            }),
         }
     }
 }
@@ -145,36 +144,36 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let entered = this
-            .running
+            .active
             .as_ref()
-            .map(|running| running.observation.span().enter());
-        let answer = match this.inner.as_pin_mut() {
+            .map(|active| active.observation.span().enter());
+        let polled = match this.inner.as_pin_mut() {
             Some(inner) => inner.poll(cx),
-            None => Poll::Ready(Ok(refusal(this.refusal.take()))),
+            None => Poll::Ready(Ok(rejection(this.rejection.take()))),
         };
         drop(entered);
-        let response = match answer {
+        let response = match polled {
             Poll::Ready(Ok(response)) => response,
-            Poll::Pending => ready!(poll_end(this.running.as_ref(), this.sleep, cx)).into_http(),
+            Poll::Pending => ready!(poll_end(this.active.as_ref(), this.sleep, cx)).into_http(),
         };
-        Poll::Ready(Ok(match this.running.take() {
-            Some(running) => answered(running, response),
+        Poll::Ready(Ok(match this.active.take() {
+            Some(active) => finish(active, response),
             None => response,
         }))
     }
 }
 
-/// The status that ends a call which is not answered: its request is late, or its deadline has passed.
+/// The status of a call that ends without a response: its request is late, or its deadline has passed.
 fn poll_end(
-    running: Option<&Running>,
+    active: Option<&ActiveCall>,
     sleep: Pin<&mut Option<Sleep>>,
     cx: &mut Context<'_>,
 ) -> Poll<Status> {
-    if let Some(running) = running
-        && let (Some(exchange), Some(rules)) = (&running.exchange, &running.rules)
-        && let Poll::Ready(why) = exchange.poll_interrupted(cx)
+    if let Some(active) = active
+        && let (Some(exchange), Some(rules)) = (&active.exchange, &active.rules)
+        && let Poll::Ready(reason) = exchange.poll_interrupted(cx)
     {
-        return Poll::Ready(rules.admission.interrupted(why));
+        return Poll::Ready(rules.admission.interrupted(reason));
     }
     match sleep.as_pin_mut() {
         Some(sleep) => sleep.poll(cx).map(|()| deadline_passed()),
@@ -182,25 +181,25 @@ fn poll_end(
     }
 }
 
-/// Ends the observation, or hands it on to the body of a stream.
-fn answered(mut running: Running, response: Response<Body>) -> Response<Body> {
-    let streams = running.observation.kind() != Kind::Unary;
-    match (status_of(response.headers()), running.rules) {
+/// Ends the observation, or passes it to the body of a stream.
+fn finish(mut active: ActiveCall, response: Response<Body>) -> Response<Body> {
+    let streams = active.observation.kind() != Kind::Unary;
+    match (status_of(response.headers()), active.rules) {
         (None, Some(rules)) if streams => {
-            let (observation, exchange) = (running.observation, running.exchange);
+            let (observation, exchange) = (active.observation, active.exchange);
             response.map(|body| Body::new(StreamBody::new(body, observation, exchange, rules)))
         }
         (status, _) => {
-            if let Some(exchange) = running.exchange {
-                exchange.vacate();
+            if let Some(exchange) = active.exchange {
+                exchange.release();
             }
-            running.observation.end(status.unwrap_or(Code::Ok));
+            active.observation.end(status.unwrap_or(Code::Ok));
             response
         }
     }
 }
 
-fn refusal(status: Option<Status>) -> Response<Body> {
+fn rejection(status: Option<Status>) -> Response<Body> {
     status
         .unwrap_or_else(|| Status::internal("call polled after its end"))
         .into_http()

@@ -1,4 +1,4 @@
-//! gRPC clients: the bearer token, the deadline and the trace of every call.
+//! gRPC clients: bearer token, deadline and trace headers of every call.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Request, Status};
 
-/// A channel on which every call carries a bearer token.
+/// A channel that adds a bearer token to every call.
 pub type Authenticated = InterceptedService<Channel, Bearer>;
 
-/// Adds a bearer token, a deadline and the current span's trace headers to every call.
+/// Adds a bearer token, a deadline and the trace headers of the current span to every call.
 #[derive(Clone)]
 pub struct Bearer {
     authorization: Result<MetadataValue<Ascii>, Box<Status>>,
@@ -20,7 +20,8 @@ pub struct Bearer {
 }
 
 impl Bearer {
-    /// Calls under `token`. Without one, or with one that no header can hold, every call fails with `UNAUTHENTICATED`.
+    /// Calls with `token`. Without a token, or with one that is not a valid header value, every call fails with
+    /// `UNAUTHENTICATED`.
     #[must_use]
     pub fn new(token: Option<&str>) -> Self {
         let value = token.and_then(|token| format!("Bearer {token}").parse().ok());
@@ -35,16 +36,16 @@ impl Bearer {
         }
     }
 
-    /// The status of calls without a valid token.
+    /// Sets the status of calls without a valid token.
     #[must_use]
-    pub fn otherwise(self, status: impl FnOnce() -> Status) -> Self {
+    pub fn invalid_token_status(self, status: impl FnOnce() -> Status) -> Self {
         Self {
             authorization: self.authorization.map_err(|_| Box::new(status())),
             ..self
         }
     }
 
-    /// The deadline of each call, from when it is made.
+    /// Sets the timeout of each call.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self {
@@ -53,15 +54,15 @@ impl Bearer {
         }
     }
 
-    /// Whether there is a token that a header can hold.
+    /// Whether there is a token, and it is a valid header value.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.authorization.is_ok()
     }
 
-    /// Calls on a channel.
+    /// The channel with this interceptor.
     #[must_use]
-    pub fn on(self, channel: Channel) -> Authenticated {
+    pub fn intercept(self, channel: Channel) -> Authenticated {
         InterceptedService::new(channel, self)
     }
 }

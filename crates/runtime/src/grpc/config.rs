@@ -34,39 +34,38 @@ const KEEPALIVE: Bounds<u64> = Bounds {
 /// The settings of a gRPC server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrpcConfig {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on. Port 0 picks a free port.
     pub addr: SocketAddr,
-    /// The longest time that a unary call may take, in ms; a caller may ask for less.
+    /// Maximum duration of a unary call, in ms. A caller can set a shorter deadline.
     pub unary_timeout_ms: u64,
-    /// The most unary calls at work at once; more are shed with `RESOURCE_EXHAUSTED`.
+    /// Maximum number of concurrent unary calls. Further calls are rejected with `RESOURCE_EXHAUSTED`.
     pub calls_max: usize,
-    /// The most streaming calls open at once; more are shed with `RESOURCE_EXHAUSTED`.
+    /// Maximum number of open streaming calls. Further calls are rejected with `RESOURCE_EXHAUSTED`.
     pub streams_max: usize,
-    /// The most connections at once; more wait to be accepted.
+    /// Maximum number of open connections. Further connections wait until one closes.
     pub connections_max: usize,
-    /// The most calls at once on one connection; more wait at the caller.
+    /// Maximum number of concurrent calls on one connection. Further calls wait in the client.
     pub connection_streams_max: u32,
-    /// The largest message taken, in bytes. Each service's constructor applies it, by
-    /// `max_decoding_message_size`.
+    /// Maximum size of a request message, in bytes.
     pub message_bytes_max: usize,
-    /// How long the server waits for more of a request, in ms: at least `body_progress_bytes_min` must arrive meanwhile. A
-    /// stream of requests may pause between two messages.
+    /// Interval in which at least `body_progress_bytes_min` of a request must arrive, in ms. Slower calls end with
+    /// `DEADLINE_EXCEEDED`. A stream of requests may pause between two messages.
     pub body_progress_timeout_ms: u64,
-    /// The least that must arrive of a request in each `body_progress_timeout_ms`, in bytes, unless it ends.
+    /// Minimum number of bytes of a request that must arrive in each `body_progress_timeout_ms`, unless the request ends.
     pub body_progress_bytes_min: usize,
-    /// How long a connection may be silent before it is asked for a sign of life, in ms.
+    /// Time without traffic on a connection after which the server sends a PING, in ms.
     pub keepalive_interval_ms: u64,
-    /// How long the sign may take before the connection is closed, in ms.
+    /// Maximum wait for the reply to a PING, in ms. Then the connection is closed.
     pub keepalive_timeout_ms: u64,
-    /// How long calls in flight may go on once the server ends, in ms; then they are cut.
+    /// Maximum time for calls in flight after the shutdown begins, in ms. Then their connections are closed.
     pub drain_ms: u64,
-    /// When a shed caller should try again, in ms, as told in its `RetryInfo`.
+    /// Retry delay that rejected callers get in `RetryInfo`, in ms.
     pub retry_after_ms: u64,
-    /// Whether anybody who reaches the port may read which services there are, by gRPC reflection.
+    /// Whether gRPC reflection is on. Everyone who reaches the port can then list the services.
     pub reflection: bool,
-    /// The bounds of each connection.
+    /// The limits of each connection.
     pub connection: ConnectionConfig,
-    /// The files of its TLS; none: plain connections.
+    /// The TLS files. Without them, connections are plain.
     pub tls: TlsConfig,
 }
 
@@ -77,7 +76,7 @@ impl Default for GrpcConfig {
 }
 
 impl GrpcConfig {
-    /// The defaults, listening at `addr`.
+    /// The defaults with the address `addr`.
     #[must_use]
     pub const fn at(addr: SocketAddr) -> Self {
         Self {
@@ -100,19 +99,11 @@ impl GrpcConfig {
         }
     }
 
-    pub(super) const fn unary_timeout(&self) -> Duration {
-        Duration::from_millis(self.unary_timeout_ms)
-    }
-
     pub(super) const fn body_progress(&self) -> BodyProgress {
         BodyProgress {
             timeout: Duration::from_millis(self.body_progress_timeout_ms),
             bytes_min: self.body_progress_bytes_min,
         }
-    }
-
-    pub(super) const fn drain(&self) -> Duration {
-        Duration::from_millis(self.drain_ms)
     }
 }
 

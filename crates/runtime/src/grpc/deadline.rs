@@ -1,4 +1,4 @@
-//! When a call must be answered.
+//! The deadline of a call.
 //!
 //! Source: the `grpc-timeout` header of
 //! <https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>.
@@ -13,30 +13,30 @@ use super::method::Kind;
 
 const TIMEOUT_HEADER: &str = "grpc-timeout";
 
-/// The most digits that the protocol allows.
+/// Maximum number of digits in the protocol.
 const TIMEOUT_DIGITS_MAX: usize = 8;
 
-/// Taken off a caller's timeout, so that our answer comes before the transport's own timeout,
-/// which would say CANCELLED.
+/// Subtracted from the timeout of a caller, so that our response is earlier than the timeout of the transport, which
+/// returns CANCELLED.
 const CALLER_MARGIN: Duration = Duration::from_millis(2);
 
-/// When a call must be answered; handlers read it to bound what they wait for.
+/// The time by which a call must be answered. Handlers use it as a limit for their own waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadline(Instant);
 
 impl Deadline {
-    /// The deadline of `request`; every unary call has one, a streaming call if its caller set it.
+    /// The deadline of `request`. Every unary call has one; a streaming call has one if its caller set it.
     pub fn of<T>(request: &tonic::Request<T>) -> Option<Self> {
         request.extensions().get().copied()
     }
 
-    /// The moment itself.
+    /// The time of the deadline.
     #[must_use]
     pub const fn at(self) -> Instant {
         self.0
     }
 
-    /// The time left; zero once it has passed.
+    /// The remaining time; zero after the deadline.
     #[must_use]
     pub fn remaining(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
@@ -46,7 +46,7 @@ impl Deadline {
         self.remaining().is_zero()
     }
 
-    /// The deadline of a call that arrived at `now`, where `unary` bounds unary calls.
+    /// The deadline of a call that arrived at `now`; `unary` is the maximum for unary calls.
     pub(super) fn for_call(
         kind: Kind,
         headers: &HeaderMap,
@@ -61,7 +61,7 @@ impl Deadline {
             Kind::Unary => Some(caller.map_or(unary, |caller| caller.min(unary))),
             Kind::ServerStreaming | Kind::ClientStreaming => caller,
         };
-        // A caller's timeout beyond the range of the clock is none.
+        // A timeout beyond the range of the clock is ignored.
         timeout
             .and_then(|timeout| now.checked_add(timeout))
             .map(Self)
@@ -70,10 +70,10 @@ impl Deadline {
 
 /// The status of a call whose deadline has passed.
 pub(super) fn deadline_passed() -> Status {
-    Status::deadline_exceeded("the deadline passed before the answer was ready")
+    Status::deadline_exceeded("the deadline passed before the response was ready")
 }
 
-/// At most eight digits and a unit; anything else is no timeout.
+/// At most eight digits and a unit; other values are ignored.
 fn parse(value: &[u8]) -> Option<Duration> {
     let (unit, digits) = value.split_last()?;
     if digits.is_empty()
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timeouts_are_parsed_as_the_protocol_says() {
+    fn timeouts_are_parsed_as_in_the_protocol() {
         let cases = [
             ("1H", Some(Duration::from_hours(1))),
             ("2M", Some(Duration::from_mins(2))),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shorter_timeout_counts() {
+    fn the_shorter_timeout_applies() {
         let (unary, now) = (Duration::from_millis(100), Instant::now());
         let cases = [
             (Kind::Unary, None, Some(100)),

@@ -1,4 +1,4 @@
-//! `grpc.health.v1.Health`, read straight from the process's health.
+//! `grpc.health.v1.Health`, answered from the health of the process.
 //!
 //! Source: <https://github.com/grpc/grpc/blob/master/doc/health-checking.md>.
 
@@ -11,10 +11,10 @@ use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
 use crate::health::{Health, Snapshot};
 
-/// The largest request taken, in bytes: a service's name.
+/// Maximum size of a request, in bytes; it contains the name of a service.
 const REQUEST_BYTES_MAX: usize = 4096;
 
-/// Answers from the health itself, so that it is never older than the last probe.
+/// The health service. Its answers are as recent as the last probe.
 #[derive(Debug)]
 pub(super) struct HealthService(Health);
 
@@ -31,10 +31,12 @@ impl HealthRpc for HealthService {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<HealthCheckResponse>, Status> {
         match status_of(&self.0.snapshot(), &request.get_ref().service) {
-            ServingStatus::ServiceUnknown => Err(Status::not_found("service is not served here")),
+            ServingStatus::ServiceUnknown => {
+                Err(Status::not_found("this server does not have the service"))
+            }
             status @ (ServingStatus::Serving
             | ServingStatus::NotServing
-            | ServingStatus::Unknown) => Ok(Response::new(answer(status))),
+            | ServingStatus::Unknown) => Ok(Response::new(response(status))),
         }
     }
 
@@ -42,29 +44,28 @@ impl HealthRpc for HealthService {
         &self,
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
-        let service = request.into_inner().service;
-        let follower = Follower {
+        let watcher = Watcher {
             health: self.0.watch(),
-            service,
-            told: None,
+            service: request.into_inner().service,
+            last_sent: None,
         };
-        Ok(Response::new(unfold(follower, Follower::next).boxed()))
+        Ok(Response::new(unfold(watcher, Watcher::next).boxed()))
     }
 }
 
-/// One watcher, told each change of its service's status once.
-struct Follower {
+/// One watch call. It sends each change of the status once.
+struct Watcher {
     health: watch::Receiver<Snapshot>,
     service: String,
-    told: Option<ServingStatus>,
+    last_sent: Option<ServingStatus>,
 }
 
-impl Follower {
+impl Watcher {
     async fn next(mut self) -> Option<(Result<HealthCheckResponse, Status>, Self)> {
         loop {
             let status = status_of(&self.health.borrow_and_update(), &self.service);
-            if self.told.replace(status) != Some(status) {
-                return Some((Ok(answer(status)), self));
+            if self.last_sent.replace(status) != Some(status) {
+                return Some((Ok(response(status)), self));
             }
             self.health.changed().await.ok()?;
         }
@@ -72,14 +73,14 @@ impl Follower {
 }
 
 fn status_of(health: &Snapshot, service: &str) -> ServingStatus {
-    match (health.knows(service), health.is_ready()) {
+    match (health.serves(service), health.is_ready()) {
         (false, _) => ServingStatus::ServiceUnknown,
         (true, true) => ServingStatus::Serving,
         (true, false) => ServingStatus::NotServing,
     }
 }
 
-fn answer(status: ServingStatus) -> HealthCheckResponse {
+fn response(status: ServingStatus) -> HealthCheckResponse {
     HealthCheckResponse {
         status: status.into(),
     }

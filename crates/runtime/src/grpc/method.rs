@@ -1,6 +1,6 @@
-//! The methods of a server: their names, shapes and meters, learned from descriptor sets.
+//! The methods of a server: names, kinds and metric handles, built from descriptor sets.
 //!
-//! Built once, so that a call finds its meters by its path without making a string.
+//! They are built once, so that a call finds its metric handles by its path without an allocation.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -10,22 +10,22 @@ use prost::{DecodeError, Message};
 use prost_types::{FileDescriptorProto, FileDescriptorSet, MethodDescriptorProto};
 use tonic::Code;
 
-/// Services of gRPC itself: operators need them most when the server is full.
+/// Services of gRPC itself. They need no slot: operators need them when the server is overloaded.
 const INFRASTRUCTURE_PREFIX: &str = "grpc.";
 
-/// The name in traces and metrics of a path that no descriptor describes.
+/// The name of unknown methods in traces and metrics.
 const UNKNOWN: &str = "unknown";
 
 const CODES: usize = 17;
 
-/// How a call answers, and so how it ends when the server drains.
+/// The kind of a method; it decides how a drain ends the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One request, one answer: has a deadline, and finishes within the drain.
+    /// One request, one response: it has a deadline, and finishes within the drain.
     Unary,
-    /// One request, many answers: ended as soon as it has nothing to send in a drain.
+    /// One request, many responses: a drain ends it as soon as it has nothing to send.
     ServerStreaming,
-    /// Many requests: its handler ends it, within the drain, once it sees the shutdown.
+    /// Many requests: its handler sees the shutdown, and ends it within the drain.
     ClientStreaming,
 }
 
@@ -34,10 +34,10 @@ pub(super) enum Kind {
 pub(super) struct Method {
     pub(super) service: String,
     pub(super) name: String,
-    /// The name of its spans: `grpc.<service>.<method>`.
+    /// The name of spans: `grpc.<service>.<method>`.
     pub(super) span_name: String,
     pub(super) kind: Kind,
-    /// Never shed, and answered while draining.
+    /// Needs no slot, and is served during a drain.
     pub(super) infrastructure: bool,
     pub(super) in_flight: Gauge,
     pub(super) seconds: Histogram,
@@ -59,7 +59,7 @@ impl Method {
         }
     }
 
-    /// Whether its requests may come one at a time, with pauses between them.
+    /// Whether the caller may pause between two request messages.
     pub(super) fn may_pause(&self) -> bool {
         self.infrastructure || self.kind == Kind::ClientStreaming
     }
@@ -92,7 +92,7 @@ pub(super) struct Methods {
 }
 
 impl Methods {
-    /// Reads encoded `FileDescriptorSet`s.
+    /// The methods of encoded `FileDescriptorSet`s.
     pub(super) fn from_descriptors(sets: &[&[u8]]) -> Result<Self, DecodeError> {
         let mut by_path = HashMap::new();
         for set in sets {
@@ -135,7 +135,7 @@ fn kind_of(service: &str, method: &MethodDescriptorProto) -> Kind {
     match (method.client_streaming(), method.server_streaming()) {
         (false, false) => Kind::Unary,
         (true, _) if !service.starts_with(INFRASTRUCTURE_PREFIX) => Kind::ClientStreaming,
-        // Reflection takes many requests, but has no handler of ours that could end it.
+        // Reflection is client streaming, but its handler is not ours and does not see the shutdown.
         (true | false, _) => Kind::ServerStreaming,
     }
 }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_are_learned_from_descriptors() {
+    fn methods_are_read_from_descriptors() {
         check(
             "/grpc.health.v1.Health/Check",
             "grpc.grpc.health.v1.Health.Check",

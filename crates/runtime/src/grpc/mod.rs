@@ -1,11 +1,11 @@
-//! The gRPC server that every service runs, and what every call of a gRPC client carries.
+//! The gRPC server of every service, and the interceptor of gRPC clients.
 //!
-//! Owns what all calls share: admission, deadlines, health, reflection, traces, metrics and the
-//! drain. Knows no method's meaning; it learns names and shapes from the descriptor sets.
+//! It contains what all calls share: admission, deadlines, health, reflection, traces, metrics and the drain.
+//! Names and kinds of methods come from the descriptor sets.
 //!
-//! A unary call holds one of `calls_max` slots until its answer is ready, and has a deadline. A
-//! streaming call holds one of `streams_max` slots until it ends, and has only the deadline
-//! that its caller set; while its caller reads nothing, another call can take its slot.
+//! A unary call holds one of `calls_max` slots until its response is ready, and has a deadline. A streaming
+//! call holds one of `streams_max` slots until it ends, and has only the deadline that its caller set. While
+//! its caller reads nothing, another call can take its slot.
 
 mod admission;
 mod call;

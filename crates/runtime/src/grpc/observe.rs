@@ -1,4 +1,4 @@
-//! What is told about a call: its span, and its meters when it ends.
+//! Telemetry of a call: its span, and its metrics when it ends.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::telemetry;
 
 const STATUS_HEADER: &str = "grpc-status";
 
-/// A call under observation, from its headers to its end, which is counted exactly once.
+/// The telemetry of one call from its headers to its end. The end is counted exactly once.
 #[derive(Debug)]
 pub(super) struct Observation {
     method: Arc<Method>,
@@ -40,7 +40,7 @@ impl Observation {
             rpc.grpc.status_code = field::Empty,
             otel.status_code = field::Empty,
         );
-        telemetry::receive(&span, trusted.caller(&span, headers), |name| {
+        telemetry::extract(&span, trusted.caller(&span, headers), |name| {
             headers.get(name).and_then(|value| value.to_str().ok())
         });
         method.in_flight.increment(1);
@@ -53,8 +53,8 @@ impl Observation {
         }
     }
 
-    /// Sets when the call must end, so that a later drop is told from a caller's leaving.
-    pub(super) fn expect_by(&mut self, deadline: Option<Deadline>) {
+    /// Sets the deadline. A call that is dropped after it is counted as late, not as cancelled.
+    pub(super) fn set_deadline(&mut self, deadline: Option<Deadline>) {
         self.deadline = deadline;
     }
 
@@ -70,7 +70,7 @@ impl Observation {
         &self.span
     }
 
-    /// Records the end of the call; only the first counts.
+    /// Records the end of the call; later calls have no effect.
     pub(super) fn end(&mut self, code: Code) {
         if self.ended {
             return;
@@ -78,7 +78,7 @@ impl Observation {
         self.ended = true;
         self.method.in_flight.decrement(1);
         self.method.count(code);
-        // A stream lasts as long as its caller likes, which is no latency.
+        // The caller decides how long a stream lasts: its duration is not a latency.
         if self.method.kind == Kind::Unary {
             self.method.seconds.record(self.started.elapsed());
         }
@@ -104,14 +104,14 @@ impl Drop for Observation {
     }
 }
 
-/// The status in `headers` or trailers, if it is there.
+/// The status in `headers` or trailers.
 pub(super) fn status_of(headers: &HeaderMap) -> Option<Code> {
     headers
         .get(STATUS_HEADER)
         .map(|value| Code::from_bytes(value.as_bytes()))
 }
 
-/// The codes that OpenTelemetry counts as errors of the server, not of its caller.
+/// The codes that OpenTelemetry counts as server errors.
 /// Source: <https://opentelemetry.io/docs/specs/semconv/rpc/grpc/>.
 const fn is_server_fault(code: Code) -> bool {
     matches!(

@@ -7,7 +7,7 @@ use super::method::Methods;
 use super::trusted_callers::TrustedCallers;
 use crate::net::Drain;
 
-/// What the calls of one server share.
+/// The settings and state that the calls of one server share.
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) methods: Methods,

@@ -26,27 +26,27 @@ use super::rules::Rules;
 use super::trusted_callers::TrustedCallers;
 use crate::health::Health;
 use crate::net::{
-    self, Drain, Drained, Listening, NamedSlots, Proxies, ReceivedBody, StreamExecutor,
+    self, Drain, Drained, Listener, NamedSlots, Proxies, ReceivedBody, StreamExecutor,
 };
 use crate::tls::TlsError;
 
 /// The name of this server in metrics.
 const SERVER: &str = "grpc";
 
-/// The protocol that a connection of TLS is opened for.
+/// The ALPN protocols.
 const PROTOCOLS: &[&[u8]] = &[b"h2"];
 
-/// The largest header list of a call, in bytes.
+/// Maximum size of the header list of a call, in bytes.
 const HEADER_LIST_BYTES_MAX: u32 = 16 * 1024;
 
-/// What a caller may send on one connection before it is read, in bytes. The transport also allows small frames to wait
-/// up to half of it, by their overhead: with its own default, some 500 small calls at once would end the connection.
+/// The HTTP/2 window of a connection, in bytes. The transport closes a connection when the overhead of its unread small
+/// frames exceeds half of it: with the default window, about 500 concurrent small calls close the connection.
 const CONNECTION_WINDOW_BYTES: u32 = 16 * 1024 * 1024;
 
-/// What a caller may send on one stream before it is read, in bytes.
+/// The HTTP/2 window of a stream, in bytes.
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 
-/// How long a connection may have no call before its first.
+/// Maximum time until the first call of a connection.
 const FIRST_CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 const HEALTH_SERVICE: &str = "grpc.health.v1.Health";
@@ -58,18 +58,18 @@ const REFLECTION_SERVICES: [&str; 2] = [
 /// A gRPC server cannot be built or run.
 #[derive(Debug, thiserror::Error)]
 pub enum GrpcError {
-    /// The address is taken or not ours.
+    /// The address is in use, or does not belong to this machine.
     #[error("grpc port cannot listen on {addr}")]
     Bind {
-        /// The address that was asked for.
+        /// The configured address.
         addr: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The files of its TLS cannot be used.
+    /// The TLS files cannot be used.
     #[error("grpc.{0}")]
     Tls(#[from] TlsError),
-    /// A descriptor set is no encoded `FileDescriptorSet`.
+    /// A descriptor set is not an encoded `FileDescriptorSet`.
     #[error("descriptor set cannot be read")]
     Descriptors(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A service is missing from the descriptor sets.
@@ -77,7 +77,7 @@ pub enum GrpcError {
     Undescribed(&'static str),
 }
 
-/// A gRPC server in the making: health and reflection, and the services that are added.
+/// Builds a gRPC server: health, reflection and the added services.
 #[derive(Debug)]
 pub struct GrpcServer {
     config: GrpcConfig,
@@ -89,7 +89,7 @@ pub struct GrpcServer {
 }
 
 impl GrpcServer {
-    /// A server with the health service alone. Install the metrics before.
+    /// A server with the health service only. Install the metrics recorder first.
     #[must_use]
     pub fn new(config: GrpcConfig, health: Health) -> Self {
         let mut routes = RoutesBuilder::default();
@@ -109,8 +109,7 @@ impl GrpcServer {
         }
     }
 
-    /// Continues the traces of calls whose headers `trusts` accepts; every other call starts a trace of its own. It must
-    /// answer from memory.
+    /// Continues the traces of calls whose headers `trusts` accepts; other calls start a new trace. `trusts` must not block.
     #[must_use]
     pub fn trusted_callers(
         mut self,
@@ -120,14 +119,14 @@ impl GrpcServer {
         self
     }
 
-    /// Adds an encoded `FileDescriptorSet`; every added service must stand in one.
+    /// Adds an encoded `FileDescriptorSet`. Every added service must be in one.
     #[must_use]
     pub fn descriptors(mut self, set: &'static [u8]) -> Self {
         self.descriptors.push(set);
         self
     }
 
-    /// Adds a service, and names it in health and reflection. Bound its messages yourself, with
+    /// Adds a service, also to health and reflection. The caller must set its `max_decoding_message_size` to
     /// [`GrpcConfig::message_bytes_max`].
     #[must_use]
     pub fn service<S>(mut self, service: S) -> Self
@@ -150,7 +149,7 @@ impl GrpcServer {
     /// Binds the configured address.
     ///
     /// # Errors
-    /// [`GrpcError::Bind`], and those of [`Self::listen`].
+    /// [`GrpcError::Bind`], and the errors of [`Self::listen`].
     pub async fn bind(self) -> Result<BoundGrpcServer, GrpcError> {
         let addr = self.config.addr;
         let listener = TcpListener::bind(addr)
@@ -159,7 +158,7 @@ impl GrpcServer {
         self.listen(listener)
     }
 
-    /// Takes over a listener that is bound already.
+    /// Uses a listener that is already bound.
     ///
     /// # Errors
     /// [`GrpcError::Tls`], [`GrpcError::Descriptors`], [`GrpcError::Undescribed`].
@@ -182,12 +181,12 @@ impl GrpcServer {
         let rules = Rules {
             methods,
             admission: Admission::new(&self.config, drain.clone()),
-            unary_timeout: self.config.unary_timeout(),
+            unary_timeout: Duration::from_millis(self.config.unary_timeout_ms),
             drain: drain.clone(),
             trusted_callers: self.trusted_callers.clone(),
         };
         let slots = rules.admission.slots();
-        let listening = Listening {
+        let listener = Listener {
             server: SERVER,
             listener,
             tls,
@@ -199,7 +198,7 @@ impl GrpcServer {
             calls: CallLayer(Arc::new(rules)).layer(self.routes.routes().prepare()),
             config: self.config,
             health: self.health,
-            listening,
+            listener,
             slots,
             local_addr,
             drain,
@@ -225,30 +224,30 @@ impl GrpcServer {
     }
 }
 
-/// A gRPC server that listens, and answers once it is served.
+/// A bound gRPC server. It accepts connections when it is served.
 #[derive(Debug)]
 pub struct BoundGrpcServer {
     calls: Calls<Routes>,
     config: GrpcConfig,
     health: Health,
-    listening: Listening,
+    listener: Listener,
     slots: NamedSlots,
     local_addr: SocketAddr,
     drain: Drain,
 }
 
 impl BoundGrpcServer {
-    /// The address that was really bound.
+    /// The bound address.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// Serves until `shutdown`, then drains: tells `NOT_SERVING`, accepts and admits no more, ends
-    /// server streams that have nothing to send, lets other calls finish for `drain_ms`, and cuts
-    /// what is left. A handler that takes a stream must watch `shutdown` itself, and end.
+    /// Serves until `shutdown`, then drains: reports `NOT_SERVING`, accepts no more connections and calls,
+    /// ends server streams that have nothing to send, waits up to `drain_ms` for other calls, and closes the
+    /// remaining connections. A handler of a request stream must watch `shutdown` itself.
     ///
-    /// Dropping the future cuts every connection.
+    /// Dropping the future closes all connections.
     pub async fn serve(self, shutdown: CancellationToken) -> Drained {
         let config = self.config;
         let rules = net::Rules {
@@ -262,13 +261,13 @@ impl BoundGrpcServer {
         let calls = self.calls;
         let answer = move |request: Request<ReceivedBody>| calls.clone().oneshot(request);
         net::serve(
-            self.listening,
+            self.listener,
             rules,
             answer,
             self.slots,
             self.health,
             shutdown,
-            config.drain(),
+            Duration::from_millis(config.drain_ms),
         )
         .await
     }

@@ -1,4 +1,4 @@
-//! The body of a streaming call: ends it at its deadline or in a drain, and observes its end.
+//! The response body of a streaming call: ends the call at its deadline or in a drain, and records its end.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::rules::Rules;
 use crate::net::Exchange;
 
 pin_project! {
-    /// Passes frames on; when there is none to pass, it may end the stream with a status.
+    /// Forwards frames. If there is none, it may end the stream with a status.
     pub(super) struct StreamBody {
         #[pin]
         inner: Body,
@@ -84,12 +84,12 @@ impl http_body::Body for StreamBody {
             .as_ref()
             .map_or(Poll::Pending, |exchange| exchange.poll_interrupted(cx));
         let status = match interrupted {
-            Poll::Ready(why) => this.rules.admission.interrupted(why),
+            Poll::Ready(reason) => this.rules.admission.interrupted(reason),
             Poll::Pending => ready!(interruption(this.drain, this.sleep, this.rules, cx)),
         };
         *this.ended = true;
         if let Some(exchange) = this.exchange.take() {
-            exchange.vacate();
+            exchange.release();
         }
         this.observation.end(status.code());
         Poll::Ready(Some(trailers(&status)))
@@ -100,7 +100,7 @@ impl http_body::Body for StreamBody {
     }
 }
 
-/// The code that `frame` ends the stream with, if it does.
+/// The status code in `frame`, if it is the last frame.
 fn end_of(frame: Option<&Result<Frame<Bytes>, Status>>) -> Option<Code> {
     match frame {
         Some(Ok(frame)) => frame.trailers_ref().and_then(status_of),

@@ -1,4 +1,4 @@
-//! Whose traces are continued: a service knows its callers, and the server asks it before a call begins.
+//! Which callers' traces are continued. Each service decides; the server asks it before a call begins.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::telemetry::Caller;
 
 const TRACEPARENT: &str = "traceparent";
 
-/// Decides by the headers of a call whether its caller is a service of the deployment. Clones share it.
+/// Decides by the headers of a call whether its caller is a service of the deployment; clones share it.
 #[derive(Clone)]
 pub(super) struct TrustedCallers(Arc<dyn Fn(&HeaderMap) -> bool + Send + Sync>);
 
@@ -19,7 +19,7 @@ impl TrustedCallers {
         Self(Arc::new(trusts))
     }
 
-    /// Asks only where the answer matters: a trace is exported, and the call names one.
+    /// Checks the headers only if a trace is exported and the call has one.
     pub(super) fn caller(&self, span: &Span, headers: &HeaderMap) -> Caller {
         if !span.is_disabled() && headers.contains_key(TRACEPARENT) && (self.0)(headers) {
             Caller::Trusted

@@ -1,4 +1,4 @@
-//! Who may start: a slot for each request and each stream, a rejection when there is none.
+//! Admission: each request and each stream takes a slot, or is rejected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl Admission {
             requests: Slots::new("requests", config.requests_max, preempt_after),
             streams: Slots::new("streams", config.streams_max, preempt_after),
             drain,
-            retry_after: config.retry_after(),
+            retry_after: Duration::from_millis(config.retry_after_ms),
         }
     }
 
@@ -42,7 +42,7 @@ impl Admission {
         ]
     }
 
-    /// A slot, at once or not at all: a queue would only hide the load.
+    /// Takes a slot without waiting: a queue would only hide the load.
     fn admit(&self, slots: &Arc<Slots>) -> Result<Slot, HttpProblem> {
         if self.drain.has_begun() {
             return Err(self.draining());
@@ -51,25 +51,25 @@ impl Admission {
     }
 
     fn draining(&self) -> HttpProblem {
-        let detail = "server is shutting down: connect again";
+        let detail = "the server is shutting down: connect again";
         HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "DRAINING", detail)
             .retry_after(self.retry_after)
     }
 
     fn overloaded(&self, slots: &Slots) -> HttpProblem {
         let (max, noun) = (slots.max(), slots.kind());
-        let detail = format!("server is at its bound of {max} {noun}: try again later");
+        let detail = format!("the server is at its limit of {max} {noun}: try again later");
         HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", detail)
             .retry_after(self.retry_after)
     }
 
-    /// The request lost its slot while it waited for its client.
+    /// Another request took the slot of a request that waited for its client.
     pub(super) fn preempted(&self) -> HttpProblem {
         self.overloaded(&self.requests)
     }
 }
 
-/// Takes a slot for a request. Layers that reject stand around this one: what they reject takes no slot.
+/// Takes a slot for a request. Layers that reject requests are outside of this one: rejected requests take no slot.
 pub(super) async fn admit(
     State(admission): State<Arc<Admission>>,
     mut request: Request,
@@ -80,22 +80,22 @@ pub(super) async fn admit(
         Err(problem) => return problem.into_response(),
     };
     if let Some(exchange) = request.extensions().get::<Arc<Exchange>>() {
-        exchange.occupy(slot);
+        exchange.hold(slot);
     }
     request.extensions_mut().insert(admission);
     next.run(request).await
 }
 
-/// Tells a handler that the server ends: an extension of every request.
+/// Signals the start of the drain to handlers: an extension of every request.
 #[derive(Debug, Clone)]
-pub struct Draining(CancellationToken);
+pub struct DrainSignal(CancellationToken);
 
-impl Draining {
+impl DrainSignal {
     pub(super) fn new(token: CancellationToken) -> Self {
         Self(token)
     }
 
-    /// Waits until the drain begins; from then on a stream has `drain_ms` to end by itself.
+    /// Waits until the drain begins. Streams must then end within `drain_ms`.
     pub async fn begun(&self) {
         self.0.cancelled().await;
     }
@@ -107,51 +107,53 @@ impl Draining {
     }
 }
 
-/// A slot for a stream. Take it as the handler's first argument, so that it is refused before any work is done, and make
-/// the answer with [`OpenStream::respond`].
+/// A slot for a stream. Use it as the first argument of a handler, so that a rejected request does no work, and build the
+/// response with [`StreamSlot::respond`].
 #[derive(Debug)]
-pub struct OpenStream {
+pub struct StreamSlot {
     slot: Slot,
     exchange: Arc<Exchange>,
-    draining: Draining,
+    drain: DrainSignal,
 }
 
 /// The response is a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IsStream;
 
-impl OpenStream {
-    /// Tells of the server's end.
+impl StreamSlot {
+    /// The signal of the drain.
     #[must_use]
-    pub fn draining(&self) -> Draining {
-        self.draining.clone()
+    pub fn drain(&self) -> DrainSignal {
+        self.drain.clone()
     }
 
-    /// The answer as a stream: without a timeout, in a stream's slot until its body is sent or dropped.
+    /// Marks the response as a stream: it has no timeout, and holds the slot until its body is sent or dropped.
     #[must_use]
     pub fn respond(self, mut response: Response) -> Response {
-        self.exchange.occupy(self.slot);
+        self.exchange.hold(self.slot);
         response.extensions_mut().insert(IsStream);
         response
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for OpenStream {
+impl<S: Sync> FromRequestParts<S> for StreamSlot {
     type Rejection = HttpProblem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        let unserved = || {
-            let detail = "the route is not served by a server that has streams";
-            HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", detail)
-        };
         let extensions = &parts.extensions;
-        let admission = extensions.get::<Arc<Admission>>().ok_or_else(unserved)?;
-        let exchange = extensions.get::<Arc<Exchange>>().ok_or_else(unserved)?;
-        let draining = extensions.get::<Draining>().ok_or_else(unserved)?;
+        let (Some(admission), Some(exchange), Some(drain)) = (
+            extensions.get::<Arc<Admission>>(),
+            extensions.get::<Arc<Exchange>>(),
+            extensions.get::<DrainSignal>(),
+        ) else {
+            let detail = "the server of this route has no stream slots";
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            return Err(HttpProblem::new(status, "INTERNAL", detail));
+        };
         Ok(Self {
             slot: admission.admit(&admission.streams)?,
             exchange: Arc::clone(exchange),
-            draining: draining.clone(),
+            drain: drain.clone(),
         })
     }
 }

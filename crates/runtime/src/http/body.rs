@@ -1,4 +1,4 @@
-//! The body of an answer: bounded in time unless it streams, observed to its end, and never the end of its connection's task.
+//! The body of a response: it has a timeout unless it is a stream, telemetry until its end, and its panics are caught.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -13,18 +13,18 @@ use tokio::time::Sleep;
 
 use super::observe::Observation;
 
-/// The end of an answer that cannot be an answer any more.
+/// Ends a response whose headers are already sent.
 #[derive(Debug, thiserror::Error)]
-enum BrokenOff {
-    #[error("the answer took longer than the request may")]
+enum BodyError {
+    #[error("the response took longer than the request timeout")]
     TimedOut,
-    #[error("the answer's body panicked")]
+    #[error("the body of the response panicked")]
     Panicked,
 }
 
 pin_project! {
-    /// Passes frames on.
-    pub(super) struct AnswerBody {
+    /// Forwards frames.
+    pub(super) struct ResponseBody {
         #[pin]
         inner: Body,
         #[pin]
@@ -33,8 +33,8 @@ pin_project! {
     }
 }
 
-impl AnswerBody {
-    /// `timeout`: when the answer must be sent; `None` for a stream.
+impl ResponseBody {
+    /// `timeout`: when the response must be complete; `None` for a stream.
     pub(super) fn new(inner: Body, timeout: Option<Sleep>, observation: Observation) -> Self {
         Self {
             inner,
@@ -44,7 +44,7 @@ impl AnswerBody {
     }
 }
 
-impl http_body::Body for AnswerBody {
+impl http_body::Body for ResponseBody {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -54,8 +54,8 @@ impl http_body::Body for AnswerBody {
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = self.project();
         let Ok(polled) = catch_unwind(AssertUnwindSafe(|| this.inner.poll_frame(cx))) else {
-            tracing::error!("answer's body panicked");
-            return Poll::Ready(Some(Err(BrokenOff::Panicked.into())));
+            tracing::error!("the body of a response panicked");
+            return Poll::Ready(Some(Err(BodyError::Panicked.into())));
         };
         if let Poll::Ready(Some(Ok(frame))) = &polled {
             this.observation
@@ -63,7 +63,7 @@ impl http_body::Body for AnswerBody {
         }
         let late = |sleep: Pin<&mut Sleep>| polled.is_pending() && sleep.poll(cx).is_ready();
         if this.timeout.as_pin_mut().is_some_and(late) {
-            return Poll::Ready(Some(Err(BrokenOff::TimedOut.into())));
+            return Poll::Ready(Some(Err(BodyError::TimedOut.into())));
         }
         polled.map_err(Into::into)
     }

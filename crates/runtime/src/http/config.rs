@@ -29,35 +29,35 @@ const REQUESTS: Bounds<usize> = Bounds {
 /// The settings of an HTTP server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpConfig {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on. Port 0 picks a free port.
     pub addr: SocketAddr,
-    /// The longest time that a request may take, its body and its answer included, in ms; streams excepted.
+    /// Maximum duration of a request with its body and its response, in ms. Streams have no maximum.
     pub request_timeout_ms: u64,
-    /// The longest time that the headers of a request may take, in ms; so long also an HTTP/1.1 connection may be idle.
+    /// Maximum time to receive the headers of a request, in ms. An HTTP/1.1 connection may also be idle for this time.
     pub header_timeout_ms: u64,
-    /// The largest request line and headers together, in bytes: names, values and four bytes for each.
+    /// Maximum size of request line and headers, in bytes: names, values and four bytes per header.
     pub header_bytes_max: usize,
-    /// The largest body of a request, in bytes.
+    /// Maximum size of a request body, in bytes.
     pub body_bytes_max: usize,
-    /// The most requests at work at once, streams excepted; more are shed with 503.
+    /// Maximum number of concurrent requests, without streams. Further requests are rejected with 503.
     pub requests_max: usize,
-    /// The most streams open at once; more are shed with 503.
+    /// Maximum number of open streams. Further streams are rejected with 503.
     pub streams_max: usize,
-    /// The most connections at once; more wait to be accepted.
+    /// Maximum number of open connections. Further connections wait until one closes.
     pub connections_max: usize,
-    /// How long requests in flight may go on once the server ends, in ms; then they are cut.
+    /// Maximum time for requests in flight after the shutdown begins, in ms. Then their connections are closed.
     pub drain_ms: u64,
-    /// When a shed caller should try again, in ms; told in `Retry-After` in seconds, rounded up.
+    /// Retry delay that rejected callers get, in ms. The header `Retry-After` has it in seconds, rounded up.
     pub retry_after_ms: u64,
-    /// The most connections at once from one trusted proxy.
+    /// Maximum number of open connections from one trusted proxy.
     pub connections_per_proxy_max: usize,
-    /// How long the server waits for more of a request's body, in ms: at least `body_progress_bytes_min` must arrive meanwhile.
+    /// Interval in which at least `body_progress_bytes_min` of a request body must arrive, in ms. Slower requests get 408.
     pub body_progress_timeout_ms: u64,
-    /// The least that must arrive of a request's body in each `body_progress_timeout_ms`, in bytes, unless it ends.
+    /// Minimum number of bytes of a body that must arrive in each `body_progress_timeout_ms`, unless the body ends.
     pub body_progress_bytes_min: usize,
-    /// The bounds of each connection.
+    /// The limits of each connection.
     pub connection: ConnectionConfig,
-    /// The files of its TLS; none: plain connections.
+    /// The TLS files. Without them, connections are plain.
     pub tls: TlsConfig,
 }
 
@@ -68,7 +68,7 @@ impl Default for HttpConfig {
 }
 
 impl HttpConfig {
-    /// The defaults, listening at `addr`.
+    /// The defaults with the address `addr`.
     #[must_use]
     pub const fn at(addr: SocketAddr) -> Self {
         Self {
@@ -90,10 +90,6 @@ impl HttpConfig {
         }
     }
 
-    pub(super) const fn request_timeout(&self) -> Duration {
-        Duration::from_millis(self.request_timeout_ms)
-    }
-
     pub(super) const fn header_timeout(&self) -> Duration {
         Duration::from_millis(self.header_timeout_ms)
     }
@@ -103,14 +99,6 @@ impl HttpConfig {
             timeout: Duration::from_millis(self.body_progress_timeout_ms),
             bytes_min: self.body_progress_bytes_min,
         }
-    }
-
-    pub(super) const fn drain(&self) -> Duration {
-        Duration::from_millis(self.drain_ms)
-    }
-
-    pub(super) const fn retry_after(&self) -> Duration {
-        Duration::from_millis(self.retry_after_ms)
     }
 }
 

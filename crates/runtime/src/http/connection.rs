@@ -1,4 +1,4 @@
-//! The transport of an HTTP connection: HTTP/1.1 or HTTP/2, told apart by its first bytes.
+//! The transport of an HTTP connection: HTTP/1.1 or HTTP/2, detected by the first bytes.
 
 use std::time::Duration;
 
@@ -8,20 +8,21 @@ use hyper_util::server::conn::auto::Builder;
 use super::config::HttpConfig;
 use crate::net::StreamExecutor;
 
-/// The most requests at once on one HTTP/2 connection; more wait at the caller.
+/// Maximum number of concurrent requests on one HTTP/2 connection. Further requests wait in the client.
 const CONNECTION_REQUESTS_MAX: u32 = 256;
 
-/// How long an HTTP/2 connection may be silent before it is asked for a sign of life, and how long that may take.
+/// Time without traffic before an HTTP/2 PING is sent, and the maximum wait for its reply.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the transport reads beyond `header_bytes_max`, so that the answer is a problem and not the transport's bare 431.
+/// Added to `header_bytes_max` in the transport, so that the response is a problem and not the 431 without a body of the
+/// transport.
 const HEADER_SLACK_BYTES: usize = 16 * 1024;
 
-/// The transport's own least buffer for headers, in bytes.
+/// Minimum size of the header buffer of the transport, in bytes.
 const HEADER_BUFFER_BYTES_MIN: usize = 8 * 1024;
 
-/// The most headers of a request; more get the transport's bare 431.
+/// Maximum number of headers of a request. More get a 431 without a body.
 const HEADERS_MAX: usize = 256;
 
 /// The transport of every connection.

@@ -1,5 +1,4 @@
-//! What a request says, as types: JSON bodies, queries, and the parts of paths. Every refusal is a problem that names the
-//! field.
+//! Extractors: JSON bodies, queries and path parameters. Every rejection is a problem that names the field.
 
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
@@ -11,10 +10,10 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::mistake;
+use super::parse_error;
 use super::problem::{CODE_BODY_TOO_LARGE, HttpProblem};
 
-/// A JSON body; also an answer. Unknown fields are refused where the type refuses them.
+/// A JSON body of a request or a response. The type decides whether unknown fields are rejected.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Json<T>(pub T);
 
@@ -40,11 +39,11 @@ where
             return Err(HttpProblem::new(status, "CONTENT_TYPE_NOT_JSON", detail));
         }
         let body = Bytes::from_request(request, state).await;
-        let body = body.map_err(|refused| unread(refused.status()))?;
+        let body = body.map_err(|rejection| unread(rejection.status()))?;
         let mut json = serde_json::Deserializer::from_slice(&body);
         let value =
-            serde_path_to_error::deserialize(&mut json).map_err(|e| mistake::of_json(&e))?;
-        json.end().map_err(|error| mistake::of_syntax(&error))?;
+            serde_path_to_error::deserialize(&mut json).map_err(|e| parse_error::from_json(&e))?;
+        json.end().map_err(|e| parse_error::from_syntax(&e))?;
         Ok(Self(value))
     }
 }
@@ -66,8 +65,8 @@ where
         let query = parts.uri.query().unwrap_or_default();
         let pairs = form_urlencoded::parse(query.as_bytes());
         let pairs = serde_urlencoded::Deserializer::new(pairs);
-        let value = serde_path_to_error::deserialize(pairs).map_err(|e| mistake::of_query(&e))?;
-        Ok(Self(value))
+        let value = serde_path_to_error::deserialize(pairs);
+        value.map(Self).map_err(|e| parse_error::from_query(&e))
     }
 }
 
@@ -81,11 +80,11 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
         let path = axum::extract::Path::from_request_parts(parts, state).await;
         path.map(|axum::extract::Path(value)| Self(value))
-            .map_err(|refused| of_path(&refused))
+            .map_err(|rejection| from_path(&rejection))
     }
 }
 
-/// `application/json`, or a type whose suffix is `+json`; parameters do not matter.
+/// Whether the content type is `application/json` or has the suffix `+json`; parameters are ignored.
 fn is_json(headers: &HeaderMap) -> bool {
     let value = headers.get(header::CONTENT_TYPE);
     let Some(value) = value.and_then(|value| value.to_str().ok()) else {
@@ -99,7 +98,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 fn unread(status: StatusCode) -> HttpProblem {
     if status == StatusCode::PAYLOAD_TOO_LARGE {
-        let detail = "the body is larger than the server takes: send less";
+        let detail = "the body is larger than the server accepts: send less";
         return HttpProblem::new(status, CODE_BODY_TOO_LARGE, detail);
     }
     let detail = "the body ended early or cannot be read: send it again";
@@ -108,10 +107,10 @@ fn unread(status: StatusCode) -> HttpProblem {
 
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "the other kinds are mistakes of the route, or name no parameter"
+    reason = "the other kinds are errors of the route, or name no parameter"
 )]
-fn of_path(refused: &PathRejection) -> HttpProblem {
-    let key = match refused {
+fn from_path(rejection: &PathRejection) -> HttpProblem {
+    let key = match rejection {
         PathRejection::FailedToDeserializePathParams(failed) => match failed.kind() {
             ErrorKind::ParseErrorAtKey { key, .. }
             | ErrorKind::InvalidUtf8InPathParam { key }
@@ -120,7 +119,7 @@ fn of_path(refused: &PathRejection) -> HttpProblem {
         },
         _ => None,
     };
-    let detail = "the path has a part that is malformed: check the ids in it";
+    let detail = "a part of the path is malformed: check the ids in it";
     HttpProblem {
         field: key,
         ..HttpProblem::new(StatusCode::BAD_REQUEST, "FIELD_MALFORMED", detail)

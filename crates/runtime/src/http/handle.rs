@@ -1,12 +1,12 @@
-//! The layers around every request: request ids, headers of responses, spans and panics by `tower_http`; time, size and
+//! The layers around every request: request ids, response headers, spans and panics by `tower_http`; timeouts, sizes and
 //! metrics by [`handle`].
 //!
-//! What `tower_http` lacks, and the tests in `tests/http` that show it:
-//! - `TimeoutLayer` answers without a problem, and covers neither the body of a response nor exempts streams
-//!   (`bounds::a_request_has_its_time_and_no_more`).
+//! `tower_http` lacks the following, as tests in `tests/http` show:
+//! - `TimeoutLayer` returns no problem, does not cover the body of a response, and does not exempt streams
+//!   (`bounds::a_request_ends_at_its_timeout`).
 //! - `TraceLayer` has no metrics, and reports nothing for a client that leaves
 //!   (`telemetry::requests_are_counted_by_route_and_status`).
-//! - `CatchPanicLayer` does not cover the body of a response (`refusals::a_panic_in_a_body_ends_its_answer_alone`).
+//! - `CatchPanicLayer` does not cover the body of a response (`rejections::a_panic_in_a_body_ends_only_its_response`).
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -28,29 +28,29 @@ use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::trace::TraceLayer;
 
-use super::admission::{Admission, Draining, IsStream};
-use super::body::AnswerBody;
+use super::admission::{Admission, DrainSignal, IsStream};
+use super::body::ResponseBody;
 use super::observe::{self, Observation};
 use super::problem::{HttpProblem, ProblemCode};
 use super::request_id::{self, MakeUuidV7, REQUEST_ID_HEADER};
 use crate::net::{Exchange, Interruption, Peer};
 use crate::telemetry::Caller;
 
-/// What each header costs beside its name and value: `: ` and the end of its line.
+/// Bytes of a header besides its name and value: `: ` and the end of the line.
 const HEADER_OVERHEAD_BYTES: usize = 4;
 
-/// What the requests of one server share.
+/// The settings and state that the requests of one server share.
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) admission: Arc<Admission>,
-    pub(super) draining: Draining,
+    pub(super) drain: DrainSignal,
     pub(super) request_timeout: Duration,
     pub(super) header_bytes_max: usize,
     pub(super) trusted_proxies: Vec<IpNet>,
 }
 
 impl Rules {
-    /// Only a trusted proxy's trace is continued: what a browser sends names no trace of ours.
+    /// Only the traces of trusted proxies are continued: browsers can send any trace headers.
     fn caller(&self, request: &Request) -> Caller {
         let peer = request.extensions().get::<Peer>();
         let address = peer.map(|Peer(peer)| peer.ip().to_canonical());
@@ -67,12 +67,12 @@ impl Rules {
     }
 }
 
-/// The bytes of the request line and headers, as they were received.
+/// The received bytes of the request line and headers.
 #[derive(Debug, Clone, Copy, Default)]
 struct HeaderBytes(usize);
 
-/// Puts the layers around a router, the outermost first. Browsers are told to keep no copy unless the response says
-/// otherwise, to guess no type, and to send no address to other sites.
+/// Adds the layers to a router, the outermost first. The response headers make browsers keep no copy (unless the response has
+/// its own `Cache-Control`), guess no content type, and send no referrer.
 pub(super) fn layered(router: Router, rules: Rules) -> Router {
     let rules = Arc::new(rules);
     let trace = TraceLayer::new_for_http()
@@ -100,7 +100,7 @@ pub(super) fn layered(router: Router, rules: Rules) -> Router {
                 CACHE_CONTROL,
                 value("no-store"),
             ))
-            .map_request(receive)
+            .map_request(prepare)
             .layer(SetRequestIdLayer::new(REQUEST_ID_HEADER, MakeUuidV7))
             .layer(PropagateRequestIdLayer::new(REQUEST_ID_HEADER))
             .layer(trace)
@@ -109,56 +109,56 @@ pub(super) fn layered(router: Router, rules: Rules) -> Router {
     )
 }
 
-/// Measures the headers before a layer adds to them.
-fn receive(mut request: Request) -> Request {
+/// Measures the headers before a layer adds headers, and removes a malformed request id.
+fn prepare(mut request: Request) -> Request {
     let bytes = header_bytes(&request);
     request.extensions_mut().insert(HeaderBytes(bytes));
     request_id::remove_malformed(request.headers_mut());
     request
 }
 
-/// Measures and bounds a request.
+/// Applies the rules to a request, and records its metrics.
 async fn handle(State(rules): State<Arc<Rules>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let mut observation = Observation::start(&request);
     let exchange = request.extensions().get::<Arc<Exchange>>().cloned();
-    request.extensions_mut().insert(rules.draining.clone());
-    // A timeout beyond the range of the clock is none.
+    request.extensions_mut().insert(rules.drain.clone());
+    // A timeout beyond the range of the clock is ignored.
     let deadline = started.checked_add(rules.request_timeout);
     let mut response = match check_headers(&rules, &request) {
         Ok(()) => {
-            let answer = answer(request, next, deadline);
-            unless_interrupted(answer, exchange.as_deref(), &rules).await
+            let response = respond(request, next, deadline);
+            unless_interrupted(response, exchange.as_deref(), &rules).await
         }
         Err(problem) => problem.into_response(),
     };
     let problem = response.extensions().get::<ProblemCode>();
     if let (Some(_), Some(exchange)) = (problem, &exchange) {
-        // A rejection holds no slot while it is sent.
-        exchange.vacate();
+        // A problem response holds no slot while it is sent.
+        exchange.release();
     }
-    observation.answered(response.status(), problem);
+    observation.response_started(response.status(), problem);
     let mut timeout = deadline.map(sleep_until);
     if response.extensions_mut().remove::<IsStream>().is_some() {
-        observation.streams();
+        observation.stream_started();
         timeout = None;
     }
-    response.map(|body| Body::new(AnswerBody::new(body, timeout, observation)))
+    response.map(|body| Body::new(ResponseBody::new(body, timeout, observation)))
 }
 
-/// The answer, or a problem where the request's client made no progress while the server waited for it.
+/// The response, or a problem if the client made no progress while the server waited for it.
 async fn unless_interrupted(
-    answer: impl Future<Output = Response>,
+    response: impl Future<Output = Response>,
     exchange: Option<&Exchange>,
     rules: &Rules,
 ) -> Response {
     let Some(exchange) = exchange else {
-        return answer.await;
+        return response.await;
     };
     tokio::select! {
         biased;
-        response = answer => response,
-        why = poll_fn(|cx| exchange.poll_interrupted(cx)) => match why {
+        response = response => response,
+        reason = poll_fn(|cx| exchange.poll_interrupted(cx)) => match reason {
             Interruption::Preempted => rules.admission.preempted().into_response(),
             Interruption::BodyStalled => {
                 let detail = "the body of the request made no progress: send it faster";
@@ -174,8 +174,7 @@ fn check_headers(rules: &Rules, request: &Request) -> Result<(), HttpProblem> {
     if bytes > rules.header_bytes_max {
         let max = rules.header_bytes_max;
         let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-        let detail =
-            format!("request line and headers have {bytes} bytes, at most {max} are taken");
+        let detail = format!("request line and headers have {bytes} bytes, the maximum is {max}");
         return Err(HttpProblem::new(status, "HEADERS_TOO_LARGE", detail));
     }
     Ok(())
@@ -191,20 +190,20 @@ fn header_bytes(request: &Request) -> usize {
     request.method().as_str().len() + path + lines
 }
 
-async fn answer(request: Request, next: Next, deadline: Option<Instant>) -> Response {
-    let running = next.run(request);
+async fn respond(request: Request, next: Next, deadline: Option<Instant>) -> Response {
+    let response = next.run(request);
     let Some(deadline) = deadline else {
-        return running.await;
+        return response.await;
     };
-    timeout_at(deadline, running).await.unwrap_or_else(|_| {
-        let detail = "the request's time passed before the answer was ready";
+    timeout_at(deadline, response).await.unwrap_or_else(|_| {
+        let detail = "the request timed out before the response was ready";
         HttpProblem::new(StatusCode::GATEWAY_TIMEOUT, "DEADLINE_EXCEEDED", detail).into_response()
     })
 }
 
-/// The text of a panic is not logged: it may contain what the request did.
+/// The text of a panic is not logged: it may contain data of the request.
 fn panicked(_: Box<dyn Any + Send>) -> Response {
-    tracing::error!("request's handler panicked");
-    let detail = "the server failed to answer: try again, or report the request id";
+    tracing::error!("the handler of a request panicked");
+    let detail = "the server failed to respond: try again, or report the request id";
     HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", detail).into_response()
 }

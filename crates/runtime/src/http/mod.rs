@@ -1,12 +1,12 @@
-//! The HTTP server that a service runs.
+//! The HTTP server of a service.
 //!
-//! Owns what all requests share: connections, admission, time, the size of headers and bodies, panics, problems, traces,
-//! metrics and the drain. Knows no route's meaning.
+//! It contains what all requests share: connections, admission, timeouts, limits of headers and bodies, panics, problems,
+//! traces, metrics and the drain. Services define the routes.
 //!
-//! A request holds one of `requests_max` slots until its response is sent, and has `request_timeout_ms` for it. A handler
-//! that streams takes an [`OpenStream`] first: its response holds one of `streams_max` slots instead and has no timeout; in a
-//! drain it is told by [`Draining`] and ends itself. A rejection holds no slot, and a slot whose client does nothing can be
-//! taken by another request.
+//! A request holds one of `requests_max` slots until its response is sent, at most `request_timeout_ms`. The handler of a
+//! stream takes a [`StreamSlot`] first: its response holds one of `streams_max` slots instead, and has no timeout. In a
+//! drain, [`DrainSignal`] tells the handler to end. A rejection holds no slot. Another request can take the slot of a request
+//! whose client makes no progress.
 
 mod admission;
 mod body;
@@ -14,13 +14,13 @@ mod config;
 mod connection;
 mod extract;
 mod handle;
-mod mistake;
 mod observe;
+mod parse_error;
 mod problem;
 mod request_id;
 mod server;
 
-pub use admission::{Draining, OpenStream};
+pub use admission::{DrainSignal, StreamSlot};
 pub use config::HttpConfig;
 pub use extract::{Json, Path, Query};
 pub use problem::{

@@ -1,4 +1,4 @@
-//! What is told about a request: its span, and its meters when it ends.
+//! Telemetry of a request: its span, and its metrics when it ends.
 
 use std::time::Instant;
 
@@ -12,13 +12,13 @@ use tracing::{Span, field};
 use super::problem::ProblemCode;
 use crate::telemetry::{self, Caller};
 
-/// The name in traces and metrics of a path that no route has.
+/// The route of unknown paths in traces and metrics.
 const UNMATCHED: &str = "unmatched";
 
-/// What a request counts as whose caller left before its answer; not an official status.
-const CALLER_LEFT: u16 = 499;
+/// The status in metrics when the client closes the request before the response. It is not an official status.
+const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// A request under observation, from its headers to the end of its answer, which is counted exactly once.
+/// The telemetry of one request from its headers to the end of its response. The end is counted exactly once.
 #[derive(Debug)]
 pub(super) struct Observation {
     route: String,
@@ -45,7 +45,7 @@ pub(super) fn span(request: &Request, caller: Caller) -> Span {
         problem.code = field::Empty,
         otel.status_code = field::Empty,
     );
-    telemetry::receive(&span, caller, |name| {
+    telemetry::extract(&span, caller, |name| {
         let value = request.headers().get(name)?;
         value.to_str().ok()
     });
@@ -58,7 +58,7 @@ fn route(request: &Request) -> &str {
 }
 
 impl Observation {
-    /// Starts inside the request's span.
+    /// Starts in the span of the request.
     pub(super) fn start(request: &Request) -> Self {
         gauge!("http_server_requests_in_flight").increment(1);
         Self {
@@ -72,16 +72,16 @@ impl Observation {
         }
     }
 
-    /// The answer's status is known.
-    pub(super) fn answered(&mut self, status: StatusCode, code: Option<&ProblemCode>) {
+    /// Records the status of the response.
+    pub(super) fn response_started(&mut self, status: StatusCode, code: Option<&ProblemCode>) {
         self.status = Some(status);
         if let Some(ProblemCode(code)) = code {
             self.span.record("problem.code", code.as_ref());
         }
     }
 
-    /// The answer is a stream: it lasts as long as its caller likes, which is no latency.
-    pub(super) fn streams(&mut self) {
+    /// Counts an open stream. The client decides how long it lasts: its duration is not a latency.
+    pub(super) fn stream_started(&mut self) {
         let open = gauge!("http_server_streams_open");
         open.increment(1);
         self.open_streams = Some(open);
@@ -97,7 +97,7 @@ impl Observation {
 impl Drop for Observation {
     fn drop(&mut self) {
         gauge!("http_server_requests_in_flight").decrement(1);
-        let status = self.status.map_or(CALLER_LEFT, |status| status.as_u16());
+        let status = self.status.map_or(CLIENT_CLOSED_REQUEST, |status| status.as_u16());
         match self.open_streams.take() {
             Some(open) => open.decrement(1),
             None => histogram!("http_server_request_seconds", "route" => self.route.clone())
@@ -118,7 +118,7 @@ impl Drop for Observation {
     }
 }
 
-/// The method's name; callers may invent others, and must not invent metrics with them.
+/// The method as a label. Unknown methods share one label, so that callers cannot create metrics.
 fn name_of(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",

@@ -1,4 +1,4 @@
-//! Errors as HTTP callers see them: `application/problem+json` with a stable code.
+//! Error responses: `application/problem+json` with a stable code.
 //!
 //! Source: <https://www.rfc-editor.org/rfc/rfc9457>.
 
@@ -14,57 +14,57 @@ use utoipa::ToSchema;
 /// The content type of every error.
 pub const PROBLEM_CONTENT_TYPE: &str = "application/problem+json";
 
-/// The code of a body that is larger than the server takes.
+/// The code for a body above the limit of the server.
 pub const CODE_BODY_TOO_LARGE: &str = "BODY_TOO_LARGE";
 
-/// An error on its way to a caller. Never holds what a conversation, a token or a key holds.
+/// An error response. It never contains content of conversations, tokens or keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpProblem {
-    /// The status of the answer.
+    /// The status of the response.
     pub status: StatusCode,
-    /// Why, as callers branch on it: `UPPER_SNAKE`, and never changed.
+    /// The stable code for programs, in `UPPER_SNAKE` case.
     pub code: Cow<'static, str>,
-    /// What is wrong this time, and how to mend it.
+    /// What is wrong, and how to correct it.
     pub detail: String,
-    /// The path of the field that is wrong, such as `messages[0].content`.
+    /// The path of the wrong field, such as `messages[0].content`.
     pub field: Option<String>,
-    /// When to try again, where that makes sense.
+    /// The delay after which a retry makes sense.
     pub retry_after: Option<Duration>,
-    /// More facts for programs; keys are `lower_snake_case`.
+    /// More data for programs; keys are in `lower_snake_case`.
     pub metadata: BTreeMap<String, String>,
 }
 
-/// A problem as it travels.
+/// The body of a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct ProblemBody {
-    /// Always `about:blank`: the code says more than a URL would.
+    /// Always `about:blank`; use `code` instead.
     pub r#type: String,
-    /// The status's own phrase, as its type asks for.
+    /// The standard phrase of the status.
     pub title: String,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
-    /// Why, as programs branch on it; never changed.
+    /// The stable code for programs.
     pub code: String,
-    /// What is wrong this time, and how to mend it.
+    /// What is wrong, and how to correct it.
     pub detail: String,
-    /// The path of the field that is wrong.
+    /// The path of the wrong field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// When to try again, in milliseconds; the header `Retry-After` says it in seconds, rounded up.
+    /// The delay before a retry, in milliseconds. The header `Retry-After` has it in seconds, rounded up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// More facts for programs.
+    /// More data for programs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
 }
 
-/// The code of the problem that an answer is: an extension of the response, for logs and traces.
+/// The code of a problem: an extension of the response, for logs and traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProblemCode(pub Cow<'static, str>);
 
 impl HttpProblem {
-    /// A problem with nothing but its status, its code, and what to do about it.
+    /// A problem with a status, a code and a detail.
     #[must_use]
     pub fn new(
         status: StatusCode,
@@ -81,7 +81,7 @@ impl HttpProblem {
         }
     }
 
-    /// A problem of one field of the request: status 400.
+    /// A problem of a request field: status 400.
     #[must_use]
     pub fn of_field(
         code: impl Into<Cow<'static, str>>,
@@ -98,14 +98,14 @@ impl HttpProblem {
         self
     }
 
-    /// Says when to try again.
+    /// Sets the delay before a retry.
     #[must_use]
     pub fn retry_after(mut self, delay: Duration) -> Self {
         self.retry_after = Some(delay);
         self
     }
 
-    /// Adds a fact for programs; the key is `lower_snake_case`.
+    /// Adds data for programs; the key is in `lower_snake_case`.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.metadata.insert(key.into(), value.into());
@@ -132,7 +132,7 @@ impl IntoResponse for HttpProblem {
     fn into_response(self) -> Response {
         let (status, retry_after) = (self.status, self.retry_after);
         let code = ProblemCode(self.code.clone());
-        // A struct of texts and numbers can always be written.
+        // A struct of texts and numbers always serializes.
         let body = serde_json::to_vec(&self.body()).unwrap_or_default();
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
@@ -149,7 +149,7 @@ impl IntoResponse for HttpProblem {
     }
 }
 
-/// Whole seconds, rounded up: a caller must never come back too early.
+/// Whole seconds, rounded up, so that no retry is too early.
 fn seconds_up(delay: Duration) -> u64 {
     delay.as_secs() + u64::from(delay.subsec_nanos() > 0)
 }
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_problem_says_all_it_knows_and_nothing_else() {
+    async fn the_body_has_the_set_fields_only() {
         let bare = HttpProblem::new(StatusCode::NOT_FOUND, "X_NOT_FOUND", "no such x");
         let full = HttpProblem::of_field("FIELD_MISSING", "a.b", "is missing")
             .retry_after(Duration::from_millis(1_001))
@@ -180,8 +180,8 @@ mod tests {
             let code = ProblemCode(problem.code.clone());
             let response = problem.into_response();
             assert_eq!(response.headers()["content-type"], PROBLEM_CONTENT_TYPE);
-            let told = response.headers().get("retry-after");
-            assert_eq!(told.map(|value| value.to_str().unwrap()), retry_after);
+            let header = response.headers().get("retry-after");
+            assert_eq!(header.map(|value| value.to_str().unwrap()), retry_after);
             assert_eq!(response.extensions().get(), Some(&code));
             let read = axum::body::to_bytes(response.into_body(), 1024).await;
             assert_eq!(read.unwrap(), body.as_bytes());

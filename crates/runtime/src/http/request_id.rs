@@ -1,7 +1,7 @@
-//! Request ids: the caller's, if it is well-formed, or a new UUIDv7.
+//! Request ids: from the caller, if they are well-formed, or a new UUIDv7.
 //!
-//! `tower_http` sets the id and adds it to the response. It accepts any id of a caller, so a malformed one is removed first
-//! (the test `every_answer_names_its_request`).
+//! `tower_http` sets the id and adds it to the response. It accepts any id of a caller, so that a malformed one is removed
+//! first (the test `every_response_has_the_request_id`).
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use tower_http::request_id::{MakeRequestId, RequestId};
@@ -10,10 +10,10 @@ use uuid::Uuid;
 /// The header of the id, in requests and responses.
 pub const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The most bytes of a caller's id; a longer one is replaced.
+/// Maximum size of a caller's id, in bytes; a longer one is replaced.
 const REQUEST_ID_BYTES_MAX: usize = 64;
 
-/// Makes a UUIDv7 for a request without an id.
+/// Creates a UUIDv7 for a request without an id.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MakeUuidV7;
 

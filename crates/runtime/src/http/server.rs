@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -14,38 +15,38 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use super::admission::{Admission, Draining, admit};
+use super::admission::{Admission, DrainSignal, admit};
 use super::config::HttpConfig;
 use super::connection;
 use super::handle::{Rules, layered};
 use super::problem::HttpProblem;
 use crate::health::Health;
-use crate::net::{self, Drain, Drained, Listening, NamedSlots, Proxies, ReceivedBody};
+use crate::net::{self, Drain, Drained, Listener, NamedSlots, Proxies, ReceivedBody};
 use crate::tls::TlsError;
 
 /// The name of this server in metrics.
 const SERVER: &str = "http";
 
-/// The protocols that a connection of TLS may be opened for.
+/// The ALPN protocols, the preferred one first.
 const PROTOCOLS: &[&[u8]] = &[b"h2", b"http/1.1"];
 
-/// An HTTP server cannot be run.
+/// An HTTP server cannot be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// The address is taken or not ours.
+    /// The address is in use, or does not belong to this machine.
     #[error("http port cannot listen on {addr}")]
     Bind {
-        /// The address that was asked for.
+        /// The configured address.
         addr: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The files of its TLS cannot be used.
+    /// The TLS files cannot be used.
     #[error("http.server.{0}")]
     Tls(#[from] TlsError),
 }
 
-/// An HTTP server in the making.
+/// Builds an HTTP server.
 pub struct HttpServer {
     config: HttpConfig,
     health: Health,
@@ -55,7 +56,7 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// A server without routes. Install the metrics before.
+    /// A server without routes. Install the metrics recorder first.
     #[must_use]
     pub fn new(config: HttpConfig, health: Health) -> Self {
         Self {
@@ -67,28 +68,28 @@ impl HttpServer {
         }
     }
 
-    /// The networks of the proxies before the server: each proxy may have `connections_per_proxy_max` connections, and its
-    /// traces are continued.
+    /// Sets the networks of trusted proxies. Each proxy may have `connections_per_proxy_max` connections, and its traces are
+    /// continued.
     #[must_use]
     pub fn trusted_proxies(mut self, networks: Vec<IpNet>) -> Self {
         self.trusted_proxies = networks;
         self
     }
 
-    /// Adds routes. A path that none has, and a method that its route lacks, are answered here; a route may allow a larger
-    /// body than [`HttpConfig::body_bytes_max`] by a [`DefaultBodyLimit`] of its own.
+    /// Adds routes. Unknown paths and methods get a problem. A route may accept a larger body than
+    /// [`HttpConfig::body_bytes_max`] by its own [`DefaultBodyLimit`].
     #[must_use]
     pub fn router(mut self, router: Router) -> Self {
         let all = self.router.merge(router);
-        // Set at once, so that layers that come later are around them too.
+        // The fallbacks are set here, so that later layers also apply to them.
         self.router = all
             .fallback(route_not_found)
             .method_not_allowed_fallback(method_not_allowed);
         self
     }
 
-    /// Puts layers around all routes, and around what the server answers for paths and methods that they lack. What these
-    /// layers reject takes no slot.
+    /// Adds layers around all routes, and around the responses for unknown paths and methods. Requests that these layers
+    /// reject take no slot.
     #[must_use]
     pub fn layered(mut self, wrap: impl FnOnce(Router) -> Router + Send + 'static) -> Self {
         self.wrap = Box::new(wrap);
@@ -101,10 +102,10 @@ impl HttpServer {
     /// [`HttpError::Bind`], [`HttpError::Tls`].
     pub async fn bind(self) -> Result<BoundHttpServer, HttpError> {
         let addr = self.config.addr;
-        let refused = |source| HttpError::Bind { addr, source };
+        let failed = |source| HttpError::Bind { addr, source };
         let tls = self.config.tls.acceptor(PROTOCOLS)?;
-        let listener = TcpListener::bind(addr).await.map_err(refused)?;
-        let local_addr = listener.local_addr().map_err(refused)?;
+        let listener = TcpListener::bind(addr).await.map_err(failed)?;
+        let local_addr = listener.local_addr().map_err(failed)?;
         let drain = Drain::default();
         let admission = Arc::new(Admission::new(&self.config, drain.clone()));
         let slots = admission.slots();
@@ -112,7 +113,7 @@ impl HttpServer {
             networks: self.trusted_proxies.clone(),
             connections_max: self.config.connections_per_proxy_max,
         };
-        let listening = Listening {
+        let listener = Listener {
             server: SERVER,
             listener,
             tls,
@@ -122,8 +123,8 @@ impl HttpServer {
         };
         let rules = Rules {
             admission: Arc::clone(&admission),
-            draining: Draining::new(drain.token()),
-            request_timeout: self.config.request_timeout(),
+            drain: DrainSignal::new(drain.token()),
+            request_timeout: Duration::from_millis(self.config.request_timeout_ms),
             header_bytes_max: self.config.header_bytes_max,
             trusted_proxies: self.trusted_proxies,
         };
@@ -136,7 +137,7 @@ impl HttpServer {
             config: self.config,
             health: self.health,
             router,
-            listening,
+            listener,
             slots,
             local_addr,
             drain,
@@ -144,29 +145,29 @@ impl HttpServer {
     }
 }
 
-/// An HTTP server that listens, and answers once it is served.
+/// A bound HTTP server. It accepts connections when it is served.
 #[derive(Debug)]
 pub struct BoundHttpServer {
     config: HttpConfig,
     health: Health,
     router: Router,
-    listening: Listening,
+    listener: Listener,
     slots: NamedSlots,
     local_addr: SocketAddr,
     drain: Drain,
 }
 
 impl BoundHttpServer {
-    /// The address that was really bound.
+    /// The bound address.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// Serves until `shutdown`, then drains: tells that it is not ready, accepts and admits no more, tells streams by
-    /// [`Draining`], lets requests and streams finish for `drain_ms`, and cuts what is left.
+    /// Serves until `shutdown`, then drains: reports not ready, accepts no more connections and requests, signals streams by
+    /// [`DrainSignal`], waits up to `drain_ms` for requests and streams, and closes the remaining connections.
     ///
-    /// Dropping the future cuts every connection.
+    /// Dropping the future closes all connections.
     pub async fn serve(self, shutdown: CancellationToken) -> Drained {
         let config = self.config;
         let rules = net::Rules {
@@ -181,13 +182,13 @@ impl BoundHttpServer {
         let answer =
             move |request: Request<ReceivedBody>| router.clone().oneshot(request.map(Body::new));
         net::serve(
-            self.listening,
+            self.listener,
             rules,
             answer,
             self.slots,
             self.health,
             shutdown,
-            config.drain(),
+            Duration::from_millis(config.drain_ms),
         )
         .await
     }
@@ -199,6 +200,6 @@ async fn route_not_found() -> HttpProblem {
 }
 
 async fn method_not_allowed() -> HttpProblem {
-    let detail = "the route does not take this method: the header Allow lists those it takes";
+    let detail = "the route does not have this method: the header Allow lists its methods";
     HttpProblem::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", detail)
 }

@@ -1,4 +1,4 @@
-//! Connections: accepted within a bound, and closed when the server cuts.
+//! Accepts connections up to a limit. A connection fails when the drain ends.
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -15,61 +15,61 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::addresses::{Addresses, Counted, Proxies};
-use super::close_reason::{CloseReason, closed};
+use super::addresses::{AddressSlot, Addresses, Proxies};
+use super::close_reason::{CloseReason, count_closed};
 use super::config::ConnectionConfig;
 use super::drain::Drain;
 use super::exchange::Activity;
 use super::transport::Transport;
 use crate::tls::Acceptor;
 
-/// The pause after the system refused to accept, as it does when file descriptors run out.
+/// The pause after a failed accept, for example when no file descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A port, and what its connections are bounded by.
+/// A listener, and the limits of its connections.
 #[derive(Debug)]
-pub(crate) struct Listening {
+pub(crate) struct Listener {
     /// The protocol of the server, as a label of metrics.
     pub(crate) server: &'static str,
     pub(crate) listener: TcpListener,
-    /// Speaks TLS; `None`: connections are plain.
+    /// `None`: connections are plain.
     pub(crate) tls: Option<Acceptor>,
-    /// The most connections at once; more wait to be accepted.
+    /// Maximum number of open connections; further ones wait to be accepted.
     pub(crate) connections_max: usize,
     pub(crate) proxies: Proxies,
     pub(crate) config: ConnectionConfig,
 }
 
 /// Accepts connections, each with one of `slots`; dropping the stream closes the port.
-pub(super) fn accepted(
-    listening: Listening,
+pub(super) fn connections(
+    listener: Listener,
     slots: Arc<Semaphore>,
     drain: Drain,
 ) -> impl Stream<Item = Connection> {
-    let per_address_max = listening.config.per_address_max;
-    let addresses = Addresses::new(per_address_max, listening.proxies.clone());
+    let per_address_max = listener.config.per_address_max;
+    let addresses = Addresses::new(per_address_max, listener.proxies.clone());
     unfold(
-        (listening, slots, addresses, drain),
-        async |(listening, slots, addresses, drain)| {
+        (listener, slots, addresses, drain),
+        async |(listener, slots, addresses, drain)| {
             let slot = Arc::clone(&slots).acquire_owned().await.ok()?;
-            let (stream, peer, counted) = loop {
-                let (stream, peer) = accept(&listening.listener).await;
+            let (stream, peer, address) = loop {
+                let (stream, peer) = accept(&listener.listener).await;
                 match addresses.count(peer.ip()) {
-                    Some(counted) => break (stream, peer, counted),
-                    None => closed(listening.server, CloseReason::AddressLimit),
+                    Some(address) => break (stream, peer, address),
+                    None => count_closed(listener.server, CloseReason::AddressLimit),
                 }
             };
-            bound(&stream, &listening.config);
+            set_options(&stream, &listener.config);
             let connection = Connection {
                 peer,
                 activity: Activity::new(),
                 blocked: false,
-                stream: Transport::new(stream, listening.tls.as_ref()),
+                stream: Transport::new(stream, listener.tls.as_ref()),
                 cut: Box::pin(drain.cuts()),
-                _counted: counted,
+                _address: address,
                 _slot: slot,
             };
-            Some((connection, (listening, slots, addresses, drain)))
+            Some((connection, (listener, slots, addresses, drain)))
         },
     )
 }
@@ -79,27 +79,27 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
         match listener.accept().await {
             Ok(accepted) => return accepted,
             Err(error) => {
-                tracing::warn!(%error, "connection not accepted");
+                tracing::warn!(%error, "a connection cannot be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
 }
 
-/// Has the system find connections whose other end is gone. A connection without these options works too.
-fn bound(stream: &TcpStream, config: &ConnectionConfig) {
+/// Sets options by which the system detects dead peers. The connection also works without them.
+fn set_options(stream: &TcpStream, config: &ConnectionConfig) {
     let _ = stream.set_nodelay(true);
     let socket = SockRef::from(stream);
-    let silence = Duration::from_millis(config.tcp_keepalive_ms);
+    let interval = Duration::from_millis(config.tcp_keepalive_ms);
     let probes = TcpKeepalive::new()
-        .with_time(silence)
-        .with_interval(silence);
+        .with_time(interval)
+        .with_interval(interval);
     let _ = socket.set_tcp_keepalive(&probes);
     #[cfg(target_os = "linux")]
     let _ = socket.set_tcp_user_timeout(Some(Duration::from_millis(config.tcp_user_timeout_ms)));
 }
 
-/// A connection that fails once the server cuts.
+/// A connection that fails when the drain ends.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: Transport,
@@ -107,30 +107,30 @@ pub(super) struct Connection {
     activity: Arc<Activity>,
     blocked: bool,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
-    _counted: Counted,
+    _address: AddressSlot,
     _slot: OwnedSemaphorePermit,
 }
 
 impl Connection {
-    /// Who is at the other end.
+    /// The address of the client.
     pub(super) const fn peer(&self) -> SocketAddr {
         self.peer
     }
 
-    /// What happens on it.
+    /// The activity on the connection.
     pub(super) fn activity(&self) -> Arc<Activity> {
         Arc::clone(&self.activity)
     }
 
-    /// Notes whether the socket takes bytes.
-    fn written<T>(
+    /// Records whether the socket accepts bytes.
+    fn record_write<T>(
         &mut self,
         cx: &mut Context<'_>,
         polled: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         let blocked = polled.is_pending();
         if blocked != std::mem::replace(&mut self.blocked, blocked) {
-            self.activity.blocked(blocked);
+            self.activity.set_blocked(blocked);
         }
         if blocked {
             return self.unless_cut(cx);
@@ -138,7 +138,7 @@ impl Connection {
         polled
     }
 
-    /// Asked only when the socket has nothing to do, so that busy ones pay nothing for it.
+    /// Called only when the socket is not ready, so that it costs nothing on busy connections.
     fn unless_cut<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         self.cut
             .as_mut()
@@ -167,7 +167,7 @@ impl AsyncWrite for Connection {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(cx, buf);
-        self.written(cx, polled)
+        self.record_write(cx, polled)
     }
 
     fn poll_write_vectored(
@@ -176,7 +176,7 @@ impl AsyncWrite for Connection {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.written(cx, polled)
+        self.record_write(cx, polled)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -185,7 +185,7 @@ impl AsyncWrite for Connection {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_flush(cx);
-        self.written(cx, polled)
+        self.record_write(cx, polled)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,4 +1,4 @@
-//! Connections of each client address, within a bound.
+//! The number of connections of each client address, with a limit.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ipnet::IpNet;
 
-/// The network of one IPv6 subscriber, who has every address in it.
+/// The /64 network of an IPv6 subscriber, who can use all its addresses.
 const SUBSCRIBER_MASK: Ipv6Addr = Ipv6Addr::new(0xffff, 0xffff, 0xffff, 0xffff, 0, 0, 0, 0);
 
-/// What a bound of addresses is counted by: the address, or the /64 network of an IPv6 one.
+/// The key for limits per address: the IPv4 address, or the /64 network of an IPv6 address.
 #[must_use]
 pub fn address_key(client: IpAddr) -> IpAddr {
     match client.to_canonical() {
@@ -18,7 +18,7 @@ pub fn address_key(client: IpAddr) -> IpAddr {
     }
 }
 
-/// The trusted proxies before a server, and the most connections of each.
+/// The networks of trusted proxies, and the maximum number of connections of each proxy.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Proxies {
     pub(crate) networks: Vec<IpNet>,
@@ -33,9 +33,9 @@ pub(super) struct Addresses {
     counts: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// One connection of an address; dropping it counts the address down.
+/// One counted connection of an address; dropping it decrements the count.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub(super) struct AddressSlot {
     addresses: Arc<Addresses>,
     key: IpAddr,
 }
@@ -49,7 +49,7 @@ impl Addresses {
         })
     }
 
-    fn max_of(&self, address: IpAddr) -> usize {
+    fn max_for(&self, address: IpAddr) -> usize {
         let address = address.to_canonical();
         let mut networks = self.proxies.networks.iter();
         if networks.any(|network| network.contains(&address)) {
@@ -59,9 +59,9 @@ impl Addresses {
         }
     }
 
-    /// Counts a connection; `None` when its address is at its bound.
-    pub(super) fn count(self: &Arc<Self>, address: IpAddr) -> Option<Counted> {
-        let max = self.max_of(address);
+    /// Counts a connection; `None` if its address is at its limit.
+    pub(super) fn count(self: &Arc<Self>, address: IpAddr) -> Option<AddressSlot> {
+        let max = self.max_for(address);
         let key = address_key(address);
         let mut counts = self.counts();
         let count = counts.entry(key).or_default();
@@ -69,7 +69,7 @@ impl Addresses {
             return None;
         }
         *count += 1;
-        Some(Counted {
+        Some(AddressSlot {
             addresses: Arc::clone(self),
             key,
         })
@@ -80,7 +80,7 @@ impl Addresses {
     }
 }
 
-impl Drop for Counted {
+impl Drop for AddressSlot {
     fn drop(&mut self) {
         let mut counts = self.addresses.counts();
         if let Some(count) = counts.get_mut(&self.key) {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_its_bound_and_a_proxy_another() {
+    fn an_address_and_a_proxy_have_different_limits() {
         let addresses = Addresses::new(
             2,
             Proxies {
@@ -128,17 +128,9 @@ mod tests {
         check("2001:db8:1:2::1", 2);
         check("10.0.0.1", 3);
         check("::ffff:10.0.0.1", 3);
-        let _first = addresses.count("2001:db8:1:2::1".parse().unwrap());
-        let _second = addresses.count("2001:db8:1:2::2".parse().unwrap());
-        assert!(
-            addresses
-                .count("2001:db8:1:2::3".parse().unwrap())
-                .is_none()
-        );
-        assert!(
-            addresses
-                .count("2001:db8:1:3::3".parse().unwrap())
-                .is_some()
-        );
+        let count = |address: &str| addresses.count(address.parse().unwrap());
+        let _held = (count("2001:db8:1:2::1"), count("2001:db8:1:2::2"));
+        assert!(count("2001:db8:1:2::3").is_none());
+        assert!(count("2001:db8:1:3::3").is_some());
     }
 }

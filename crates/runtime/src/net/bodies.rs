@@ -1,4 +1,4 @@
-//! The bodies of an exchange, watched: pieces of the response until they are written, and the progress of the request.
+//! The bodies of an exchange. They report response pieces until they are written, and the progress of the request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::exchange::{Exchange, Interruption};
 use super::messages::Messages;
 
-/// The largest piece of a response that is handed to the transport at once: the unit of a client's progress.
+/// Maximum size of a response piece that the transport gets at once. It is the unit of a client's progress.
 const PIECE_BYTES_MAX: usize = 64 * 1024;
 
 pin_project! {
-    /// A response's body, in pieces that are counted until they are written.
+    /// The body of a response, in pieces that are counted until they are written.
     pub(crate) struct SentBody<B> {
         #[pin]
         inner: B,
@@ -56,7 +56,7 @@ impl<B: Body<Data = Bytes>> Body for SentBody<B> {
             }
         }
         let bytes = this.rest.split_to(this.rest.len().min(PIECE_BYTES_MAX));
-        Poll::Ready(Some(Ok(Frame::data(Piece::of(bytes, this.exchange)))))
+        Poll::Ready(Some(Ok(Frame::data(Piece::new(bytes, this.exchange)))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -75,18 +75,18 @@ impl<B: Body<Data = Bytes>> Body for SentBody<B> {
     }
 }
 
-/// Bytes that the transport drops once they are written, or never will be.
+/// Bytes that the transport drops when they are written or discarded.
 struct Piece {
     bytes: Bytes,
     exchange: Arc<Exchange>,
 }
 
 impl Piece {
-    fn of(bytes: Bytes, exchange: &Arc<Exchange>) -> Bytes {
+    fn new(bytes: Bytes, exchange: &Arc<Exchange>) -> Bytes {
         if bytes.is_empty() {
             return bytes;
         }
-        exchange.handed();
+        exchange.piece_queued();
         let exchange = Arc::clone(exchange);
         Bytes::from_owner(Self { bytes, exchange })
     }
@@ -100,11 +100,11 @@ impl AsRef<[u8]> for Piece {
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        self.exchange.taken();
+        self.exchange.piece_written();
     }
 }
 
-/// How fast the body of a request must arrive: `bytes_min` more in each `timeout` that the server waits for it.
+/// The minimum progress of a request body: `bytes_min` in each `timeout` in which the server waits for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyProgress {
     pub(crate) timeout: Duration,
@@ -112,7 +112,7 @@ pub(crate) struct BodyProgress {
 }
 
 pin_project! {
-    /// A request's body; interrupts its exchange when it makes no progress.
+    /// The body of a request. It interrupts its exchange if it makes no progress.
     pub(crate) struct ReceivedBody {
         #[pin]
         inner: Incoming,
@@ -121,7 +121,7 @@ pin_project! {
         received: usize,
         waiting: bool,
         progress: BodyProgress,
-        // `Some`: the body may pause between two of its messages.
+        // `Some`: the body may pause between two messages.
         messages: Option<Messages>,
         exchange: Arc<Exchange>,
     }
@@ -140,8 +140,8 @@ impl ReceivedBody {
         }
     }
 
-    /// A body of gRPC messages that may pause between two of them for as long as it likes.
-    pub(crate) fn of_messages(self) -> Self {
+    /// The body as gRPC messages, with pauses of any length between two messages.
+    pub(crate) fn with_pauses(self) -> Self {
         Self {
             messages: Some(Messages::default()),
             ..self
@@ -162,7 +162,7 @@ impl Body for ReceivedBody {
         let rule = *this.progress;
         if let Poll::Ready(frame) = polled {
             *this.waiting = false;
-            this.exchange.received();
+            this.exchange.body_received();
             let data = frame
                 .as_ref()
                 .and_then(|frame| frame.as_ref().ok()?.data_ref());
@@ -186,7 +186,7 @@ impl Body for ReceivedBody {
                 .set(Some(sleep_until(Instant::now() + rule.timeout)));
         }
         if !std::mem::replace(this.waiting, true) {
-            this.exchange.awaits_body();
+            this.exchange.wait_for_body();
         }
         let late = this.sleep.as_pin_mut();
         if late.is_some_and(|sleep| sleep.poll(cx).is_ready()) {

@@ -1,43 +1,43 @@
-//! The bounds of the settings that servers of every protocol have.
+//! The bounds of settings that gRPC and HTTP servers share.
 
 use crate::config::Bounds;
 
-/// The longest time that a call or a request may take.
+/// The timeout of a call or request.
 pub(crate) const TIMEOUT: Bounds<u64> = Bounds {
     min: 1,
     max: 600_000,
     unit: "ms",
 };
 
-/// Streams open at once.
+/// Open streams.
 pub(crate) const STREAMS: Bounds<usize> = Bounds {
     min: 1,
     max: 1_000_000,
     unit: "streams",
 };
 
-/// Connections at once.
+/// Open connections.
 pub(crate) const CONNECTIONS: Bounds<usize> = Bounds {
     min: 1,
     max: 100_000,
     unit: "connections",
 };
 
-/// What must arrive of a body in each of its timeouts.
+/// Bytes of a body that must arrive in each interval.
 pub(crate) const PROGRESS: Bounds<usize> = Bounds {
     min: 1,
     max: 1024 * 1024,
     unit: "bytes",
 };
 
-/// How long what is in flight may go on once a server ends.
+/// The time for calls in flight after the shutdown begins.
 pub(crate) const DRAIN: Bounds<u64> = Bounds {
     min: 0,
     max: 600_000,
     unit: "ms",
 };
 
-/// When who was shed should try again.
+/// The retry delay of rejected callers.
 pub(crate) const RETRY_AFTER: Bounds<u64> = Bounds {
     min: 1,
     max: 60_000,

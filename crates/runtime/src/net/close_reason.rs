@@ -1,25 +1,25 @@
-//! Why connections are closed, and the count of it.
+//! Reasons for closed connections, and their metric.
 
 use metrics::counter;
 
-/// Why a server closes a connection: a label of `server_connections_closed_total`.
+/// The reason of a closed connection: a label of `server_connections_closed_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CloseReason {
     /// No request arrived in time.
     HeadersTimeout,
-    /// Nothing was open for too long.
+    /// It had no open request for too long.
     Idle,
-    /// Nobody took what was written.
+    /// The client did not read the response.
     WriteTimeout,
-    /// Its exchange lost its slot.
+    /// Another exchange took the slot.
     Preempted,
-    /// It reached its maximum age, and the grace passed.
+    /// It reached its maximum age, and the grace period passed.
     Age,
-    /// The server ended.
+    /// The server shut down.
     Shutdown,
-    /// The client closed it, or broke the protocol.
+    /// The client closed it, or violated the protocol.
     Client,
-    /// Its address has too many.
+    /// Its address has too many connections.
     AddressLimit,
 }
 
@@ -38,8 +38,8 @@ impl CloseReason {
     }
 }
 
-/// Counts a connection that is closed.
-pub(super) fn closed(server: &'static str, reason: CloseReason) {
+/// Counts a closed connection.
+pub(super) fn count_closed(server: &'static str, reason: CloseReason) {
     let reason = reason.as_str();
     counter!("server_connections_closed_total", "server" => server, "reason" => reason)
         .increment(1);

@@ -1,4 +1,4 @@
-//! The settings of connections, for servers of every protocol, and their bounds.
+//! The settings of connections of gRPC and HTTP servers, and their bounds.
 
 use std::time::Duration;
 
@@ -42,28 +42,28 @@ const TCP: Bounds<u64> = Bounds {
 /// The settings of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionConfig {
-    /// The most connections at once from one client address; of IPv6, from one /64 network. More are closed at once.
+    /// Maximum number of open connections from one client address (IPv6: one /64 network). Further ones are closed at once.
     pub per_address_max: usize,
-    /// How long a client may take nothing of a response, in ms; then its stream is reset, or its connection closed.
+    /// Maximum time in which a client reads nothing of a response, in ms. Then the stream is reset or the connection closed.
     pub write_timeout_ms: u64,
-    /// How long a connection may have no request open, in ms; then it is closed. HTTP/2 is sent GOAWAY first.
+    /// Maximum time without an open request, in ms. Then the connection is closed; an HTTP/2 client gets GOAWAY first.
     pub idle_timeout_ms: u64,
-    /// How old a connection may become, in ms; then it takes no more requests. HTTP/2 is sent GOAWAY.
+    /// Maximum age of a connection, in ms. Then it accepts no more requests; an HTTP/2 client gets GOAWAY.
     pub age_max_ms: u64,
-    /// How long requests may continue on a connection that is idle or too old, in ms; then it is closed.
+    /// Maximum time for open requests on a connection that is idle or too old, in ms. Then the connection is closed.
     pub age_grace_ms: u64,
-    /// How long bytes may be unacknowledged by the client's machine before its connection is closed (`TCP_USER_TIMEOUT`), in ms.
+    /// Maximum time without an acknowledgement of sent bytes, in ms (`TCP_USER_TIMEOUT`). Then the connection is closed.
     pub tcp_user_timeout_ms: u64,
-    /// How long a connection may be silent before TCP probes it (`SO_KEEPALIVE`), in ms.
+    /// Time without traffic before TCP sends keep-alive probes, in ms (`SO_KEEPALIVE`).
     pub tcp_keepalive_ms: u64,
-    /// When all slots are in use: how long a request must have waited for its client before another takes its slot, in ms.
+    /// If all slots are in use: time that a request must have waited for its client before a new request takes its slot, in ms.
     pub preempt_after_ms: u64,
-    /// How long all slots may be in use, none of them freed, before the server says that it is not ready, in ms.
+    /// Time with all slots in use and none released, after which the server reports not ready, in ms.
     pub saturated_after_ms: u64,
 }
 
 impl ConnectionConfig {
-    /// For clients that anybody may run.
+    /// For clients on the internet.
     pub const PUBLIC: Self = Self {
         per_address_max: 256,
         write_timeout_ms: 20_000,
@@ -76,7 +76,7 @@ impl ConnectionConfig {
         saturated_after_ms: 2_000,
     };
 
-    /// For services of the deployment, which keep their connections.
+    /// For services of the deployment. Their connections live longer.
     pub const INTERNAL: Self = Self {
         per_address_max: 2048,
         write_timeout_ms: 30_000,
@@ -94,16 +94,8 @@ impl ConnectionConfig {
         Duration::from_millis(self.preempt_after_ms)
     }
 
-    pub(crate) const fn saturated_after(&self) -> Duration {
-        Duration::from_millis(self.saturated_after_ms)
-    }
-
     pub(super) const fn idle_timeout(&self) -> Duration {
         Duration::from_millis(self.idle_timeout_ms)
-    }
-
-    pub(super) const fn age_grace(&self) -> Duration {
-        Duration::from_millis(self.age_grace_ms)
     }
 }
 

@@ -1,27 +1,27 @@
-//! The end of a server, in two steps: no new work, then no work at all.
+//! The drain of a server in two steps: it accepts no new work, then it closes all connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// How far the end has come; clones share it.
+/// The state of the drain; clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Drain {
-    // Asking a token takes a lock, which every call would share.
+    // Reading a token takes a lock, which all calls would share.
     begun: Arc<AtomicBool>,
     begins: CancellationToken,
     cuts: CancellationToken,
 }
 
 impl Drain {
-    /// New calls are refused from here on, and idle streams end.
+    /// Rejects new calls from now on, and ends idle streams.
     pub(crate) fn begin(&self) {
         self.begun.store(true, Ordering::Release);
         self.begins.cancel();
     }
 
-    /// Connections close from here on, whatever runs on them.
+    /// Closes all connections, also those with open calls.
     pub(crate) fn cut(&self) {
         self.cuts.cancel();
     }
@@ -30,7 +30,7 @@ impl Drain {
         self.begun.load(Ordering::Acquire)
     }
 
-    /// Cancelled once the end begins.
+    /// A token that is cancelled when the drain begins.
     pub(crate) fn token(&self) -> CancellationToken {
         self.begins.clone()
     }
@@ -44,7 +44,7 @@ impl Drain {
     }
 }
 
-/// Cuts when dropped, so that a server whose future is dropped leaves no connection behind.
+/// Closes all connections when dropped, also if the future of the server is dropped.
 #[derive(Debug)]
 pub(crate) struct CutOnDrop(pub(crate) Drain);
 

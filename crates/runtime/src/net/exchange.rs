@@ -1,7 +1,7 @@
-//! One request and its response, as the connection sees them: what is unsent, which slot they hold, and their interruption.
+//! One request and its response on a connection: unsent pieces, the slot, and the interruption.
 //!
-//! Shared by the task that serves the request, by the bodies in both directions, and by each piece of the response that the
-//! transport has not written yet. The slot is freed when the last of them is dropped.
+//! The task of the request, both bodies, and each unwritten piece of the response share it. The slot is released when the
+//! last of them is dropped.
 
 mod activity;
 mod slots;
@@ -20,10 +20,10 @@ use slots::WaitKey;
 pub(super) use activity::Activity;
 pub(crate) use slots::{NamedSlots, Slot, Slots};
 
-/// Why an exchange ends before its response is sent.
+/// The reason why an exchange ends before its response is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interruption {
-    /// Another exchange needed the slot while this one waited for its client.
+    /// Another exchange took the slot while this one waited for its client.
     Preempted,
     /// The body of the request made no progress.
     BodyStalled,
@@ -33,33 +33,33 @@ pub(crate) enum Interruption {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     connection: Arc<Activity>,
-    /// Whether it is a stream of HTTP/2, in a task of its own.
+    /// Whether it is an HTTP/2 stream with its own task.
     multiplexed: bool,
     task: AtomicWaker,
-    answered: AtomicBool,
+    response_started: AtomicBool,
     unsent: AtomicUsize,
-    place: Mutex<Place>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct State {
     slot: Option<Slot>,
     waiting: Option<WaitKey>,
-    /// When the transport last took a piece, or was given one after a pause.
+    /// When a piece was last queued or written.
     progress: Instant,
     interruption: Option<Interruption>,
 }
 
 impl Exchange {
     pub(super) fn new(connection: Arc<Activity>, multiplexed: bool) -> Arc<Self> {
-        connection.opened();
+        connection.exchange_opened();
         Arc::new(Self {
             connection,
             multiplexed,
             task: AtomicWaker::new(),
-            answered: AtomicBool::new(false),
+            response_started: AtomicBool::new(false),
             unsent: AtomicUsize::new(0),
-            place: Mutex::new(Place {
+            state: Mutex::new(State {
                 slot: None,
                 waiting: None,
                 progress: Instant::now(),
@@ -68,27 +68,27 @@ impl Exchange {
         })
     }
 
-    /// Holds `slot` until the response is sent; a slot held before is freed.
-    pub(crate) fn occupy(&self, slot: Slot) {
-        let freed = {
-            let mut place = self.place();
-            place.stop_waiting();
-            place.slot.replace(slot)
-        };
-        drop(freed);
+    /// Holds `slot` until the response is sent; a previous slot is released.
+    pub(crate) fn hold(&self, slot: Slot) {
+        self.replace_slot(Some(slot));
     }
 
-    /// Frees the slot before the response is sent.
-    pub(crate) fn vacate(&self) {
-        let freed = {
-            let mut place = self.place();
-            place.stop_waiting();
-            place.slot.take()
-        };
-        drop(freed);
+    /// Releases the slot before the response is sent.
+    pub(crate) fn release(&self) {
+        self.replace_slot(None);
     }
 
-    /// Ready once the exchange is interrupted. For the layer that can still answer, or end the response.
+    fn replace_slot(&self, slot: Option<Slot>) {
+        let previous = {
+            let mut state = self.state();
+            state.stop_waiting();
+            std::mem::replace(&mut state.slot, slot)
+        };
+        // Dropped after the lock is released.
+        drop(previous);
+    }
+
+    /// Ready when the exchange is interrupted. For the layer that can send a response or end it.
     pub(crate) fn poll_interrupted(&self, cx: &mut Context<'_>) -> Poll<Interruption> {
         self.task.register(cx.waker());
         self.interruption().map_or(Poll::Pending, Poll::Ready)
@@ -98,23 +98,23 @@ impl Exchange {
         self.task.register(cx.waker());
     }
 
-    /// Whether the response has begun and must be broken off.
+    /// Whether the response has started and must be reset.
     pub(super) fn must_reset(&self) -> bool {
-        self.answered.load(Ordering::Acquire) && self.interruption().is_some()
+        self.response_started.load(Ordering::Acquire) && self.interruption().is_some()
     }
 
-    /// The response has begun.
-    pub(super) fn answer(self: &Arc<Self>) {
-        self.answered.store(true, Ordering::Release);
+    /// Records that the response has started.
+    pub(super) fn start_response(self: &Arc<Self>) {
+        self.response_started.store(true, Ordering::Release);
         if !self.multiplexed {
-            self.connection.flushes(self);
+            self.connection.watch_flush(self);
         }
     }
 
-    /// The task of the stream has ended; what is unsent is in the hands of the transport.
-    pub(super) fn flush(self: &Arc<Self>) {
+    /// Records that the task of the stream has ended; the transport still has the unsent pieces.
+    pub(super) fn task_ended(self: &Arc<Self>) {
         if self.unsent() > 0 {
-            self.connection.flushes(self);
+            self.connection.watch_flush(self);
         }
     }
 
@@ -122,71 +122,66 @@ impl Exchange {
         self.unsent.load(Ordering::Acquire)
     }
 
-    /// When the client last took something, or was first offered it.
+    /// When a piece was last queued or written.
     pub(super) fn progress(&self) -> Instant {
-        self.place().progress
+        self.state().progress
     }
 
-    /// The transport was given a piece of the response.
-    pub(super) fn handed(self: &Arc<Self>) {
+    /// Records that the transport got a piece of the response.
+    pub(super) fn piece_queued(self: &Arc<Self>) {
         self.unsent.fetch_add(1, Ordering::AcqRel);
-        self.waits();
+        self.start_waiting();
     }
 
-    /// The transport has written a piece, or dropped it.
-    pub(super) fn taken(self: &Arc<Self>) {
+    /// Records that the transport has written or dropped a piece.
+    pub(super) fn piece_written(self: &Arc<Self>) {
         if self.unsent.fetch_sub(1, Ordering::AcqRel) > 1 {
-            self.waits();
+            self.start_waiting();
         } else {
-            self.resumes();
+            self.state().stop_waiting();
         }
     }
 
-    /// The server needs more of the request. While some of the response is unsent, that alone decides.
-    pub(super) fn awaits_body(self: &Arc<Self>) {
+    /// Records that the server waits for the body of the request. Unsent pieces of the response take precedence.
+    pub(super) fn wait_for_body(self: &Arc<Self>) {
         if self.unsent() == 0 {
-            self.waits();
+            self.start_waiting();
         }
     }
 
-    /// More of the request has arrived.
-    pub(super) fn received(&self) {
+    /// Records that a part of the body has arrived.
+    pub(super) fn body_received(&self) {
         if self.unsent() == 0 {
-            self.resumes();
+            self.state().stop_waiting();
         }
     }
 
-    /// From now on only the client can end the wait.
-    fn waits(self: &Arc<Self>) {
-        let mut place = self.place();
-        place.stop_waiting();
-        place.progress = Instant::now();
-        place.waiting = place
+    /// From now on the exchange waits for its client.
+    fn start_waiting(self: &Arc<Self>) {
+        let mut state = self.state();
+        state.stop_waiting();
+        state.progress = Instant::now();
+        state.waiting = state
             .slot
             .as_ref()
             .map(|slot| slot.wait(Arc::downgrade(self)));
     }
 
-    /// The client did its part.
-    fn resumes(&self) {
-        self.place().stop_waiting();
-    }
-
-    /// Ends the exchange: by a response where none has begun, else by a reset of its stream or the end of its connection.
-    pub(super) fn interrupt(&self, why: Interruption) {
-        self.place().interruption = Some(why);
+    /// Ends the exchange: by a response if none has started, else by a reset of its stream or the end of its connection.
+    pub(super) fn interrupt(&self, reason: Interruption) {
+        self.state().interruption = Some(reason);
         self.task.wake();
-        if !self.multiplexed && self.answered.load(Ordering::Acquire) {
+        if !self.multiplexed && self.response_started.load(Ordering::Acquire) {
             self.connection.close(CloseReason::Preempted);
         }
     }
 
-    /// Gives the slot up for another exchange.
+    /// Passes the slot to another exchange.
     pub(super) fn preempt(&self) -> Option<OwnedSemaphorePermit> {
         let slot = {
-            let mut place = self.place();
-            place.waiting = None;
-            place.slot.take()
+            let mut state = self.state();
+            state.waiting = None;
+            state.slot.take()
         };
         let permit = slot.and_then(Slot::into_permit)?;
         self.interrupt(Interruption::Preempted);
@@ -194,15 +189,15 @@ impl Exchange {
     }
 
     fn interruption(&self) -> Option<Interruption> {
-        self.place().interruption
+        self.state().interruption
     }
 
-    fn place(&self) -> MutexGuard<'_, Place> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Place {
+impl State {
     fn stop_waiting(&mut self) {
         if let (Some(key), Some(slot)) = (self.waiting.take(), &self.slot) {
             slot.resume(&key);
@@ -212,8 +207,8 @@ impl Place {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        let place = self.place.get_mut();
-        place.unwrap_or_else(PoisonError::into_inner).stop_waiting();
-        self.connection.closed();
+        let state = self.state.get_mut();
+        state.unwrap_or_else(PoisonError::into_inner).stop_waiting();
+        self.connection.exchange_closed();
     }
 }

@@ -1,4 +1,4 @@
-//! When a connection is closed: no headers, nothing open, nothing taken, too old. Decides; closes nothing by itself.
+//! Decides when a connection is closed: no headers, no open request, no reads by the client, or too old.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use super::close_reason::CloseReason;
 use super::config::ConnectionConfig;
 use super::exchange::Activity;
 
-/// Connections of one moment reach their maximum age spread over this share of it.
+/// Up to this share is subtracted from the maximum age, so that connections opened together do not close together.
 const AGE_JITTER: f64 = 0.1;
 
-/// How often connections are looked at.
+/// The range of the interval between two checks of a connection.
 const CHECK_INTERVAL_MIN: Duration = Duration::from_millis(5);
 const CHECK_INTERVAL_MAX: Duration = Duration::from_secs(1);
 
-/// A tenth of the shortest timeout, so that none is missed by much.
+/// The number of checks in the shortest timeout; it bounds the delay of a close.
 const CHECKS_PER_TIMEOUT: u32 = 10;
 
-/// The life of one connection.
+/// The timeouts of one connection.
 #[derive(Debug)]
 pub(super) struct Lifetime {
     accepted: Instant,
@@ -30,14 +30,14 @@ pub(super) struct Lifetime {
     closing_since: Option<(Instant, CloseReason)>,
 }
 
-/// What to do with a connection now.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Nothing.
+pub(super) enum Decision {
+    /// Keep the connection.
     Keep,
-    /// Take no new requests: send GOAWAY.
+    /// Accept no new requests: send GOAWAY.
     Finish,
-    /// Close it, whatever is open.
+    /// Close the connection, also with open requests.
     Close(CloseReason),
 }
 
@@ -63,25 +63,25 @@ impl Lifetime {
         (shortest / CHECKS_PER_TIMEOUT).clamp(CHECK_INTERVAL_MIN, CHECK_INTERVAL_MAX)
     }
 
-    pub(super) fn check(&mut self, activity: &Activity) -> Verdict {
+    pub(super) fn check(&mut self, activity: &Activity) -> Decision {
         if activity.is_stalled(self.config.write_timeout()) {
-            return Verdict::Close(CloseReason::WriteTimeout);
+            return Decision::Close(CloseReason::WriteTimeout);
         }
         let idle = activity.idle_for();
         if let Some((since, reason)) = self.closing_since {
-            let over = since.elapsed() >= self.config.age_grace();
+            let over = since.elapsed() >= Duration::from_millis(self.config.age_grace_ms);
             let unused = since.elapsed() >= CUT_GRACE && idle.is_some();
             return if over || unused {
-                Verdict::Close(reason)
+                Decision::Close(reason)
             } else {
-                Verdict::Keep
+                Decision::Keep
             };
         }
         if !activity.is_used() {
             return if self.accepted.elapsed() >= self.header_timeout {
-                Verdict::Close(CloseReason::HeadersTimeout)
+                Decision::Close(CloseReason::HeadersTimeout)
             } else {
-                Verdict::Keep
+                Decision::Keep
             };
         }
         let reason = if idle.is_some_and(|idle| idle >= self.config.idle_timeout()) {
@@ -89,14 +89,14 @@ impl Lifetime {
         } else if self.accepted.elapsed() >= self.age_max {
             CloseReason::Age
         } else {
-            return Verdict::Keep;
+            return Decision::Keep;
         };
         self.closing_since = Some((Instant::now(), reason));
-        Verdict::Finish
+        Decision::Finish
     }
 
-    /// Why a connection that has ended by itself has ended.
-    pub(super) fn ended(&self) -> CloseReason {
+    /// The reason of a connection that the transport has closed.
+    pub(super) fn close_reason(&self) -> CloseReason {
         self.closing_since
             .map_or(CloseReason::Client, |(_, reason)| reason)
     }

@@ -1,21 +1,21 @@
-//! Where the messages of a gRPC body end.
+//! Finds the ends of messages in a gRPC body.
 //!
 //! Source: `Length-Prefixed-Message` of <https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>.
 
-/// A byte of flags, and the length of the message as four bytes, the highest first.
+/// One byte of flags, and the length of the message as four bytes in big-endian order.
 const PREFIX_BYTES: usize = 5;
 
-/// How much of the present message has arrived.
+/// The received part of the current message.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    /// Bytes of the prefix that have arrived.
+    /// Received bytes of the prefix.
     prefix: usize,
-    /// The length, as far as it has arrived; afterwards what is missing of the message.
+    /// The length, while the prefix arrives; then the missing bytes of the message.
     missing: usize,
 }
 
 impl Messages {
-    /// Whether no part of a message has arrived that is not whole.
+    /// Whether all received messages are complete.
     pub(super) const fn is_between(&self) -> bool {
         self.prefix == 0
     }

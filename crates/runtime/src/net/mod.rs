@@ -1,7 +1,7 @@
-//! What servers of every protocol share: connections within bounds, their exchanges, slots, the drain, and how it went.
+//! The parts that gRPC and HTTP servers share: connections and their limits, exchanges, slots, and the drain.
 //!
-//! An *exchange* is one request with its response. A *slot* bounds how many exchanges are at work. The bounds of a connection
-//! are driven by timers of their own: they fire also while the transport waits for its client and polls nothing of ours.
+//! An *exchange* is one request with its response. *Slots* limit the number of concurrent exchanges. The timeouts of a
+//! connection have their own timers, which also fire while the transport waits for the client and does not poll our code.
 
 mod accept;
 mod addresses;
@@ -20,7 +20,7 @@ mod transport;
 
 use std::time::Duration;
 
-pub(crate) use accept::Listening;
+pub(crate) use accept::Listener;
 pub(crate) use addresses::Proxies;
 pub use addresses::address_key;
 pub(crate) use bodies::{BodyProgress, ReceivedBody};
@@ -31,14 +31,14 @@ pub use serve::Peer;
 pub(crate) use serve::{Rules, serve};
 pub(crate) use stream_task::StreamExecutor;
 
-/// The longest wait for connections to close once they are cut.
+/// Maximum wait for connections to close at the end of the drain.
 pub const CUT_GRACE: Duration = Duration::from_secs(1);
 
-/// How a server ended.
+/// The result of a drain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drained {
     /// Every call in flight was answered.
     Clean,
-    /// The time was up, and the calls that were left were cut.
+    /// The time for the drain passed, and the remaining connections were closed.
     Cut,
 }

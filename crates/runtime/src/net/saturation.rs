@@ -1,4 +1,4 @@
-//! What is in use of a server's bounds, in metrics; and in readiness, where all of a bound is in use and nothing is freed.
+//! Reports used slots and connections in metrics, and saturated slots in readiness.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tokio::time::interval;
 use super::exchange::NamedSlots;
 use crate::health::Health;
 
-/// How often it is looked at.
+/// The interval of the report.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// What a server has bounds of.
+/// The slots and connections of a server.
 #[derive(Debug)]
 pub(super) struct Gauges {
     /// The protocol of the server, as a label of metrics.
@@ -23,7 +23,7 @@ pub(super) struct Gauges {
     pub(super) connections_max: usize,
 }
 
-/// Looks again and again; never ends.
+/// Reports at each interval; never returns.
 pub(super) async fn watch(gauges: Gauges, saturated_after: Duration, health: Health) {
     let mut ticks = interval(INTERVAL);
     loop {
@@ -39,12 +39,12 @@ pub(super) async fn watch(gauges: Gauges, saturated_after: Duration, health: Hea
             gauge!("server_slots_max", "server" => server, "slots" => slots.kind())
                 .set(count(slots.max()));
             let full = slots.full_since().map(|since| since.elapsed());
-            health.saturated(name, full.is_some_and(|full| full >= saturated_after));
+            health.set_saturated(name, full.is_some_and(|full| full >= saturated_after));
         }
     }
 }
 
-/// A number of things as a metric's value: all counts here are below 2^32.
+/// A count as the value of a metric; all counts here are below 2^32.
 fn count(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::MAX, f64::from)
 }

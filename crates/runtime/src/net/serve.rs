@@ -1,4 +1,4 @@
-//! Serves connections, each to its end: it ends by itself, is closed by a bound, drains, or is cut.
+//! Serves connections until the client, a timeout or the drain closes them.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -19,22 +19,22 @@ use tokio::time::{interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::accept::{Connection, Listening, accepted};
+use super::accept::{Connection, Listener, connections};
 use super::bodies::{BodyProgress, ReceivedBody, SentBody};
-use super::close_reason::{CloseReason, closed};
+use super::close_reason::{CloseReason, count_closed};
 use super::config::ConnectionConfig;
 use super::exchange::{Exchange, NamedSlots};
-use super::lifetime::{Lifetime, Verdict};
+use super::lifetime::{Decision, Lifetime};
 use super::stream_task::{StreamExecutor, is_stream, watch};
 use super::{CUT_GRACE, CutOnDrop, Drain, Drained};
 use crate::health::Health;
 use crate::net::saturation::{self, Gauges};
 
-/// Who is at the other end of the connection: an extension of every request.
+/// The address of the client: an extension of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
-/// What every connection of a server is served by.
+/// The settings that the connections of one server share.
 #[derive(Clone)]
 pub(crate) struct Rules {
     /// The protocol of the server, as a label of metrics.
@@ -46,9 +46,9 @@ pub(crate) struct Rules {
     pub(crate) drain: Drain,
 }
 
-/// Serves until `shutdown`, then drains for `drain_max`, and cuts what is left.
+/// Serves until `shutdown`, drains for at most `drain_max`, and closes the remaining connections.
 pub(crate) async fn serve<A, F, B>(
-    listening: Listening,
+    listener: Listener,
     rules: Rules,
     answer: A,
     slots: NamedSlots,
@@ -63,18 +63,19 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let cut = CutOnDrop(rules.drain.clone());
-    let connections = Arc::new(Semaphore::new(listening.connections_max));
+    let permits = Arc::new(Semaphore::new(listener.connections_max));
     let gauges = Gauges {
-        server: listening.server,
+        server: listener.server,
         slots,
-        connections: Arc::clone(&connections),
-        connections_max: listening.connections_max,
+        connections: Arc::clone(&permits),
+        connections_max: listener.connections_max,
     };
-    let monitor = saturation::watch(gauges, rules.connection.saturated_after(), health.clone());
+    let saturated_after = Duration::from_millis(rules.connection.saturated_after_ms);
+    let monitor = saturation::watch(gauges, saturated_after, health.clone());
     let _monitor = AbortOnDropHandle::new(tokio::spawn(monitor));
     let tasks = TaskTracker::new();
     {
-        let accepted = accepted(listening, connections, rules.drain.clone());
+        let accepted = connections(listener, permits, rules.drain.clone());
         let mut accepted = pin!(accepted.take_until(shutdown.cancelled_owned()));
         while let Some(connection) = accepted.next().await {
             tasks.spawn(serve_connection(connection, rules.clone(), answer.clone()));
@@ -87,7 +88,7 @@ where
         return Drained::Clean;
     }
     drop(cut);
-    // A connection that does not even close is left to the end of the process.
+    // Connections that do not close in time end with the process.
     let _ = timeout(CUT_GRACE, tasks.wait()).await;
     Drained::Cut
 }
@@ -114,7 +115,7 @@ where
                 request.extensions_mut().insert(peer);
                 request.extensions_mut().insert(Arc::clone(&exchange));
                 let response = answer(request).await?;
-                exchange.answer();
+                exchange.start_response();
                 Ok::<_, Infallible>(response.map(|body| SentBody::new(body, exchange)))
             }
         })
@@ -135,7 +136,7 @@ where
                 if let Err(error) = ended {
                     tracing::debug!(error, "connection ended");
                 }
-                break if draining { CloseReason::Shutdown } else { lifetime.ended() };
+                break if draining { CloseReason::Shutdown } else { lifetime.close_reason() };
             }
             () = &mut cuts => break CloseReason::Shutdown,
             reason = &mut closing => break reason,
@@ -144,11 +145,11 @@ where
                 serving.as_mut().graceful_shutdown();
             }
             _ = checks.tick() => match lifetime.check(&activity) {
-                Verdict::Keep => {}
-                Verdict::Finish => serving.as_mut().graceful_shutdown(),
-                Verdict::Close(reason) => break reason,
+                Decision::Keep => {}
+                Decision::Finish => serving.as_mut().graceful_shutdown(),
+                Decision::Close(reason) => break reason,
             },
         }
     };
-    closed(rules.server, reason);
+    count_closed(rules.server, reason);
 }

@@ -1,4 +1,4 @@
-//! The task of one HTTP/2 stream: resets the stream when its client takes nothing, also while the transport waits for window.
+//! The task of one HTTP/2 stream. It resets the stream if the client reads nothing, also while the transport has no window.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -13,21 +13,21 @@ use tokio::time::{Sleep, sleep_until};
 
 use super::exchange::Exchange;
 
-/// The exchange of a stream, once its request is served.
+/// The exchange of a stream; set when its request is served.
 type Stream = Arc<OnceLock<Arc<Exchange>>>;
 
 tokio::task_local! {
     static STREAM: Stream;
 }
 
-/// Names the exchange that the present task serves; `false` where the task is the connection's own, as it is for HTTP/1.1.
+/// Whether the current task serves an HTTP/2 stream. HTTP/1.1 requests run in the task of the connection.
 pub(super) fn is_stream() -> bool {
     STREAM.try_with(|_| ()).is_ok()
 }
 
-/// Has the present task watch `exchange`.
+/// Makes the current stream task watch `exchange`.
 pub(super) fn watch(exchange: &Arc<Exchange>) {
-    // A connection's own task watches by itself.
+    // For HTTP/1.1, the task of the connection watches the exchange.
     let _ = STREAM.try_with(|stream| stream.set(Arc::clone(exchange)));
 }
 
@@ -81,7 +81,7 @@ impl<F: Future<Output = ()>> Future for StreamTask<F> {
             };
         };
         if ended {
-            exchange.flush();
+            exchange.task_ended();
             return Poll::Ready(());
         }
         exchange.register(cx);
@@ -98,7 +98,7 @@ impl<F: Future<Output = ()>> Future for StreamTask<F> {
     }
 }
 
-/// Whether the client has taken nothing of what is offered for `timeout`; looks again by its own timer.
+/// Whether the client has read nothing for `timeout`; its timer wakes the task for the next check.
 fn is_stalled(
     exchange: &Exchange,
     timeout: Duration,

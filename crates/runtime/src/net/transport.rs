@@ -1,4 +1,4 @@
-//! The bytes of a connection: plain, or through TLS, which is spoken by whoever reads or writes first.
+//! The bytes of a connection: plain or TLS. The first read or write runs the TLS handshake.
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -11,32 +11,32 @@ use tokio_rustls::server::TlsStream;
 
 use crate::tls::{Acceptor, Handshake};
 
-/// A connection's bytes.
+/// The bytes of a connection.
 pub(super) enum Transport {
     Plain(TcpStream),
-    Opening(Handshake),
+    Handshake(Handshake),
     Tls(Box<TlsStream<TcpStream>>),
-    /// It could not be opened.
+    /// The handshake failed.
     Closed,
 }
 
 impl Transport {
-    /// Returns at once: the accepting of others waits for nobody's handshake.
+    /// Returns at once, so that a handshake does not delay other connections.
     pub(super) fn new(stream: TcpStream, tls: Option<&Acceptor>) -> Self {
         match tls {
             None => Self::Plain(stream),
-            Some(tls) => Self::Opening(tls.open(stream)),
+            Some(tls) => Self::Handshake(tls.accept(stream)),
         }
     }
 
-    /// The stream, once it is open.
+    /// The stream, when the handshake is done.
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Pin<&mut dyn Stream>>> {
-        if let Self::Opening(handshake) = self {
+        if let Self::Handshake(handshake) = self {
             match ready!(handshake.as_mut().poll(cx)) {
                 Ok(stream) => *self = Self::Tls(Box::new(stream)),
                 Err(error) => {
                     *self = Self::Closed;
-                    tracing::debug!(%error, "connection not opened");
+                    tracing::debug!(%error, "TLS handshake failed");
                     return Poll::Ready(Err(error));
                 }
             }
@@ -44,7 +44,7 @@ impl Transport {
         Poll::Ready(match self {
             Self::Plain(stream) => Ok(Pin::new(stream)),
             Self::Tls(stream) => Ok(Pin::new(stream.as_mut())),
-            Self::Opening(_) | Self::Closed => Err(io::ErrorKind::NotConnected.into()),
+            Self::Handshake(_) | Self::Closed => Err(io::ErrorKind::NotConnected.into()),
         })
     }
 }
@@ -90,7 +90,7 @@ impl AsyncWrite for Transport {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut *self {
-            Self::Opening(_) | Self::Closed => {
+            Self::Handshake(_) | Self::Closed => {
                 *self = Self::Closed;
                 Poll::Ready(Ok(()))
             }
@@ -104,7 +104,7 @@ impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Plain(_) => "Plain",
-            Self::Opening(_) => "Opening",
+            Self::Handshake(_) => "Handshake",
             Self::Tls(_) => "Tls",
             Self::Closed => "Closed",
         })

@@ -6,21 +6,21 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Bounds, Checks, Validate};
 use crate::tls;
 
-/// The share of traces begun here that are exported.
+/// The share of exported traces.
 const SAMPLE_RATIO: Bounds<f64> = Bounds {
     min: 0.0,
     max: 1.0,
     unit: "of the traces",
 };
 
-/// How a log line looks.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people: one coloured line an event.
+    /// For people: one coloured line per event.
     #[default]
     Pretty,
-    /// For machines: one JSON object an event.
+    /// For machines: one JSON object per event.
     Json,
 }
 
@@ -29,15 +29,16 @@ pub enum LogFormat {
 pub struct TelemetryConfig {
     /// The name of this process in traces.
     pub service_name: String,
-    /// How a log line looks.
+    /// The format of log lines: `pretty` or `json`.
     pub log_format: LogFormat,
-    /// What is logged, in the directives of `tracing_subscriber::EnvFilter`.
+    /// Which events are logged, as directives of `tracing_subscriber::EnvFilter`.
     pub log_filter: String,
-    /// Where traces go by OTLP over gRPC: `http://host:port`, or `https://host:port?ca=FILE` for TLS; nowhere when absent.
+    /// The OTLP/gRPC endpoint for traces: `http://host:port`, or `https://host:port?ca=FILE` for TLS. Without it, no traces
+    /// are exported.
     pub otlp_endpoint: Option<String>,
-    /// What is traced, in the same directives.
+    /// Which spans are traced, as directives of `tracing_subscriber::EnvFilter`.
     pub otlp_filter: String,
-    /// The share of traces begun here that are exported; a caller's own decision is followed.
+    /// The share of exported traces among those that start here. For other traces, the caller has decided.
     pub otlp_sample_ratio: f64,
 }
 
@@ -48,7 +49,7 @@ impl Default for TelemetryConfig {
             log_format: LogFormat::Pretty,
             log_filter: "info".to_owned(),
             otlp_endpoint: None,
-            // The exporter's own transport must not be traced: each export would cause another.
+            // The transport of the exporter must not be traced: each export would cause another one.
             otlp_filter: "info,runtime=debug,h2=off,hyper=off,tonic=off,tower=off,\
                           opentelemetry=off"
                 .to_owned(),
@@ -64,8 +65,9 @@ impl Validate for TelemetryConfig {
             ("otlp_filter", &self.otlp_filter),
         ] {
             if let Err(error) = EnvFilter::try_new(directives) {
-                let mend = format!("is no filter: {error}; write it like `info,projector=debug`");
-                checks.invalid(key, mend);
+                let message =
+                    format!("is not a filter: {error}; write it like `info,projector=debug`");
+                checks.invalid(key, message);
             }
         }
         if let Some(Err(error)) = self.otlp_endpoint.as_deref().map(tls::endpoint) {

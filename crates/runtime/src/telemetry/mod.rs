@@ -1,7 +1,7 @@
-//! Logs and traces: what is written, where it goes, and how a trace crosses a border.
+//! Logs and traces: their output, and the propagation of traces between processes.
 //!
-//! Logs go to standard error. Traces leave by OTLP only when an endpoint is configured. Owns no
-//! spans: each crate makes its own with `tracing`.
+//! Logs go to standard error. Traces are exported by OTLP if an endpoint is configured. Each crate creates its own
+//! spans with `tracing`.
 
 mod config;
 mod otlp;
@@ -19,20 +19,20 @@ use crate::tls::EndpointError;
 
 pub use config::{LogFormat, TelemetryConfig};
 pub use otlp::{FLUSH_MAX, TelemetryGuard};
-pub use propagation::{Caller, adopt, inject, link, receive, traceparent};
+pub use propagation::{Caller, extract, inject, link_remote, set_remote_parent, traceparent};
 
 /// Telemetry cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// A filter's directives cannot be parsed.
-    #[error("`{key}` is no filter; write it like `info,projector=debug`")]
+    /// The directives of a filter cannot be parsed.
+    #[error("`{key}` is not a filter; write it like `info,projector=debug`")]
     Filter {
-        /// The setting that holds the filter.
+        /// The setting.
         key: &'static str,
-        /// What is wrong with it.
+        /// The error of the parser.
         source: ParseError,
     },
-    /// The OTLP endpoint is no URL, or names files that cannot be used.
+    /// The OTLP endpoint is not a URL, or its files cannot be used.
     #[error("`otlp_endpoint` {0}")]
     Endpoint(#[from] EndpointError),
     /// The exporter cannot be built.
@@ -40,10 +40,10 @@ pub enum TelemetryError {
     Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
 }
 
-/// Starts logs and, when configured, traces for this process; needs a tokio runtime.
+/// Starts logs and, if configured, traces of this process. Needs a tokio runtime.
 ///
-/// Keep the guard until the process ends. In a process that has a subscriber already (a test, a
-/// second role) it changes nothing and returns a guard that does nothing.
+/// Keep the guard until the process ends. If the process already has a subscriber (in a test, or for a second
+/// role), the call has no effect and returns a guard without effect.
 ///
 /// # Errors
 /// A filter or the endpoint cannot be used.

@@ -1,4 +1,4 @@
-//! The export of traces by OTLP over gRPC, and its end.
+//! The export of traces by OTLP over gRPC.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use super::TelemetryError;
 use super::config::TelemetryConfig;
 use crate::tls;
 
-/// The longest wait for the last traces to leave.
+/// Maximum time to export the last traces.
 pub const FLUSH_MAX: Duration = Duration::from_secs(3);
 
-/// The longest wait for a connection to the collector.
+/// Maximum time to connect to the collector.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The longest wait for the collector's answer to one batch.
+/// Maximum time to export one batch.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Sends the last traces when it ends.
+/// Exports the last traces when it is shut down or dropped.
 #[derive(Debug)]
 #[must_use = "traces stop when the guard is dropped"]
 pub struct TelemetryGuard(Option<SdkTracerProvider>);
@@ -36,11 +36,11 @@ impl TelemetryGuard {
         Self(None)
     }
 
-    /// Sends what is left, for at most [`FLUSH_MAX`]; better than a drop, which blocks its thread
-    /// and, on a runtime of one thread, can send nothing.
+    /// Exports the remaining traces, in at most [`FLUSH_MAX`]. Call it instead of a drop: a drop blocks its thread,
+    /// and exports nothing on a runtime with one thread.
     pub async fn shutdown(mut self) {
         if let Some(provider) = self.0.take() {
-            // A panic of the exporter is no reason to fail the end of the process.
+            // A panic of the exporter must not fail the shutdown.
             let _ = tokio::task::spawn_blocking(move || end(&provider)).await;
         }
     }
@@ -56,7 +56,7 @@ impl Drop for TelemetryGuard {
 
 fn end(provider: &SdkTracerProvider) {
     if let Err(error) = provider.shutdown_with_timeout(FLUSH_MAX) {
-        tracing::warn!(%error, "the last traces were not exported");
+        tracing::warn!(%error, "the last traces are not exported");
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn layer<S>(provider: &SdkTracerProvider) -> OpenTelemetryLayer<S, Sd
 where
     S: tracing::Subscriber + for<'a> LookupSpan<'a>,
 {
-    // Threads, source lines and idle times would double the size of a span.
+    // Thread, location and idle time would double the size of a span.
     OpenTelemetryLayer::new(provider.tracer("hansard"))
         .with_threads(false)
         .with_location(false)

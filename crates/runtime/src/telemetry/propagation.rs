@@ -1,6 +1,6 @@
-//! A trace across a border, as the headers of W3C Trace Context.
+//! Propagation of traces between processes by the headers of W3C Trace Context.
 //!
-//! Works on closures, so that gRPC metadata and message headers need no adapter.
+//! The functions take closures, so that gRPC metadata and message headers need no adapter.
 //! Source: <https://www.w3.org/TR/trace-context/>.
 
 use opentelemetry::Context;
@@ -13,7 +13,7 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 const TRACEPARENT: &str = "traceparent";
 const TRACESTATE: &str = "tracestate";
 
-/// Hands the current span's headers to `put(name, value)`; calls it never when nothing is traced.
+/// Passes the headers of the current span to `put(name, value)`; does not call it if nothing is traced.
 pub fn inject(put: impl FnMut(&str, &str)) {
     let span = Span::current();
     if !span.is_disabled() {
@@ -21,44 +21,45 @@ pub fn inject(put: impl FnMut(&str, &str)) {
     }
 }
 
-/// Whose word a request's trace headers are.
+/// Whether the trace headers of a caller are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
-    /// A service or a proxy of the deployment: its trace is continued, and its sampling decision is followed.
+    /// A service or proxy of the deployment: the request continues its trace and its sampling decision.
     Trusted,
-    /// Anybody: the request starts a new trace, with a link to the caller's.
+    /// Any other caller: the request starts a new trace with a link to the caller's trace.
     Public,
 }
 
-/// Relates `span`, which serves a request, to the remote span whose headers `get(name)` reads, as far as the caller is trusted.
+/// Makes the remote span of the headers that `get(name)` returns the parent of `span`, or links it, if the caller is not
+/// trusted.
 ///
-/// Call it before the span is entered: a started span keeps its parent.
-pub fn receive<'a>(span: &Span, caller: Caller, get: impl Fn(&str) -> Option<&'a str>) {
+/// Call it before the span is entered: the parent of a started span cannot change.
+pub fn extract<'a>(span: &Span, caller: Caller, get: impl Fn(&str) -> Option<&'a str>) {
     match caller {
-        Caller::Trusted => adopt(span, get),
-        Caller::Public => link(span, get),
+        Caller::Trusted => set_remote_parent(span, get),
+        Caller::Public => link_remote(span, get),
     }
 }
 
-/// Makes `span` the child of the remote span whose headers `get(name)` reads, if there is one.
+/// Makes the remote span of the headers that `get(name)` returns the parent of `span`.
 ///
-/// Call it before the span is entered: a started span keeps its parent.
-pub fn adopt<'a>(span: &Span, get: impl Fn(&str) -> Option<&'a str>) {
+/// Call it before the span is entered: the parent of a started span cannot change.
+pub fn set_remote_parent<'a>(span: &Span, get: impl Fn(&str) -> Option<&'a str>) {
     if let Some(remote) = remote(span, get) {
-        // The error says that no traces are exported, which needs no handling.
+        // It fails only if no traces are exported.
         let _ = span.set_parent(remote);
     }
 }
 
-/// Links `span` to the remote span whose headers `get(name)` reads: for work on many messages at
-/// once, which has no one parent. A span keeps its first 128 links.
-pub fn link<'a>(span: &Span, get: impl Fn(&str) -> Option<&'a str>) {
+/// Links `span` to the remote span of the headers that `get(name)` returns. For work on a batch of messages, which has no
+/// single parent. A span keeps its first 128 links.
+pub fn link_remote<'a>(span: &Span, get: impl Fn(&str) -> Option<&'a str>) {
     if let Some(remote) = remote(span, get) {
         span.add_link(remote.span().span_context().clone());
     }
 }
 
-/// The current span's `traceparent`; `None` when nothing is traced.
+/// The `traceparent` of the current span; `None` if nothing is traced.
 #[must_use]
 pub fn traceparent() -> Option<String> {
     let mut traceparent = None;
@@ -86,7 +87,7 @@ struct Put<F>(F);
 
 impl<F: FnMut(&str, &str)> Injector for Put<F> {
     fn set(&mut self, key: &str, value: String) {
-        // An empty tracestate says nothing and would travel with every message.
+        // An empty tracestate is left out.
         if !value.is_empty() {
             (self.0)(key, &value);
         }
@@ -140,8 +141,8 @@ mod tests {
     }
 
     fn check(traceparent_in: Option<&'static str>, same_trace: bool) {
-        let span = tracing::info_span!("test.span.adopt");
-        adopt(&span, |name| traceparent_in.filter(|_| name == TRACEPARENT));
+        let span = tracing::info_span!("test.span.parent");
+        set_remote_parent(&span, |name| traceparent_in.filter(|_| name == TRACEPARENT));
         let _entered = span.enter();
         let headers = injected();
         let out = &headers[TRACEPARENT];
@@ -156,24 +157,22 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_goes_in_and_out() {
+    fn a_trace_is_extracted_and_injected() {
         traced(|| {
             check(Some(REMOTE), true);
             check(None, false);
             check(Some("00-zz"), false);
-            check(
-                Some("00-00000000000000000000000000000000-b7ad6b7169203331-01"),
-                false,
-            );
+            let zero = "00-00000000000000000000000000000000-b7ad6b7169203331-01";
+            check(Some(zero), false);
         });
     }
 
     #[test]
-    fn the_public_starts_a_trace_of_its_own() {
+    fn a_public_caller_starts_a_new_trace() {
         traced(|| {
             for (caller, same_trace) in [(Caller::Trusted, true), (Caller::Public, false)] {
-                let span = tracing::info_span!("test.span.receive");
-                receive(&span, caller, |name| {
+                let span = tracing::info_span!("test.span.extract");
+                extract(&span, caller, |name| {
                     (name == TRACEPARENT).then_some(REMOTE)
                 });
                 let _entered = span.enter();
@@ -184,12 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_injected_where_nothing_is_traced() {
+    fn without_traces_nothing_is_injected() {
         assert!(injected().is_empty());
         let subscriber = tracing_subscriber::registry();
         tracing::subscriber::with_default(subscriber, || {
             let span = tracing::info_span!("test.span.untraced");
-            adopt(&span, |_| Some(REMOTE));
+            set_remote_parent(&span, |_| Some(REMOTE));
             let _entered = span.enter();
             assert!(injected().is_empty() && traceparent().is_none());
         });

@@ -1,4 +1,4 @@
-//! Opens connections, with the certificates that the files hold now.
+//! TLS handshakes of incoming connections. Changed certificate files are reloaded.
 
 use std::fmt;
 use std::fs::metadata;
@@ -16,15 +16,14 @@ use tokio_rustls::server::TlsStream;
 
 use super::config::{TlsConfig, TlsError};
 
-/// How long a caller may take to open a connection; then it is closed.
+/// Maximum duration of a handshake. Then the connection is closed.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often at most it is looked whether the files have changed: a renewed certificate is shown to whoever connects so much
-/// later.
+/// Minimum time between two checks of the files. A renewed certificate is used after this time.
 pub const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
 impl TlsConfig {
-    /// What opens connections; `None` where they are plain. `protocols` are offered, the preferred first.
+    /// The acceptor; `None` if connections are plain. `protocols`: the ALPN protocols, the preferred one first.
     pub(crate) fn acceptor(
         &self,
         protocols: &'static [&'static [u8]],
@@ -36,13 +35,13 @@ impl TlsConfig {
     }
 }
 
-/// A connection that is being opened.
+/// A running handshake.
 pub(crate) type Handshake = BoxFuture<'static, io::Result<TlsStream<TcpStream>>>;
 
-/// When each file was changed, and its size.
+/// Modification time and size of each file.
 type Stamp = [Option<(SystemTime, u64)>; 3];
 
-/// Opens connections.
+/// Accepts TLS connections.
 pub(crate) struct Acceptor {
     files: TlsConfig,
     protocols: &'static [&'static [u8]],
@@ -52,18 +51,18 @@ pub(crate) struct Acceptor {
 struct Current {
     server: Arc<ServerConfig>,
     stamp: Stamp,
-    looked_at: Instant,
+    checked_at: Instant,
 }
 
 impl Acceptor {
     fn new(files: TlsConfig, protocols: &'static [&'static [u8]]) -> Result<Self, TlsError> {
-        // Before they are read: a change meanwhile is then seen.
+        // Taken before the files are read, so that a change during the read is detected.
         let stamp = stamp(&files);
         let server = Arc::new(files.server(protocols)?);
         let current = Mutex::new(Current {
             server,
             stamp,
-            looked_at: Instant::now(),
+            checked_at: Instant::now(),
         });
         Ok(Self {
             files,
@@ -72,30 +71,30 @@ impl Acceptor {
         })
     }
 
-    /// Opens a connection, within [`HANDSHAKE_TIMEOUT`].
-    pub(crate) fn open(&self, stream: TcpStream) -> Handshake {
-        let opening = TlsAcceptor::from(self.server()).accept(stream);
+    /// Starts a handshake of at most [`HANDSHAKE_TIMEOUT`].
+    pub(crate) fn accept(&self, stream: TcpStream) -> Handshake {
+        let handshake = TlsAcceptor::from(self.server()).accept(stream);
         Box::pin(async move {
-            let opened = timeout(HANDSHAKE_TIMEOUT, opening).await;
-            opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            let outcome = timeout(HANDSHAKE_TIMEOUT, handshake).await;
+            outcome.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
         })
     }
 
-    /// What the files hold. Files that were changed and cannot be used are told of once, and what they held before stays: a
-    /// certificate and its key are not replaced at the same moment.
+    /// The current certificates. If changed files cannot be used, a warning is logged once and the previous certificates
+    /// remain: a certificate and its key are not replaced at the same moment.
     fn server(&self) -> Arc<ServerConfig> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if current.looked_at.elapsed() >= RELOAD_INTERVAL {
-            current.looked_at = Instant::now();
+        if current.checked_at.elapsed() >= RELOAD_INTERVAL {
+            current.checked_at = Instant::now();
             let now = stamp(&self.files);
             if now != current.stamp {
                 current.stamp = now;
                 match self.files.server(self.protocols) {
                     Ok(server) => {
                         current.server = Arc::new(server);
-                        tracing::info!("certificates read again");
+                        tracing::info!("TLS certificates reloaded");
                     }
-                    Err(error) => tracing::warn!(%error, "certificates not read again"),
+                    Err(error) => tracing::warn!(%error, "TLS certificates cannot be reloaded"),
                 }
             }
         }
@@ -104,11 +103,11 @@ impl Acceptor {
 }
 
 fn stamp(files: &TlsConfig) -> Stamp {
-    let of = |path: &Path| {
+    let stamp_of = |path: &Path| {
         let metadata = metadata(path).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
     };
-    files.paths().map(|path| path.and_then(of))
+    files.paths().map(|path| path.and_then(stamp_of))
 }
 
 impl fmt::Debug for Acceptor {

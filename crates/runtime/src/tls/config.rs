@@ -1,4 +1,4 @@
-//! The files of a door's TLS.
+//! The TLS files of a listener.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,54 +9,56 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 
-use super::pem::{CA, PemError, certificates, key, roots};
+use super::pem::{CA, PemError, certificates, key, roots, wrong_content};
 use crate::config::{Checks, Validate};
 
-/// The files of a door's TLS, each in PEM form. None of them: connections are plain.
+/// The TLS files of a listener, in PEM format. Without files, connections are plain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsConfig {
-    /// The door's certificate, followed by those between it and its CA.
+    /// PEM file with the server certificate, followed by the intermediate certificates.
     pub cert: Option<PathBuf>,
-    /// The certificate's private key: PKCS #8, PKCS #1 or SEC 1.
+    /// PEM file with the private key of the certificate: PKCS #8, PKCS #1 or SEC 1.
     pub key: Option<PathBuf>,
-    /// The CAs of callers: with it, who shows no certificate of theirs is refused.
+    /// PEM file with the CAs of client certificates. With it, clients without a certificate of these CAs are rejected.
     pub client_ca: Option<PathBuf>,
 }
 
-/// A door's files cannot be used together.
+/// The TLS files cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file is named without the one that it needs.
-    #[error("tls.{0} is missing: name the file beside the others")]
+    /// A required file is not configured.
+    #[error("tls.{0} is missing: set it to a file, or remove the other files")]
     Missing(&'static str),
-    /// A file does not hold what it was named for.
+    /// A file has the wrong content.
     #[error("tls.{setting}: {problem}")]
     File {
-        /// Which of [`TlsConfig`].
+        /// The setting in [`TlsConfig`].
         setting: &'static str,
-        /// What is wrong with it.
+        /// The error of the file.
         problem: PemError,
     },
-    /// The files do not fit each other, or the certificate is not for servers.
+    /// The key does not match the certificate, or the certificate is not a server certificate.
     #[error("tls.cert and tls.key cannot be used together: {0}")]
-    Unfit(String),
+    Mismatch(String),
 }
 
 impl TlsError {
-    /// Which of [`TlsConfig`] is to be mended.
+    /// The setting to correct.
     fn setting(&self) -> &'static str {
         match self {
             Self::Missing(setting) | Self::File { setting, .. } => setting,
-            Self::Unfit(_) => "cert",
+            Self::Mismatch(_) => "cert",
         }
     }
 
-    /// What is wrong with it, to read on after the setting.
-    fn rule(&self) -> String {
+    /// The message that follows the name of the setting.
+    fn message(&self) -> String {
         match self {
-            Self::Missing(_) => "is missing: name the file beside the others".to_owned(),
+            Self::Missing(_) => {
+                "is missing: set it to a file, or remove the other files".to_owned()
+            }
             Self::File { problem, .. } => format!("cannot be used: {problem}"),
-            Self::Unfit(why) => format!("does not go with `key`: {why}"),
+            Self::Mismatch(reason) => format!("does not match `key`: {reason}"),
         }
     }
 }
@@ -70,20 +72,20 @@ impl TlsConfig {
     };
 
     pub(super) fn server(&self, protocols: &[&[u8]]) -> Result<ServerConfig, TlsError> {
-        let unfit = |error| TlsError::Unfit(format!("{error}"));
-        let chain = named(self.cert.as_deref(), "cert")?;
-        let private = named(self.key.as_deref(), "key")?;
-        let chain = certificates(chain).map_err(of("cert"))?;
-        let private = key(private).map_err(of("key"))?;
+        let mismatch = |error| TlsError::Mismatch(format!("{error}"));
+        let chain = self.cert.as_deref().ok_or(TlsError::Missing("cert"))?;
+        let private = self.key.as_deref().ok_or(TlsError::Missing("key"))?;
+        let chain = certificates(chain).map_err(error_of("cert"))?;
+        let private = key(private).map_err(error_of("key"))?;
         let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let builder = builder
             .with_safe_default_protocol_versions()
-            .map_err(unfit)?;
+            .map_err(mismatch)?;
         let builder = match self.client_ca.as_deref() {
             None => builder.with_no_client_auth(),
-            Some(path) => builder.with_client_cert_verifier(callers(path)?),
+            Some(path) => builder.with_client_cert_verifier(client_verifier(path)?),
         };
-        let mut server = builder.with_single_cert(chain, private).map_err(unfit)?;
+        let mut server = builder.with_single_cert(chain, private).map_err(mismatch)?;
         server.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         Ok(server)
     }
@@ -93,34 +95,27 @@ impl TlsConfig {
     }
 }
 
-/// What lets in only who shows a certificate of these CAs.
-fn callers(ca: &Path) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+/// Accepts only clients with a certificate of these CAs.
+fn client_verifier(ca: &Path) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
     let provider = Arc::new(ring::default_provider());
-    let roots = Arc::new(roots(ca).map_err(of("client_ca"))?);
+    let roots = Arc::new(roots(ca).map_err(error_of("client_ca"))?);
     let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider).build();
-    let unusable = |_| PemError::Other {
-        path: ca.display().to_string(),
-        what: CA,
-    };
-    verifier.map_err(unusable).map_err(of("client_ca"))
+    let unusable = |_| wrong_content(ca, CA);
+    verifier.map_err(unusable).map_err(error_of("client_ca"))
 }
 
-fn of(setting: &'static str) -> impl Fn(PemError) -> TlsError {
+fn error_of(setting: &'static str) -> impl Fn(PemError) -> TlsError {
     move |problem| TlsError::File { setting, problem }
 }
 
-fn named<'a>(path: Option<&'a Path>, setting: &'static str) -> Result<&'a Path, TlsError> {
-    path.ok_or(TlsError::Missing(setting))
-}
-
 impl Validate for TlsConfig {
-    /// Reads the files: one that is wrong is told at the start, and not by the first caller.
+    /// Reads the files, so that an error is reported at the start and not at the first connection.
     fn validate(&self, checks: &mut Checks<'_>) {
         if *self == Self::OFF {
             return;
         }
         if let Err(error) = self.server(&[]) {
-            checks.invalid(error.setting(), error.rule());
+            checks.invalid(error.setting(), error.message());
         }
     }
 }

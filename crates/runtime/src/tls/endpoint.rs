@@ -1,4 +1,4 @@
-//! Where a gRPC service is, and whom its callers trust: a URL says both.
+//! The URL of a gRPC service: its address, and the TLS files of its clients.
 
 use std::path::{Path, PathBuf};
 
@@ -6,39 +6,36 @@ use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
 use super::pem::{self, PemError};
 
-/// A URL is no address of a service.
+/// A URL cannot be used as the address of a service.
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
-    /// It has another form.
-    #[error("is no address of a service: write http://host:port, or https://host:port?ca=FILE")]
+    /// The URL has another form.
+    #[error("is not a service address: write http://host:port, or https://host:port?ca=FILE")]
     Url,
-    /// It asks for files in a way that has no meaning.
-    #[error(
-        "names {0}: only https:// takes files, and they are ca, cert and key, the last two together"
-    )]
+    /// A query parameter cannot be used.
+    #[error("has {0}: only https:// URLs accept files: ca, and cert together with key")]
     Parameter(String),
-    /// A file does not hold what it is named for.
+    /// A file has the wrong content.
     #[error("names a file that cannot be used: {0}")]
     File(PemError),
-    /// The files do not fit each other.
+    /// The key does not match the certificate.
     #[error("names files that cannot be used together")]
-    Unfit(#[source] tonic::transport::Error),
+    Mismatch(#[source] tonic::transport::Error),
 }
 
-/// How the service at a URL is reached: `http://host:port`, or `https://host:port` for TLS, where the query may name files in PEM
-/// form: `ca`, whose certificates are trusted in place of the system's, and `cert` with `key`, which are shown to a service that
-/// asks for them. The files are read here, and not again.
+/// The endpoint of a URL: `http://host:port`, or `https://host:port` for TLS. The query of an https URL may name PEM files:
+/// `ca` replaces the CAs of the system; `cert` and `key` are the client certificate. The files are read once.
 ///
 /// # Errors
-/// [`EndpointError`], to read on after the name of the setting.
+/// [`EndpointError`]; its message follows the name of the setting.
 pub fn endpoint(url: &str) -> Result<Endpoint, EndpointError> {
     let (url, query) = url.split_once('?').unwrap_or((url, ""));
     let endpoint = Endpoint::from_shared(url.to_owned()).map_err(|_| EndpointError::Url)?;
-    let files = Files::in_query(query)?;
+    let files = Files::from_query(query)?;
     match endpoint.uri().scheme_str() {
         Some("https") => {
             let tls = files.client().map_err(EndpointError::File)?;
-            endpoint.tls_config(tls).map_err(EndpointError::Unfit)
+            endpoint.tls_config(tls).map_err(EndpointError::Mismatch)
         }
         Some("http") => match files.ca.or(files.identity.map(|(cert, _)| cert)) {
             Some(file) => Err(EndpointError::Parameter(file.display().to_string())),
@@ -55,7 +52,7 @@ struct Files {
 }
 
 impl Files {
-    fn in_query(query: &str) -> Result<Self, EndpointError> {
+    fn from_query(query: &str) -> Result<Self, EndpointError> {
         let (mut ca, mut cert, mut key) = (None, None, None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let file = match &*name {
@@ -75,7 +72,7 @@ impl Files {
         Ok(Self { ca, identity })
     }
 
-    /// Each file is also read for its mistakes: the transport would not name it.
+    /// Each file is parsed here, since the errors of the transport do not name the file.
     fn client(&self) -> Result<ClientTlsConfig, PemError> {
         let tls = match &self.ca {
             Some(ca) => {
@@ -107,40 +104,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_an_address() {
+    fn urls_are_checked() {
         let form =
-            Err("is no address of a service: write http://host:port, or https://host:port?ca=FILE");
-        let takes =
-            "only https:// takes files, and they are ca, cert and key, the last two together";
-        let names = |what: &str| format!("names {what}: {takes}");
+            Err("is not a service address: write http://host:port, or https://host:port?ca=FILE");
+        let rule = "only https:// URLs accept files: ca, and cert together with key";
+        let has = |what: &str| format!("has {what}: {rule}");
         check("http://127.0.0.1:7301", Ok(()));
         check("http://writer:7301/", Ok(()));
         check("ftp://writer:7301", form);
         check("writer:7301", form);
         check("writer", form);
         check("", form);
-        check("http://writer:7301?ca=/ca", Err(&names("/ca")));
-        check("https://writer:7301?roots=/ca", Err(&names("roots")));
-        check(
-            "https://writer:7301?cert=/a",
-            Err(&names("cert without key")),
-        );
-        check(
-            "https://writer:7301?key=/a",
-            Err(&names("key without cert")),
-        );
+        check("http://writer:7301?ca=/ca", Err(&has("/ca")));
+        check("https://writer:7301?roots=/ca", Err(&has("roots")));
+        check("https://writer:7301?cert=/a", Err(&has("cert without key")));
+        check("https://writer:7301?key=/a", Err(&has("key without cert")));
         let missing =
             "names a file that cannot be used: /nowhere/ca.pem cannot be read: entity not found";
         check("https://writer:7301?ca=/nowhere%2Fca.pem", Err(missing));
         check(
             "https://writer:7301?ca=/dev/null",
-            Err("names a file that cannot be used: /dev/null holds no certificate in PEM form"),
+            Err("names a file that cannot be used: /dev/null has no certificate in PEM format"),
         );
     }
 
     #[test]
     fn a_query_names_files() {
-        let files = Files::in_query("cert=%2Fa%20b&ca=/c&key=/k").unwrap();
+        let files = Files::from_query("cert=%2Fa%20b&ca=/c&key=/k").unwrap();
         let identity = Some(("/a b".into(), "/k".into()));
         let ca = Some("/c".into());
         assert_eq!(files, Files { ca, identity });

@@ -5,55 +5,55 @@ use std::io;
 use std::path::Path;
 
 use tokio_rustls::rustls::RootCertStore;
-use tokio_rustls::rustls::pki_types::pem::{Error as Mistake, PemObject};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// A file does not hold what it was named for.
+/// A PEM file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PemError {
-    /// It is not there, or not for this process.
+    /// The file does not exist, or this process may not read it.
     #[error("{path} cannot be read: {kind}")]
     Unreadable {
         /// The file.
         path: String,
-        /// Why.
+        /// The error of the system.
         kind: io::ErrorKind,
     },
-    /// It can be read, and holds something else.
-    #[error("{path} holds no {what} in PEM form")]
-    Other {
+    /// The file has other content.
+    #[error("{path} has no {expected} in PEM format")]
+    WrongContent {
         /// The file.
         path: String,
-        /// What was looked for.
-        what: &'static str,
+        /// The expected content.
+        expected: &'static str,
     },
 }
 
-/// What a file of CAs must hold.
-pub(super) const CA: &str = "certificate that can be trusted";
+/// The expected content of a CA file.
+pub(super) const CA: &str = "CA certificate";
 
 /// The certificates of a file, in its order; at least one.
 pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, PemError> {
     let pem = read(path)?;
-    let all = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, Mistake>>();
-    match all {
-        Ok(all) if !all.is_empty() => Ok(all),
-        Ok(_) | Err(_) => Err(other(path, "certificate")),
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    match certificates {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        Ok(_) | Err(_) => Err(wrong_content(path, "certificate")),
     }
 }
 
 /// The private key of a file: PKCS #8, PKCS #1 or SEC 1.
 pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, PemError> {
     let pem = read(path)?;
-    PrivateKeyDer::from_pem_slice(&pem).map_err(|_| other(path, "private key"))
+    PrivateKeyDer::from_pem_slice(&pem).map_err(|_| wrong_content(path, "private key"))
 }
 
-/// The certificates of a file, as those that are trusted.
+/// The certificates of a file, as trusted roots.
 pub(super) fn roots(path: &Path) -> Result<RootCertStore, PemError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(path)? {
         let added = roots.add(certificate);
-        added.map_err(|_| other(path, CA))?;
+        added.map_err(|_| wrong_content(path, CA))?;
     }
     Ok(roots)
 }
@@ -65,9 +65,9 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, PemError> {
     })
 }
 
-fn other(path: &Path, what: &'static str) -> PemError {
-    PemError::Other {
+pub(super) fn wrong_content(path: &Path, expected: &'static str) -> PemError {
+    PemError::WrongContent {
         path: path.display().to_string(),
-        what,
+        expected,
     }
 }

@@ -1,4 +1,4 @@
-//! Bounds of connections, and of streams that nobody reads.
+//! Limits of connections, and of streams whose client does not read.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -10,7 +10,6 @@ use h2::{Reason, RecvStream};
 use http::Request;
 use prost::Message;
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tonic::Code;
@@ -18,16 +17,9 @@ use tonic::Code;
 use crate::echo::{SAY, WATCH};
 use crate::stack::{DEADLINE, Stack, next, serve};
 
-/// A client that grants no window, and answers PINGs.
+/// A client without a window that answers PINGs.
 async fn stalling(stack: &Stack) -> (SendRequest<Bytes>, JoinHandle<Result<(), h2::Error>>) {
-    let authority = stack
-        .endpoint
-        .uri()
-        .authority()
-        .unwrap()
-        .as_str()
-        .to_owned();
-    let socket = TcpStream::connect(authority).await.unwrap();
+    let socket = stack.connect().await;
     let handshake = Builder::new().initial_window_size(0).handshake(socket);
     let (requests, connection) = handshake.await.unwrap();
     (requests, tokio::spawn(connection))
@@ -54,29 +46,28 @@ async fn call(requests: &SendRequest<Bytes>, path: &str) -> RecvStream {
         .into_body()
 }
 
-/// Time passes when nothing else happens, so that the bound is reached at once.
+/// The paused clock advances when all tasks are idle, so that the timeout is reached at once.
 #[tokio::test(start_paused = true)]
 async fn a_connection_without_a_call_is_closed_after_a_minute() {
     let stack = serve(|_| {}).await;
-    let authority = stack.endpoint.uri().authority().unwrap().as_str();
-    let (opened, mut silent) = (Instant::now(), TcpStream::connect(authority).await.unwrap());
+    let (opened, mut silent) = (Instant::now(), stack.connect().await);
     silent.read_to_end(&mut Vec::new()).await.unwrap();
     check_minute(opened);
-    // Neither does it help to answer PINGs.
+    // Replies to PINGs make no difference.
     let opened = Instant::now();
     let (_requests, connection) = stalling(&stack).await;
     drop(connection.await.unwrap());
     check_minute(opened);
 }
 
-/// Connections are looked at once a second.
+/// Connections are checked once a second.
 fn check_minute(opened: Instant) {
     let open_for = opened.elapsed().as_secs_f64();
     assert!((60.0..61.1).contains(&open_for), "{open_for}");
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_reads_is_reset_and_its_slot_freed() {
+async fn an_unread_call_is_reset_and_its_slot_released() {
     let stack = serve(|c| {
         c.streams_max = 1;
         c.connection.write_timeout_ms = 200;
@@ -99,7 +90,7 @@ async fn a_call_that_nobody_reads_is_reset_and_its_slot_freed() {
 }
 
 #[tokio::test]
-async fn a_stream_that_nobody_reads_gives_its_slot_to_another() {
+async fn another_stream_takes_the_slot_of_an_unread_stream() {
     let stack = serve(|c| {
         c.streams_max = 1;
         c.connection.preempt_after_ms = 100;
@@ -116,7 +107,7 @@ async fn a_stream_that_nobody_reads_gives_its_slot_to_another() {
             Err(status) => assert!(Instant::now() < deadline, "{status}"),
         }
     };
-    // This one reads, and has nothing more to read: nobody takes its slot.
+    // This client has read everything: its slot cannot be taken.
     assert_eq!(next(&mut watch).await.unwrap().unwrap(), "x");
     tokio::time::sleep(Duration::from_millis(200)).await;
     let one = stream::iter(["x".to_owned()]);
@@ -137,7 +128,7 @@ async fn a_channel_reconnects_when_its_idle_and_old_connections_are_closed() {
     while Instant::now() < end {
         let mut answer = client.say("hello").await;
         if answer.is_err() {
-            // The connection ended before the client had sent the call, so it may send it again.
+            // The connection was closed before the client sent the call: it may retry.
             assert_eq!(answer.unwrap_err().code(), Code::Cancelled);
             answer = client.say("hello").await;
         }
@@ -149,7 +140,7 @@ async fn a_channel_reconnects_when_its_idle_and_old_connections_are_closed() {
 }
 
 #[tokio::test]
-async fn an_address_has_so_many_connections() {
+async fn connections_per_address_are_limited() {
     let stack = serve(|c| c.connection.per_address_max = 1).await;
     let first = stack.client().await;
     assert_eq!(first.say("hello").await.unwrap(), "hello");

@@ -1,4 +1,4 @@
-//! A small service with a method of each shape, whose calls can be held.
+//! A service with a method of each kind. A test can hold its calls.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ pub(crate) const SAY: &str = "/test.Echo/Say";
 pub(crate) const WATCH: &str = "/test.Echo/Watch";
 pub(crate) const CHAT: &str = "/test.Echo/Chat";
 
-/// `Say` answers what it is told, but `hold` waits for the gate, `panic` panics, and `remaining`
-/// answers the milliseconds left. `Watch` sends its request once and then nothing. `Chat` sends
-/// back all that it gets until `shutdown`, and then `bye`.
+/// `Say` returns its request; `hold` waits for the gate, `panic` panics, and `remaining` returns the remaining
+/// milliseconds. `Watch` sends its request once and then nothing. `Chat` returns all requests until `shutdown`,
+/// and then `bye`.
 #[derive(Clone)]
 pub(crate) struct Echo {
     pub(crate) gate: Arc<Semaphore>,
@@ -83,7 +83,7 @@ impl Echo {
                 self.held.send_modify(|held| *held += 1);
                 self.gate.acquire().await.unwrap().forget();
             }
-            "panic" => panic!("as told"),
+            "panic" => panic!("requested"),
             "remaining" => {
                 return Ok(tonic::Response::new(
                     deadline.unwrap().remaining().as_millis().to_string(),

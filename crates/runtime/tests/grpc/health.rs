@@ -30,7 +30,7 @@ async fn check(client: &Client, service: &str, expected: Result<ServingStatus, C
 }
 
 #[tokio::test]
-async fn health_tells_the_truth_also_when_the_server_is_full_or_drains() {
+async fn health_is_correct_also_when_the_server_is_overloaded_or_drains() {
     let stack = serve(|c| c.calls_max = 1).await;
     let client = stack.client().await;
     let mut watch = HealthClient::new(client.0.clone())
@@ -70,7 +70,7 @@ async fn health_tells_the_truth_also_when_the_server_is_full_or_drains() {
 }
 
 #[tokio::test]
-async fn a_watch_of_an_unknown_service_says_so() {
+async fn a_watch_of_an_unknown_service_returns_service_unknown() {
     let stack = serve(|_| {}).await;
     let client = stack.client().await;
     let mut watch = HealthClient::new(client.0.clone())
@@ -94,16 +94,19 @@ const SERVED: [&str; 4] = [
     "test.Echo",
 ];
 
+fn list_services() -> ServerReflectionRequest {
+    ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    }
+}
+
 #[tokio::test]
 async fn reflection_can_be_turned_off() {
     let stack = serve(|c| c.reflection = false).await;
     let client = stack.client().await;
-    let list = ServerReflectionRequest {
-        host: String::new(),
-        message_request: Some(MessageRequest::ListServices(String::new())),
-    };
     let refused = ServerReflectionClient::new(client.0.clone())
-        .server_reflection_info(futures::stream::iter([list]))
+        .server_reflection_info(futures::stream::iter([list_services()]))
         .await;
     assert_eq!(refused.unwrap_err().code(), Code::Unimplemented);
     assert_eq!(client.say("hello").await.unwrap(), "hello");
@@ -111,15 +114,11 @@ async fn reflection_can_be_turned_off() {
 }
 
 #[tokio::test]
-async fn reflection_lists_what_is_served_in_both_versions() {
+async fn reflection_lists_all_services_in_both_versions() {
     let stack = serve(|_| {}).await;
     let client = stack.client().await;
-    let list = ServerReflectionRequest {
-        host: String::new(),
-        message_request: Some(MessageRequest::ListServices(String::new())),
-    };
     let mut v1 = ServerReflectionClient::new(client.0.clone())
-        .server_reflection_info(futures::stream::iter([list]))
+        .server_reflection_info(futures::stream::iter([list_services()]))
         .await
         .unwrap()
         .into_inner();

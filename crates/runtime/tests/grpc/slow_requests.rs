@@ -1,4 +1,4 @@
-//! Callers that send their requests slowly: bounded in time, and in slots that others need.
+//! Callers that send their requests slowly: they are limited in time, and other calls can take their slots.
 
 use std::time::Duration;
 
@@ -7,14 +7,13 @@ use futures::future::poll_fn;
 use h2::SendStream;
 use h2::client::{ResponseFuture, SendRequest, handshake};
 use http::{HeaderMap, Request};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 use tonic::{Code, Status};
 
 use crate::echo::{CHAT, SAY, WATCH};
 use crate::stack::{DEADLINE, Stack, serve};
 
-/// A message of gRPC with the text `hello`.
+/// A gRPC message with the text `hello`.
 const MESSAGE: &[u8] = b"\x00\x00\x00\x00\x07\x0a\x05hello";
 
 const TIMEOUT: Duration = Duration::from_millis(300);
@@ -28,11 +27,9 @@ async fn serve_slow() -> Stack {
     .await
 }
 
-/// A connection whose calls send what a test writes.
+/// A connection for calls whose bytes the test writes.
 async fn connect(stack: &Stack) -> SendRequest<Bytes> {
-    let authority = stack.endpoint.uri().authority().unwrap().as_str();
-    let socket = TcpStream::connect(authority).await.unwrap();
-    let (requests, connection) = handshake(socket).await.unwrap();
+    let (requests, connection) = handshake(stack.connect().await).await.unwrap();
     tokio::spawn(connection);
     requests
 }
@@ -52,7 +49,7 @@ fn send(body: &mut SendStream<Bytes>, bytes: &[u8]) {
         .unwrap();
 }
 
-/// How many bytes a call answered, and its status.
+/// The number of bytes of a response, and its status.
 async fn answer(response: ResponseFuture) -> (usize, Status) {
     let answer = async {
         let response = response.await.unwrap();
@@ -95,7 +92,7 @@ async fn a_request_must_make_progress() {
             assert!(started.elapsed() >= TIMEOUT, "{path} {sent}");
         }
     }
-    // As slow in all, and fast enough in each part.
+    // The whole request is slower than the interval, but each part is faster.
     let (response, mut body) = open(&requests, SAY).await;
     for part in MESSAGE.chunks(4) {
         sleep(TIMEOUT * 2 / 3).await;
@@ -108,7 +105,7 @@ async fn a_request_must_make_progress() {
 }
 
 #[tokio::test]
-async fn a_stream_may_pause_between_messages_and_not_within_one() {
+async fn a_stream_may_pause_between_messages_but_not_within_one() {
     let stack = serve_slow().await;
     let requests = connect(&stack).await;
     for sent in [1, 5, MESSAGE.len() - 1] {
@@ -128,7 +125,7 @@ async fn a_stream_may_pause_between_messages_and_not_within_one() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_for_its_request_gives_its_slot_to_another() {
+async fn another_call_takes_the_slot_of_a_call_that_waits_for_its_request() {
     let stack = serve(|c| {
         c.calls_max = 1;
         c.streams_max = 1;
@@ -139,7 +136,7 @@ async fn a_call_that_waits_for_its_request_gives_its_slot_to_another() {
     for path in [SAY, CHAT] {
         let (slow, mut body) = open(&requests, path).await;
         send(&mut body, &MESSAGE[..1]);
-        // The slow one has the slot first.
+        // First, the slow call has the slot.
         let deadline = Instant::now() + DEADLINE;
         loop {
             let (response, mut body) = open(&requests, path).await;
@@ -157,12 +154,11 @@ async fn a_call_that_waits_for_its_request_gives_its_slot_to_another() {
     stack.drained().await;
 }
 
-/// A client that reads nothing wins no time by sending.
+/// A client that reads nothing does not extend its timeout by sending.
 #[tokio::test]
 async fn bytes_of_the_request_are_no_progress_of_the_response() {
     let stack = serve(|c| c.connection.write_timeout_ms = 300).await;
-    let authority = stack.endpoint.uri().authority().unwrap().as_str();
-    let socket = TcpStream::connect(authority).await.unwrap();
+    let socket = stack.connect().await;
     let builder = h2::client::Builder::new().initial_window_size(0).clone();
     let (requests, connection) = builder.handshake::<_, Bytes>(socket).await.unwrap();
     tokio::spawn(connection);

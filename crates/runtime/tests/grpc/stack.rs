@@ -1,12 +1,13 @@
-//! A served echo on a port of its own, and a client for it.
+//! An echo server on its own port, and a client for it.
 
 use std::time::Duration;
 
 use http::uri::PathAndQuery;
 use runtime::grpc::{Drained, GrpcConfig, GrpcServer};
 use runtime::health::Health;
+use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status, Streaming};
@@ -14,8 +15,17 @@ use tonic_prost::ProstCodec;
 
 use crate::echo::{Echo, SAY};
 
-/// Every wait of these tests; one that takes longer has failed.
+/// Maximum duration of every wait of these tests.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Waits until `check` returns true.
+pub(crate) async fn eventually(what: &str, check: impl AsyncFn() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !check().await {
+        assert!(Instant::now() < deadline, "not in time: {what}");
+        tokio::task::yield_now().await;
+    }
+}
 
 pub(crate) struct Stack {
     pub(crate) echo: Echo,
@@ -56,6 +66,12 @@ impl Stack {
         Client(self.endpoint.connect().await.unwrap())
     }
 
+    /// A TCP connection to the server.
+    pub(crate) async fn connect(&self) -> TcpStream {
+        let authority = self.endpoint.uri().authority().unwrap().as_str();
+        TcpStream::connect(authority).await.unwrap()
+    }
+
     /// Waits until `count` calls are held at the gate.
     pub(crate) async fn held(&self, count: usize) {
         let mut held = self.echo.held.subscribe();
@@ -79,7 +95,7 @@ impl Client {
         self.unary(SAY, Request::new(text.to_owned())).await
     }
 
-    /// A call that runs by itself.
+    /// A call in the background.
     pub(crate) fn saying(&self, text: &'static str) -> JoinHandle<Result<String, Status>> {
         let client = self.clone();
         tokio::spawn(async move { client.say(text).await })
@@ -91,9 +107,8 @@ impl Client {
         request: Request<String>,
     ) -> Result<String, Status> {
         let mut grpc = tonic::client::Grpc::new(self.0.clone());
-        grpc.ready()
-            .await
-            .map_err(|e| Status::unknown(e.to_string()))?;
+        let ready = grpc.ready().await;
+        ready.map_err(|e| Status::unknown(e.to_string()))?;
         let path = PathAndQuery::from_static(path);
         let codec = ProstCodec::<String, String>::default();
         let answer = timeout(DEADLINE, grpc.unary(request, path, codec))
@@ -125,7 +140,7 @@ impl Client {
     }
 }
 
-/// The next message of a stream, in time.
+/// The next message of a stream.
 pub(crate) async fn next(stream: &mut Streaming<String>) -> Result<Option<String>, Status> {
     timeout(DEADLINE, stream.message()).await.unwrap()
 }

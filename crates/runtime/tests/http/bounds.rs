@@ -1,4 +1,4 @@
-//! Every bound, at it and one past it.
+//! Every limit, at its value and one above.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use crate::raw::{check, exchange, read_to_end};
-use crate::stack::{DEADLINE, LARGE_BYTES, client, h2_client, problem, serve};
+use crate::stack::{DEADLINE, LARGE_BYTES, check_problem, client, h2_client, serve};
 
 #[tokio::test]
-async fn headers_are_taken_up_to_their_bound() {
+async fn headers_are_accepted_up_to_their_limit() {
     let stack = serve(|c| c.header_bytes_max = 1024).await;
     // The method, the path, and two headers.
     let fixed = "GET".len() + "/hello".len() + "connectionclose".len() + 4 + "x-pad".len() + 4;
@@ -20,7 +20,7 @@ async fn headers_are_taken_up_to_their_bound() {
         let request = format!("GET /hello HTTP/1.1\r\nconnection: close\r\nx-pad: {pad}\r\n\r\n");
         check(&exchange(&stack, request.as_bytes()).await, status, code);
     }
-    // What the transport does not even read ends the connection, perhaps before its answer is read.
+    // The transport does not read these headers; it may close the connection before the client reads the response.
     let request = format!(
         "GET /hello HTTP/1.1\r\nx-pad: {}\r\n\r\n",
         "x".repeat(64 * 1024)
@@ -33,16 +33,15 @@ async fn headers_are_taken_up_to_their_bound() {
 }
 
 #[tokio::test]
-async fn headers_of_http2_have_the_same_bound() {
+async fn headers_of_http2_have_the_same_limit() {
     let stack = serve(|c| c.header_bytes_max = 1024).await;
     let request = h2_client().get(stack.url("/hello"));
-    let refused = stack.send(request.header("x-pad", "x".repeat(1024))).await;
-    let told = problem(refused).await;
-    assert_eq!(told, (431, "HEADERS_TOO_LARGE".to_owned()));
+    let rejected = stack.send(request.header("x-pad", "x".repeat(1024))).await;
+    check_problem(rejected, 431, "HEADERS_TOO_LARGE").await;
 }
 
 #[tokio::test]
-async fn bodies_are_taken_up_to_their_bound() {
+async fn bodies_are_accepted_up_to_their_limit() {
     let stack = serve(|c| c.body_bytes_max = 1024).await;
     for (path, bytes, expected) in [
         ("/items", 1024, None),
@@ -66,16 +65,14 @@ async fn bodies_are_taken_up_to_their_bound() {
             let answer = stack.send(request).await;
             match expected {
                 None => assert_eq!(answer.status(), 200, "{path} {bytes}"),
-                Some((status, code)) => {
-                    assert_eq!(problem(answer).await, (status, code.to_owned()), "{path}");
-                }
+                Some((status, code)) => check_problem(answer, status, code).await,
             }
         }
     }
 }
 
 #[tokio::test]
-async fn requests_are_shed_beyond_their_bound_and_taken_again() {
+async fn requests_above_the_limit_are_rejected_until_slots_are_released() {
     let stack = serve(|c| {
         c.requests_max = 2;
         c.retry_after_ms = 1_500;
@@ -83,22 +80,19 @@ async fn requests_are_shed_beyond_their_bound_and_taken_again() {
     .await;
     let held = [stack.getting("/hold"), stack.getting("/hold")];
     stack.held(2).await;
-    let shed = stack.get("/hello").await;
-    assert_eq!(shed.headers()["retry-after"], "2");
-    assert_eq!(problem(shed).await, (503, "OVERLOADED".to_owned()));
+    let rejected = stack.get("/hello").await;
+    assert_eq!(rejected.headers()["retry-after"], "2");
+    check_problem(rejected, 503, "OVERLOADED").await;
     stack.gate.add_permits(2);
     for held in held {
         let answer = held.await.unwrap().unwrap();
         assert_eq!(answer.text().await.unwrap(), "held");
     }
-    let deadline = Instant::now() + DEADLINE;
-    while stack.get("/hello").await.status() != 200 {
-        assert!(Instant::now() < deadline, "no place comes back");
-    }
+    stack.eventually_ok("/hello").await;
 }
 
 #[tokio::test]
-async fn streams_have_places_of_their_own() {
+async fn streams_have_their_own_slots() {
     let stack = serve(|c| {
         c.streams_max = 1;
         c.requests_max = 1;
@@ -107,17 +101,13 @@ async fn streams_have_places_of_their_own() {
     let mut open = stack.get("/stream").await;
     assert_eq!(open.chunk().await.unwrap().unwrap(), "first");
     assert_eq!(stack.get("/hello").await.status(), 200);
-    let shed = stack.get("/stream").await;
-    assert_eq!(problem(shed).await, (503, "OVERLOADED".to_owned()));
+    check_problem(stack.get("/stream").await, 503, "OVERLOADED").await;
     drop(open);
-    let deadline = Instant::now() + DEADLINE;
-    while stack.get("/stream").await.status() != 200 {
-        assert!(Instant::now() < deadline, "no place comes back");
-    }
+    stack.eventually_ok("/stream").await;
 }
 
 #[tokio::test]
-async fn connections_beyond_their_bound_wait_for_a_place() {
+async fn connections_above_the_limit_wait() {
     let stack = serve(|c| c.connections_max = 1).await;
     let first = TcpStream::connect(stack.addr).await.unwrap();
     let mut second = TcpStream::connect(stack.addr).await.unwrap();
@@ -125,7 +115,7 @@ async fn connections_beyond_their_bound_wait_for_a_place() {
     second.write_all(request).await.unwrap();
     let mut byte = [0];
     let early = timeout(Duration::from_millis(100), second.peek(&mut byte)).await;
-    assert!(early.is_err(), "answered beyond the bound");
+    assert!(early.is_err(), "answered above the limit");
     drop(first);
     check(&read_to_end(&mut second).await, 200, "hello");
 }
@@ -149,29 +139,22 @@ async fn slow_or_missing_headers_end_the_connection() {
 }
 
 #[tokio::test]
-async fn a_request_has_its_time_and_no_more() {
+async fn a_request_ends_at_its_timeout() {
     let stack = serve(|c| c.request_timeout_ms = 200).await;
-    let late = stack.get("/hold").await;
-    assert_eq!(problem(late).await, (504, "DEADLINE_EXCEEDED".to_owned()));
-    // A body that never ends, of the request and of the answer.
+    check_problem(stack.get("/hold").await, 504, "DEADLINE_EXCEEDED").await;
+    // The body of the request does not end, then the body of the response.
     let slow = "POST /items HTTP/1.1\r\nconnection: close\r\ncontent-type: application/json\r\n\
                 content-length: 9\r\n\r\n{";
-    check(
-        &exchange(&stack, slow.as_bytes()).await,
-        504,
-        "DEADLINE_EXCEEDED",
-    );
+    let late = exchange(&stack, slow.as_bytes()).await;
+    check(&late, 504, "DEADLINE_EXCEEDED");
     let mut endless = stack.get("/endless").await;
     assert_eq!(endless.chunk().await.unwrap().unwrap(), "first");
     assert!(timeout(DEADLINE, endless.chunk()).await.unwrap().is_err());
-    // Streams have no such bound.
+    // Streams have no timeout.
     let mut open = stack.get("/stream").await;
     assert_eq!(open.chunk().await.unwrap().unwrap(), "first");
-    assert!(
-        timeout(Duration::from_millis(400), open.chunk())
-            .await
-            .is_err()
-    );
+    let next = timeout(Duration::from_millis(400), open.chunk()).await;
+    assert!(next.is_err());
     assert_eq!(stack.drained().await, Drained::Clean);
 }
 

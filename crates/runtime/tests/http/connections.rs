@@ -1,4 +1,4 @@
-//! Bounds of connections: idle ones, old ones, and those of one address.
+//! Limits of connections: idle time, age, and the number per address.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use crate::raw::read_to_end;
 use crate::stack::{DEADLINE, client_builder, h2_client, serve, serve_behind};
 use crate::stalling::Stalling;
 
-/// More than any of these tests grants.
+/// Enough for all responses of these tests.
 const WINDOW: u32 = 65_535;
 
 #[tokio::test]
-async fn a_connection_without_open_requests_is_closed_though_it_answers_pings() {
+async fn a_connection_without_open_requests_is_closed_although_it_answers_pings() {
     let stack = serve(|c| c.connection.idle_timeout_ms = 200).await;
     let mut client = Stalling::connect(stack.addr, WINDOW).await;
     assert_eq!(client.hold("/hello").await, 200);
@@ -36,7 +36,7 @@ async fn a_connection_with_an_open_request_is_not_idle() {
 }
 
 #[tokio::test]
-async fn an_old_connection_finishes_what_is_open_and_takes_no_more() {
+async fn an_old_connection_finishes_open_requests_and_accepts_no_more() {
     let stack = serve(|c| c.connection.age_max_ms = 300).await;
     let mut client = Stalling::connect(stack.addr, WINDOW).await;
     let held = client.start("/hold").await;
@@ -51,7 +51,7 @@ async fn an_old_connection_finishes_what_is_open_and_takes_no_more() {
 }
 
 #[tokio::test]
-async fn an_old_connection_is_closed_after_its_grace() {
+async fn an_old_connection_is_closed_after_its_grace_period() {
     let stack = serve(|c| {
         c.connection.age_max_ms = 200;
         c.connection.age_grace_ms = 100;
@@ -65,7 +65,7 @@ async fn an_old_connection_is_closed_after_its_grace() {
 }
 
 #[tokio::test]
-async fn an_old_connection_of_http1_closes_after_its_answer() {
+async fn an_old_connection_of_http1_is_closed_after_its_response() {
     let stack = serve(|c| c.connection.age_max_ms = 200).await;
     let mut socket = TcpStream::connect(stack.addr).await.unwrap();
     socket
@@ -78,7 +78,7 @@ async fn an_old_connection_of_http1_closes_after_its_answer() {
     assert!(read_to_end(&mut socket).await.ends_with("held"));
 }
 
-/// A connection from a loopback address, once the server has answered on it; `None` where it closes it.
+/// A connection from a loopback address, after a response of the server; `None` if the server closes it.
 async fn connect(from: &str, to: SocketAddr) -> Option<TcpStream> {
     let socket = TcpSocket::new_v4().unwrap();
     socket
@@ -95,7 +95,7 @@ async fn connect(from: &str, to: SocketAddr) -> Option<TcpStream> {
 }
 
 #[tokio::test]
-async fn an_address_has_so_many_connections_and_a_proxy_as_many_as_it_needs() {
+async fn addresses_and_proxies_have_different_limits() {
     let stack = serve_behind(&["127.0.0.9/32"], |c| {
         c.connection.per_address_max = 2;
         c.connections_per_proxy_max = 3;

@@ -1,4 +1,4 @@
-//! The drain: requests in flight finish, streams are told, new requests are refused, and at the end the rest is cut.
+//! The drain: requests in flight finish, streams get a signal, new requests are rejected, and the rest is cut.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::stack::{DEADLINE, Stack, client, h2_client, serve};
 
-/// Ends the server, and waits until the drain has begun and the port is closed.
+/// Shuts the server down, and waits until the drain has begun and the port is closed.
 async fn begin(stack: &Stack) {
     stack.shutdown.cancel();
     let mut health = stack.health.watch();
@@ -38,7 +38,7 @@ async fn a_request_in_flight_finishes_and_the_port_is_closed() {
 }
 
 #[tokio::test]
-async fn a_request_whose_headers_come_during_the_drain_is_refused() {
+async fn a_request_whose_headers_arrive_during_the_drain_is_rejected() {
     let stack = serve(|_| {}).await;
     let mut socket = TcpStream::connect(stack.addr).await.unwrap();
     socket.write_all(b"GET /hello HTTP/1.1\r\n").await.unwrap();
@@ -53,7 +53,7 @@ async fn a_request_whose_headers_come_during_the_drain_is_refused() {
 }
 
 #[tokio::test]
-async fn a_stream_is_told_and_ends_by_itself() {
+async fn a_stream_gets_the_signal_and_ends_by_itself() {
     let stack = serve(|_| {}).await;
     let mut open = stack.get("/stream").await;
     assert_eq!(open.chunk().await.unwrap().unwrap(), "first");
@@ -65,7 +65,7 @@ async fn a_stream_is_told_and_ends_by_itself() {
 }
 
 #[tokio::test]
-async fn what_is_left_at_the_end_of_the_drain_is_cut() {
+async fn open_requests_are_cut_at_the_end_of_the_drain() {
     let cases = [(0, client()), (200, client()), (200, h2_client())];
     for (drain_ms, client) in cases {
         let stack = serve(|c| c.drain_ms = drain_ms).await;
@@ -81,7 +81,7 @@ async fn what_is_left_at_the_end_of_the_drain_is_cut() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_does_not_hold_the_drain() {
+async fn an_idle_connection_does_not_delay_the_drain() {
     let stack = serve(|_| {}).await;
     let _silent = TcpStream::connect(stack.addr).await.unwrap();
     assert_eq!(stack.get("/hello").await.status(), 200);

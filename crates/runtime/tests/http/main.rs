@@ -1,22 +1,14 @@
-//! The HTTP server over real connections: bounds, time, refusals, panics, streams and the drain.
+//! The HTTP server over real connections: limits, timeouts, rejections, panics, streams and the drain.
 
-#[cfg(test)]
+#![cfg(test)]
+
 mod bounds;
-#[cfg(test)]
 mod connections;
-#[cfg(test)]
 mod drain;
-#[cfg(test)]
 mod raw;
-#[cfg(test)]
-mod refusals;
-#[cfg(test)]
+mod rejections;
 mod slow_clients;
-#[cfg(test)]
 mod stack;
-#[cfg(test)]
 mod stalling;
-#[cfg(test)]
 mod telemetry;
-#[cfg(test)]
 mod vanished;

@@ -1,4 +1,4 @@
-//! Bytes on a socket, where a client would be too well-behaved.
+//! Bytes on a socket, for requests that a normal client does not send.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -16,7 +16,7 @@ pub(crate) async fn exchange(stack: &Stack, bytes: &[u8]) -> String {
 pub(crate) async fn read_to_end(socket: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     let read = timeout(DEADLINE, socket.read_to_end(&mut answer)).await;
-    // A reset is an end too.
+    // A reset also ends the connection.
     drop(read.expect("the server closes in time"));
     String::from_utf8(answer).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Clients that take no response, send no body, or both: they hold no slot that another needs, and not for long.
+//! Clients that read no response or send no body: others can take their slots, and their time is limited.
 
 use h2::Reason;
 use tokio::io::AsyncWriteExt;
@@ -6,22 +6,11 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use crate::raw::{check, exchange, read_to_end};
-use crate::stack::{DEADLINE, Stack, problem, serve};
+use crate::stack::{DEADLINE, NEVER_MS, check_problem, serve};
 use crate::stalling::Stalling;
 
-/// So long that no test reaches it.
-const NEVER_MS: u64 = 600_000;
-
-/// Waits until a request is answered, which needs a slot.
-async fn eventually(stack: &Stack, path: &str) {
-    let deadline = Instant::now() + DEADLINE;
-    while stack.get(path).await.status() != 200 {
-        assert!(Instant::now() < deadline, "no slot is freed for {path}");
-    }
-}
-
 #[tokio::test]
-async fn responses_that_nobody_takes_hold_every_slot_only_without_bounds() {
+async fn unread_responses_hold_all_slots_only_without_limits() {
     for (path, preempt_after_ms, write_timeout_ms, freed) in [
         ("/hello", NEVER_MS, NEVER_MS, false),
         ("/hello", 100, NEVER_MS, true),
@@ -42,19 +31,18 @@ async fn responses_that_nobody_takes_hold_every_slot_only_without_bounds() {
             assert_eq!(attacker.hold(path).await, 200);
         }
         if freed {
-            eventually(&stack, path).await;
+            stack.eventually_ok(path).await;
             assert!(attacker.is_open());
             continue;
         }
         for _ in 0..10 {
-            let answer = stack.get(path).await;
-            assert_eq!(problem(answer).await, (503, "OVERLOADED".to_owned()));
+            check_problem(stack.get(path).await, 503, "OVERLOADED").await;
         }
     }
 }
 
 #[tokio::test]
-async fn a_stream_whose_window_stays_shut_is_reset_and_the_connection_lives() {
+async fn a_stream_without_window_is_reset_and_the_connection_stays_open() {
     let stack = serve(|c| c.connection.write_timeout_ms = 200).await;
     let mut client = Stalling::connect(stack.addr, 0).await;
     for path in ["/hello", "/flood"] {
@@ -71,18 +59,18 @@ async fn the_last_bytes_of_a_response_have_the_same_timeout() {
     let stack = serve(|c| c.connection.write_timeout_ms = 200).await;
     let mut client = Stalling::connect(stack.addr, 1).await;
     assert_eq!(client.hold("/hello").await, 200);
-    // What is in the hands of the transport cannot be reset alone.
+    // A response in the transport cannot be reset without its connection.
     client.closed().await;
 }
 
 #[tokio::test]
-async fn a_socket_that_takes_nothing_is_closed() {
+async fn a_socket_that_is_not_read_is_closed() {
     let stack = serve(|c| c.connection.write_timeout_ms = 300).await;
     let mut socket = TcpStream::connect(stack.addr).await.unwrap();
     let request = b"GET /flood HTTP/1.1\r\n\r\n";
     socket.write_all(request).await.unwrap();
     let closed = async {
-        // The server's reset shows only to who writes, for nothing is read.
+        // The client reads nothing: it sees the reset when it writes.
         while socket.write_all(b"x").await.is_ok() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
@@ -101,7 +89,7 @@ async fn a_body_must_make_progress() {
                 content-length: 12\r\n\r\n";
     let slow = exchange(&stack, format!("{head}{{").as_bytes()).await;
     check(&slow, 408, "BODY_TOO_SLOW");
-    // As slow in all, and fast enough in each part.
+    // The whole body is slower than the interval, but each part is faster.
     let mut socket = TcpStream::connect(stack.addr).await.unwrap();
     socket.write_all(head.as_bytes()).await.unwrap();
     for part in [r#"{"na"#, r#"me":"#, r#""x"}"#] {
@@ -112,7 +100,7 @@ async fn a_body_must_make_progress() {
 }
 
 #[tokio::test]
-async fn a_request_that_waits_for_its_body_gives_its_slot_to_another() {
+async fn another_request_takes_the_slot_of_a_request_that_waits_for_its_body() {
     let stack = serve(|c| {
         c.requests_max = 1;
         c.connection.preempt_after_ms = 100;
@@ -123,16 +111,16 @@ async fn a_request_that_waits_for_its_body_gives_its_slot_to_another() {
                 content-length: 9\r\n\r\n{";
     slow.write_all(head.as_bytes()).await.unwrap();
     let deadline = Instant::now() + DEADLINE;
-    // The slow one has the slot first.
+    // First, the slow request has the slot.
     while stack.get("/hello").await.status() == 200 {
         assert!(Instant::now() < deadline, "the slot is never taken");
     }
-    eventually(&stack, "/hello").await;
+    stack.eventually_ok("/hello").await;
     check(&read_to_end(&mut slow).await, 503, "OVERLOADED");
 }
 
 #[tokio::test]
-async fn slots_that_are_never_freed_show_in_readiness_and_metrics() {
+async fn saturated_slots_are_in_readiness_and_metrics() {
     let stack = serve(|c| {
         c.requests_max = 2;
         c.connection.saturated_after_ms = 100;
@@ -179,11 +167,11 @@ async fn what_a_layer_rejects_takes_no_slot() {
         assert_eq!(attacker.hold("/nowhere").await, 404);
     }
     assert_eq!(stack.get("/hello").await.status(), 200);
-    // Where all slots are in use, it is still the layer that answers.
+    // With all slots in use, the layer still answers.
     let held = stack.getting("/hold");
     stack.held(1).await;
     let rejected = stack.get("/hello?reject").await;
-    assert_eq!(problem(rejected).await, (429, "RATE_LIMITED".to_owned()));
+    check_problem(rejected, 429, "RATE_LIMITED").await;
     stack.gate.add_permits(1);
     assert_eq!(held.await.unwrap().unwrap().status(), 200);
 }

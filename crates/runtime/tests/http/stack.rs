@@ -1,4 +1,4 @@
-//! A served router on a port of its own, and clients for it.
+//! An HTTP server on its own port, and clients for it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,27 +9,31 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use futures::stream;
+use futures::stream::{self, StreamExt};
 use runtime::grpc::Drained;
 use runtime::health::Health;
 use runtime::http::{
-    Draining, HttpConfig, HttpProblem, HttpServer, Json, OpenStream, Path, Query, RequestId,
+    DrainSignal, HttpConfig, HttpProblem, HttpServer, Json, PROBLEM_CONTENT_TYPE, Path, Query,
+    RequestId, StreamSlot,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Every wait of these tests; one that takes longer has failed.
+/// Maximum duration of every wait of these tests.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
 
-/// What the handlers share.
+/// A timeout that no test reaches.
+pub(crate) const NEVER_MS: u64 = 600_000;
+
+/// The state of the handlers.
 #[derive(Clone)]
 struct Shared {
-    /// What held requests wait for.
+    /// Held requests wait for a permit.
     gate: Arc<Semaphore>,
-    /// How many requests are held.
+    /// Number of held requests.
     held: Arc<watch::Sender<usize>>,
 }
 
@@ -46,7 +50,7 @@ pub(crate) async fn serve(change: impl FnOnce(&mut HttpConfig)) -> Stack {
     serve_behind(&[], change).await
 }
 
-/// A server with trusted proxies before it.
+/// A server behind trusted proxies.
 pub(crate) async fn serve_behind(proxies: &[&str], change: impl FnOnce(&mut HttpConfig)) -> Stack {
     let mut config = HttpConfig {
         drain_ms: 5_000,
@@ -84,10 +88,10 @@ fn routes(shared: Shared) -> Router {
         .route("/id", get(id))
         .route("/hold", get(hold))
         .route("/panic", get(panics))
-        .route("/panic-body", get(panics_later))
-        .route("/stream", get(streams))
+        .route("/panic-body", get(panic_in_body))
+        .route("/stream", get(two_pieces))
         .route("/endless", get(endless))
-        .route("/flood", get(floods))
+        .route("/flood", get(flood))
         .route("/items", post(take))
         .route(
             "/large",
@@ -97,7 +101,7 @@ fn routes(shared: Shared) -> Router {
         .with_state(shared)
 }
 
-/// A layer that rejects what asks for it, as a rate limit does.
+/// A layer that rejects requests with a query, like a rate limit.
 async fn reject(request: Request, next: Next) -> Response {
     if request.uri().query() == Some("reject") {
         let status = http::StatusCode::TOO_MANY_REQUESTS;
@@ -106,7 +110,7 @@ async fn reject(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// What `/large` takes, whatever the server's bound.
+/// The body limit of `/large`, independent of the server's limit.
 pub(crate) const LARGE_BYTES: usize = 4_096;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -134,51 +138,39 @@ async fn panics() -> &'static str {
     panic!("a secret")
 }
 
-async fn panics_later() -> Response {
-    let pieces = stream::iter(0..2).map_piece();
+async fn panic_in_body() -> Response {
+    let pieces = stream::iter(0..2).map(|n| {
+        assert_eq!(n, 0, "a secret");
+        Ok::<_, std::io::Error>("piece")
+    });
     axum::body::Body::from_stream(pieces).into_response()
 }
 
-trait Pieces {
-    fn map_piece(self) -> impl futures::Stream<Item = Result<&'static str, std::io::Error>>;
-}
-
-impl<S: futures::Stream<Item = i32>> Pieces for S {
-    fn map_piece(self) -> impl futures::Stream<Item = Result<&'static str, std::io::Error>> {
-        futures::StreamExt::map(self, |n| {
-            assert_eq!(n, 0, "a secret");
-            Ok("piece")
-        })
-    }
-}
-
-/// One piece, and the last once the server drains.
-async fn streams(open: OpenStream) -> Response {
-    let draining = open.draining();
-    let pieces = stream::unfold((0, draining), async |(n, draining): (u8, Draining)| {
+/// One piece, and the last piece when the server drains.
+async fn two_pieces(slot: StreamSlot) -> Response {
+    let pieces = stream::unfold((0, slot.drain()), async |(n, drain): (u8, DrainSignal)| {
         match n {
             0 => {}
-            1 => draining.begun().await,
+            1 => drain.begun().await,
             _ => return None,
         }
         let piece = if n == 0 { "first" } else { "last" };
-        Some((Ok::<_, std::io::Error>(piece), (n + 1, draining)))
+        Some((Ok::<_, std::io::Error>(piece), (n + 1, drain)))
     });
-    open.respond(axum::body::Body::from_stream(pieces).into_response())
+    slot.respond(axum::body::Body::from_stream(pieces).into_response())
 }
 
-/// One piece and then nothing, outside of a stream's place.
+/// One piece and then nothing, without a stream slot.
 async fn endless() -> Response {
     let first = stream::iter([Ok::<_, std::io::Error>("first")]);
-    let pieces = futures::StreamExt::chain(first, stream::pending());
-    axum::body::Body::from_stream(pieces).into_response()
+    axum::body::Body::from_stream(first.chain(stream::pending())).into_response()
 }
 
-/// A stream that always has more.
-async fn floods(open: OpenStream) -> Response {
+/// A stream without end.
+async fn flood(slot: StreamSlot) -> Response {
     let pieces =
         stream::repeat_with(|| Ok::<_, std::io::Error>(bytes::Bytes::from(vec![b'x'; 16 * 1024])));
-    open.respond(axum::body::Body::from_stream(pieces).into_response())
+    slot.respond(axum::body::Body::from_stream(pieces).into_response())
 }
 
 async fn take(Json(item): Json<Item>) -> Json<Item> {
@@ -202,7 +194,15 @@ impl Stack {
         timeout(DEADLINE, request.send()).await.unwrap().unwrap()
     }
 
-    /// A request that runs by itself.
+    /// Waits until a GET request succeeds.
+    pub(crate) async fn eventually_ok(&self, path: &str) {
+        let deadline = Instant::now() + DEADLINE;
+        while self.get(path).await.status() != 200 {
+            assert!(Instant::now() < deadline, "no slot is released for {path}");
+        }
+    }
+
+    /// A request in the background.
     pub(crate) fn getting(&self, path: &str) -> JoinHandle<reqwest::Result<reqwest::Response>> {
         tokio::spawn(client().get(self.url(path)).send())
     }
@@ -220,31 +220,31 @@ impl Stack {
     }
 }
 
-/// How clients are built: this process has other clients over TLS, so that a provider must be chosen.
+/// A builder of clients.
 pub(crate) fn client_builder() -> reqwest::ClientBuilder {
-    // Whoever is first chooses for all; the choice is the same.
+    // reqwest needs a TLS provider; it fails only if one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy()
 }
 
-/// A client with connections of its own.
+/// A client with its own connections.
 pub(crate) fn client() -> reqwest::Client {
     client_builder().build().unwrap()
 }
 
-/// A client that speaks HTTP/2 from the first byte.
+/// An HTTP/2 client.
 pub(crate) fn h2_client() -> reqwest::Client {
     let builder = client_builder();
     builder.http2_prior_knowledge().build().unwrap()
 }
 
-/// The status and the code of a problem.
-pub(crate) async fn problem(response: reqwest::Response) -> (u16, String) {
-    let status = response.status().as_u16();
-    let content_type = response.headers()["content-type"].to_str().unwrap();
-    assert_eq!(content_type, "application/problem+json");
+/// Checks that a response is a problem with this status and code.
+pub(crate) async fn check_problem(response: reqwest::Response, status: u16, code: &str) {
+    let url = response.url().clone();
+    assert_eq!(response.status(), status, "{url}");
+    assert_eq!(response.headers()["content-type"], PROBLEM_CONTENT_TYPE);
     assert!(response.headers().contains_key("x-request-id"));
     let body: serde_json::Value = response.json().await.unwrap();
-    assert_eq!(body["status"], status);
-    (status, body["code"].as_str().unwrap().to_owned())
+    assert_eq!(body["status"], status, "{url}");
+    assert_eq!(body["code"], code, "{url}");
 }

@@ -1,4 +1,4 @@
-//! A client of HTTP/2 that grants no window, or little of it: its PINGs are answered, and it takes nothing.
+//! An HTTP/2 client with a small window or none. It answers PINGs and reads nothing.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -17,12 +17,12 @@ use crate::stack::DEADLINE;
 pub(crate) struct Stalling {
     requests: SendRequest<Bytes>,
     connection: JoinHandle<Result<(), h2::Error>>,
-    /// What was answered, and is kept open.
+    /// Open responses.
     pub(crate) bodies: Vec<RecvStream>,
 }
 
 impl Stalling {
-    /// Connects; each stream may be sent `window` bytes, and never more.
+    /// Connects; the server may send `window` bytes on each stream.
     pub(crate) async fn connect(addr: SocketAddr, window: u32) -> Self {
         let socket = TcpStream::connect(addr).await.unwrap();
         let handshake = Builder::new().initial_window_size(window).handshake(socket);
@@ -41,7 +41,7 @@ impl Stalling {
         requests.send_request(request, true).unwrap().0
     }
 
-    /// Asks for `path`, and keeps the response open, untaken.
+    /// Sends a GET request, and keeps the response open and unread.
     pub(crate) async fn hold(&mut self, path: &str) -> u16 {
         let response = self.start(path).await;
         let response = timeout(DEADLINE, response).await.unwrap().unwrap();
@@ -50,7 +50,7 @@ impl Stalling {
         status
     }
 
-    /// Waits until the server resets what was asked for last.
+    /// Waits until the server resets the last response.
     pub(crate) async fn reset(&mut self) -> Reason {
         let mut body = self.bodies.pop().unwrap();
         let ended = timeout(DEADLINE, poll_fn(|cx| body.poll_data(cx)));
@@ -58,7 +58,7 @@ impl Stalling {
         error.reason().unwrap()
     }
 
-    /// Waits until the server ends the connection.
+    /// Waits until the server closes the connection.
     pub(crate) async fn closed(self) {
         let ended = timeout(DEADLINE, self.connection).await;
         drop(ended.expect("the server closes the connection").unwrap());

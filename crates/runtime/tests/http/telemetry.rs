@@ -1,4 +1,4 @@
-//! What is told: each request is counted once, by its route and never by its path.
+//! Metrics of requests: each is counted once, by its route and not by its path.
 
 use tokio::time::Instant;
 

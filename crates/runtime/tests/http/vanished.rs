@@ -1,4 +1,4 @@
-//! Peers that vanish without a FIN or an RST: their machine takes no packet and sends none.
+//! Clients that vanish without a FIN or an RST: their machine receives and sends no packets.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,19 +8,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-use crate::stack::{Stack, serve};
+use crate::stack::{NEVER_MS, Stack, serve};
 
-/// The shortest that can be set. A dead connection is found one probe after the first, or as soon as what was written to it is
-/// not acknowledged for so long.
+/// The minimum of the settings. A dead connection is detected by the second probe, or when sent bytes are not acknowledged
+/// for this time.
 const SECOND_MS: u64 = 1_000;
 
-/// Both timers together, and what a slow machine adds.
+/// Both timers together, with a margin for slow machines.
 const FREED_WITHIN: Duration = Duration::from_secs(5);
 
-/// So long that no test reaches it.
-const NEVER_MS: u64 = 600_000;
-
-/// One connection at once, whose other bounds are out of reach.
+/// One connection at a time; its other timeouts are not reached.
 async fn serve_one() -> Stack {
     serve(|c| {
         c.connections_max = 1;
@@ -47,7 +44,7 @@ async fn is_served(to: SocketAddr, within: Duration) -> bool {
     read.is_ok_and(|read| read.is_ok_and(|bytes| bytes > 0))
 }
 
-/// From now on no packet reaches the socket: its system neither acknowledges, answers probes nor resets.
+/// Drops all packets to the socket: its system does not acknowledge, answer probes or reset.
 fn vanish(stream: &TcpStream) {
     let drop_all = SockFilter::new(0x06, 0, 0, 0);
     SockRef::from(stream).attach_filter(&[drop_all]).unwrap();
@@ -67,14 +64,14 @@ async fn check(path: &str) {
     assert!(held >= Duration::from_millis(SECOND_MS), "{path}: {held:?}");
 }
 
-/// One that is idle, one whose request is at work, one that is being sent a response.
+/// An idle connection, one with a running request, and one with an unfinished response.
 #[tokio::test]
 async fn a_vanished_peer_loses_its_connection() {
     tokio::join!(check("/hello"), check("/hold"), check("/flood"));
 }
 
 #[tokio::test]
-async fn a_silent_peer_that_is_there_keeps_its_connection() {
+async fn a_silent_peer_that_is_alive_keeps_its_connection() {
     let stack = serve_one().await;
     let mut stream = ask(stack.addr, "/hello").await;
     assert!(stream.read(&mut [0]).await.unwrap() > 0);

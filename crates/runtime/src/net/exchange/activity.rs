@@ -1,4 +1,4 @@
-//! What happens on one connection: open exchanges, blocked writes, and the decision to close it.
+//! The activity of one connection: open exchanges, blocked writes, and the request to close it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,7 +15,7 @@ const OPEN: u8 = 0;
 const CLOSE_WRITE_TIMEOUT: u8 = 1;
 const CLOSE_PREEMPTED: u8 = 2;
 
-/// What happens on one connection; its parts share it.
+/// The activity of one connection.
 #[derive(Debug)]
 pub(crate) struct Activity {
     state: Mutex<State>,
@@ -28,11 +28,11 @@ struct State {
     exchanges: usize,
     /// Whether a request ever arrived.
     used: bool,
-    /// Since when no exchange is open.
+    /// When the last open exchange was closed.
     idle_since: Instant,
-    /// Since when the socket takes no more bytes.
+    /// When the socket stopped accepting bytes.
     blocked_since: Option<Instant>,
-    /// Exchanges whose response is in the hands of the transport, the oldest first.
+    /// Exchanges whose response is in the transport, the oldest first.
     flushing: VecDeque<Weak<Exchange>>,
 }
 
@@ -51,13 +51,13 @@ impl Activity {
         })
     }
 
-    pub(super) fn opened(&self) {
+    pub(super) fn exchange_opened(&self) {
         let mut state = self.state();
         state.exchanges += 1;
         state.used = true;
     }
 
-    pub(super) fn closed(&self) {
+    pub(super) fn exchange_closed(&self) {
         let mut state = self.state();
         state.exchanges = state.exchanges.saturating_sub(1);
         if state.exchanges == 0 {
@@ -65,19 +65,19 @@ impl Activity {
         }
     }
 
-    /// The socket takes no more bytes, or takes them again.
-    pub(in crate::net) fn blocked(&self, blocked: bool) {
+    /// Records whether the socket accepts bytes.
+    pub(in crate::net) fn set_blocked(&self, blocked: bool) {
         self.state().blocked_since = blocked.then(Instant::now);
     }
 
-    /// Watches an exchange that no task of its own watches.
-    pub(super) fn flushes(&self, exchange: &Arc<Exchange>) {
+    /// Watches the unsent pieces of an exchange without a task.
+    pub(super) fn watch_flush(&self, exchange: &Arc<Exchange>) {
         let mut state = self.state();
-        state.forget_flushed();
+        state.remove_flushed();
         state.flushing.push_back(Arc::downgrade(exchange));
     }
 
-    /// Asks for the end of the connection.
+    /// Requests that the connection is closed.
     pub(super) fn close(&self, reason: CloseReason) {
         let code = if reason == CloseReason::Preempted {
             CLOSE_PREEMPTED
@@ -88,7 +88,7 @@ impl Activity {
         self.closing.notify_one();
     }
 
-    /// Waits until somebody asks for the end.
+    /// Waits for a request to close the connection.
     pub(in crate::net) async fn closing(&self) -> CloseReason {
         loop {
             match self.close.load(Ordering::Acquire) {
@@ -103,16 +103,16 @@ impl Activity {
         self.state().used
     }
 
-    /// For how long nothing has been open.
+    /// The time since the last exchange was closed; `None` while one is open.
     pub(in crate::net) fn idle_for(&self) -> Option<Duration> {
         let state = self.state();
         (state.exchanges == 0).then(|| state.idle_since.elapsed())
     }
 
-    /// Whether bytes have waited for the client for longer than `timeout`, in the socket or in a response.
+    /// Whether the client has read nothing for `timeout`, while the socket or a response has bytes for it.
     pub(in crate::net) fn is_stalled(&self, timeout: Duration) -> bool {
         let mut state = self.state();
-        state.forget_flushed();
+        state.remove_flushed();
         if state
             .blocked_since
             .is_some_and(|since| since.elapsed() >= timeout)
@@ -120,7 +120,7 @@ impl Activity {
             return true;
         }
         let flushing: Vec<_> = state.flushing.iter().filter_map(Weak::upgrade).collect();
-        // Exchanges that are dropped here take the lock.
+        // An exchange that is dropped below takes the lock.
         drop(state);
         flushing
             .iter()
@@ -133,7 +133,7 @@ impl Activity {
 }
 
 impl State {
-    fn forget_flushed(&mut self) {
+    fn remove_flushed(&mut self) {
         while let Some(first) = self.flushing.front()
             && first.strong_count() == 0
         {

@@ -1,7 +1,7 @@
-//! Concurrency slots of a server: a bound on calls at work, and which of them wait for their client.
+//! Concurrency slots of a server: a limit of concurrent calls, and the calls that wait for their client.
 //!
-//! A slot whose client neither sends nor takes bytes is free for the taking: when all slots are in use, the exchange that has
-//! waited longest loses its slot to a new one.
+//! If all slots are in use, a new exchange takes the slot of the exchange that has waited longest for its client to send or
+//! read bytes.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use tokio::time::Instant;
 
 use super::Exchange;
 
-/// When an exchange began to wait for its client, and its number among those of the same moment.
+/// The time at which an exchange started to wait for its client, and a unique number.
 pub(super) type WaitKey = (Instant, u64);
 
-/// The kinds of slots of a server, each with its name in readiness.
+/// The kinds of slots of a server, each with its name in the readiness report.
 pub(crate) type NamedSlots = Vec<(&'static str, Arc<Slots>)>;
 
 /// A bounded number of slots of one kind.
@@ -31,7 +31,7 @@ pub(crate) struct Slots {
     full_since: Mutex<Option<Instant>>,
 }
 
-/// One slot in use; dropping it frees the slot.
+/// One slot in use; dropping it releases the slot.
 #[derive(Debug)]
 pub(crate) struct Slot {
     slots: Arc<Slots>,
@@ -39,7 +39,7 @@ pub(crate) struct Slot {
 }
 
 impl Slots {
-    /// `kind` is the name in metrics and readiness, such as `requests`.
+    /// `kind` is the name in metrics, such as `requests`.
     pub(crate) fn new(kind: &'static str, max: usize, preempt_after: Duration) -> Arc<Self> {
         Arc::new(Self {
             kind,
@@ -64,7 +64,7 @@ impl Slots {
         self.max.saturating_sub(self.permits.available_permits())
     }
 
-    /// Since when no slot has been freed while all are in use; `None` while one is free, or free for the taking.
+    /// The time since when all slots are in use and none was released; `None` if a slot is free or can be preempted.
     pub(crate) fn full_since(&self) -> Option<Instant> {
         let full_since = *lock(&self.full_since);
         let waiting = lock(&self.waiting);
@@ -73,8 +73,8 @@ impl Slots {
         full_since.filter(|_| !is_free)
     }
 
-    /// A free slot, or that of the exchange that has waited longest for its client, at least `preempt_after`; `None` when all
-    /// are at work.
+    /// Takes a free slot, or the slot of the exchange that has waited longest for its client, at least `preempt_after`;
+    /// `None` if there is neither.
     pub(crate) fn acquire(self: &Arc<Self>) -> Option<Slot> {
         let free = Arc::clone(&self.permits).try_acquire_owned().ok();
         let permit = match free {
@@ -119,24 +119,24 @@ impl Slots {
     }
 
     fn resume(&self, key: &WaitKey) {
-        // What is removed may be the last of its allocation, and is dropped after the lock.
+        // The removed value may be the last reference of an exchange: it is dropped after the lock is released.
         let removed = lock(&self.waiting).remove(key);
         drop(removed);
     }
 }
 
 impl Slot {
-    /// Lists the exchange that holds this slot as waiting for its client from now on.
+    /// Records that the exchange of this slot waits for its client from now on.
     pub(super) fn wait(&self, exchange: Weak<Exchange>) -> WaitKey {
         self.slots.wait(exchange)
     }
 
-    /// Takes the exchange off the list.
+    /// Records that the exchange does not wait any more.
     pub(super) fn resume(&self, key: &WaitKey) {
         self.slots.resume(key);
     }
 
-    /// Hands the permit to another exchange.
+    /// The permit, for another exchange.
     pub(super) fn into_permit(mut self) -> Option<OwnedSemaphorePermit> {
         self.permit.take()
     }

@@ -1,31 +1,28 @@
-//! What is refused, and how it is told.
+//! Rejected requests and their problems.
 
 use serde_json::Value;
 
 use crate::raw::{check, exchange};
-use crate::stack::{Stack, client, h2_client, problem, serve};
-
-async fn check_get(stack: &Stack, path: &str, expected: (u16, &str)) {
-    let told = problem(stack.get(path).await).await;
-    assert_eq!(told, (expected.0, expected.1.to_owned()), "{path}");
-}
+use crate::stack::{check_problem, client, h2_client, serve};
 
 #[tokio::test]
-async fn what_does_not_fit_is_a_problem_with_a_code() {
+async fn invalid_requests_get_problems_with_codes() {
     let stack = serve(|_| {}).await;
-    check_get(&stack, "/nowhere", (404, "ROUTE_NOT_FOUND")).await;
-    check_get(&stack, "/items", (405, "METHOD_NOT_ALLOWED")).await;
-    check_get(&stack, "/items/x", (400, "FIELD_MALFORMED")).await;
-    check_get(&stack, "/items/1?limit=256", (400, "FIELD_MALFORMED")).await;
+    for (path, status, code) in [
+        ("/nowhere", 404, "ROUTE_NOT_FOUND"),
+        ("/items", 405, "METHOD_NOT_ALLOWED"),
+        ("/items/x", 400, "FIELD_MALFORMED"),
+        ("/items/1?limit=256", 400, "FIELD_MALFORMED"),
+    ] {
+        check_problem(stack.get(path).await, status, code).await;
+    }
     assert_eq!(stack.get("/items").await.headers()["allow"], "POST");
-    assert_eq!(
-        stack.get("/items/1?limit=255").await.text().await.unwrap(),
-        "256"
-    );
+    let answer = stack.get("/items/1?limit=255").await;
+    assert_eq!(answer.text().await.unwrap(), "256");
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_fit_names_its_field() {
+async fn the_problem_of_an_invalid_body_names_its_field() {
     let stack = serve(|_| {}).await;
     let json = Some("application/json");
     for (content_type, body, status, code, field) in [
@@ -38,7 +35,7 @@ async fn a_body_that_does_not_fit_names_its_field() {
         (json, "{\"name\":1}", 400, "FIELD_MALFORMED", Some("name")),
         (
             json,
-            "{\"name\":\"\",\"x\":1}",
+            r#"{"name":"","x":1}"#,
             400,
             "FIELD_UNKNOWN",
             Some("x"),
@@ -50,14 +47,14 @@ async fn a_body_that_does_not_fit_names_its_field() {
         }
         let answer = stack.send(request).await;
         assert_eq!(answer.status(), status, "{body}");
-        let told: Value = answer.json().await.unwrap();
-        assert_eq!(told["code"], code, "{body}");
-        assert_eq!(told["field"].as_str(), field, "{body}");
+        let problem: Value = answer.json().await.unwrap();
+        assert_eq!(problem["code"], code, "{body}");
+        assert_eq!(problem["field"].as_str(), field, "{body}");
     }
 }
 
 #[tokio::test]
-async fn a_panic_is_an_answer_and_the_connection_lives_on() {
+async fn a_panic_gets_a_response_and_the_connection_stays_open() {
     let stack = serve(|_| {}).await;
     for client in [client(), h2_client()] {
         for _ in 0..3 {
@@ -73,20 +70,17 @@ async fn a_panic_is_an_answer_and_the_connection_lives_on() {
     }
     // Two requests on one connection.
     let both = "GET /panic HTTP/1.1\r\n\r\nGET /hello HTTP/1.1\r\nconnection: close\r\n\r\n";
-    check(
-        &exchange(&stack, both.as_bytes()).await,
-        500,
-        "\r\n\r\nhello",
-    );
+    let answer = exchange(&stack, both.as_bytes()).await;
+    check(&answer, 500, "\r\n\r\nhello");
 }
 
 #[tokio::test]
-async fn a_panic_in_a_body_ends_its_answer_alone() {
+async fn a_panic_in_a_body_ends_only_its_response() {
     let stack = serve(|_| {}).await;
     let client = h2_client();
     let held = tokio::spawn(client.get(stack.url("/hold")).send());
     stack.held(1).await;
-    // Its headers may have left before it, or not.
+    // The headers may be sent before the panic.
     let broken = client.get(stack.url("/panic-body")).send().await;
     if let Ok(broken) = broken {
         assert!(broken.text().await.is_err());
@@ -104,30 +98,24 @@ async fn head_and_options_are_answered_without_a_body() {
     check(&answer, 200, "content-length: 5");
     assert!(answer.ends_with("\r\n\r\n"), "{answer}");
     let options = "OPTIONS /hello HTTP/1.1\r\nconnection: close\r\n\r\n";
-    check(
-        &exchange(&stack, options.as_bytes()).await,
-        405,
-        "allow: GET,HEAD",
-    );
+    let answer = exchange(&stack, options.as_bytes()).await;
+    check(&answer, 405, "allow: GET,HEAD");
 }
 
 #[tokio::test]
-async fn every_answer_names_its_request() {
+async fn every_response_has_the_request_id() {
     let stack = serve(|_| {}).await;
     for (given, kept) in [("mine-1", true), ("no id", false)] {
         let request = client().get(stack.url("/id")).header("x-request-id", given);
         let answer = stack.send(request).await;
-        let told = answer.headers()["x-request-id"]
-            .to_str()
-            .unwrap()
-            .to_owned();
-        assert_eq!(told == given, kept, "{given} gave {told}");
-        assert_eq!(answer.text().await.unwrap(), told);
+        let id = answer.headers()["x-request-id"].clone();
+        assert_eq!(id == given, kept, "{given} gave {id:?}");
+        assert_eq!(answer.text().await.unwrap(), id);
     }
 }
 
 #[tokio::test]
-async fn every_answer_tells_browsers_to_keep_and_guess_nothing() {
+async fn every_response_has_security_headers() {
     let stack = serve(|c| c.header_bytes_max = 1024).await;
     for (path, pad) in [
         ("/hello", 0),
