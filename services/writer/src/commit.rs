@@ -1,4 +1,4 @@
-//! The way of every command: load the head, decide, seal, append; again when somebody else was faster.
+//! Execution of a command: load the head, decide, seal, append. It is retried after a lost race with another writer.
 
 use std::time::{Duration, Instant};
 
@@ -13,44 +13,44 @@ use wire::commit::{Draft, Sealed, seal};
 use wire::proto::write::v1 as proto;
 use wire::status::{Problem, Reason};
 
-use crate::base::{Base, Loaded};
 use crate::fork::Confirmation;
+use crate::head_cache::{LoadedHead, StoredHead};
 use crate::intent::Intent;
-use crate::queue::{Place, TURN_WAIT_MAX};
-use crate::{Writer, erasure, fork, metrics, problem, replay};
+use crate::queue::{QueueTicket, TURN_WAIT_MAX};
+use crate::{Writer, erasure, fork, idempotency, metrics, problem};
 
-/// How often a command is decided anew because somebody else was faster, before the caller is asked to come again.
+/// Maximum number of new decisions after lost races. Then the caller must retry.
 pub const REBASES_MAX: u32 = 8;
-/// The longest jittered wait before the first rebase; doubles with each further one.
+/// Maximum wait before the first new decision, with jitter; it doubles each time.
 const REBASE_WAIT_BASE: Duration = Duration::from_millis(1);
 
-/// Carries out a command, once its place in the conversation's queue has its turn.
+/// Executes a command in its turn in the queue of the conversation.
 ///
 /// # Errors
-/// A [`Problem`] that tells the caller what to do. After `UNAVAILABLE` the outcome is unknown: a retry with the same
-/// idempotency key finds it or brings it about.
+/// A [`Problem`] for the caller. After `UNAVAILABLE` the outcome is unknown: a retry with the same idempotency key returns or
+/// completes it.
 pub async fn commit(
     writer: &Writer,
     intent: Intent,
-    place: Place,
+    ticket: QueueTicket,
 ) -> Result<proto::CommitResult, Problem> {
     let started = Instant::now();
-    let turn = place.turn_within(TURN_WAIT_MAX).await;
+    let turn = ticket.wait_for_turn(TURN_WAIT_MAX).await;
     metrics::queued(started.elapsed());
     let outcome = match &turn {
-        Ok(_) => match Box::pin(carry_out(writer, &intent)).await {
-            Ok(result) => Box::pin(confirmed(writer, &intent, result)).await,
+        Ok(_) => match Box::pin(execute(writer, &intent)).await {
+            Ok(result) => Box::pin(confirm_fork(writer, &intent, result)).await,
             rejected => rejected,
         },
-        Err(late) => Err(problem::of_late_turn(*late)),
+        Err(timeout) => Err(problem::from_turn_timeout(*timeout)),
     };
     drop(turn);
-    metrics::appended(started.elapsed(), &outcome);
+    metrics::command_answered(started.elapsed(), &outcome);
     outcome
 }
 
-/// The answer of a command. A fork that was appended after what it reads through was erased is undone, and never acknowledged.
-async fn confirmed(
+/// The result of a command. A fork that was appended after the erasure of an ancestor is erased, and never acknowledged.
+async fn confirm_fork(
     writer: &Writer,
     intent: &Intent,
     result: proto::CommitResult,
@@ -62,44 +62,44 @@ async fn confirmed(
         } => undo(writer, &erasure).await?,
         Confirmation::ParentErased { undo: None } => {}
     }
-    Err(problem::of_rejection(&Rejection::ForkPointMissing))
+    Err(problem::from_rejection(&Rejection::ForkPointMissing))
 }
 
 /// Erases a fork, outside of its queue.
 async fn undo(writer: &Writer, erasure: &Intent) -> Result<(), Problem> {
-    match carry_out(writer, erasure).await {
+    match execute(writer, erasure).await {
         Ok(_) => {
             writer.removals.after_tombstone(&erasure.key).await;
             Ok(())
         }
-        // Somebody has just said something in it, or erased it.
+        // Another caller has just appended to it or erased it.
         Err(problem) if problem.reason() == Reason::VersionConflict => Ok(()),
         Err(problem) => Err(problem),
     }
 }
 
-/// Decides and appends, also outside of the conversation's queue.
-async fn carry_out(writer: &Writer, intent: &Intent) -> Result<proto::CommitResult, Problem> {
-    let mut loaded = writer.bases.load(&intent.key).await?;
-    let mut search = replay::Search::of(writer, intent);
+/// Decides and appends; also used outside of the queue of the conversation.
+async fn execute(writer: &Writer, intent: &Intent) -> Result<proto::CommitResult, Problem> {
+    let mut loaded = writer.heads.load(&intent.key).await?;
+    let mut search = idempotency::Search::new(writer, intent);
     let mut rebases = 0;
     loop {
         if let Some(result) = search.before_decision(writer, intent, &loaded).await? {
             return Ok(result);
         }
-        let events = match decided(writer, intent, &loaded).await {
+        let events = match decide_on(writer, intent, &loaded).await {
             Ok(Decision::Commit(events)) => events,
-            Ok(Decision::Unchanged) if loaded.is_certain => {
+            Ok(Decision::Unchanged) if loaded.from_leader => {
                 let earlier = search.before_rejection(writer, intent, &loaded).await?;
                 let result = earlier.unwrap_or_else(|| unchanged(writer, intent, &loaded));
                 return Ok(result);
             }
-            Err(rejected) if loaded.is_certain => {
+            Err(rejected) if loaded.from_leader => {
                 let earlier = search.before_rejection(writer, intent, &loaded).await?;
                 return earlier.ok_or(rejected);
             }
             Ok(Decision::Unchanged) | Err(_) => {
-                loaded = writer.bases.load_certain(&intent.key).await?;
+                loaded = writer.heads.load_from_leader(&intent.key).await?;
                 continue;
             }
         };
@@ -109,17 +109,21 @@ async fn carry_out(writer: &Writer, intent: &Intent) -> Result<proto::CommitResu
                 rebases += 1;
                 metrics::rebased();
                 wait_before_rebase(rebases).await;
-                // Read after the wait: what was last before it may be old again.
-                loaded = writer.bases.load_certain(&intent.key).await?;
+                // Loaded after the wait, so that it is recent.
+                loaded = writer.heads.load_from_leader(&intent.key).await?;
             }
             Appended::Superseded => return Err(problem::contention(REBASES_MAX)),
         }
     }
 }
 
-async fn decided(writer: &Writer, intent: &Intent, loaded: &Loaded) -> Result<Decision, Problem> {
-    let command = fork::placed(writer, intent, loaded).await?;
-    decide(loaded.head(), &command).map_err(|rejection| problem::of_rejection(&rejection))
+async fn decide_on(
+    writer: &Writer,
+    intent: &Intent,
+    loaded: &LoadedHead,
+) -> Result<Decision, Problem> {
+    let command = fork::with_fork_point(writer, intent, loaded).await?;
+    decide(loaded.head(), &command).map_err(|rejection| problem::from_rejection(&rejection))
 }
 
 enum Appended {
@@ -130,13 +134,13 @@ enum Appended {
 async fn append(
     writer: &Writer,
     intent: &Intent,
-    loaded: &Loaded,
+    loaded: &LoadedHead,
     events: &[Event],
 ) -> Result<Appended, Problem> {
-    let previous = loaded.base.as_deref();
+    let previous = loaded.stored.as_deref();
     let recorded_at = writer
         .now()
-        .max(previous.map_or(Timestamp(i64::MIN), |base| base.head.recorded_at));
+        .max(previous.map_or(Timestamp(i64::MIN), |stored| stored.head.recorded_at));
     let draft = Draft {
         tenant: &intent.key.tenant,
         conversation: &intent.key.conversation,
@@ -146,40 +150,39 @@ async fn append(
         actor: &intent.access.actor,
         events,
     };
-    let sealed = seal(&draft, previous.map(|base| (&base.head, base.sequence)))?;
+    let sealed = seal(
+        &draft,
+        previous.map(|stored| (&stored.head, stored.sequence)),
+    )?;
     check_payload(writer, &sealed.message)?;
     writer.quotas.admit(writer, intent, &sealed).await?;
-    erasure::enter(writer, intent, previous).await?;
+    erasure::prepare(writer, intent, previous).await?;
     let Sealed { message, head, .. } = sealed;
     let mut trace = TraceHeaders::default();
     runtime::telemetry::inject(|name, value| trace.put(name, value));
     let append = Append {
         commit: intent.command.commit,
         message,
-        expected: previous.map(|base| base.sequence),
+        expected: previous.map(|stored| stored.sequence),
         trace,
     };
-    match writer
-        .record
-        .append(&intent.key, append)
-        .await
-        .map_err(problem::of_record)?
-    {
+    let outcome = writer.record.append(&intent.key, append).await;
+    match outcome.map_err(problem::from_record)? {
         AppendOutcome::Committed { sequence } => {
-            let result = result_of(writer, intent, &head, sequence);
+            let result = commit_result(writer, intent, &head, sequence);
             if matches!(intent.command.action, Action::Erase { .. }) {
-                let owner = previous.and_then(|base| base.head.owner.as_ref());
+                let owner = previous.and_then(|stored| stored.head.owner.as_ref());
                 writer.quotas.erased(intent, owner).await;
             }
-            writer.bases.keep(&intent.key, Base { head, sequence });
+            writer
+                .heads
+                .keep(&intent.key, StoredHead { head, sequence });
             Ok(Appended::Done(result))
         }
         AppendOutcome::Duplicate { sequence } => {
-            match replay::from_record(writer, intent, sequence).await? {
-                Some(result) => Ok(Appended::Done(result)),
-                // Erased since: the conversation's last commit tells.
-                None => Ok(Appended::Superseded),
-            }
+            let result = idempotency::result_at(writer, intent, sequence).await?;
+            // `None`: the commit was erased since; the last commit of the conversation decides.
+            Ok(result.map_or(Appended::Superseded, Appended::Done))
         }
         AppendOutcome::Superseded { .. } => Ok(Appended::Superseded),
     }
@@ -191,7 +194,7 @@ fn check_payload(writer: &Writer, message: &Bytes) -> Result<(), Problem> {
         return Ok(());
     }
     let description = format!(
-        "is {} bytes as one commit, the record takes at most {bytes_max}: append in several commits",
+        "is {} bytes as one commit, the record accepts at most {bytes_max}: append in several commits",
         message.len()
     );
     Err(Violation::new(ViolationReason::CommitTooLarge, description)
@@ -205,7 +208,7 @@ async fn wait_before_rebase(rebases: u32) {
     tokio::time::sleep(wait).await;
 }
 
-fn result_of(
+fn commit_result(
     writer: &Writer,
     intent: &Intent,
     head: &Head,
@@ -225,13 +228,13 @@ fn result_of(
     }
 }
 
-fn unchanged(writer: &Writer, intent: &Intent, loaded: &Loaded) -> proto::CommitResult {
-    let Some(base) = &loaded.base else {
+fn unchanged(writer: &Writer, intent: &Intent, loaded: &LoadedHead) -> proto::CommitResult {
+    let Some(stored) = &loaded.stored else {
         return proto::CommitResult::default();
     };
     proto::CommitResult {
         commit_id: String::new(),
         first_version: 0,
-        ..result_of(writer, intent, &base.head, base.sequence)
+        ..commit_result(writer, intent, &stored.head, stored.sequence)
     }
 }

@@ -1,4 +1,4 @@
-//! The writer's settings, and their bounds.
+//! The settings of the writer, and their bounds.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -21,28 +21,28 @@ const STREAM_COMMANDS: Bounds<usize> = Bounds {
     unit: "commands",
 };
 
-/// Above the record's payload limit, so that a commit that is too large is told so by its own reason.
+/// Above the payload limit of the record, so that a commit that is too large gets its own error.
 const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// The writer's settings.
+/// The settings of the writer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WriterConfig {
     /// The gRPC server.
     pub grpc: GrpcConfig,
-    /// Where operators find metrics and readiness.
+    /// The address of the admin port: metrics, liveness and readiness.
     pub admin_addr: SocketAddr,
     /// The record.
     pub record: RecordConfig,
-    /// The read model, asked about old idempotency keys, what tenants, agents and owners store, and
-    /// forks of what is to be erased.
+    /// The read model. The writer reads old idempotency keys, stored amounts and forks from it.
     pub read_model: ReadModelConfig,
-    /// Which servers tenants' webhooks, JWK sets and agents may use; the same as the gateway's.
+    /// Servers that webhooks, JWK sets and models of tenants may use. Must be equal to the setting of the gateway.
     pub egress: EgressConfig,
-    /// Most heads kept in memory, about 1 KiB each: an append to a conversation beyond them costs a read of 70 µs more.
+    /// Maximum number of cached heads, about 1 KiB each. An append to a conversation without a cached head needs one more
+    /// read of about 70 µs.
     pub heads_cached_max: usize,
     /// Most commands of one stream that are carried out at once; more wait at the caller.
     pub stream_commands_max: usize,
-    /// What tenants, agents and owners may use where the registry says nothing; the writer limits `conversations`,
+    /// Quotas of tenants, agents and owners without quotas in the registry. The writer applies `conversations`,
     /// `stored_bytes` and `appended_bytes_per_minute`.
     pub quotas: QuotaSet,
 }
@@ -69,14 +69,14 @@ impl Default for WriterConfig {
 impl Validate for WriterConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.section("grpc", &self.grpc);
-        for (key, mistake) in self.record.mistakes() {
-            checks.invalid(&format!("record.{key}"), mistake);
+        for (key, error) in self.record.mistakes() {
+            checks.invalid(&format!("record.{key}"), error);
         }
-        for (key, mistake) in self.read_model.mistakes() {
-            checks.invalid(&format!("read_model.{key}"), mistake);
+        for (key, error) in self.read_model.mistakes() {
+            checks.invalid(&format!("read_model.{key}"), error);
         }
-        for (key, mistake) in self.egress.mistakes() {
-            checks.invalid(&format!("egress.{key}"), mistake);
+        for (key, error) in self.egress.mistakes() {
+            checks.invalid(&format!("egress.{key}"), error);
         }
         checks.bounds("heads_cached_max", self.heads_cached_max, &HEADS_CACHED);
         checks.bounds(

@@ -1,11 +1,12 @@
-//! Which servers tenants may name in settings and signing keys: checked when they are set. Gateways check again when they call.
+//! The servers that tenants may use in settings and signing keys. They are checked when they are set; gateways check again
+//! before each call.
 
 use domain::{TenantId, ViolationReason};
 use egress::{EgressConfig, Policy, Refusal};
 use wire::proto::operate::v1::{AgentSettings, ModelSettings};
 use wire::status::{Problem, Reason};
 
-/// The deployment's rules.
+/// The rules of the deployment.
 #[derive(Debug)]
 pub struct EgressRules {
     config: EgressConfig,
@@ -13,14 +14,14 @@ pub struct EgressRules {
 }
 
 impl EgressRules {
-    /// The rules of settings.
+    /// The rules of a configuration.
     #[must_use]
     pub fn new(config: EgressConfig) -> Self {
         let policy = Policy::new(&config);
         Self { config, policy }
     }
 
-    /// Checks what a request sets: webhooks by what their URLs say, and the model servers.
+    /// Checks the webhook URLs and the model servers of settings.
     ///
     /// # Errors
     /// `DESTINATION_NOT_ALLOWED` or `MODEL_SERVER_NOT_ALLOWED`, with the field.
@@ -42,7 +43,7 @@ impl EgressRules {
         self.check_model(tenant, "settings.summaries.model.server", model)
     }
 
-    /// Checks a URL by what it says: its host is not resolved.
+    /// Checks a URL without resolving its host.
     ///
     /// # Errors
     /// `DESTINATION_NOT_ALLOWED` or `FIELD_MALFORMED`, with the field.
@@ -61,7 +62,7 @@ impl EgressRules {
         if self.config.may_use_model_server(tenant, server) {
             return Ok(());
         }
-        let rule = "names a model server that the deployment keeps for other tenants";
+        let rule = "names a model server that only other tenants may use";
         Err(Problem::of_field(
             Reason::ModelServerNotAllowed,
             field,

@@ -1,8 +1,9 @@
-//! What goes before a tombstone: the entry into the list of erasures in progress, and the look for forks.
+//! The steps before the tombstone of an erasure: the entry in the list of pending erasures, and the check for forks.
 //!
-//! The order makes the look sufficient. The entry is written first; then everything that is recorded is awaited in the rows,
-//! and the rows are asked for forks. (They are asked before the entry, too: most erasures that are refused enter nothing.) A fork is acknowledged only while the list has no entry of what it reads through
-//! ([`crate::fork`]). So each acknowledged fork was appended before the entry, and is seen; one that is not seen is undone.
+//! The order makes the check sufficient. The entry is written first. Then the rows must contain everything that was recorded,
+//! and are queried for forks. A fork is acknowledged only while the list has no entry for its ancestors ([`crate::fork`]). So
+//! each acknowledged fork was appended before the entry, and the check finds it; other forks are undone. There is also a check
+//! before the entry: most rejected erasures then write no entry.
 
 use std::time::Duration;
 
@@ -15,27 +16,27 @@ use read_model::{FORKS_PER_READ_MAX, ForkRow, forks};
 use tokio::time::{Instant, sleep, timeout};
 use wire::status::Problem;
 
-use crate::base::Base;
-use crate::fork::{DECISION_WAIT_MAX, LOOK_EVERY};
+use crate::fork::{DECISION_WAIT_MAX, POLL_INTERVAL};
+use crate::head_cache::StoredHead;
 use crate::intent::Intent;
 use crate::{Writer, problem};
 
-/// The longest wait for the rows to hold what was recorded before an erasure.
+/// Maximum wait until the rows contain everything that was recorded before the erasure.
 pub const ROWS_WAIT_MAX: Duration = Duration::from_secs(2);
-/// The longest that a look for forks takes, the wait for the rows included; [`domain::FORKS_HELD_MAX`] rests on it. Less than
-/// [`DECISION_WAIT_MAX`], so that nobody who waits takes a slow erasure for one that has crashed.
-pub const LOOK_MAX: Duration = Duration::from_millis(2_500);
+/// Maximum duration of a check for forks, with the wait for the rows; [`domain::FORKS_HELD_MAX`] depends on it. It is shorter
+/// than [`DECISION_WAIT_MAX`], so that a slow erasure is not treated as a crashed one.
+pub const FORK_CHECK_MAX: Duration = Duration::from_millis(2_500);
 
-/// Enters an erasure into the list of those in progress, before its tombstone: whatever ends this process, what the
-/// tombstone leaves to remove is found. Then looks for forks, if the erasure refuses them. `previous` is the commit that
-/// the tombstone is to follow. Any other command passes.
+/// Prepares an erasure before its tombstone is appended; other commands pass. It writes the entry of the pending erasure, so
+/// that the removal is found after a crash, and checks for forks if the erasure rejects them. `previous` is the commit before
+/// the tombstone.
 ///
 /// # Errors
-/// `HAS_FORKS`; or record or rows do not answer, or the rows are behind. Append no tombstone.
-pub async fn enter(
+/// `HAS_FORKS`; or record or rows do not answer, or the rows are behind. Then no tombstone may be appended.
+pub async fn prepare(
     writer: &Writer,
     intent: &Intent,
-    previous: Option<&Base>,
+    previous: Option<&StoredHead>,
 ) -> Result<(), Problem> {
     let (Action::Erase { expected, forks }, Some(previous)) = (&intent.command.action, previous)
     else {
@@ -45,46 +46,41 @@ pub async fn enter(
     if *forks != ForkRule::Refuse {
         let (holder, now) = (writer.removals.holder(), writer.now());
         let begun = writer.record.begin_erasure(key, last, holder, now);
-        return begun.await.map_err(problem::of_record);
+        return begun.await.map_err(problem::from_record);
     }
-    let look = Look {
-        writer,
-        intent,
-        expected: expected.as_ref(),
-    };
-    // Nearly every refusal is found here, and holds no fork up.
-    look.carry_out().await?;
-    let Some(begun) = begin(writer, key, last).await? else {
+    // Most rejections happen here, before an entry delays forks.
+    check_forks(writer, intent, expected.as_ref()).await?;
+    let Some(written) = write_entry(writer, key, last).await? else {
         return Ok(());
     };
-    let free = look.carry_out().await;
-    if free.is_err() && begun.may_be_withdrawn {
-        withdraw(writer, &begun.entry).await;
+    let checked = check_forks(writer, intent, expected.as_ref()).await;
+    if checked.is_err() && written.may_be_withdrawn {
+        withdraw(writer, &written.entry).await;
     }
-    free
+    checked
 }
 
-/// An entry of an erasure that may be given up.
-struct Begun {
+/// The written entry of an erasure.
+struct WrittenEntry {
     entry: PendingErasure,
-    /// Whether no tombstone can come any more once this erasure is given up.
+    /// Whether no earlier erasure can append a tombstone after this one is given up.
     may_be_withdrawn: bool,
 }
 
-/// Writes the entry, once no other erasure of the conversation is undecided. One that stays undecided has crashed: its entry is
-/// replaced, and so is its hold on forks. `None`: the commit that the tombstone is to follow is not the last any more, so that
-/// its append fails; what others have entered stays.
-async fn begin(
+/// Writes the entry when no other erasure of the conversation is undecided. An erasure that remains undecided has crashed: its
+/// entry is replaced. `None`: the commit before the tombstone is not the last one any more, so that the append will fail; the
+/// entries of others remain.
+async fn write_entry(
     writer: &Writer,
     key: &ConversationKey,
     last: Sequence,
-) -> Result<Option<Begun>, Problem> {
+) -> Result<Option<WrittenEntry>, Problem> {
     let deadline = Instant::now() + DECISION_WAIT_MAX;
     loop {
         let earlier = writer.record.pending_erasure(key).await;
-        let earlier = earlier.map_err(problem::of_record)?;
-        let base = writer.bases.load_certain(key).await?.base;
-        if base.is_none_or(|base| base.sequence != last) {
+        let earlier = earlier.map_err(problem::from_record)?;
+        let stored = writer.heads.load_from_leader(key).await?.stored;
+        if stored.is_none_or(|stored| stored.sequence != last) {
             return Ok(None);
         }
         let now = writer.now();
@@ -94,59 +90,55 @@ async fn begin(
             let entry = writer
                 .record
                 .replace_erasure(key, last, holder, now, earlier.as_ref());
-            if let Some(entry) = entry.await.map_err(problem::of_record)? {
-                return Ok(Some(Begun {
+            if let Some(entry) = entry.await.map_err(problem::from_record)? {
+                return Ok(Some(WrittenEntry {
                     entry,
                     may_be_withdrawn,
                 }));
             }
         }
-        sleep(LOOK_EVERY).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
-/// A look for forks of what is to be erased.
-struct Look<'a> {
-    writer: &'a Writer,
-    intent: &'a Intent,
-    expected: Option<&'a Owner>,
+/// Checks that the conversation has no forks, in rows that contain everything that was recorded before this call. Forks that
+/// were erased since do not count.
+async fn check_forks(
+    writer: &Writer,
+    intent: &Intent,
+    expected: Option<&Owner>,
+) -> Result<(), Problem> {
+    let found = timeout(FORK_CHECK_MAX, find_forks(writer, intent)).await;
+    let forks = found.unwrap_or_else(|_| Err(problem::rows_unavailable()))?;
+    if forks.is_empty() {
+        return Ok(());
+    }
+    Err(problem::has_forks(&forks, expected))
 }
 
-impl Look<'_> {
-    /// By rows that hold all that was recorded before this call: a fork that was erased since does not count, either.
-    async fn carry_out(&self) -> Result<(), Problem> {
-        let looked = timeout(LOOK_MAX, self.at_rows()).await;
-        let forks = looked.unwrap_or_else(|_| Err(problem::rows_silent()))?;
-        if forks.is_empty() {
-            return Ok(());
-        }
-        Err(problem::has_forks(&forks, self.expected))
+async fn find_forks(writer: &Writer, intent: &Intent) -> Result<Vec<ForkRow>, Problem> {
+    let ends = writer.record.ends().await.map_err(problem::from_record)?;
+    let model = &writer.read_model;
+    let reached = wait_until_reached(model, &ends, ROWS_WAIT_MAX).await;
+    if !reached.map_err(problem::from_fork_check)? {
+        return Err(problem::rows_behind());
     }
-
-    async fn at_rows(&self) -> Result<Vec<ForkRow>, Problem> {
-        let ends = self.writer.record.ends().await;
-        let ends = ends.map_err(problem::of_record)?;
-        let model = &self.writer.read_model;
-        let reached = wait_until_reached(model, &ends, ROWS_WAIT_MAX).await;
-        if !reached.map_err(problem::of_look)? {
-            return Err(problem::rows_behind());
-        }
-        let (access, conversation) = (&self.intent.access.tenant, &self.intent.key.conversation);
-        let found = forks(model, access, conversation, FORKS_PER_READ_MAX).await;
-        found.map_err(problem::of_look)
-    }
+    let (access, conversation) = (&intent.access.tenant, &intent.key.conversation);
+    let found = forks(model, access, conversation, FORKS_PER_READ_MAX).await;
+    found.map_err(problem::from_fork_check)
 }
 
-/// Whether no tombstone of an earlier erasure can come any more. One of this writer's own can: its outcome was not known.
+/// Whether an earlier erasure can append no tombstone any more. An entry of this writer is undecided too, since the outcome of
+/// its erasure is unknown.
 fn is_decided(earlier: Option<&PendingErasure>, last: Sequence, now: Timestamp) -> bool {
     let earlier = earlier.map(|entry| (entry.behind, entry.age(now)));
     fork_step(earlier, Some((last, Status::Active))) == ForkStep::Acknowledge
 }
 
-/// Takes the erasure off the list. Where that fails, the entry keeps forks from being acknowledged until it is old.
+/// Removes the entry. If that fails, the entry delays forks until it is old.
 async fn withdraw(writer: &Writer, entry: &PendingErasure) {
     if let Err(unavailable) = writer.record.end_erasure(entry).await {
-        tracing::warn!(tenant.id = %entry.key.tenant, conversation.id = %entry.key.conversation, %unavailable, "a refused erasure stays listed");
+        tracing::warn!(tenant.id = %entry.key.tenant, conversation.id = %entry.key.conversation, %unavailable, "the entry of a rejected erasure cannot be removed");
     }
 }
 
@@ -158,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_erasure_is_decided_once_its_tombstone_cannot_come() {
+    fn an_erasure_is_decided_when_no_tombstone_can_follow() {
         let entry = |written_at: i64| PendingErasure {
             key: ConversationKey {
                 tenant: TenantId::parse("acme").unwrap(),

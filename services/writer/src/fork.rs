@@ -1,5 +1,5 @@
-//! From where a fork goes on: the conversation that really holds the version, however many forks lie between; and whether
-//! all that it reads through is still there once it was appended.
+//! The fork point of a new conversation, in the ancestor that contains the version; and the check that all ancestors still
+//! exist after the append of the fork.
 
 mod confirm;
 #[cfg(test)]
@@ -13,39 +13,38 @@ use domain::{Action, Command, ConversationKey, ForkPoint, ForkSource, Rejection,
 use event_log::registry::AgentAccess;
 use wire::status::Problem;
 
-pub(crate) use confirm::LOOK_EVERY;
+pub(crate) use confirm::POLL_INTERVAL;
 pub use confirm::{Confirmation, DECISION_WAIT_MAX, confirm};
 
-use crate::base::Loaded;
+use crate::head_cache::LoadedHead;
 use crate::intent::Intent;
 use crate::{Writer, problem};
 
-/// The command of an intent, with the point that its fork leaves from where one is to begin.
+/// The command of an intent; a command that creates a fork gets its fork point.
 ///
-/// Where the conversation is there already, nothing is looked for: an earlier try may have begun it, whatever became of
-/// its parent since.
+/// If the conversation exists, there is no search: an earlier attempt may have created it, and its parent may be erased since.
 ///
 /// # Errors
-/// There is no such parent for the caller, it does not reach that version, or too many stand behind it.
-pub async fn placed<'i>(
+/// The caller has no such parent, the parent does not have that version, or there are too many ancestors.
+pub async fn with_fork_point<'i>(
     writer: &Writer,
     intent: &'i Intent,
-    loaded: &Loaded,
+    loaded: &LoadedHead,
 ) -> Result<Cow<'i, Command>, Problem> {
     let command = &intent.command;
     let (
-        Some(asked),
+        Some(requested),
         None,
         Action::Create {
             created,
             occurred_at,
         },
-    ) = (&intent.forks, loaded.head(), &command.action)
+    ) = (&intent.fork_from, loaded.head(), &command.action)
     else {
         return Ok(Cow::Borrowed(command));
     };
     let created = ConversationCreated {
-        forked_from: Some(find(writer, &intent.access, asked).await?),
+        forked_from: Some(find(writer, &intent.access, requested).await?),
         ..created.as_ref().clone()
     };
     Ok(Cow::Owned(Command {
@@ -57,31 +56,31 @@ pub async fn placed<'i>(
     }))
 }
 
-/// The point that a fork leaves from; versions never change, so it holds whoever appends meanwhile.
+/// The fork point. Versions never change, so that later appends do not change it.
 async fn find(
     writer: &Writer,
     access: &AgentAccess,
-    asked: &ForkPoint,
+    requested: &ForkPoint,
 ) -> Result<ForkPoint, Problem> {
-    let mut conversation = asked.conversation.clone();
+    let mut conversation = requested.conversation.clone();
     for _ in 0..=FORK_DEPTH_MAX {
         let key = ConversationKey {
             tenant: access.tenant.tenant().clone(),
             conversation,
         };
-        let loaded = writer.bases.load_certain(&key).await?;
+        let loaded = writer.heads.load_from_leader(&key).await?;
         let source = fork_source(
             loaded.head(),
             &access.agent,
             &key.conversation,
-            asked.version,
+            requested.version,
         );
-        match source.map_err(|rejection| problem::of_rejection(&rejection))? {
+        match source.map_err(|rejection| problem::from_rejection(&rejection))? {
             ForkSource::At(point) => return Ok(point),
             ForkSource::FurtherBack(further) => conversation = further,
         }
     }
-    Err(problem::of_rejection(&Rejection::ForkTooDeep {
+    Err(problem::from_rejection(&Rejection::ForkTooDeep {
         depth_max: FORK_DEPTH_MAX,
     }))
 }

@@ -1,23 +1,23 @@
-//! What a caller asks of a conversation: the command, and for whom.
+//! A command with its caller and its conversation.
 
 use domain::{Command, ConversationKey, ForkPoint, RequestDigest};
 use event_log::registry::AgentAccess;
 
-/// A command on its way to the record.
+/// A command to execute.
 #[derive(Debug)]
 pub struct Intent {
-    /// For whom.
+    /// The access of the caller.
     pub access: AgentAccess,
-    /// Which conversation.
+    /// The conversation.
     pub key: ConversationKey,
-    /// Whether the commit's id is the caller's idempotency key, which an earlier try may have used.
+    /// Whether the commit id is an idempotency key of the caller, which an earlier attempt may have used.
     pub has_key: bool,
     /// The path of that key in the request.
     pub key_field: &'static str,
-    /// What was asked, in short.
+    /// The digest of the request.
     pub request_digest: RequestDigest,
-    /// What should happen.
+    /// The command.
     pub command: Command,
-    /// From where a conversation that is to begin goes on, as the caller names it: its depth is not known yet.
-    pub forks: Option<ForkPoint>,
+    /// The fork point of a new conversation as the caller names it; it may be in an ancestor of that conversation.
+    pub fork_from: Option<ForkPoint>,
 }

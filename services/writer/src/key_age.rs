@@ -1,7 +1,8 @@
-//! What the time in an idempotency key says: who can still know of an earlier commit under it. Pure; `key_age/model.rs` checks it.
+//! The age of an idempotency key. It decides where an earlier commit with the key can be found. Pure; checked by
+//! `key_age/model.rs`.
 //!
-//! The stream forgets a key once its duplicate window has passed since the commit. A key is therefore left to the window only
-//! while it is young, and no key is accepted so early that it is still young when the window has passed:
+//! The stream remembers a key for its duplicate window. Only young keys rely on the window, and a key from the future is
+//! rejected, so that no key is still young after the window of its commit:
 //! `age_max + leeway + 2 × clock skew + time of an append ≤ window`.
 
 use std::time::Duration;
@@ -10,27 +11,27 @@ use domain::{CommitId, Timestamp};
 use event_log::DUPLICATE_WINDOW;
 use uuid::Uuid;
 
-/// How far ahead of a writer's clock a key may be dated: callers' clocks may be off by as much.
+/// Maximum time of a key after the clock of the writer. The clocks of callers may differ by this time.
 pub const CLOCK_LEEWAY: Duration = Duration::from_mins(1);
-/// Kept back from the duplicate window for what lies between two commits under one key: the clocks of two writers, which may
-/// be off by 30 s each, and the time from a decision to its commit.
+/// Subtracted from the duplicate window: the clocks of two writers may differ by 30 s each from the true time, and time passes
+/// between a decision and its commit.
 const WINDOW_RESERVE: Duration = Duration::from_mins(2);
 
-/// What a key's own time says.
+/// The age of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyAge {
-    /// It is dated further ahead than [`CLOCK_LEEWAY`]: not accepted, unless it is known.
+    /// Its time is more than [`CLOCK_LEEWAY`] in the future. It is rejected, unless it was used before.
     Ahead,
-    /// The stream's duplicate window knows whether it was used: every commit under it is from this time or later.
+    /// The duplicate window of the stream contains every commit with the key.
     Young {
         /// The earliest time of such a commit.
         since: Timestamp,
     },
-    /// It says no time, or one so long ago that the window may have passed: it is looked up.
+    /// It has no time, or the window may have passed. It is looked up.
     Old,
 }
 
-/// Up to which age a UUIDv7 key is left to the stream's duplicate window alone.
+/// Maximum age of a UUIDv7 key that relies on the duplicate window of the stream.
 #[must_use]
 pub const fn young_key_age_max() -> Duration {
     DUPLICATE_WINDOW
@@ -38,7 +39,7 @@ pub const fn young_key_age_max() -> Duration {
         .saturating_sub(WINDOW_RESERVE)
 }
 
-/// The age of a key by a writer's clock.
+/// The age of a key by the clock of the writer.
 pub(crate) fn age(key: CommitId, now: Timestamp) -> KeyAge {
     made_at(key.0).map_or(KeyAge::Old, |made_at| age_of(made_at, now))
 }
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_say_their_age() {
+    fn keys_are_ahead_young_or_old() {
         let check = |key: Uuid, expected: &str| {
             let age = match age(CommitId(key), seconds(NOW_S)) {
                 KeyAge::Ahead => "ahead",
@@ -117,7 +118,7 @@ mod tests {
     }
 
     proptest! {
-        /// No accepted key is young once the stream may have forgotten it, whatever the two writers' clocks say.
+        /// No accepted key is young after the window of the stream, for all skews of the clocks of two writers.
         #[test]
         fn no_accepted_key_becomes_young_later(
             made_at in -100_000_i64..100_000,

@@ -1,16 +1,17 @@
 //! The write service: appends commits to the record, and keeps the registry.
 //!
-//! Data comes from gRPC callers and goes to the record; the read model is asked about old idempotency keys,
-//! what tenants, agents and owners store, and forks of what is to be erased. Every
-//! command goes one way: [`rpc`] reads the request, [`request`] makes it an [`intent`], [`commit`] carries it out.
+//! Data comes from gRPC callers and goes to the record. The read model is queried for old idempotency keys, stored amounts
+//! of tenants, agents and owners, and forks of conversations to be erased. The path of every command: [`rpc`] parses the
+//! request, [`request`] converts it into an [`intent`], [`commit`] executes it.
 
-pub mod archived;
-pub mod base;
+pub mod archive_gap;
 pub mod commit;
 pub mod config;
 pub mod egress_rules;
 pub mod erasure;
 pub mod fork;
+pub mod head_cache;
+pub mod idempotency;
 pub mod intent;
 pub mod key_age;
 pub mod metrics;
@@ -18,12 +19,11 @@ pub mod problem;
 pub mod queue;
 pub mod quotas;
 pub mod removal;
-pub mod replay;
 pub mod request;
 pub mod rpc;
 pub mod run;
 pub mod tips;
-pub mod weigh;
+pub mod token_count;
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ use uuid::Uuid;
 use wire::token::PositionToken;
 
 use crate::quotas::WriteQuotas;
-use base::Bases;
+use head_cache::HeadCache;
 use queue::Queues;
 use removal::Removals;
 use tips::Tips;
@@ -44,7 +44,7 @@ use tips::Tips;
 pub use config::WriterConfig;
 pub use run::{Running, start};
 
-/// What every command needs. Clones share it.
+/// The state that all commands share. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Writer(Arc<Parts>);
 
@@ -55,38 +55,38 @@ pub struct Parts {
     pub record: Record,
     /// Tenants, agents, keys and tokens.
     pub registry: Registry,
-    /// Which servers tenants may name.
+    /// The servers that tenants may use.
     pub egress: EgressRules,
-    /// Old idempotency keys.
+    /// Old idempotency keys, stored amounts and forks.
     pub read_model: ReadModel,
-    /// The heads of conversations written to of late.
-    pub bases: Bases,
-    /// Where the parts of runs end.
+    /// The heads of recently written conversations.
+    pub heads: HeadCache,
+    /// The last parts of runs.
     pub tips: Tips,
-    /// A short queue per conversation.
+    /// A short queue for each conversation.
     pub queues: Queues,
-    /// What erasures leave to remove.
+    /// The removals after erasures.
     pub removals: Removals,
-    /// What tenants, agents and owners may append and store.
+    /// The quotas of tenants, agents and owners.
     pub quotas: WriteQuotas,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
 }
 
 impl Writer {
-    /// A writer of these parts.
+    /// A writer with these parts.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
     }
 
-    /// The present.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp(self.clock.now_nanos())
     }
 
-    /// The token of the position of a conversation's commit.
+    /// The position token of a commit.
     #[must_use]
     pub fn position_token(
         &self,
@@ -106,7 +106,7 @@ impl Writer {
         .encode()
     }
 
-    /// The id of a commit whose caller gave no key: a UUIDv7 of the present.
+    /// The id of a commit without an idempotency key: a UUIDv7 with the current time.
     #[must_use]
     pub fn new_commit_id() -> CommitId {
         CommitId(Uuid::now_v7())

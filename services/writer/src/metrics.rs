@@ -1,17 +1,17 @@
-//! What the writer tells of itself.
+//! The metrics of the writer.
 //!
 //! | metric | unit | meaning |
 //! |---|---|---|
-//! | `hansard_writer_append_seconds{outcome}` | s | from the turn's wait to the answer; outcome `committed`, `replayed`, `unchanged` or the error's reason |
-//! | `hansard_writer_parts_seconds{outcome}` | s | from a batch of parts to its answer; outcome `published` or the error's reason |
-//! | `hansard_writer_provider_logs_total{outcome}` | calls | of model servers that were to be logged; outcome `kept`, `off` or the error's reason |
-//! | `hansard_writer_metered_calls_total{outcome}` | calls | of models whose tokens were to be counted; outcome `kept`, `no_stream` or the error's reason |
-//! | `hansard_writer_quota_exceeded_total{quota,scope}` | commits | refused by a quota; quota `conversations`, `stored_bytes` or `appended_bytes_per_minute`, scope `tenant`, `agent` or `owner` |
-//! | `hansard_writer_queue_seconds` | s | waiting for the conversation's turn |
-//! | `hansard_writer_pending_erasures` | 1 | erasures in progress in the whole record: their tombstones are there, and commits before them |
-//! | `hansard_writer_pending_erasures_oldest_seconds` | s | since when the oldest of them that was read is in progress |
-//! | `hansard_writer_commits_removed_total` | commits | that this writer overwrote behind tombstones |
-//! | `hansard_writer_rebases_total` | 1 | decisions made anew because another writer was faster |
+//! | `hansard_writer_append_seconds{outcome}` | s | duration of a command, with its wait in the queue; outcome `committed`, `replayed`, `unchanged` or the reason of the error |
+//! | `hansard_writer_parts_seconds{outcome}` | s | duration of publishing a batch of run parts; outcome `published` or the reason of the error |
+//! | `hansard_writer_provider_logs_total{outcome}` | calls | calls of model servers sent to the provider log; outcome `kept`, `off` (the log is disabled) or the reason of the error |
+//! | `hansard_writer_metered_calls_total{outcome}` | calls | calls of models sent for metering; outcome `kept`, `no_stream` (the record has no stream for them) or the reason of the error |
+//! | `hansard_writer_quota_exceeded_total{quota,scope}` | commits | commits rejected by a quota; quota `conversations`, `stored_bytes` or `appended_bytes_per_minute`, scope `tenant`, `agent` or `owner` |
+//! | `hansard_writer_queue_seconds` | s | wait of a command in the queue of its conversation |
+//! | `hansard_writer_pending_erasures` | erasures | erasures in progress in the whole record: the removal is not complete |
+//! | `hansard_writer_pending_erasures_oldest_seconds` | s | age of the oldest pending erasure that was read |
+//! | `hansard_writer_commits_removed_total` | commits | commits of erased conversations that this writer overwrote |
+//! | `hansard_writer_rebases_total` | decisions | commands decided again because another writer was faster |
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ use domain::Sequence;
 use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 
-/// A command was answered.
-pub fn appended(took: Duration, outcome: &Result<CommitResult, Problem>) {
+/// Records the response to a command.
+pub fn command_answered(took: Duration, outcome: &Result<CommitResult, Problem>) {
     let outcome = match outcome {
         Ok(result) if result.replayed => "replayed",
         Ok(result) if result.commit_id.is_empty() => "unchanged",
@@ -32,7 +32,7 @@ pub fn appended(took: Duration, outcome: &Result<CommitResult, Problem>) {
     histogram!("hansard_writer_append_seconds", "outcome" => outcome).record(took.as_secs_f64());
 }
 
-/// A batch of a run's parts was answered.
+/// Records the response to a batch of run parts.
 pub fn parts_appended(took: Duration, outcome: &Result<Sequence, Problem>) {
     let outcome = match outcome {
         Ok(_) => "published",
@@ -41,7 +41,7 @@ pub fn parts_appended(took: Duration, outcome: &Result<Sequence, Problem>) {
     histogram!("hansard_writer_parts_seconds", "outcome" => outcome).record(took.as_secs_f64());
 }
 
-/// A call of a model server was to be logged.
+/// Records a call of a model server for the provider log.
 pub fn call_logged(outcome: &Result<bool, Problem>) {
     let outcome = match outcome {
         Ok(true) => "kept",
@@ -51,7 +51,7 @@ pub fn call_logged(outcome: &Result<bool, Problem>) {
     counter!("hansard_writer_provider_logs_total", "outcome" => outcome).increment(1);
 }
 
-/// The tokens of a call of a model were to be counted.
+/// Records a call of a model for metering.
 pub fn call_metered(outcome: &Result<bool, Problem>) {
     let outcome = match outcome {
         Ok(true) => "kept",
@@ -61,31 +61,31 @@ pub fn call_metered(outcome: &Result<bool, Problem>) {
     counter!("hansard_writer_metered_calls_total", "outcome" => outcome).increment(1);
 }
 
-/// A quota refused a commit.
+/// Counts a commit that a quota rejected.
 pub fn quota_exceeded(exceeded: &Exceeded) {
     let (quota, scope) = (exceeded.quota.as_str(), exceeded.scope.as_str());
     counter!("hansard_writer_quota_exceeded_total", "quota" => quota, "scope" => scope)
         .increment(1);
 }
 
-/// A command got its turn.
+/// Records the wait of a command in the queue.
 pub fn queued(waited: Duration) {
     histogram!("hansard_writer_queue_seconds").record(waited.as_secs_f64());
 }
 
-/// A command is decided anew.
+/// Counts a new decision on a command.
 pub fn rebased() {
     counter!("hansard_writer_rebases_total").increment(1);
 }
 
-/// The erasures in progress, and for how long the oldest of them.
+/// Sets the number of pending erasures, and the age of the oldest.
 pub fn pending_erasures(count: u64, oldest: Duration) {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     gauge!("hansard_writer_pending_erasures").set(f64::from(count));
     gauge!("hansard_writer_pending_erasures_oldest_seconds").set(oldest.as_secs_f64());
 }
 
-/// Commits behind a tombstone are overwritten.
+/// Counts overwritten commits of an erased conversation.
 pub fn removed(commits: u64) {
     counter!("hansard_writer_commits_removed_total").increment(commits);
 }

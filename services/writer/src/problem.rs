@@ -1,5 +1,6 @@
-//! The one place where the writer's errors become what callers see.
+//! Converts the errors of the writer into problems for callers.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use domain::{Owner, Rejection, Sequence};
@@ -9,22 +10,22 @@ use read_model::{ForkRow, ReadModelError};
 use wire::status::{Problem, Reason};
 
 use crate::key_age::CLOCK_LEEWAY;
-use crate::queue::{QueueFull, TurnLate};
+use crate::queue::{QueueFull, TurnTimeout};
 
-/// When to try again once a queue is full, the record or the read model is away, or others are faster.
+/// The retry delay for a full queue, an unavailable record or read model, and lost races.
 pub const RETRY_AFTER: Duration = Duration::from_millis(250);
-/// Most forks that a refused erasure names.
+/// Maximum number of forks that a rejected erasure names.
 pub const FORKS_NAMED_MAX: usize = 20;
 
-/// A command that the conversation's state does not allow.
+/// The state of the conversation does not allow the command.
 #[must_use]
-pub fn of_rejection(rejection: &Rejection) -> Problem {
+pub fn from_rejection(rejection: &Rejection) -> Problem {
     let message = rejection.to_string();
-    let of_event = |reason, index: usize, field: &str| {
+    let event = |reason, index: usize, field: &str| {
         Problem::of_field(reason, &format!("events[{index}].{field}"), message.clone())
     };
-    let of_call = |reason, index, fact: &str| of_event(reason, index, &format!("{fact}.call_id"));
-    let of_summary = |reason, index| of_event(reason, index, "history_summarised.through_version");
+    let call = |reason, index, fact: &str| event(reason, index, &format!("{fact}.call_id"));
+    let summary = |reason, index| event(reason, index, "history_summarised.through_version");
     match rejection {
         Rejection::NotFound => Problem::new(Reason::ConversationNotFound, message),
         Rejection::AlreadyExists => Problem::new(Reason::ConversationExists, message),
@@ -49,43 +50,42 @@ pub fn of_rejection(rejection: &Rejection) -> Problem {
         Rejection::Archived => Problem::new(Reason::ConversationArchived, message),
         Rejection::Erased => Problem::new(Reason::ConversationErased, message),
         Rejection::CallNotOpen { index, .. } => {
-            of_call(Reason::ToolCallNotOpen, *index, "tool_returned")
+            call(Reason::ToolCallNotOpen, *index, "tool_returned")
         }
         Rejection::CallAlreadyOpen { index, .. } => {
-            of_call(Reason::ToolCallAlreadyOpen, *index, "tool_called")
+            call(Reason::ToolCallAlreadyOpen, *index, "tool_called")
         }
         Rejection::ToolMismatch { index, .. } => {
-            of_call(Reason::ToolMismatch, *index, "tool_returned")
+            call(Reason::ToolMismatch, *index, "tool_returned")
         }
         Rejection::TooManyOpenCalls { index, open_max } => {
-            of_call(Reason::TooManyOpenCalls, *index, "tool_called")
+            call(Reason::TooManyOpenCalls, *index, "tool_called")
                 .with("open_calls_max", open_max.to_string())
         }
         Rejection::SummaryBeyondHistory { index, last, .. } => {
-            of_summary(Reason::SummaryBeyondHistory, *index).with("last_version", last.to_string())
+            summary(Reason::SummaryBeyondHistory, *index).with("last_version", last.to_string())
         }
         Rejection::RewindBeyondHistory { index, last, .. } => {
             let field = "history_rewound.to_version";
-            of_event(Reason::RewindBeyondHistory, *index, field)
-                .with("last_version", last.to_string())
+            event(Reason::RewindBeyondHistory, *index, field).with("last_version", last.to_string())
         }
         Rejection::SummaryStale { index, reached } => {
-            of_summary(Reason::SummaryStale, *index).with("summarised_through", reached.to_string())
+            summary(Reason::SummaryStale, *index).with("summarised_through", reached.to_string())
         }
     }
 }
 
-/// The same key, in this field, came with another request.
+/// The key in this field was used for another request.
 #[must_use]
 pub fn key_reused(field: &str) -> Problem {
     Problem::of_field(
         Reason::IdempotencyKeyReused,
         field,
-        "was used for another request: give every request a key of its own",
+        "was used for another request: use a new key for every request",
     )
 }
 
-/// The key, or a run's id, is dated further ahead than clocks may be off.
+/// The time of the key or run id is too far in the future.
 #[must_use]
 pub fn key_in_future(field: &str) -> Problem {
     let leeway_s = CLOCK_LEEWAY.as_secs();
@@ -93,90 +93,78 @@ pub fn key_in_future(field: &str) -> Problem {
         Reason::IdempotencyKeyInFuture,
         field,
         format!(
-            "is dated more than {leeway_s} s ahead of the writer's clock: set the clock that made this UUIDv7, or use a UUIDv4"
+            "has a time more than {leeway_s} s after the clock of the writer: correct the clock that created this UUIDv7, or use a UUIDv4"
         ),
     )
 }
 
-/// Other parts of the run are there than the caller knows of; `last`: where the run's last ones stand, 0 for none.
+/// The last parts of the run are not those at `previous_sequence`; `last`: the sequence of the last ones, 0 for none.
 #[must_use]
 pub fn parts_superseded(last: Sequence) -> Problem {
-    let message = "other parts of the run are there than those at `previous_sequence`, or those are gone: read the run";
+    let message = "the last parts of the run are not those at `previous_sequence`: read the run";
     Problem::new(Reason::PartsSuperseded, message).with("last_sequence", last.to_string())
 }
 
-/// Others were faster, `attempts` times in a row.
+/// Other writers were faster, `attempts` times in a row.
 #[must_use]
 pub fn contention(attempts: u32) -> Problem {
-    Problem::new(
-        Reason::Contention,
-        format!("other writers were faster {attempts} times in a row: try again with the same key"),
-    )
-    .retry_after(RETRY_AFTER)
+    let message =
+        format!("other writers were faster {attempts} times in a row: try again with the same key");
+    Problem::new(Reason::Contention, message).retry_after(RETRY_AFTER)
 }
 
-/// The record does not answer. What was sent may have been committed: a retry with the same key finds out.
+/// The record does not answer. The command may be committed: a retry with the same key returns its result.
 #[must_use]
-pub fn of_record(error: Unavailable) -> Problem {
-    Problem::new(
-        Reason::RecordUnavailable,
-        format!("{error}: try again with the same idempotency key"),
-    )
-    .retry_after(RETRY_AFTER)
+pub fn from_record(error: Unavailable) -> Problem {
+    record_unavailable(&error)
 }
 
-/// The read model does not answer, or not sensibly, when it is asked for an old key.
+fn record_unavailable(error: &impl Display) -> Problem {
+    let message = format!("{error}: try again with the same idempotency key");
+    Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER)
+}
+
+/// The read model fails in the search for an old key.
 #[must_use]
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "made to be given to `map_err`"
-)]
-pub fn of_read_model(error: ReadModelError) -> Problem {
+#[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
+pub fn from_read_model(error: ReadModelError) -> Problem {
     if !error.is_unavailable() {
         return Problem::new(Reason::DataCorrupt, error.to_string());
     }
-    Problem::new(
-        Reason::ReadModelUnavailable,
-        "the read model, which knows old idempotency keys, does not answer: try again with the same key",
-    )
-    .retry_after(RETRY_AFTER)
+    let message = "the read model does not answer in the search for an old idempotency key: try again with the same key";
+    Problem::new(Reason::ReadModelUnavailable, message).retry_after(RETRY_AFTER)
 }
 
-/// The read model does not answer, or not sensibly, when it is asked for forks of what is to be erased.
+/// The read model fails in the check for forks of a conversation to be erased.
 #[must_use]
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "made to be given to `map_err`"
-)]
-pub fn of_look(error: ReadModelError) -> Problem {
+#[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
+pub fn from_fork_check(error: ReadModelError) -> Problem {
     if error.is_unavailable() {
-        return rows_silent();
+        return rows_unavailable();
     }
     Problem::new(Reason::DataCorrupt, error.to_string())
 }
 
-/// The read model did not say in time whether there are forks of what is to be erased.
+/// The read model did not answer the check for forks in time.
 #[must_use]
-pub fn rows_silent() -> Problem {
-    let message = "the read model, which knows the forks, does not answer: try again";
+pub fn rows_unavailable() -> Problem {
+    let message = "the read model does not answer in the check for forks: try again";
     Problem::new(Reason::ReadModelUnavailable, message).retry_after(RETRY_AFTER)
 }
 
-/// A fork of what is to be erased may be among what the rows do not hold yet.
+/// A fork may be among the commits without rows.
 #[must_use]
 pub fn rows_behind() -> Problem {
-    let message =
-        "the rows do not hold all that was recorded, and a fork may be among the rest: try again";
+    let message = "some commits have no rows yet, and one may be a fork: try again";
     Problem::new(Reason::ReadModelUnavailable, message).retry_after(RETRY_AFTER)
 }
 
-/// Forks read through what is to be erased. All of them are counted; where the caller says whose the conversation is, only that
-/// owner's are named.
+/// The conversation has forks. All are counted; if the caller gave the expected owner, only forks of this owner are named.
 #[must_use]
 pub fn has_forks(forks: &[ForkRow], expected: Option<&Owner>) -> Problem {
     let all = forks.len();
     let message = format!(
-        "{all} conversations read through this one and could not be read any more: erase them first, or sever them"
+        "{all} forks read through this conversation and would become unreadable: erase them first, or sever them"
     );
     let problem = Problem::new(Reason::HasForks, message).with("forks", all.to_string());
     let named = forks
@@ -192,31 +180,26 @@ pub fn has_forks(forks: &[ForkRow], expected: Option<&Owner>) -> Problem {
     problem.with("fork_ids", named.join(","))
 }
 
-/// Something that a fork reads through is being erased, or not: that is not decided yet.
+/// The erasure of an ancestor of the fork is not decided yet.
 #[must_use]
 pub fn parent_undecided() -> Problem {
-    let message = "what the fork goes on from may be about to be erased: try again with the same idempotency key";
-    Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER)
+    record_unavailable(&"an erasure of the parent of the fork is not decided yet")
 }
 
-/// A message of the record that cannot be read.
+/// A message of the record cannot be read.
 #[must_use]
-pub fn of_corrupt(corrupt: &CorruptMessage) -> Problem {
+pub fn from_corrupt(corrupt: &CorruptMessage) -> Problem {
     Problem::new(Reason::DataCorrupt, corrupt.to_string())
 }
 
-/// Those before it in the conversation's queue took too long, as they do while the record is away.
+/// Earlier commands in the queue of the conversation took too long, for example while the record is unavailable.
 #[must_use]
-pub fn of_late_turn(late: TurnLate) -> Problem {
-    Problem::new(
-        Reason::RecordUnavailable,
-        format!("{late}: try again with the same idempotency key"),
-    )
-    .retry_after(RETRY_AFTER)
+pub fn from_turn_timeout(timeout: TurnTimeout) -> Problem {
+    record_unavailable(&timeout)
 }
 
-/// More commands wait for one conversation than may.
+/// The queue of the conversation is full.
 #[must_use]
-pub fn of_queue(full: QueueFull) -> Problem {
+pub fn from_queue_full(full: QueueFull) -> Problem {
     Problem::new(Reason::Overloaded, format!("{full}: slow down")).retry_after(RETRY_AFTER)
 }

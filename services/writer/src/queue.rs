@@ -1,4 +1,4 @@
-//! A short queue per conversation, so that a writer does not race itself. Safety never depends on it: the record
+//! A short queue for each conversation, so that a writer does not race with itself. It is only an optimisation: the record
 //! checks every commit.
 
 use std::collections::{HashMap, VecDeque};
@@ -10,35 +10,35 @@ use thiserror::Error;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// Most commands of one conversation that wait for their turn.
+/// Maximum number of waiting commands of one conversation.
 pub const WAITING_MAX: usize = 512;
 
-/// The longest that a command waits for its turn. The record may take its own time with each command before it, and
-/// whoever waits behind many of them learns sooner from this than from a deadline that nothing was tried.
+/// Maximum wait for the turn. Each earlier command may take long in the record. After this time the caller learns that the
+/// command was not executed, before its own deadline.
 pub const TURN_WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// The turn did not come in time: nothing was tried.
+/// The turn did not come in time: the command was not executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the conversation's earlier commands are not done yet, and nothing was tried")]
-pub struct TurnLate;
+#[error("earlier commands of the conversation are not complete, and this one was not executed")]
+pub struct TurnTimeout;
 
-/// More commands wait for one conversation than may.
+/// The queue of the conversation is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{WAITING_MAX} commands wait for this conversation already")]
+#[error("{WAITING_MAX} commands already wait for this conversation")]
 pub struct QueueFull;
 
 type Waiting = HashMap<ConversationKey, VecDeque<oneshot::Sender<()>>>;
 
-/// The queues of all conversations that are being written to.
+/// The queues of all conversations with running commands.
 #[derive(Debug, Clone, Default)]
 pub struct Queues(Arc<Mutex<Waiting>>);
 
 impl Queues {
-    /// Takes a place in the conversation's queue, at once: places are taken in the order of the calls.
+    /// Enters the queue of the conversation without waiting; the order is that of the calls.
     ///
     /// # Errors
-    /// [`QueueFull`] when [`WAITING_MAX`] wait already.
-    pub fn enter(&self, key: &ConversationKey) -> Result<Place, QueueFull> {
+    /// [`QueueFull`] if [`WAITING_MAX`] commands wait.
+    pub fn enter(&self, key: &ConversationKey) -> Result<QueueTicket, QueueFull> {
         let mut queues = self.lock();
         let turn = match queues.get_mut(key) {
             None => {
@@ -53,7 +53,7 @@ impl Queues {
             }
         };
         let has_turn = turn.is_none();
-        Ok(Place {
+        Ok(QueueTicket {
             queues: self.clone(),
             key: key.clone(),
             turn,
@@ -61,7 +61,7 @@ impl Queues {
         })
     }
 
-    /// Hands the turn to the next that still waits; a queue with nobody in it is removed.
+    /// Passes the turn to the next waiting command; an empty queue is removed.
     fn advance(&self, key: &ConversationKey) {
         let mut queues = self.lock();
         let Some(waiting) = queues.get_mut(key) else {
@@ -76,48 +76,48 @@ impl Queues {
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // The map is whole at every unlock, so a panic elsewhere cannot have left it half changed.
+        // The map is consistent at every unlock: a panic cannot leave it half changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A place in a conversation's queue. Dropped, it lets the next one go.
+/// A place in the queue of a conversation. A drop passes the turn to the next command.
 #[derive(Debug)]
-pub struct Place {
+pub struct QueueTicket {
     queues: Queues,
     key: ConversationKey,
     turn: Option<oneshot::Receiver<()>>,
     has_turn: bool,
 }
 
-impl Place {
-    /// Waits for the turn, no longer than `max`. It lasts until what is returned is dropped.
+impl QueueTicket {
+    /// Waits for the turn, at most `max`. The turn lasts until it is dropped.
     ///
     /// # Errors
-    /// [`TurnLate`]: the place is given up.
-    pub async fn turn_within(self, max: Duration) -> Result<Turn, TurnLate> {
-        timeout(max, self.turn()).await.map_err(|_| TurnLate)
+    /// [`TurnTimeout`]: the ticket is dropped.
+    pub async fn wait_for_turn(self, max: Duration) -> Result<Turn, TurnTimeout> {
+        timeout(max, self.turn()).await.map_err(|_| TurnTimeout)
     }
 
     async fn turn(mut self) -> Turn {
         if let Some(turn) = &mut self.turn {
-            // The sender is dropped only with the queues themselves; then nobody else has the turn.
+            // The sender is dropped only with the queues; then no other command has the turn.
             self.has_turn = turn.await.is_ok();
         }
         self.turn = None;
-        Turn { _place: self }
+        Turn { _ticket: self }
     }
 }
 
-/// The right to append to a conversation, as far as this writer is concerned.
+/// The turn to append to a conversation through this writer.
 #[derive(Debug)]
 pub struct Turn {
-    _place: Place,
+    _ticket: QueueTicket,
 }
 
-impl Drop for Place {
+impl Drop for QueueTicket {
     fn drop(&mut self) {
-        // A turn that arrived but was never taken is passed on.
+        // A turn that arrived and was not used is passed on.
         if let Some(turn) = &mut self.turn {
             turn.close();
             self.has_turn |= turn.try_recv().is_ok();
@@ -143,20 +143,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn turns_come_in_the_order_of_the_places() {
+    async fn turns_have_the_order_of_the_tickets() {
         let queues = Queues::default();
         let first = queues.enter(&key("a")).unwrap().turn().await;
         let mut second = Box::pin(queues.enter(&key("a")).unwrap().turn());
         let mut third = Box::pin(queues.enter(&key("a")).unwrap().turn());
         assert!((&mut second).now_or_never().is_none());
-        assert!(
-            queues
-                .enter(&key("b"))
-                .unwrap()
-                .turn()
-                .now_or_never()
-                .is_some()
-        );
+        let other = queues.enter(&key("b")).unwrap();
+        assert!(other.turn().now_or_never().is_some());
         drop(first);
         assert!((&mut third).now_or_never().is_none());
         let second = second.await;
@@ -166,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_that_is_given_up_holds_nobody() {
+    async fn a_dropped_ticket_passes_the_turn_on() {
         let queues = Queues::default();
         let first = queues.enter(&key("a")).unwrap().turn().await;
         let second = queues.enter(&key("a")).unwrap();
@@ -178,38 +172,33 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_too_long_gives_its_place_up() {
+    async fn a_wait_ends_at_its_timeout() {
         let queues = Queues::default();
         let within = async |max| {
-            let place = queues.enter(&key("a")).unwrap();
-            place.turn_within(max).await
+            let ticket = queues.enter(&key("a")).unwrap();
+            ticket.wait_for_turn(max).await
         };
         let first = within(Duration::ZERO).await.unwrap();
-        assert_eq!(within(Duration::ZERO).await.err(), Some(TurnLate));
-        assert_eq!(within(Duration::from_millis(5)).await.err(), Some(TurnLate));
+        for max in [Duration::ZERO, Duration::from_millis(5)] {
+            assert_eq!(within(max).await.err(), Some(TurnTimeout));
+        }
         drop(first);
         drop(within(Duration::ZERO).await.unwrap());
         assert!(queues.lock().is_empty());
     }
 
     #[tokio::test]
-    async fn a_queue_at_its_bound_and_one_past() {
+    async fn a_full_queue_rejects_commands() {
         let queues = Queues::default();
         let first = queues.enter(&key("a")).unwrap().turn().await;
-        let waiting: Vec<Place> = (0..WAITING_MAX)
+        let waiting: Vec<QueueTicket> = (0..WAITING_MAX)
             .map(|_| queues.enter(&key("a")).unwrap())
             .collect();
         assert_eq!(queues.enter(&key("a")).err(), Some(QueueFull));
         drop(waiting);
         drop(first);
-        assert!(
-            queues
-                .enter(&key("a"))
-                .unwrap()
-                .turn()
-                .now_or_never()
-                .is_some()
-        );
+        let next = queues.enter(&key("a")).unwrap();
+        assert!(next.turn().now_or_never().is_some());
         assert!(queues.lock().is_empty());
     }
 }

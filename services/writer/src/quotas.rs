@@ -1,8 +1,8 @@
-//! What tenants, agents and owners may append and store: bytes a minute, conversations and their bytes.
+//! The quotas of tenants, agents and owners: appended bytes per minute, conversations, and stored bytes.
 //!
-//! Bytes a minute are counted in memory, by this process alone. What is stored is what the rows hold and what this process has
-//! appended since they were read (`storage`). Where the read model does not answer, the last known count is in force: appends
-//! never depend on Postgres.
+//! Each process counts bytes per minute in memory. The stored amount is the sum of the rows and of the appends of this process
+//! since the rows were read (`storage`). If the read model does not answer, the last known count applies: appends never depend
+//! on Postgres.
 
 mod storage;
 
@@ -21,11 +21,11 @@ use wire::status::Problem;
 use crate::intent::Intent;
 use crate::{Writer, metrics};
 
-/// Most subjects that are remembered; the least used begin anew.
+/// Maximum number of cached subjects; the counts of the least used start again.
 pub const SUBJECTS_MAX: usize = 100_000;
 const NANOS_PER_MS: i64 = 1_000_000;
 
-/// Quotas of a writer, and what counts against them.
+/// The quotas of a writer, and the counts of subjects.
 #[derive(Debug)]
 pub struct WriteQuotas {
     deployment: QuotaSet,
@@ -34,7 +34,7 @@ pub struct WriteQuotas {
 }
 
 impl WriteQuotas {
-    /// Quotas where the registry says nothing.
+    /// `deployment`: the quotas of subjects without quotas in the registry.
     #[must_use]
     pub fn new(deployment: QuotaSet) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl WriteQuotas {
         }
     }
 
-    /// Counts a commit against everyone whom it belongs to, before it is appended.
+    /// Counts a commit for its subjects, before it is appended.
     ///
     /// # Errors
     /// `QUOTA_EXCEEDED`.
@@ -55,21 +55,21 @@ impl WriteQuotas {
         sealed: &Sealed,
     ) -> Result<(), Problem> {
         let quotas = self.in_force(writer, intent);
-        if may_be_refused(&intent.command.action) {
+        if may_be_rejected(&intent.command.action) {
             self.add_stored(writer, intent, &quotas, sealed).await?;
         }
         self.take_bytes(writer, intent, &quotas, sealed)
     }
 
-    /// Has what an owner stores read again: something of it was erased.
+    /// Makes the stored amounts of the subjects expire after an erasure.
     pub async fn erased(&self, intent: &Intent, owner: Option<&Owner>) {
         for subject in subjects(intent, owner) {
             self.storage.expire(&subject).await;
         }
     }
 
-    /// Takes the bytes of a commit from everyone whom it counts against. What ends, stops or erases is counted and never
-    /// refused.
+    /// Takes the bytes of a commit from the buckets of its subjects. Commands that end, stop or erase are counted and never
+    /// rejected.
     fn take_bytes(
         &self,
         writer: &Writer,
@@ -79,17 +79,17 @@ impl WriteQuotas {
     ) -> Result<(), Problem> {
         let bytes = u64::try_from(sealed.message.len()).unwrap_or(u64::MAX);
         let now_ms = now_ms(writer);
-        let may_be_refused = may_be_refused(&intent.command.action);
+        let may_be_rejected = may_be_rejected(&intent.command.action);
         for subject in subjects(intent, sealed.head.owner.as_ref()) {
             let bound = quotas.of(subject.scope).appended_bytes_per_minute;
             let Some(bound) = bound else { continue };
             let none = || Ok::<_, Infallible>(Arc::default());
             let Ok(bucket) = self.buckets.get_or_insert_with(&subject, none);
             let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
-            if !may_be_refused {
+            if !may_be_rejected {
                 bucket.charge(now_ms, bound, bytes);
             } else if let Err(empty) = bucket.take(now_ms, bound, bytes) {
-                return Err(refused(&Exceeded {
+                return Err(reject(&Exceeded {
                     scope: subject.scope,
                     quota: Quota::AppendedBytesPerMinute,
                     bound,
@@ -101,7 +101,7 @@ impl WriteQuotas {
         Ok(())
     }
 
-    /// Adds what a commit stores to everyone whom it belongs to.
+    /// Adds the stored amount of a commit to its subjects.
     async fn add_stored(
         &self,
         writer: &Writer,
@@ -110,12 +110,12 @@ impl WriteQuotas {
         sealed: &Sealed,
     ) -> Result<(), Problem> {
         let owner = sealed.head.owner.as_ref();
-        let begins = matches!(intent.command.action, Action::Create { .. });
+        let creates = matches!(intent.command.action, Action::Create { .. });
         let addition = Addition {
             read_model: &writer.read_model,
             access: &intent.access.tenant,
             wanted: Storage {
-                conversations: u64::from(begins),
+                conversations: u64::from(creates),
                 bytes: sealed.stored_bytes,
             },
             now_ms: now_ms(writer),
@@ -123,7 +123,7 @@ impl WriteQuotas {
         let mut widest = None;
         for subject in subjects(intent, owner) {
             let limits = quotas.of(subject.scope);
-            // Who is part of less than the bounds stores no more than that: the rows need not be read.
+            // The wider subject contains this one. If the wider subject is within these limits, the rows need no read.
             if widest.is_some_and(|widest| is_within(widest, limits)) {
                 let adding = self.storage.add_allowed(&subject, addition.wanted);
                 adding.await;
@@ -131,7 +131,7 @@ impl WriteQuotas {
             }
             let by = stored_by(&subject, intent, owner);
             let added = self.storage.add(&subject, by, limits, &addition).await;
-            widest = Some(added.map_err(|exceeded| refused(&exceeded))?);
+            widest = Some(added.map_err(|exceeded| reject(&exceeded))?);
         }
         Ok(())
     }
@@ -142,7 +142,7 @@ impl WriteQuotas {
     }
 }
 
-/// Everyone whom a commit counts against, the widest first.
+/// The subjects of a commit, the widest first.
 fn subjects(intent: &Intent, owner: Option<&Owner>) -> impl Iterator<Item = Subject> {
     let tenant = intent.key.tenant.as_str();
     let subject = |scope, name: String| Subject {
@@ -180,8 +180,8 @@ fn is_within(stored: Storage, limits: &Limits) -> bool {
         && is_within(stored.bytes, limits.stored_bytes)
 }
 
-/// What adds to a conversation may be refused; what ends or removes something may not.
-fn may_be_refused(action: &Action) -> bool {
+/// Whether a quota may reject the action. Actions that end or remove something are always allowed.
+fn may_be_rejected(action: &Action) -> bool {
     matches!(
         action,
         Action::Create { .. } | Action::Append(_) | Action::Update(_) | Action::StartRun(_)
@@ -192,7 +192,7 @@ fn now_ms(writer: &Writer) -> u64 {
     u64::try_from(writer.now().0 / NANOS_PER_MS).unwrap_or_default()
 }
 
-fn refused(exceeded: &Exceeded) -> Problem {
+fn reject(exceeded: &Exceeded) -> Problem {
     metrics::quota_exceeded(exceeded);
     of_exceeded(exceeded)
 }

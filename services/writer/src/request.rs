@@ -1,4 +1,4 @@
-//! Requests become intents: who asks, where it goes, and what should happen. Pure but for the registry's look-up.
+//! Converts requests into intents: the caller, the conversation and the command. Pure except for the look-up in the registry.
 
 use domain::{
     Action, AgentId, Command, CommitId, ConversationId, ConversationKey, Expectation,
@@ -7,6 +7,7 @@ use domain::{
 use event_log::registry::{AgentAccess, Principal, Scope};
 use prost::Message;
 use sha2::{Digest as _, Sha256};
+use tonic::Request;
 use tonic::metadata::MetadataMap;
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
@@ -14,18 +15,18 @@ use wire::status::Problem;
 use crate::intent::Intent;
 use crate::{Writer, problem};
 
-/// Who calls: the bearer token, checked anew for each command, so that a revoked one ends at once.
+/// The bearer token of a call. It is checked for each command, so that a revoked token is rejected at once.
 #[derive(Debug, Clone)]
 pub struct Caller(Option<String>);
 
 impl Caller {
     /// The caller of a request.
     #[must_use]
-    pub fn of(metadata: &MetadataMap) -> Self {
+    pub fn from_metadata(metadata: &MetadataMap) -> Self {
         Self(wire::bearer::of(metadata).map(str::to_owned))
     }
 
-    /// Leave to append for an agent, which the request names in `field`.
+    /// Authorizes appends for an agent; `field` is the field of the agent in the request.
     ///
     /// # Errors
     /// As [`Caller::authorize_for`].
@@ -39,10 +40,10 @@ impl Caller {
             .await
     }
 
-    /// Leave to do for an agent what a scope allows; `field`: where the request names the agent.
+    /// Authorizes a scope for an agent; `field` is the field of the agent in the request.
     ///
     /// # Errors
-    /// No valid token, a missing scope, or an agent that is not the caller's to use.
+    /// No valid token, a missing scope, or an agent that the caller may not use.
     pub async fn authorize_for(
         &self,
         writer: &Writer,
@@ -55,7 +56,7 @@ impl Caller {
         access.map_err(|error| problem::of_access(&error, field))
     }
 
-    /// Whom the token names.
+    /// The principal of the token.
     ///
     /// # Errors
     /// No valid token.
@@ -69,15 +70,23 @@ impl Caller {
     }
 }
 
-/// The intent of a command with a target.
+/// Splits a request into its caller, its digest and its message.
+pub fn split<M: Message>(request: Request<M>) -> (Caller, RequestDigest, M) {
+    let caller = Caller::from_metadata(request.metadata());
+    let message = request.into_inner();
+    (caller, digest(&message), message)
+}
+
+/// The intent of an action on a target.
 ///
 /// # Errors
-/// A field of the target breaks a rule, or the caller may not.
+/// A field of the target is invalid, or the caller is not authorized.
 pub async fn intent(
     writer: &Writer,
     caller: &Caller,
     target: Option<&proto::CommandTarget>,
-    asked: Asked,
+    request_digest: RequestDigest,
+    action: Action,
 ) -> Result<Intent, Problem> {
     let target = target
         .ok_or_else(|| Violation::new(ViolationReason::Missing, "is required").within("target"))?;
@@ -85,9 +94,9 @@ pub async fn intent(
     let agent = agent_id(&target.agent_id).map_err(within)?;
     let conversation = conversation_id(&target.conversation_id).map_err(within)?;
     let key = idempotency_key(&target.idempotency_key).map_err(within)?;
-    let scope = scope_of(&asked.action);
+    let field = "target.agent_id";
     let access = caller
-        .authorize_for(writer, scope, &agent, "target.agent_id")
+        .authorize_for(writer, scope_of(&action), &agent, field)
         .await?;
     let command = Command {
         commit: key.unwrap_or_else(Writer::new_commit_id),
@@ -95,7 +104,7 @@ pub async fn intent(
         expectation: target.expected_version.map_or(Expectation::Any, |version| {
             Expectation::Exact(Version(version))
         }),
-        action: asked.action,
+        action,
     };
     Ok(Intent {
         key: ConversationKey {
@@ -105,13 +114,13 @@ pub async fn intent(
         access,
         has_key: key.is_some(),
         key_field: "target.idempotency_key",
-        request_digest: asked.digest,
+        request_digest,
         command,
-        forks: None,
+        fork_from: None,
     })
 }
 
-/// The scope that an action needs.
+/// The required scope of an action.
 fn scope_of(action: &Action) -> Scope {
     match action {
         Action::Erase { .. } => Scope::Erase,
@@ -127,16 +136,7 @@ fn scope_of(action: &Action) -> Scope {
     }
 }
 
-/// What was asked for: the action, and the digest of the whole request.
-#[derive(Debug)]
-pub struct Asked {
-    /// The digest, which tells a retry from another request.
-    pub digest: RequestDigest,
-    /// What should happen.
-    pub action: Action,
-}
-
-/// The digest of a request: over its encoding, which is the same for every retry.
+/// The digest of a request by its encoding, which is equal for every retry.
 #[must_use]
 pub fn digest(request: &impl Message) -> RequestDigest {
     let hash: [u8; 32] = Sha256::digest(request.encode_to_vec()).into();
@@ -145,7 +145,7 @@ pub fn digest(request: &impl Message) -> RequestDigest {
     RequestDigest(short)
 }
 
-/// An agent's id.
+/// Parses the id of an agent.
 ///
 /// # Errors
 /// As [`AgentId::parse`], with the field named.
@@ -153,7 +153,7 @@ pub fn agent_id(text: &str) -> Result<AgentId, Violation> {
     AgentId::parse(text).map_err(|violation| violation.within("agent_id"))
 }
 
-/// A conversation's id.
+/// Parses the id of a conversation.
 ///
 /// # Errors
 /// As [`ConversationId::parse`], with the field named.
@@ -161,10 +161,10 @@ pub fn conversation_id(text: &str) -> Result<ConversationId, Violation> {
     ConversationId::parse(text).map_err(|violation| violation.within("conversation_id"))
 }
 
-/// An idempotency key, where one is given.
+/// Parses an optional idempotency key.
 ///
 /// # Errors
-/// Not a UUID.
+/// It is not a UUID.
 pub fn idempotency_key(text: &str) -> Result<Option<CommitId>, Violation> {
     match text {
         "" => Ok(None),

@@ -1,4 +1,4 @@
-//! The life of a writer: connect, bind, serve, drain.
+//! The start of a writer: connect, bind, serve.
 
 use std::net::SocketAddr;
 
@@ -15,33 +15,33 @@ use wire::proto::operate::v1::registry_service_server::RegistryServiceServer;
 use wire::proto::run::v1::run_service_server::RunServiceServer;
 use wire::proto::write::v1::write_service_server::WriteServiceServer;
 
-use crate::base::Bases;
 use crate::egress_rules::EgressRules;
+use crate::head_cache::HeadCache;
 use crate::queue::Queues;
 use crate::quotas::WriteQuotas;
 use crate::removal::Removals;
-use crate::rpc::{RegistryRpc, RunRpc, Streams, WriteRpc};
+use crate::rpc::{RegistryRpc, RunRpc, StreamSettings, WriteRpc};
 use crate::tips::Tips;
 use crate::{Parts, Writer, WriterConfig};
 
-/// A writer that serves.
+/// The addresses of a running writer.
 #[derive(Debug, Clone, Copy)]
 pub struct Running {
-    /// Where it takes calls.
+    /// The bound gRPC address.
     pub grpc_addr: SocketAddr,
-    /// Where it tells operators of itself.
+    /// The bound address of the admin port.
     pub admin_addr: SocketAddr,
 }
 
-/// Starts a writer; it serves until `shutdown`, then drains. Creates the record where there is none.
+/// Starts a writer. It serves until `shutdown`, then drains. It creates the record if there is none.
 ///
 /// # Errors
-/// What it needs to start is missing or wrong. The read model may be away: only old idempotency keys and erasures
-/// that refuse forks need it.
+/// A dependency is missing or misconfigured. The read model may be unavailable: only old idempotency keys and erasures that
+/// refuse forks need it.
 pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
-    metrics.plays("writer");
-    // Now, not in the first append.
+    metrics.set_role("writer");
+    // Loaded here, so that the first append is not slow.
     tokens::load();
     let record = Record::create(config.record)
         .await
@@ -56,7 +56,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     let removals = Removals::new(record.clone(), Clock::System, shutdown.clone());
     removals.start();
     let writer = Writer::new(Parts {
-        bases: Bases::new(record.clone(), config.heads_cached_max),
+        heads: HeadCache::new(record.clone(), config.heads_cached_max),
         quotas: WriteQuotas::new(config.quotas),
         record,
         registry,
@@ -67,7 +67,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         removals,
         clock: Clock::System,
     });
-    let streams = Streams {
+    let streams = StreamSettings {
         commands_max: config.stream_commands_max,
         drain: shutdown.token(),
     };
@@ -96,7 +96,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     Ok(running)
 }
 
-/// The registry, and the secrets that the record must hold.
+/// Opens the registry, and creates missing secrets.
 async fn open_registry(record: &Record) -> Result<Registry, Unavailable> {
     let registry = Registry::open(record).await?;
     check_secrets(&registry)?;
@@ -106,14 +106,15 @@ async fn open_registry(record: &Record) -> Result<Registry, Unavailable> {
     Ok(registry)
 }
 
-/// A writer that could not open a secret would make another, and one that may not seal says so.
+/// Checks that all secrets can be decrypted: a writer would replace a secret that it cannot decrypt. Warns about secrets that
+/// are not encrypted.
 fn check_secrets(registry: &Registry) -> Result<(), Unavailable> {
     registry.check_secrets()?;
     let secrets = registry.secrets_in_clear();
     if secrets > 0 {
         tracing::warn!(
             secrets,
-            "secrets are kept in clear: give HANSARD_MASTER_KEY_FILE, then run hansard master-key rotate"
+            "secrets are not encrypted: set HANSARD_MASTER_KEY_FILE, then run hansard master-key rotate"
         );
     }
     Ok(())
@@ -121,17 +122,17 @@ fn check_secrets(registry: &Registry) -> Result<(), Unavailable> {
 
 fn watch_health(record: &Record, registry: &Registry, health: &Health, shutdown: &Shutdown) {
     let record = record.clone();
-    shutdown.spawn_until_begun(health.clone().probe("nats", Probe::DEFAULT, move || {
+    shutdown.spawn_cancellable(health.clone().probe("nats", Probe::DEFAULT, move || {
         let record = record.clone();
         async move { record.check().await }
     }));
     let registry = registry.clone();
-    shutdown.spawn_until_begun(health.clone().probe("registry", Probe::DEFAULT, move || {
+    shutdown.spawn_cancellable(health.clone().probe("registry", Probe::DEFAULT, move || {
         let is_fresh = registry.is_fresh();
         async move {
             is_fresh
                 .then_some(())
-                .ok_or("changes of the registry do not arrive")
+                .ok_or("the watch of the registry is stale")
         }
     }));
 }

@@ -1,17 +1,17 @@
-//! Where the parts of runs end, as far as this writer knows: what makes one more batch cost no read.
+//! The last published parts of runs, as this writer knows them. With them, publishing the next batch needs no read.
 //!
-//! Safety never depends on it: the stream of parts checks every batch.
+//! They are only a cache: the stream of parts checks every batch.
 
 use std::time::{Duration, Instant};
 
 use domain::{ConversationKey, RunId, RunPart, RunPartKind, Sequence};
 use quick_cache::sync::Cache;
 
-/// Most runs whose tips are kept, about 200 bytes each; a batch of one beyond them costs two reads more.
+/// Maximum number of cached tips, about 200 bytes each. A batch of another run needs two more reads.
 pub const TIPS_CACHED_MAX: usize = 65_536;
-/// For how long a run is believed to go on since the record's leader said so: how long a writer may take parts of a run
-/// that was asked to stop, or finished, through another writer.
-pub const BELIEVED_FOR: Duration = Duration::from_millis(500);
+/// Time for which the leader's answer that a run is active is cached. For this time, a writer may accept parts of a run that
+/// was stopped or finished through another writer.
+pub const ACTIVE_CACHE_TTL: Duration = Duration::from_millis(500);
 
 /// A run of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -22,14 +22,14 @@ pub struct RunKey {
     pub run: RunId,
 }
 
-/// A batch of a run's parts that is followed by the next one.
+/// The last batch of parts of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tip {
-    /// Where the batch stands; 0: nowhere, the next one is the first.
+    /// The sequence of the batch; 0 if there is none.
     pub sequence: Sequence,
     /// The number of its last part.
     pub last_number: u64,
-    /// Whether that part is the run's end.
+    /// Whether that part ends the run.
     pub is_end: bool,
 }
 
@@ -41,9 +41,9 @@ impl Tip {
         is_end: false,
     };
 
-    /// The tip that a batch makes at a sequence.
+    /// The tip after a batch.
     #[must_use]
-    pub fn of(parts: &[RunPart], sequence: Sequence) -> Self {
+    pub fn after(parts: &[RunPart], sequence: Sequence) -> Self {
         let last = parts.last();
         Self {
             sequence,
@@ -53,24 +53,24 @@ impl Tip {
     }
 }
 
-/// A tip, and since when its run is known to go on.
+/// A cached tip.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownTip {
     /// The tip.
     pub tip: Tip,
-    /// When the record's leader last said that the run goes on.
-    pub certain_at: Instant,
+    /// When the leader of the record last answered that the run is active.
+    pub active_at: Instant,
 }
 
 impl KnownTip {
-    /// Whether the run is still believed to go on.
+    /// Whether the answer that the run is active is still valid.
     #[must_use]
-    pub fn is_believed(&self) -> bool {
-        self.certain_at.elapsed() < BELIEVED_FOR
+    pub fn is_fresh(&self) -> bool {
+        self.active_at.elapsed() < ACTIVE_CACHE_TTL
     }
 }
 
-/// The tips of the runs that this writer published parts of, at most [`TIPS_CACHED_MAX`].
+/// The tips of runs whose parts this writer has published; at most [`TIPS_CACHED_MAX`].
 #[derive(Debug)]
 pub struct Tips(Cache<RunKey, KnownTip>);
 
@@ -81,13 +81,13 @@ impl Default for Tips {
 }
 
 impl Tips {
-    /// The tip of a run, where it is known.
+    /// The tip of a run, if it is cached.
     #[must_use]
     pub fn get(&self, run: &RunKey) -> Option<KnownTip> {
         self.0.get(run)
     }
 
-    /// Keeps the tip after a batch of our own.
+    /// Caches the tip after a batch of this writer.
     pub fn keep(&self, run: RunKey, known: KnownTip) {
         self.0.insert(run, known);
     }

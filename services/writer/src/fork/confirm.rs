@@ -1,9 +1,9 @@
-//! Whether all that a fork reads through is still there once the fork was appended.
+//! Checks that all ancestors of a fork still exist after the append of the fork.
 //!
-//! A fork and an erasure of its parent are appended to two subjects, and neither append checks the other. So the parents are
-//! read again after the fork's append and before its answer. A fork that was appended after a parent's tombstone is undone,
-//! and never acknowledged. While an erasure of a parent is listed and has no tombstone, its eraser may have looked for forks
-//! before this one was appended ([`crate::erasure`]): the answer waits.
+//! A fork and an erasure of its parent are appended to two subjects, and neither append checks the other one. The ancestors
+//! are therefore read again after the append of the fork and before its response. A fork that was appended after the
+//! tombstone of an ancestor is undone, and never acknowledged. If an erasure of an ancestor is pending and has no tombstone,
+//! its check for forks ([`crate::erasure`]) may have been before this append: the response waits.
 
 use std::time::Duration;
 
@@ -16,82 +16,83 @@ use tokio::time::{Instant, sleep};
 use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 
-use crate::base::Base;
+use crate::head_cache::StoredHead;
 use crate::intent::Intent;
 use crate::{Writer, problem};
 
-/// The longest that a fork, or another erasure, waits for an erasure that is entered and has no tombstone.
+/// Maximum wait of a fork or another erasure for a pending erasure without a tombstone.
 pub const DECISION_WAIT_MAX: Duration = Duration::from_secs(3);
-/// How long it is from one look to the next meanwhile.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// The interval of the reads during this wait.
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Whether a command that began a fork, or none, may be acknowledged.
+/// Whether a command may be acknowledged.
 #[derive(Debug)]
 pub enum Confirmation {
-    /// Each erasure of what the fork reads through sees the fork.
+    /// It created no fork, or every erasure of an ancestor finds the fork.
     Acknowledged,
-    /// The fork was appended after what it reads through was erased.
+    /// The fork was appended after the erasure of an ancestor.
     ParentErased {
-        /// The erasure that undoes the fork; `None`: the fork stays, or is erased already.
+        /// The erasure that undoes the fork; `None`: the fork remains, or is already erased.
         undo: Option<Box<Intent>>,
     },
 }
 
-/// Decides on the answer of a command that began a fork, once each erasure of what the fork reads through either came before
-/// the fork was appended, or sees the fork.
+/// Decides on the response to a command that created a fork, when each erasure of an ancestor was either before the append of
+/// the fork, or finds the fork.
 ///
 /// # Errors
-/// An erasure is not decided within [`DECISION_WAIT_MAX`], or the record does not answer: a retry with the same key comes here
+/// An erasure is not decided within [`DECISION_WAIT_MAX`], or the record does not answer. A retry with the same key checks
 /// again.
 pub async fn confirm(
     writer: &Writer,
     intent: &Intent,
     result: &CommitResult,
 ) -> Result<Confirmation, Problem> {
-    let Some(asked) = &intent.forks else {
+    let Some(requested) = &intent.fork_from else {
         return Ok(Confirmation::Acknowledged);
     };
-    let fork = writer.bases.load_certain(&intent.key).await?;
+    let fork = writer.heads.load_from_leader(&intent.key).await?;
     let own = fork.head().and_then(|head| head.forked_from.as_ref());
-    let first = own.unwrap_or(asked).conversation.clone();
-    let Some(lost) = lost(writer, &intent.key.tenant, first).await? else {
+    let first = own.unwrap_or(requested).conversation.clone();
+    let Some(erased) = find_erased(writer, &intent.key.tenant, first).await? else {
         return Ok(Confirmation::Acknowledged);
     };
     let is_erased = fork
         .head()
         .is_some_and(|head| head.status == Status::Erased);
-    let was_answered = if is_erased {
+    let may_be_acknowledged = if is_erased {
         tombstone(writer, &intent.key).await?.rule != ForkRule::Undo
     } else {
-        lost.rule == ForkRule::Sever
+        erased.rule == ForkRule::Sever
     };
-    if was_answered && is_retry_of_before(result, lost.at) {
+    if may_be_acknowledged && is_replay_from_before(result, erased.at) {
         return Ok(Confirmation::Acknowledged);
     }
-    // What was said in it since is somebody's: then it stays, as any fork does whose parent is erased.
-    let unused = fork.base.as_deref();
-    let unused = unused.filter(|base| !is_erased && base.head.version.0 == result.version);
-    let undo = unused.map(|base| Box::new(undo(intent, base)));
+    // A fork with later events remains, like every fork whose parent is erased.
+    let unused = fork.stored.as_deref();
+    let unused = unused.filter(|stored| !is_erased && stored.head.version.0 == result.version);
+    let undo = unused.map(|stored| Box::new(undo(intent, stored)));
     Ok(Confirmation::ParentErased { undo })
 }
 
-/// What a tombstone says. Of what a live fork reads through, only one that severs leaves open whether the fork was acknowledged.
+/// The tombstone of a conversation. A live fork may have been acknowledged before the tombstone of an ancestor only if that
+/// erasure severs forks.
 struct Tombstone {
     at: Timestamp,
     rule: ForkRule,
 }
 
-/// Whether a retry gets the answer of a first try from before something else.
-fn is_retry_of_before(result: &CommitResult, at: Timestamp) -> bool {
+/// Whether the result is the replay of a commit that was recorded before `at`.
+fn is_replay_from_before(result: &CommitResult, at: Timestamp) -> bool {
     let recorded_at = result
         .recorded_at
         .and_then(|at| wire::time::from_proto(at).ok());
     result.replayed && recorded_at.is_some_and(|recorded_at| recorded_at < at)
 }
 
-/// The first of a conversation and those behind it that is erased, as the leaders know it; `None`: all are there, and stay
-/// there as long as the fork does, unless it is severed.
-async fn lost(
+/// The tombstone of the first erased conversation among `first` and its ancestors, read from the leaders. `None`: all exist,
+/// and cannot be erased while the fork exists, unless the fork is severed.
+async fn find_erased(
     writer: &Writer,
     tenant: &TenantId,
     first: ConversationId,
@@ -106,60 +107,60 @@ async fn lost(
             tenant: tenant.clone(),
             conversation,
         };
-        let decided = decided(writer, &key, deadline).await?;
-        if decided.step == ForkStep::Undo {
+        let ancestor = await_decision(writer, &key, deadline).await?;
+        if ancestor.step == ForkStep::Undo {
             return tombstone(writer, &key).await.map(Some);
         }
-        let from = decided.head.and_then(|head| head.forked_from);
+        let from = ancestor.head.and_then(|head| head.forked_from);
         next = from.map(|point| point.conversation);
     }
     Ok(None)
 }
 
-/// A conversation that a fork reads through, and what that means for the fork.
-struct Decided {
+/// The decision about an ancestor of a fork.
+struct Ancestor {
     step: ForkStep,
     head: Option<Head>,
 }
 
-/// Waits until no erasure of the conversation is undecided: its entry is read first, since a tombstone is between the entry and
-/// its removal.
-async fn decided(
+/// Waits until no erasure of the conversation is undecided. The entry is read before the head: the tombstone is appended after
+/// the entry is written and before it is removed.
+async fn await_decision(
     writer: &Writer,
     key: &ConversationKey,
     deadline: Instant,
-) -> Result<Decided, Problem> {
+) -> Result<Ancestor, Problem> {
     loop {
         let entry = writer.record.pending_erasure(key).await;
-        let entry = entry.map_err(problem::of_record)?;
-        let loaded = writer.bases.load_certain(key).await?;
-        let base = loaded.base.as_deref();
+        let entry = entry.map_err(problem::from_record)?;
+        let loaded = writer.heads.load_from_leader(key).await?;
+        let stored = loaded.stored.as_deref();
         let step = fork_step(
             entry.map(|entry| (entry.behind, entry.age(writer.now()))),
-            base.map(|base| (base.sequence, base.head.status)),
+            stored.map(|stored| (stored.sequence, stored.head.status)),
         );
         if step != ForkStep::Wait {
-            let head = base.map(|base| base.head.clone());
-            return Ok(Decided { step, head });
+            let head = stored.map(|stored| stored.head.clone());
+            return Ok(Ancestor { step, head });
         }
         if Instant::now() >= deadline {
             return Err(problem::parent_undecided());
         }
-        sleep(LOOK_EVERY).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
-/// What the tombstone of a conversation says; nothing of one that is not there at all.
+/// The tombstone of a conversation; a default for a conversation that does not exist.
 async fn tombstone(writer: &Writer, key: &ConversationKey) -> Result<Tombstone, Problem> {
     let last = writer.record.last_from_leader(key).await;
-    let Some(last) = last.map_err(problem::of_record)? else {
+    let Some(last) = last.map_err(problem::from_record)? else {
         return Ok(Tombstone {
             at: Timestamp(i64::MIN),
             rule: ForkRule::Refuse,
         });
     };
     let stored = last.open();
-    let commit = stored.map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+    let commit = stored.map_err(|corrupt| problem::from_corrupt(&corrupt))?;
     let commit = commit.opened.commit;
     let rule = commit.events.last().map(ForkRule::of_tombstone);
     Ok(Tombstone {
@@ -168,8 +169,8 @@ async fn tombstone(writer: &Writer, key: &ConversationKey) -> Result<Tombstone, 
     })
 }
 
-/// The erasure of a fork that nothing was said in.
-fn undo(intent: &Intent, fork: &Base) -> Intent {
+/// The erasure of a fork without later events.
+fn undo(intent: &Intent, fork: &StoredHead) -> Intent {
     Intent {
         access: intent.access.clone(),
         key: intent.key.clone(),
@@ -185,6 +186,6 @@ fn undo(intent: &Intent, fork: &Base) -> Intent {
                 forks: ForkRule::Undo,
             },
         },
-        forks: None,
+        fork_from: None,
     }
 }

@@ -1,6 +1,6 @@
-//! A bounded model of one fork and two erasures of its parent, by two writers, that crash at any step.
+//! A bounded model of one fork and two erasures of its parent by two writers, which can crash at every step.
 //!
-//! docs/explanation/protocols.md names the states, the invariants and the assumptions.
+//! docs/explanation/protocols.md describes the states, the invariants and the assumptions.
 
 use std::time::Duration;
 
@@ -10,29 +10,29 @@ use domain::{
 };
 use stateright::{Checker as _, Model, Property};
 
-/// The last commit that the parent comes to.
+/// The maximum sequence of the parent.
 const LAST_MAX: u8 = 2;
 
-/// Which protocol is explored.
+/// The explored protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
-    /// A fork is acknowledged once it is appended.
+    /// A fork is acknowledged after its append.
     Unconfirmed,
-    /// The parent is read again after the fork's append; no fork waits for an erasure.
-    Former,
-    /// As it is, but that a refused erasure removes an entry also where it replaced another one's.
-    Withdrawing,
-    /// As it is.
-    Present,
+    /// The parent is read again after the append of the fork, but no fork waits for an erasure.
+    WithoutWait,
+    /// Like the current protocol, but a rejected erasure also removes an entry that replaced the entry of another erasure.
+    AlwaysWithdrawing,
+    /// The protocol of the code.
+    Current,
 }
 
-/// An entry of the list of erasures in progress.
+/// An entry of the list of pending erasures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Entry {
     behind: u8,
-    /// Who wrote it last.
+    /// Its last writer.
     by: usize,
-    /// Whether it has been as it is for [`FORKS_HELD_MAX`].
+    /// Whether it has not changed for [`FORKS_HELD_MAX`].
     is_old: bool,
 }
 
@@ -50,16 +50,16 @@ impl Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Eraser {
     Idle,
-    /// The entry is written. Given up, the erasure may take it off the list, or not.
+    /// The entry is written. `may_withdraw`: a rejected erasure removes it.
     Entered {
         behind: u8,
         may_withdraw: bool,
     },
-    /// No fork was seen, or none was looked for.
-    Looked {
+    /// No fork was found, or forks are severed.
+    Checked {
         behind: u8,
     },
-    /// The writer crashed, and the tombstone is on its way.
+    /// The writer crashed while it published the tombstone.
     InFlight {
         behind: u8,
     },
@@ -69,14 +69,14 @@ enum Eraser {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Forker {
     Idle,
-    /// The parent was there.
+    /// The parent exists.
     Checked,
     /// The fork is appended.
     Appended,
     /// The parent's entry is read.
     EntryRead(Option<Entry>),
     Acknowledged,
-    Refused,
+    Rejected,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -85,7 +85,7 @@ struct State {
     severs: [bool; 2],
     /// The parent's last commit.
     last: u8,
-    /// Whether the tombstone that is there severs forks.
+    /// Whether the existing tombstone severs forks.
     tombstone: Option<bool>,
     entry: Option<Entry>,
     erasers: [Eraser; 2],
@@ -97,10 +97,10 @@ struct State {
 enum Step {
     AppendToParent,
     Enter(usize),
-    Look(usize),
+    CheckForks(usize),
     AppendTombstone(usize),
     Crash(usize),
-    /// A tombstone on its way arrives, or never does.
+    /// A published tombstone arrives, or is lost.
     Arrive(usize),
     Vanish(usize),
     GrowOld,
@@ -109,7 +109,7 @@ enum Step {
     AppendFork,
     ReadEntry,
     ReadParent,
-    /// The forker's answer is lost, or the fork waited for too long: its caller tries again.
+    /// The response of the fork is lost, or its wait timed out: its caller retries.
     RetryFork,
 }
 
@@ -122,10 +122,10 @@ impl State {
         (Sequence(self.last.into()), status)
     }
 
-    fn is_fork_there(&self) -> bool {
+    fn fork_exists(&self) -> bool {
         !matches!(
             self.forker,
-            Forker::Idle | Forker::Checked | Forker::Refused
+            Forker::Idle | Forker::Checked | Forker::Rejected
         )
     }
 
@@ -133,7 +133,7 @@ impl State {
         self.forker == Forker::Acknowledged
     }
 
-    /// The append is conditional on one commit.
+    /// The append has the expected sequence `behind`.
     fn append_tombstone(&mut self, eraser: usize, behind: u8) {
         if self.tombstone.is_none() && behind == self.last {
             self.tombstone = Some(self.severs[eraser]);
@@ -145,7 +145,7 @@ impl State {
 impl Protocol {
     fn erase(self, state: &mut State, step: Step) -> Option<()> {
         let (Step::Enter(by)
-        | Step::Look(by)
+        | Step::CheckForks(by)
         | Step::AppendTombstone(by)
         | Step::Crash(by)
         | Step::Arrive(by)
@@ -165,30 +165,30 @@ impl Protocol {
                 });
                 Eraser::Entered {
                     behind,
-                    may_withdraw: may_withdraw || self == Self::Withdrawing,
+                    may_withdraw: may_withdraw || self == Self::AlwaysWithdrawing,
                 }
             }
             (
-                Step::Look(_),
+                Step::CheckForks(_),
                 Eraser::Entered {
                     behind,
                     may_withdraw,
                 },
             ) => {
-                if state.severs[by] || !state.is_fork_there() {
-                    Eraser::Looked { behind }
+                if state.severs[by] || !state.fork_exists() {
+                    Eraser::Checked { behind }
                 } else {
-                    // Only the entry that it wrote, as it wrote it.
+                    // It removes only an entry that it wrote last.
                     state.entry = state.entry.filter(|one| !may_withdraw || one.by != by);
                     Eraser::Ended
                 }
             }
-            (Step::AppendTombstone(_), Eraser::Looked { behind })
+            (Step::AppendTombstone(_), Eraser::Checked { behind })
             | (Step::Arrive(_), Eraser::InFlight { behind }) => {
                 state.append_tombstone(by, behind);
                 Eraser::Ended
             }
-            (Step::Crash(_), Eraser::Looked { behind }) => Eraser::InFlight { behind },
+            (Step::Crash(_), Eraser::Checked { behind }) => Eraser::InFlight { behind },
             (Step::Crash(_), Eraser::Entered { .. })
             | (Step::Vanish(_), Eraser::InFlight { .. }) => Eraser::Ended,
             _ => return None,
@@ -198,7 +198,7 @@ impl Protocol {
 
     fn fork(self, state: &mut State, step: Step) -> Option<()> {
         state.forker = match (step, state.forker) {
-            (Step::CheckParent, Forker::Idle) if state.tombstone.is_some() => Forker::Refused,
+            (Step::CheckParent, Forker::Idle) if state.tombstone.is_some() => Forker::Rejected,
             (Step::CheckParent, Forker::Idle) => Forker::Checked,
             (Step::AppendFork, Forker::Checked) => {
                 state.is_fork_after_tombstone = state.tombstone.is_some();
@@ -208,11 +208,11 @@ impl Protocol {
                 Forker::Acknowledged
             }
             (Step::ReadEntry, Forker::Appended) => {
-                Forker::EntryRead(state.entry.filter(|_| self != Self::Former))
+                Forker::EntryRead(state.entry.filter(|_| self != Self::WithoutWait))
             }
             (Step::ReadParent, Forker::EntryRead(entry)) => {
                 match fork_step(entry.map(Entry::seen_by_fork), Some(state.last())) {
-                    ForkStep::Undo => Forker::Refused,
+                    ForkStep::Undo => Forker::Rejected,
                     ForkStep::Wait => Forker::Appended,
                     ForkStep::Acknowledge => Forker::Acknowledged,
                 }
@@ -223,7 +223,7 @@ impl Protocol {
         Some(())
     }
 
-    /// A sweep of the list, decided by the very code that decides in a writer.
+    /// A sweep of the list, decided by the code of the writer.
     fn sweep(state: &mut State) -> Option<()> {
         let entry = state.entry?;
         let age = if entry.is_old {
@@ -232,14 +232,14 @@ impl Protocol {
             Duration::ZERO
         };
         match erasure_step(Sequence(entry.behind.into()), age, Some(state.last())) {
-            // Removed to the end, and the entry with it.
+            // The whole removal, and the removal of the entry.
             ErasureStep::Overwrite { .. } | ErasureStep::Forget => state.entry = None,
             ErasureStep::Wait => return None,
         }
         Some(())
     }
 
-    /// The assumption: no tombstone is appended or on its way any more once its entry, or a later one, is old.
+    /// The assumption: when an entry is old, no tombstone of it or of an earlier entry is in flight.
     fn grow_old(state: &mut State) -> Option<()> {
         let is_decided = |eraser: &Eraser| matches!(eraser, Eraser::Idle | Eraser::Ended);
         if !state.erasers.iter().all(is_decided) {
@@ -271,7 +271,7 @@ impl Model for Protocol {
         for by in [0, 1] {
             steps.extend([
                 Step::Enter(by),
-                Step::Look(by),
+                Step::CheckForks(by),
                 Step::AppendTombstone(by),
                 Step::Crash(by),
                 Step::Arrive(by),
@@ -305,7 +305,7 @@ impl Model for Protocol {
             | Step::ReadParent
             | Step::RetryFork => self.fork(&mut next, step)?,
             Step::Enter(_)
-            | Step::Look(_)
+            | Step::CheckForks(_)
             | Step::AppendTombstone(_)
             | Step::Crash(_)
             | Step::Arrive(_)
@@ -322,26 +322,17 @@ impl Model for Protocol {
             Property::always(NO_ORPHAN, |_, state: &State| {
                 !(state.is_acknowledged() && state.is_fork_after_tombstone)
             }),
-            Property::sometimes(
-                "a fork is acknowledged, and an erasure refused",
-                |_, state: &State| {
-                    state.is_acknowledged()
-                        && state.entry.is_none()
-                        && state.erasers[0] == Eraser::Ended
-                },
-            ),
-            Property::sometimes(
-                "a fork is acknowledged beside an old entry",
-                |_, state: &State| {
-                    state.is_acknowledged() && state.entry.is_some_and(|entry| entry.is_old)
-                },
-            ),
-            Property::sometimes(
-                "an erasure that refuses forks is done",
-                |_, state: &State| {
-                    state.tombstone == Some(false) && state.forker == Forker::Refused
-                },
-            ),
+            Property::sometimes(REJECTED, |_, state: &State| {
+                state.is_acknowledged()
+                    && state.entry.is_none()
+                    && state.erasers[0] == Eraser::Ended
+            }),
+            Property::sometimes(OLD_ENTRY, |_, state: &State| {
+                state.is_acknowledged() && state.entry.is_some_and(|entry| entry.is_old)
+            }),
+            Property::sometimes(ERASED, |_, state: &State| {
+                state.tombstone == Some(false) && state.forker == Forker::Rejected
+            }),
             Property::sometimes("a fork is severed", |_, state: &State| {
                 state.is_acknowledged() && state.tombstone == Some(true)
             }),
@@ -350,14 +341,17 @@ impl Model for Protocol {
 }
 
 const NO_LOSS: &str = "no acknowledged fork loses its parent to an erasure that refuses forks";
-const NO_ORPHAN: &str = "no fork is acknowledged that came after its parent's tombstone";
+const NO_ORPHAN: &str = "no fork is acknowledged that was appended after its parent's tombstone";
+const REJECTED: &str = "a fork is acknowledged, and an erasure is rejected";
+const OLD_ENTRY: &str = "a fork is acknowledged although there is an old entry";
+const ERASED: &str = "an erasure that refuses forks is complete";
 
 #[test]
-fn the_former_protocols_lose_acknowledged_forks() {
+fn other_protocols_lose_acknowledged_forks() {
     for protocol in [
         Protocol::Unconfirmed,
-        Protocol::Former,
-        Protocol::Withdrawing,
+        Protocol::WithoutWait,
+        Protocol::AlwaysWithdrawing,
     ] {
         let checked = protocol.checker().spawn_bfs().join();
         let orphan = checked.discovery(NO_ORPHAN);
@@ -367,12 +361,9 @@ fn the_former_protocols_lose_acknowledged_forks() {
 }
 
 #[test]
-fn the_present_protocol_loses_none() {
-    let checked = Protocol::Present.checker().spawn_bfs().join();
+fn the_current_protocol_loses_none() {
+    let checked = Protocol::Current.checker().spawn_bfs().join();
     checked.assert_properties();
-    assert!(
-        checked.unique_state_count() > 1_000,
-        "{}",
-        checked.unique_state_count()
-    );
+    let states = checked.unique_state_count();
+    assert!(states > 1_000, "{states}");
 }

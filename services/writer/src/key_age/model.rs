@@ -1,5 +1,5 @@
-//! The protocol of appends under one idempotency key, explored exhaustively within bounds: two attempts at once, lost answers,
-//! other commits that push the key out of the head, writers' clocks, and the stream's duplicate window.
+//! A bounded model of appends with one idempotency key: two concurrent attempts, lost responses, other commits that push the
+//! key out of the head, the clocks of writers, and the duplicate window of the stream.
 //!
 //! docs/explanation/protocols.md describes states, invariants and assumptions.
 
@@ -13,35 +13,35 @@ use super::{CLOCK_LEEWAY, KeyAge, age_of};
 
 /// One tick of the model's time.
 const TICK: Duration = Duration::from_secs(30);
-/// The time in the key: as time goes by, it is far ahead, young, and older than the window.
+/// The time in the key. In the course of the model it is ahead, young, and older than the window.
 const MADE_AT: i8 = 24;
-/// How long the model runs.
+/// The duration of the model.
 const TICKS_MAX: i8 = 48;
 /// The duplicate window in ticks.
 const WINDOW_TICKS: i8 = 20;
-/// Most attempts of the caller, and of them at once.
+/// Maximum number of attempts of the caller, and of concurrent attempts.
 const ATTEMPTS_MAX: u8 = 3;
 const ATTEMPTS_AT_ONCE: usize = 2;
-/// Most commits of others: one is enough to push a key out of a head that names one commit.
+/// Maximum number of other commits. The head of the model names one commit, so that one is enough to push the key out of it.
 const OTHERS_MAX: u8 = 2;
 
-/// The rule by which a key is judged.
+/// The explored rule.
 #[derive(Debug, Clone, Copy)]
 enum Rule {
-    /// As it was: a key from the future is looked up and accepted, and young up to the window less the leeway.
-    AcceptsTheFuture,
-    /// As it is.
+    /// A key from the future is looked up and accepted; a key is young for the window minus the leeway.
+    AcceptsFuture,
+    /// The rule of the code.
     Current,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     now: i8,
-    /// The record: of each commit when it was stored, where the key is its id; `None`: it is another one.
+    /// The record: for each commit with the key, the time of its storage; `None` for other commits.
     log: Vec<Option<i8>>,
     attempts: u8,
     others: u8,
-    /// Attempts that are decided and not published: the last commit that they expect, and when they were decided.
+    /// Attempts that are decided and not published: the expected last commit, and the time of the decision.
     decided: Vec<(usize, i8)>,
 }
 
@@ -49,9 +49,9 @@ struct State {
 enum Action {
     Tick,
     Other,
-    /// An attempt is decided by a writer whose clock is off by so many ticks.
+    /// A writer decides an attempt; its clock has this skew in ticks.
     Decide(i8),
-    /// The attempt is published. Its answer may be lost: the caller may try again in any case.
+    /// The attempt is published. Its response may be lost: the caller may always retry.
     Publish(usize),
     /// The writer ends before it publishes.
     Lose(usize),
@@ -70,7 +70,7 @@ impl Appends {
         let current = age_of(time(MADE_AT), time(clock));
         match self.0 {
             Rule::Current => current,
-            Rule::AcceptsTheFuture => {
+            Rule::AcceptsFuture => {
                 let leeway = i8::try_from(CLOCK_LEEWAY.as_secs() / TICK.as_secs()).unwrap();
                 let young = clock - (WINDOW_TICKS - leeway)..=clock + leeway;
                 if young.contains(&MADE_AT) {
@@ -84,7 +84,7 @@ impl Appends {
         }
     }
 
-    /// Whether an attempt goes on to append: the head does not name the key, and nobody else must know it.
+    /// Whether an attempt appends: the head does not name the key, and a look-up does not find it.
     fn appends(self, state: &State, clock: i8) -> bool {
         let is_named = state.log.last().is_some_and(Option::is_some);
         let is_known = || state.log.iter().any(Option::is_some);
@@ -97,8 +97,8 @@ impl Appends {
     }
 }
 
-/// The commit is stored unless the window knows the key or another commit is last; then the outcome is read, and the attempt is
-/// an attempt again.
+/// Stores the commit, unless the window contains the key or another commit is last. Then the attempt reads the outcome and
+/// starts again.
 fn publish(state: &mut State, (expected, _): (usize, i8)) {
     let mut stored = state.log.iter().flatten();
     let is_known = stored.any(|at| state.now - *at < WINDOW_TICKS);
@@ -122,7 +122,7 @@ impl Model for Appends {
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        // An attempt is published within a tick, or never.
+        // An attempt is published within one tick, or never.
         let is_due = |(_, at): &(usize, i8)| *at < state.now;
         if state.now < TICKS_MAX && !state.decided.iter().any(is_due) {
             actions.push(Action::Tick);
@@ -176,11 +176,9 @@ impl Model for Appends {
 }
 
 #[test]
-fn the_window_in_ticks_is_the_streams() {
-    assert_eq!(
-        DUPLICATE_WINDOW,
-        TICK * u32::try_from(WINDOW_TICKS).unwrap()
-    );
+fn the_window_in_ticks_equals_the_duplicate_window() {
+    let ticks = u32::try_from(WINDOW_TICKS).unwrap();
+    assert_eq!(DUPLICATE_WINDOW, TICK * ticks);
 }
 
 #[test]
@@ -194,7 +192,7 @@ fn a_key_is_committed_once() {
 }
 
 #[test]
-fn a_key_from_the_future_was_committed_twice() {
-    let checked = Appends(Rule::AcceptsTheFuture).checker().spawn_bfs().join();
+fn a_key_from_the_future_could_be_committed_twice() {
+    let checked = Appends(Rule::AcceptsFuture).checker().spawn_bfs().join();
     checked.assert_any_discovery("a key is committed once");
 }

@@ -1,8 +1,8 @@
-//! What one subject stores: what the rows held when they were last read, and what this process has appended since.
+//! The stored amount of a subject: the count of the rows at the last read, and the appends of this process since.
 //!
-//! A count is kept for longer the further it is from its bounds. An append that a count allows never waits for the rows: a count
-//! that is old is read again in the background. An append that it would refuse waits for the rows, and so does the first
-//! conversation of a subject that was never counted.
+//! The further a count is from its limits, the longer it is valid. An append that the count allows does not wait for the rows:
+//! an expired count is read again in the background. An append that the count would reject waits for the rows, and so does the
+//! first conversation of a subject without a count.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use tokio::time::timeout;
 
 use super::SUBJECTS_MAX;
 
-/// For how long a count is in force near a bound, below nine tenths of each, and below a half of each.
+/// The validity of a count: near a limit, below 90% of all limits, and below 50% of all limits.
 const FRESH_MS: [u64; 3] = [10_000, 60_000, 300_000];
-/// The longest wait for the rows.
+/// Maximum wait for the rows.
 const READ_MAX: Duration = Duration::from_millis(500);
-/// Most reads in the background at a time; a count that finds no place is read with a later append.
+/// Maximum number of concurrent reads in the background; other counts are read with a later append.
 const BACKGROUND_READS_MAX: usize = 8;
 
-/// What subjects store. Clones share it.
+/// The stored amounts of subjects. Clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct StorageCounts(Arc<Shared>);
 
@@ -35,7 +35,7 @@ struct Shared {
     background: Arc<Semaphore>,
 }
 
-/// What is to be added, and for whom.
+/// The amount of a commit.
 #[derive(Debug)]
 pub(super) struct Addition<'a> {
     pub(super) read_model: &'a ReadModel,
@@ -45,11 +45,11 @@ pub(super) struct Addition<'a> {
     pub(super) now_ms: u64,
 }
 
-/// What one subject stores.
+/// The stored amount of one subject.
 #[derive(Debug, Default)]
 struct Count {
     counted: Storage,
-    /// Appended by this process since it was counted, or at all.
+    /// Appended by this process since the last read.
     added: Storage,
     fresh_until_ms: u64,
     is_counted: bool,
@@ -64,10 +64,10 @@ impl StorageCounts {
         }))
     }
 
-    /// Adds what a commit stores, where the bounds allow it; what the subject stores then.
+    /// Adds the amount of a commit if the limits allow it, and returns the new amount of the subject.
     ///
     /// # Errors
-    /// The bound that does not.
+    /// The exceeded limit.
     pub(super) async fn add(
         &self,
         subject: &Subject,
@@ -76,16 +76,16 @@ impl StorageCounts {
         addition: &Addition<'_>,
     ) -> Result<Storage, Exceeded> {
         let Addition { wanted, now_ms, .. } = *addition;
-        let held = self.of(subject);
-        let mut count = held.lock().await;
+        let shared = self.of(subject);
+        let mut count = shared.lock().await;
         if now_ms >= count.fresh_until_ms {
             let is_new = wanted.conversations > 0 && !count.is_counted;
             if is_new || count.allows(subject, limits, wanted, now_ms).is_err() {
                 let before = count.added;
                 let read = read(addition.read_model, addition.access, &by).await;
-                count.take(read, before, limits, now_ms);
+                count.update(read, before, limits, now_ms);
             } else if !count.is_being_read {
-                count.is_being_read = self.read_later(&held, by, *limits, addition);
+                count.is_being_read = self.read_in_background(&shared, by, *limits, addition);
             }
         }
         count.allows(subject, limits, wanted, now_ms)?;
@@ -93,24 +93,24 @@ impl StorageCounts {
         Ok(count.used())
     }
 
-    /// Adds what is allowed already, since a wider subject stores less than this one's bounds.
+    /// Adds an amount without a check.
     pub(super) async fn add_allowed(&self, subject: &Subject, wanted: Storage) {
-        let held = self.of(subject);
-        let mut count = held.lock().await;
+        let shared = self.of(subject);
+        let mut count = shared.lock().await;
         count.added = sum(count.added, wanted);
     }
 
-    /// Has the next append that the count would refuse read it again: something was erased.
+    /// Makes the count expire after an erasure.
     pub(super) async fn expire(&self, subject: &Subject) {
-        if let Some(held) = self.0.counts.get(subject) {
-            held.lock().await.fresh_until_ms = 0;
+        if let Some(count) = self.0.counts.get(subject) {
+            count.lock().await.fresh_until_ms = 0;
         }
     }
 
-    /// Reads a count in the background; whether there is a place for that.
-    fn read_later(
+    /// Starts to read a count in the background; `false` if too many reads run.
+    fn read_in_background(
         &self,
-        held: &Arc<Mutex<Count>>,
+        shared: &Arc<Mutex<Count>>,
         by: StoredBy,
         limits: Limits,
         addition: &Addition<'_>,
@@ -118,13 +118,13 @@ impl StorageCounts {
         let Ok(permit) = Arc::clone(&self.0.background).try_acquire_owned() else {
             return false;
         };
-        let (held, now_ms) = (Arc::clone(held), addition.now_ms);
+        let (shared, now_ms) = (Arc::clone(shared), addition.now_ms);
         let (read_model, access) = (addition.read_model.clone(), addition.access.clone());
         tokio::spawn(async move {
-            let before = held.lock().await.added;
+            let before = shared.lock().await.added;
             let read = read(&read_model, &access, &by).await;
-            let mut count = held.lock().await;
-            count.take(read, before, &limits, now_ms);
+            let mut count = shared.lock().await;
+            count.update(read, before, &limits, now_ms);
             count.is_being_read = false;
             drop(permit);
         });
@@ -160,7 +160,7 @@ impl Count {
             ),
             (Quota::StoredBytes, used.bytes, wanted.bytes),
         ] {
-            // Who begins no conversation may have more of them than a bound that was lowered.
+            // A limit that was lowered below the current amount does not reject a commit that adds none.
             let bound = limits.get(quota).filter(|_| wanted > 0);
             let retry_after = Duration::from_millis(retry_after);
             check(subject.scope, quota, bound, used, wanted, retry_after)?;
@@ -168,9 +168,9 @@ impl Count {
         Ok(())
     }
 
-    /// Takes what the rows hold; `before` was added when they were asked. At first they may lack what this process has just
-    /// appended. Without an answer the last count stays in force.
-    fn take(&mut self, read: Option<Storage>, before: Storage, limits: &Limits, now_ms: u64) {
+    /// Updates the count by the rows; `before` was added before the read. At the first read, the rows may lack the latest
+    /// appends of this process. Without an answer, the last count applies.
+    fn update(&mut self, read: Option<Storage>, before: Storage, limits: &Limits, now_ms: u64) {
         if let Some(read) = read {
             self.counted = if self.is_counted {
                 read
@@ -189,17 +189,18 @@ async fn read(read_model: &ReadModel, access: &TenantAccess, by: &StoredBy) -> O
     timeout(READ_MAX, reading).await.ok()?.ok()
 }
 
-/// For how long a count is in force: what its nearest bound demands.
+/// The validity of a count, by its nearest limit.
 fn fresh_ms(counted: Storage, limits: &Limits) -> u64 {
     let [near, below, far] = FRESH_MS;
-    let of = |(counted, bound): (u64, Option<u64>)| match bound {
+    let validity = |(counted, bound): (u64, Option<u64>)| match bound {
         Some(bound) if counted >= bound / 2 => {
             let is_near = bound.saturating_sub(counted) <= (bound / 10).max(1);
             if is_near { near } else { below }
         }
         _ => far,
     };
-    of((counted.conversations, limits.conversations)).min(of((counted.bytes, limits.stored_bytes)))
+    validity((counted.conversations, limits.conversations))
+        .min(validity((counted.bytes, limits.stored_bytes)))
 }
 
 fn sum(one: Storage, other: Storage) -> Storage {
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_is_kept_for_longer_far_from_its_bounds() {
+    fn a_count_is_valid_for_longer_far_from_its_limits() {
         for (counted, bound, expected) in [
             (0, 0, 10_000),
             (0, 1, 10_000),
@@ -238,11 +239,8 @@ mod tests {
             (100, 100, 10_000),
         ] {
             let check = |counted, limits: Limits| {
-                assert_eq!(
-                    fresh_ms(counted, &limits),
-                    expected,
-                    "{counted:?} of {bound}"
-                );
+                let seen = fresh_ms(counted, &limits);
+                assert_eq!(seen, expected, "{counted:?} of {bound}");
             };
             let limits = Limits::default();
             let conversations = Limits {
@@ -258,14 +256,12 @@ mod tests {
             };
             check(stored(0, counted), bytes);
         }
-        assert_eq!(
-            fresh_ms(stored(u64::MAX, u64::MAX), &Limits::default()),
-            300_000
-        );
+        let most = stored(u64::MAX, u64::MAX);
+        assert_eq!(fresh_ms(most, &Limits::default()), 300_000);
     }
 
     #[test]
-    fn a_count_that_is_read_keeps_what_was_added_meanwhile() {
+    fn an_updated_count_keeps_later_additions() {
         let limits = Limits::default();
         let check = |is_counted: bool, read: Option<Storage>, expected: Storage| {
             let mut count = Count {
@@ -274,7 +270,7 @@ mod tests {
                 is_counted,
                 ..Count::default()
             };
-            count.take(read, stored(2, 20), &limits, 0);
+            count.update(read, stored(2, 20), &limits, 0);
             assert_eq!(count.used(), expected, "{is_counted} {read:?}");
         };
         check(true, None, stored(8, 80));
@@ -284,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_reached_and_not_passed() {
+    fn limits_can_be_reached_and_not_exceeded() {
         let subject = Subject {
             scope: Scope::Owner,
             tenant: "acme".to_owned(),
@@ -300,18 +296,15 @@ mod tests {
                 counted: used,
                 ..Count::default()
             };
-            let refused = count.allows(&subject, &limits, wanted, 1).err();
-            let seen = refused.map(|exceeded| (exceeded.quota, exceeded.used));
+            let exceeded = count.allows(&subject, &limits, wanted, 1).err();
+            let seen = exceeded.map(|exceeded| (exceeded.quota, exceeded.used));
             assert_eq!(seen, expected, "{used:?} {wanted:?}");
         };
         check(stored(1, 90), stored(1, 10), None);
         check(stored(1, 90), stored(1, 11), Some((Quota::StoredBytes, 90)));
         check(stored(2, 0), stored(1, 1), Some((Quota::Conversations, 2)));
         check(stored(3, 0), stored(0, 100), None);
-        check(
-            stored(3, 101),
-            stored(0, 1),
-            Some((Quota::StoredBytes, 101)),
-        );
+        let over = Some((Quota::StoredBytes, 101));
+        check(stored(3, 101), stored(0, 1), over);
     }
 }

@@ -1,17 +1,17 @@
-//! One removal: read the entry and the last commit, decide, overwrite, remove the entry.
+//! One removal: read the entry and the last commit, decide, overwrite the commits, remove the entry.
 
 use domain::{ConversationKey, ErasureStep, Sequence, Timestamp, erasure_step};
 use event_log::{Overwritten, PendingErasure, Unavailable};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{RENEW_EVERY, Removals};
+use super::{RENEW_INTERVAL, Removals};
 use crate::metrics;
 
-/// Why a removal stopped before its end.
+/// The reason why a removal stopped early.
 enum Stopped {
-    /// Another writer carries it out.
+    /// Another writer runs it.
     TakenOver,
-    /// The record does not answer; the next sweep tries again.
+    /// The record does not answer; the next sweep retries.
     Unavailable(Unavailable),
 }
 
@@ -21,19 +21,19 @@ impl From<Unavailable> for Stopped {
     }
 }
 
-/// Carries out a removal; whether nothing is left to do for the conversation.
+/// Runs a removal. Returns whether it is complete.
 pub(super) async fn run(removals: &Removals, key: &ConversationKey) -> bool {
-    match carry_out(removals, key).await {
+    match remove(removals, key).await {
         Ok(is_done) => is_done,
         Err(Stopped::TakenOver) => false,
         Err(Stopped::Unavailable(unavailable)) => {
-            tracing::warn!(tenant.id = %key.tenant, conversation.id = %key.conversation, %unavailable, "a removal stopped, it is tried again");
+            tracing::warn!(tenant.id = %key.tenant, conversation.id = %key.conversation, %unavailable, "a removal stopped, it will be retried");
             false
         }
     }
 }
 
-async fn carry_out(removals: &Removals, key: &ConversationKey) -> Result<bool, Stopped> {
+async fn remove(removals: &Removals, key: &ConversationKey) -> Result<bool, Stopped> {
     let record = &removals.0.record;
     let Some(entry) = record.pending_erasure(key).await? else {
         return Ok(true);
@@ -61,7 +61,7 @@ async fn carry_out(removals: &Removals, key: &ConversationKey) -> Result<bool, S
     }
 }
 
-/// Overwrites what is before the tombstone, and writes the entry again meanwhile so that nobody takes it over.
+/// Overwrites the commits before the tombstone. Meanwhile it renews the entry, so that no other writer takes it over.
 async fn overwrite(
     removals: &Removals,
     entry: PendingErasure,
@@ -69,16 +69,16 @@ async fn overwrite(
 ) -> Result<(), Stopped> {
     let record = &removals.0.record;
     let key = entry.key.clone();
-    let mut entry = held(removals, entry).await?;
+    let mut entry = renew(removals, entry).await?;
     let overwriting = record.erase_before_tombstone(&key, tombstone);
     let mut overwriting = std::pin::pin!(overwriting);
-    let mut renewals = interval(RENEW_EVERY);
+    let mut renewals = interval(RENEW_INTERVAL);
     renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
     renewals.tick().await;
     let overwritten = loop {
         tokio::select! {
             overwritten = &mut overwriting => break overwritten?,
-            _ = renewals.tick() => entry = held(removals, entry).await?,
+            _ = renewals.tick() => entry = renew(removals, entry).await?,
         }
     };
     record.end_erasure(&entry).await?;
@@ -86,8 +86,8 @@ async fn overwrite(
     Ok(())
 }
 
-/// The entry with this writer as its holder.
-async fn held(removals: &Removals, entry: PendingErasure) -> Result<PendingErasure, Stopped> {
+/// Writes the entry with this writer as its holder.
+async fn renew(removals: &Removals, entry: PendingErasure) -> Result<PendingErasure, Stopped> {
     let held = removals.0.record.hold_erasure(&entry, removals.0.holder);
     held.await?.ok_or(Stopped::TakenOver)
 }

@@ -1,9 +1,9 @@
-//! Removal: overwriting what an erased conversation held, after its tombstone is durable.
+//! Removal: overwriting the commits of an erased conversation after its tombstone is durable.
 //!
-//! A call appends the tombstone and is answered; the removal runs detached from the call. The list of erasures in progress
-//! ([`event_log::PendingErasure`]) names it from before the tombstone, so that it is found after any crash: each writer goes
-//! through the list every [`SWEEP_EVERY`], and takes over an entry whose holder has not written it for [`TAKEOVER_AFTER`].
-//! Two writers that carry out one removal delete the same messages: that costs time and harms nothing.
+//! A call appends the tombstone and returns; the removal runs in the background. Its entry in the list of pending erasures
+//! ([`event_log::PendingErasure`]) is written before the tombstone, so that it is found after a crash. Each writer reads the
+//! list every [`SWEEP_INTERVAL`], and takes over an entry that its holder has not renewed for [`TAKEOVER_AFTER`]. Two writers
+//! that run the same removal delete the same messages, which is slow but correct.
 
 mod job;
 #[cfg(test)]
@@ -22,17 +22,17 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-/// Most conversations whose commits one writer overwrites at a time.
+/// Maximum number of concurrent removals of one writer.
 pub const REMOVALS_IN_FLIGHT_MAX: usize = 4;
-/// Most removals that wait in one writer's memory; more wait in the list alone.
+/// Maximum number of removals that run or wait in the memory of one writer; others wait in the list only.
 pub const REMOVALS_WAITING_MAX: usize = 1_024;
-/// How long a call waits for its removal, so that the answer for a short conversation says that nothing is left.
+/// Maximum wait of a call for its removal, so that the response for a short conversation reports a complete removal.
 pub const ANSWER_WAIT_MAX: Duration = Duration::from_secs(1);
-/// How often a writer goes through the list of erasures in progress.
-pub const SWEEP_EVERY: Duration = Duration::from_secs(2);
-/// How often the holder of a removal writes its entry again.
-pub const RENEW_EVERY: Duration = Duration::from_secs(3);
-/// For how long an entry must have stayed as it is until another writer takes it over.
+/// The interval of sweeps over the list of pending erasures.
+pub const SWEEP_INTERVAL: Duration = Duration::from_secs(2);
+/// The interval at which the holder of a removal renews its entry.
+pub const RENEW_INTERVAL: Duration = Duration::from_secs(3);
+/// Time without a renewal after which another writer takes over an entry.
 pub const TAKEOVER_AFTER: Duration = Duration::from_secs(12);
 
 /// The removals of one writer. Clones share them.
@@ -44,15 +44,15 @@ struct Inner {
     record: Record,
     clock: Clock,
     shutdown: Shutdown,
-    /// This writer, in the list.
+    /// The id of this writer in the list.
     holder: Uuid,
     running: Arc<Semaphore>,
-    /// Conversations whose removal runs or waits here.
+    /// Conversations whose removal runs or waits in this writer.
     active: Mutex<HashSet<ConversationKey>>,
 }
 
 impl Removals {
-    /// No removals yet.
+    /// Without removals.
     #[must_use]
     pub fn new(record: Record, clock: Clock, shutdown: Shutdown) -> Self {
         Self(Arc::new(Inner {
@@ -65,14 +65,13 @@ impl Removals {
         }))
     }
 
-    /// Goes through the list until the shutdown begins.
+    /// Starts the sweeps. They end when the shutdown begins.
     pub fn start(&self) {
         let shutdown = self.0.shutdown.clone();
-        shutdown.spawn_until_begun(sweep::keep(self.clone()));
+        shutdown.spawn_cancellable(sweep::run(self.clone()));
     }
 
-    /// Runs an erasure to its end, whatever becomes of the call that awaits it; a shutdown waits for it. Its own deadlines
-    /// bound it.
+    /// Runs an erasure independently of its call. A shutdown waits for it. The deadlines of the erasure limit its duration.
     pub fn spawn_detached<F>(&self, erasure: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -81,15 +80,15 @@ impl Removals {
         self.0.shutdown.spawn(erasure)
     }
 
-    /// This writer's name in the list.
+    /// The id of this writer in the list.
     #[must_use]
     pub fn holder(&self) -> Uuid {
         self.0.holder
     }
 
-    /// Removes what is before a tombstone that was just found or appended: in the background, waiting for at most
-    /// [`ANSWER_WAIT_MAX`]. How many commits are left to overwrite; 0: the erasure is complete. The tombstone is durable,
-    /// so a record that does not say what is left is no failure: something may be left then.
+    /// Removes the commits before a tombstone in the background, and waits for at most [`ANSWER_WAIT_MAX`]. Returns the number
+    /// of remaining commits; 0 means that the erasure is complete. If the record does not answer, the result is above 0 and not
+    /// an error, since the tombstone is durable.
     pub async fn after_tombstone(&self, key: &ConversationKey) -> u64 {
         if let Ok(false) = self.is_listed(key).await {
             return 0;
@@ -103,11 +102,11 @@ impl Removals {
             return 0;
         }
         let commits = self.0.record.commits_of(key).await.unwrap_or(0);
-        // The entry is there until parts and logged calls are gone, too.
+        // The entry exists until parts and logged calls are removed too.
         commits.saturating_sub(1).max(1)
     }
 
-    /// Whether the list names the conversation. A tombstone that an earlier version left with commits before it is entered.
+    /// Whether the list has an entry. It adds an entry for a tombstone of an earlier release with commits before it.
     async fn is_listed(&self, key: &ConversationKey) -> Result<bool, Unavailable> {
         let Inner {
             record,
@@ -122,8 +121,7 @@ impl Removals {
         if record.commits_of(key).await? <= 1 {
             return Ok(false);
         }
-        let last = record.last_from_leader(key).await?;
-        let Some(last) = last else {
+        let Some(last) = record.last_from_leader(key).await? else {
             return Ok(false);
         };
         let now = domain::Timestamp(clock.now_nanos());
@@ -132,7 +130,7 @@ impl Removals {
         Ok(true)
     }
 
-    /// Carries out a removal in the background, unless it runs here already or too many wait. The receiver hears of its end.
+    /// Runs a removal in the background, unless it already runs or too many wait. The receiver is notified of its completion.
     fn spawn(&self, key: ConversationKey) -> Option<oneshot::Receiver<()>> {
         {
             let mut active = self.active();
@@ -140,21 +138,21 @@ impl Removals {
                 return None;
             }
         }
-        let (done, heard) = oneshot::channel();
-        let place = ActivePlace {
+        let (sender, done) = oneshot::channel();
+        let active = ActiveRemoval {
             removals: self.clone(),
             key,
         };
-        self.0.shutdown.spawn_until_begun(async move {
-            let permit = Arc::clone(&place.removals.0.running).acquire_owned().await;
-            let is_done = job::run(&place.removals, &place.key).await;
-            drop((permit, place));
+        self.0.shutdown.spawn_cancellable(async move {
+            let permit = Arc::clone(&active.removals.0.running).acquire_owned().await;
+            let is_done = job::run(&active.removals, &active.key).await;
+            drop((permit, active));
             if is_done {
-                // The caller may be gone.
-                let _heard = done.send(());
+                // The receiver may be dropped.
+                let _received = sender.send(());
             }
         });
-        Some(heard)
+        Some(done)
     }
 
     fn is_active(&self, key: &ConversationKey) -> bool {
@@ -162,18 +160,18 @@ impl Removals {
     }
 
     fn active(&self) -> MutexGuard<'_, HashSet<ConversationKey>> {
-        // The set is whole at every unlock.
+        // The set is consistent at every unlock.
         self.0.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A conversation's place among the active ones; dropped, also by a shutdown, it is free.
-struct ActivePlace {
+/// An entry in the set of active removals. A drop, also by a shutdown, removes it.
+struct ActiveRemoval {
     removals: Removals,
     key: ConversationKey,
 }
 
-impl Drop for ActivePlace {
+impl Drop for ActiveRemoval {
     fn drop(&mut self) {
         self.removals.active().remove(&self.key);
     }

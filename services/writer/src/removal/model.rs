@@ -1,33 +1,33 @@
-//! A bounded model of an erasure that meets an archive run and its trimming, crashes at every step.
+//! A bounded model of an erasure during an archive run and its trimming, with crashes at every step.
 //!
-//! One conversation has commits 0, 1 and 2. docs/explanation/protocols.md names the states, the invariants
-//! and the assumptions.
+//! One conversation has commits 0, 1 and 2. docs/explanation/protocols.md describes the states, the invariants and the
+//! assumptions.
 
 use std::time::Duration;
 
 use domain::{ErasureStep, Sequence, Status, TOMBSTONE_IN_FLIGHT_MAX, erasure_step};
 use stateright::{Checker as _, Model, Property};
 
-/// The commits before the one that an archive run leaves.
+/// The commits that an archive run may seal.
 const SEALABLE: u8 = 0b011;
-/// The sequence of the commit that may come between an entry and its tombstone.
+/// The sequence of a commit between an entry and its tombstone.
 const LATE_COMMIT: u8 = 3;
 
-/// Which protocol is explored.
+/// The explored protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
-    /// Removal within the call, segments that start anywhere, trimming by range.
-    Former,
-    /// As it is.
-    Present,
+    /// The removal is a part of the call, segments start at any commit, and trimming is by range.
+    Previous,
+    /// The protocol of the code.
+    Current,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Eraser {
     Idle,
-    /// The entry is written; the tombstone may be on its way.
+    /// The entry is written; the tombstone may be in flight.
     Entered(u8),
-    /// The tombstone is durable, and the caller may be answered.
+    /// The tombstone is durable, and the call may return.
     Removing,
     Ended,
 }
@@ -35,23 +35,23 @@ enum Eraser {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Archiver {
     Idle,
-    /// The catalogue names the draft; these commits are read.
+    /// The catalogue has the draft; these commits are read.
     Read(u8),
-    /// Sealed, and being trimmed.
+    /// The segment is sealed; the record is trimmed next.
     Trimming,
     Ended,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
-    /// Commits that were ever appended, by bit.
+    /// All appended commits, by bit.
     appended: u8,
-    /// Those that the record holds.
+    /// The commits in the record.
     held: u8,
-    /// Those that are sealed.
+    /// The sealed commits.
     sealed: u8,
     tombstone: bool,
-    /// The commit that a listed erasure's tombstone is to follow.
+    /// The expected last commit of a listed erasure.
     listed: Option<u8>,
     eraser: Eraser,
     archiver: Archiver,
@@ -62,16 +62,16 @@ enum Step {
     AppendCommit,
     EnterErasure,
     AppendTombstone,
-    /// Whoever removes overwrites one commit.
+    /// The removal overwrites one commit.
     Overwrite(u8),
     EndRemoval,
-    /// The process of the erasure ends, or its call is cut off.
+    /// The process of the erasure ends, or its call is cancelled.
     CrashEraser,
-    /// Any writer looks at the list; `is_old`: the entry is older than any tombstone's way takes.
+    /// A writer reads the list; `is_old`: no tombstone of the entry can be in flight.
     Sweep {
         is_old: bool,
     },
-    /// A replica answers that lacks the first commits.
+    /// A replica without the first commits answers.
     ReadSegment {
         first: u8,
     },
@@ -99,12 +99,12 @@ impl Protocol {
         match (step, state.eraser) {
             (Step::EnterErasure, Eraser::Idle) if !state.tombstone => {
                 let last = state.last();
-                if self == Self::Present {
+                if self == Self::Current {
                     state.listed = Some(state.listed.map_or(last, |one| one.max(last)));
                 }
                 state.eraser = Eraser::Entered(last);
             }
-            // The append is conditional: somebody else's commit makes the eraser begin again.
+            // The append has an expected sequence: after the commit of another writer, the eraser starts again.
             (Step::AppendTombstone, Eraser::Entered(behind)) => {
                 state.tombstone |= behind == state.last();
                 state.eraser = if state.tombstone {
@@ -127,10 +127,10 @@ impl Protocol {
         Some(())
     }
 
-    /// A sweep of the list, decided by the very code that decides in a writer.
+    /// A sweep of the list, decided by the code of the writer.
     fn sweep(self, state: &mut State, is_old: bool) -> Option<()> {
-        let behind = state.listed.filter(|_| self == Self::Present)?;
-        // The assumption: a tombstone that is on its way arrives before its entry is old.
+        let behind = state.listed.filter(|_| self == Self::Current)?;
+        // The assumption: a tombstone in flight arrives before its entry is old.
         if is_old && matches!(state.eraser, Eraser::Entered(_)) {
             return None;
         }
@@ -155,9 +155,9 @@ impl Protocol {
                 state.archiver = Archiver::Read(read);
             }
             (Step::Seal, Archiver::Read(read)) => {
-                // A tombstone has changed the catalogue's entry: the run gives the segment up.
-                let begins = self == Self::Former || read & 1 != 0;
-                let is_sealed = read != 0 && !state.tombstone && begins;
+                // A tombstone changes the entry in the catalogue: the run drops the segment.
+                let has_first = self == Self::Previous || read & 1 != 0;
+                let is_sealed = read != 0 && !state.tombstone && has_first;
                 state.sealed |= if is_sealed { read } else { 0 };
                 state.archiver = if is_sealed {
                     Archiver::Trimming
@@ -167,8 +167,8 @@ impl Protocol {
             }
             (Step::Trim, Archiver::Trimming) => {
                 let range = match self {
-                    Self::Former => SEALABLE,
-                    Self::Present => state.sealed,
+                    Self::Previous => SEALABLE,
+                    Self::Current => state.sealed,
                 };
                 state.held &= if state.tombstone { u8::MAX } else { !range };
                 state.archiver = Archiver::Ended;
@@ -259,20 +259,17 @@ const NOTHING_IS_LOST: &str = "a commit that is not erased is in the record or i
 const REMOVAL_IS_FOUND: &str = "a tombstone with commits before it is listed or being removed";
 
 #[test]
-fn the_former_protocol_loses_commits_and_forgets_removals() {
-    let checked = Protocol::Former.checker().spawn_bfs().join();
+fn the_previous_protocol_loses_commits_and_removals() {
+    let checked = Protocol::Previous.checker().spawn_bfs().join();
     for property in [NOTHING_IS_LOST, REMOVAL_IS_FOUND] {
         assert!(checked.discovery(property).is_some(), "{property}");
     }
 }
 
 #[test]
-fn the_present_protocol_does_not() {
-    let checked = Protocol::Present.checker().spawn_bfs().join();
+fn the_current_protocol_loses_none() {
+    let checked = Protocol::Current.checker().spawn_bfs().join();
     checked.assert_properties();
-    assert!(
-        checked.unique_state_count() > 200,
-        "{}",
-        checked.unique_state_count()
-    );
+    let states = checked.unique_state_count();
+    assert!(states > 200, "{states}");
 }

@@ -1,4 +1,4 @@
-//! The sweep: going through the list of erasures in progress, for what this writer has to do and what others left.
+//! The sweep over the list of pending erasures: it runs the removals of this writer, and takes over those of dead writers.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -9,32 +9,32 @@ use event_log::{PendingErasure, Unavailable};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use super::{Removals, SWEEP_EVERY, TAKEOVER_AFTER};
+use super::{Removals, SWEEP_INTERVAL, TAKEOVER_AFTER};
 use crate::metrics;
 
-/// Most entries that one sweep reads; the next one continues after them.
+/// Maximum number of entries of one sweep; the next sweep continues after them.
 pub(super) const SWEPT_ENTRIES_MAX: usize = 256;
 
-/// Sweeps for ever.
-pub(super) async fn keep(removals: Removals) -> Infallible {
+/// Sweeps at each interval; never returns.
+pub(super) async fn run(removals: Removals) -> Infallible {
     let mut sweep = Sweep::default();
     let mut is_failing = false;
     loop {
         let swept = sweep.round(&removals).await;
         if let (Err(unavailable), false) = (&swept, is_failing) {
-            tracing::warn!(%unavailable, "the list of erasures in progress cannot be read");
+            tracing::warn!(%unavailable, "the list of pending erasures cannot be read");
         }
         is_failing = swept.is_err();
-        sleep(jittered(SWEEP_EVERY)).await;
+        sleep(jittered(SWEEP_INTERVAL)).await;
     }
 }
 
-/// What a writer has seen of the entries of others.
+/// The state of the sweeps of one writer.
 #[derive(Debug, Default)]
 struct Sweep {
-    /// Where the last round ended.
+    /// The revision at which the last round ended.
     after: Sequence,
-    /// Since when each entry is as it is.
+    /// The revision of each entry, and when it was first seen.
     seen: HashMap<ConversationKey, (Sequence, Instant)>,
 }
 
@@ -65,14 +65,14 @@ impl Sweep {
             if self.is_due(&entry, removals.0.holder, Instant::now())
                 && !removals.is_active(&entry.key)
             {
-                // What has no place here waits for the next round.
-                let _heard = removals.spawn(entry.key);
+                // If too many removals wait, the next round starts it.
+                let _done = removals.spawn(entry.key);
             }
         }
         Ok(())
     }
 
-    /// Whether an entry is this writer's to carry out: its own, or one that its holder has let go of.
+    /// Whether this writer runs the removal of an entry: it is the holder, or the holder has not renewed the entry.
     fn is_due(&mut self, entry: &PendingErasure, own: Uuid, now: Instant) -> bool {
         if entry.holder == own {
             return true;
@@ -88,14 +88,14 @@ impl Sweep {
     }
 }
 
-/// How long the oldest of some erasures is in progress.
+/// The age of the oldest erasure.
 fn oldest(entries: &[PendingErasure], now: Timestamp) -> Duration {
     let begun = entries.iter().map(|entry| entry.begun_at).min();
     let nanos = begun.map_or(0, |begun| now.0.saturating_sub(begun.0).max(0));
     Duration::from_nanos(nanos.unsigned_abs())
 }
 
-/// So that writers that began together do not all read at once.
+/// Jitter, so that writers do not read at the same time.
 fn jittered(every: Duration) -> Duration {
     rand::random_range(every.mul_f64(0.75)..=every.mul_f64(1.25))
 }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_of_another_is_due_once_it_has_not_changed_for_long_enough() {
+    fn an_entry_of_another_writer_is_due_without_a_renewal() {
         let (own, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let entry = |holder: Uuid, revision: u64| PendingErasure {
             key: ConversationKey {
@@ -120,21 +120,18 @@ mod tests {
             written_at: Timestamp(0),
             revision: Sequence(revision),
         };
-        let began = Instant::now();
+        let start = Instant::now();
         let mut sweep = Sweep::default();
         let mut check = |entry: &PendingErasure, after: Duration, expected: bool| {
-            assert_eq!(
-                sweep.is_due(entry, own, began + after),
-                expected,
-                "{after:?}"
-            );
+            let due = sweep.is_due(entry, own, start + after);
+            assert_eq!(due, expected, "{after:?}");
         };
         let nearly = TAKEOVER_AFTER.saturating_sub(Duration::from_nanos(1));
         check(&entry(own, 1), Duration::ZERO, true);
         check(&entry(other, 1), Duration::ZERO, false);
         check(&entry(other, 1), nearly, false);
         check(&entry(other, 1), TAKEOVER_AFTER, true);
-        // Written again: its holder lives.
+        // Renewed: its holder is alive.
         check(&entry(other, 2), TAKEOVER_AFTER, false);
         check(&entry(other, 2), TAKEOVER_AFTER + nearly, false);
         check(&entry(other, 2), TAKEOVER_AFTER * 2, true);

@@ -1,31 +1,30 @@
-//! Append events as one commit.
+//! Appends events as one commit.
 
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::{Action, NewEvent, Violation, ViolationReason};
 use prost::Message as _;
-use tonic::{Request, Response, Status};
+use tonic::Request;
 use wire::proto::write::v1::{AppendEventsRequest, AppendEventsResponse};
 use wire::status::Problem;
 
-use super::carry_out;
+use super::execute;
 use crate::Writer;
 use crate::intent::Intent;
-use crate::request::{Asked, Caller, digest, intent};
-use crate::weigh::weigh;
+use crate::request::{Caller, digest, intent};
+use crate::token_count::count_tokens;
 
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<AppendEventsRequest>,
-) -> Result<Response<AppendEventsResponse>, Status> {
-    let caller = Caller::of(request.metadata());
+) -> Result<AppendEventsResponse, Problem> {
+    let caller = Caller::from_metadata(request.metadata());
     let intent = intent_of(writer, &caller, request.into_inner()).await?;
-    let result = carry_out(writer, intent).await?;
-    Ok(Response::new(AppendEventsResponse {
-        result: Some(result),
-    }))
+    Ok(AppendEventsResponse {
+        result: Some(execute(writer, intent).await?),
+    })
 }
 
-/// The intent of a request, unary or one of a stream.
+/// The intent of a request, unary or from a stream.
 pub(super) async fn intent_of(
     writer: &Writer,
     caller: &Caller,
@@ -34,32 +33,31 @@ pub(super) async fn intent_of(
     let digest = digest(&request);
     let bytes = request.encoded_len();
     let action = Action::Append(new_events(request.events)?);
-    let asked = Asked { digest, action };
-    let mut intent = intent(writer, caller, request.target.as_ref(), asked).await?;
+    let mut intent = intent(writer, caller, request.target.as_ref(), digest, action).await?;
     if let Action::Append(events) = &mut intent.command.action {
-        *events = weigh(std::mem::take(events), bytes).await?;
+        *events = count_tokens(std::mem::take(events), bytes).await?;
     }
     Ok(intent)
 }
 
 fn new_events(events: Vec<wire::proto::event::v1::Event>) -> Result<Vec<NewEvent>, Violation> {
-    let broken = |reason, description| Err(Violation::new(reason, description).within("events"));
-    match events.len() {
-        0 => broken(
+    let (reason, rule) = match events.len() {
+        0 => (
             ViolationReason::NoEvents,
-            "is empty: give 1 to 500 events".to_owned(),
+            format!("is empty: send 1 to {EVENTS_PER_COMMIT_MAX} events"),
         ),
-        1..=EVENTS_PER_COMMIT_MAX => converted(events),
-        count => broken(
+        1..=EVENTS_PER_COMMIT_MAX => return converted(events),
+        count => (
             ViolationReason::TooManyEvents,
             format!(
-                "has {count} events, at most {EVENTS_PER_COMMIT_MAX} make one commit: append in several"
+                "has {count} events, one commit has at most {EVENTS_PER_COMMIT_MAX}: append several commits"
             ),
         ),
-    }
+    };
+    Err(Violation::new(reason, rule).within("events"))
 }
 
-/// Events as the domain keeps them, not weighed yet.
+/// Converts events, without their token counts.
 pub(super) fn converted(
     events: Vec<wire::proto::event::v1::Event>,
 ) -> Result<Vec<NewEvent>, Violation> {

@@ -1,7 +1,7 @@
-//! Create and append in volume, over one stream.
+//! Creates and appends over one stream.
 //!
-//! Commands of one conversation are carried out in the order sent: each takes its place in the queue before the next is
-//! read. A client that sends without reading its answers is made to wait, and holds nobody else's turn.
+//! The commands of one conversation are executed in their order: each enters the queue before the next is read. A client that
+//! does not read its responses must wait; it does not hold the turn of a conversation meanwhile.
 
 use domain::{Violation, ViolationReason};
 use tokio::sync::mpsc;
@@ -18,98 +18,101 @@ use crate::Writer;
 use crate::commit::commit;
 use crate::intent::Intent;
 use crate::problem;
-use crate::queue::Place;
+use crate::queue::QueueTicket;
 use crate::request::Caller;
 
-/// The answers of a stream.
+/// The responses of a stream.
 pub(super) type Responses = ReceiverStream<Result<proto::AppendStreamResponse, Status>>;
 
-/// What streams keep to.
+/// The settings of streams.
 #[derive(Debug, Clone)]
-pub struct Streams {
-    /// Most commands of one stream that are carried out, or whose answers wait to be read, at once.
+pub struct StreamSettings {
+    /// Maximum number of commands of one stream that are executed or whose responses are unread.
     pub commands_max: usize,
-    /// Once cancelled, streams take no more commands, answer those that they took, and end.
+    /// After its cancellation, streams accept no more commands, answer the accepted ones, and end.
     pub drain: CancellationToken,
 }
 
 pub(super) fn handle(
     writer: &Writer,
-    streams: &Streams,
+    settings: &StreamSettings,
     request: Request<Streaming<proto::AppendStreamRequest>>,
 ) -> Response<Responses> {
-    let caller = Caller::of(request.metadata());
-    let (answers, responses) = mpsc::channel(streams.commands_max);
+    let caller = Caller::from_metadata(request.metadata());
+    let (sender, responses) = mpsc::channel(settings.commands_max);
     let stream = Stream {
         writer: writer.clone(),
         caller,
-        answers,
-        streams: streams.clone(),
+        responses: sender,
+        settings: settings.clone(),
     };
     tokio::spawn(stream.serve(request.into_inner()));
     Response::new(ReceiverStream::new(responses))
 }
 
-type Room = mpsc::OwnedPermit<Result<proto::AppendStreamResponse, Status>>;
+type Permit = mpsc::OwnedPermit<Result<proto::AppendStreamResponse, Status>>;
 
 struct Stream {
     writer: Writer,
     caller: Caller,
-    answers: mpsc::Sender<Result<proto::AppendStreamResponse, Status>>,
-    streams: Streams,
+    responses: mpsc::Sender<Result<proto::AppendStreamResponse, Status>>,
+    settings: StreamSettings,
 }
 
 impl Stream {
     /// Reads commands until the client ends, the transport fails, or the service drains.
     async fn serve(self, mut commands: Streaming<proto::AppendStreamRequest>) {
         loop {
-            // The answer's room is taken before the command is read: an answer never waits for a client that does not
-            // read while it holds a conversation's turn.
-            let Ok(room) = self.answers.clone().reserve_owned().await else {
+            // The permit for the response is taken before the command is read, so that a command with the turn of a
+            // conversation never waits for a client that does not read.
+            let Ok(permit) = self.responses.clone().reserve_owned().await else {
                 return;
             };
             let command = tokio::select! {
                 command = commands.message() => command,
-                () = self.streams.drain.cancelled() => {
-                    drop(room);
+                () = self.settings.drain.cancelled() => {
+                    drop(permit);
                     return self.end_drained().await;
                 }
             };
             match command {
-                Ok(Some(command)) => self.take(command, room).await,
+                Ok(Some(command)) => self.execute(command, permit).await,
                 Ok(None) => return,
-                Err(status) => return drop(room.send(Err(status))),
+                Err(status) => return drop(permit.send(Err(status))),
             }
         }
     }
 
-    async fn take(&self, command: proto::AppendStreamRequest, room: Room) {
+    async fn execute(&self, command: proto::AppendStreamRequest, permit: Permit) {
         let id = command.correlation_id;
-        match self.accept(command).await {
-            Err(problem) => drop(room.send(Ok(answer(id, Err(problem))))),
-            Ok((intent, place)) => {
+        match self.enqueue(command).await {
+            Err(problem) => drop(permit.send(Ok(response(id, Err(problem))))),
+            Ok((intent, ticket)) => {
                 let writer = self.writer.clone();
                 tokio::spawn(async move {
-                    let outcome = commit(&writer, intent, place).await;
-                    room.send(Ok(answer(id, outcome)));
+                    let outcome = commit(&writer, intent, ticket).await;
+                    permit.send(Ok(response(id, outcome)));
                 });
             }
         }
     }
 
-    /// Ends the stream once every command that it took is answered: all of the room is free again.
+    /// Ends the stream when all accepted commands are answered: then all permits are free.
     async fn end_drained(&self) {
-        if let Ok(mut rooms) = self.answers.reserve_many(self.streams.commands_max).await
-            && let Some(room) = rooms.next()
+        if let Ok(mut permits) = self
+            .responses
+            .reserve_many(self.settings.commands_max)
+            .await
+            && let Some(permit) = permits.next()
         {
-            room.send(Err(draining().into()));
+            permit.send(Err(draining().into()));
         }
     }
 
-    async fn accept(
+    async fn enqueue(
         &self,
         command: proto::AppendStreamRequest,
-    ) -> Result<(Intent, Place), Problem> {
+    ) -> Result<(Intent, QueueTicket), Problem> {
         let intent = match command.command {
             Some(Command::CreateConversation(request)) => {
                 create_conversation::intent_of(&self.writer, &self.caller, request).await?
@@ -119,22 +122,18 @@ impl Stream {
             }
             None => return Err(missing_command()),
         };
-        let place = self
-            .writer
-            .queues
-            .enter(&intent.key)
-            .map_err(problem::of_queue)?;
-        Ok((intent, place))
+        let ticket = self.writer.queues.enter(&intent.key);
+        Ok((intent, ticket.map_err(problem::from_queue_full)?))
     }
 }
 
-fn answer(
+fn response(
     correlation_id: u64,
     outcome: Result<proto::CommitResult, Problem>,
 ) -> proto::AppendStreamResponse {
     let outcome = match outcome {
         Ok(result) => Outcome::Result(result),
-        Err(problem) => Outcome::Error(error_of(&problem)),
+        Err(problem) => Outcome::Error(command_error(&problem)),
     };
     proto::AppendStreamResponse {
         correlation_id,
@@ -142,7 +141,7 @@ fn answer(
     }
 }
 
-fn error_of(problem: &Problem) -> proto::CommandError {
+fn command_error(problem: &Problem) -> proto::CommandError {
     let retry_after_ms = problem.retry_delay().map_or(0, |delay| delay.as_millis());
     proto::CommandError {
         code: u32::try_from(i32::from(problem.reason().code())).unwrap_or_default(),
@@ -167,6 +166,6 @@ fn missing_command() -> Problem {
 }
 
 fn draining() -> Problem {
-    Problem::new(Reason::Draining, "this writer is ending: open a new stream")
-        .retry_after(problem::RETRY_AFTER)
+    let message = "this writer is shutting down: open a new stream";
+    Problem::new(Reason::Draining, message).retry_after(problem::RETRY_AFTER)
 }

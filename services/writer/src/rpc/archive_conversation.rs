@@ -1,26 +1,21 @@
-//! Close a conversation for events.
+//! Closes a conversation for events.
 
 use domain::Action;
-use tonic::{Request, Response, Status};
+use tonic::Request;
 use wire::proto::write::v1::{ArchiveConversationRequest, ArchiveConversationResponse};
+use wire::status::Problem;
 
-use super::carry_out;
+use super::execute_on;
 use crate::Writer;
-use crate::request::{Asked, Caller, digest, intent};
+use crate::request::split;
 
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<ArchiveConversationRequest>,
-) -> Result<Response<ArchiveConversationResponse>, Status> {
-    let caller = Caller::of(request.metadata());
-    let request = request.into_inner();
-    let asked = Asked {
-        digest: digest(&request),
-        action: Action::Archive,
-    };
-    let intent = intent(writer, &caller, request.target.as_ref(), asked).await?;
-    let result = carry_out(writer, intent).await?;
-    Ok(Response::new(ArchiveConversationResponse {
+) -> Result<ArchiveConversationResponse, Problem> {
+    let (caller, digest, request) = split(request);
+    let result = execute_on(writer, &caller, request.target, digest, Action::Archive).await?;
+    Ok(ArchiveConversationResponse {
         result: Some(result),
-    }))
+    })
 }

@@ -1,38 +1,31 @@
-//! Make a conversation someone else's.
+//! Changes the owner of a conversation.
 
-use domain::{Action, Owner};
-use tonic::{Request, Response, Status};
+use domain::{Action, Violation};
+use tonic::Request;
 use wire::conversation::owner_from_proto;
 use wire::proto::write::v1::{ChangeOwnerRequest, ChangeOwnerResponse};
 use wire::status::Problem;
 
-use super::carry_out;
+use super::{execute_on, optional_owner};
 use crate::Writer;
-use crate::request::{Asked, Caller, digest, intent};
+use crate::request::split;
 
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<ChangeOwnerRequest>,
-) -> Result<Response<ChangeOwnerResponse>, Status> {
-    let caller = Caller::of(request.metadata());
-    let mut request = request.into_inner();
-    let digest = digest(&request);
+) -> Result<ChangeOwnerResponse, Problem> {
+    let (caller, digest, mut request) = split(request);
     let target = request.target.take();
     let action = action(request)?;
-    let intent = intent(writer, &caller, target.as_ref(), Asked { digest, action }).await?;
-    let result = carry_out(writer, intent).await?;
-    Ok(Response::new(ChangeOwnerResponse {
+    let result = execute_on(writer, &caller, target, digest, action).await?;
+    Ok(ChangeOwnerResponse {
         result: Some(result),
-    }))
+    })
 }
 
-fn action(request: ChangeOwnerRequest) -> Result<Action, Problem> {
-    let expected = request.expected_owner.map(|owner| {
-        let owner: Result<Owner, _> = owner_from_proto(Some(owner));
-        owner.map_err(|broken| broken.within("expected_owner"))
-    });
+fn action(request: ChangeOwnerRequest) -> Result<Action, Violation> {
     Ok(Action::ChangeOwner {
-        owner: owner_from_proto(request.owner).map_err(|broken| broken.within("owner"))?,
-        expected: expected.transpose()?,
+        expected: optional_owner(request.expected_owner)?,
+        owner: owner_from_proto(request.owner).map_err(|violation| violation.within("owner"))?,
     })
 }

@@ -1,15 +1,15 @@
-//! Begin a conversation.
+//! Creates a conversation.
 
 use domain::bounds::TITLE_BYTES_MAX;
 use domain::event::ConversationCreated;
 use domain::{Action, AgentId, Command, ConversationId, ConversationKey, Expectation, Violation};
-use tonic::{Request, Response, Status};
+use tonic::Request;
 use wire::conversation::{client_context_from_proto, fork_point_from_proto, owner_from_proto};
 use wire::optional::{label, metadata, text};
 use wire::proto::write::v1::{CreateConversationRequest, CreateConversationResponse};
 use wire::status::Problem;
 
-use super::carry_out;
+use super::execute;
 use crate::Writer;
 use crate::intent::Intent;
 use crate::request::{Caller, agent_id, conversation_id, digest, idempotency_key};
@@ -17,16 +17,15 @@ use crate::request::{Caller, agent_id, conversation_id, digest, idempotency_key}
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<CreateConversationRequest>,
-) -> Result<Response<CreateConversationResponse>, Status> {
-    let caller = Caller::of(request.metadata());
+) -> Result<CreateConversationResponse, Problem> {
+    let caller = Caller::from_metadata(request.metadata());
     let intent = intent_of(writer, &caller, request.into_inner()).await?;
-    let result = carry_out(writer, intent).await?;
-    Ok(Response::new(CreateConversationResponse {
-        result: Some(result),
-    }))
+    Ok(CreateConversationResponse {
+        result: Some(execute(writer, intent).await?),
+    })
 }
 
-/// The intent of a request, unary or one of a stream.
+/// The intent of a request, unary or from a stream.
 pub(super) async fn intent_of(
     writer: &Writer,
     caller: &Caller,
@@ -36,7 +35,7 @@ pub(super) async fn intent_of(
     let agent = agent_id(&request.agent_id)?;
     let key = idempotency_key(&request.idempotency_key)?;
     let commit = key.unwrap_or_else(Writer::new_commit_id);
-    // A retry without an id of its own must find the conversation that the first try began.
+    // Without an id, the commit id is used, so that a retry finds the conversation of the first attempt.
     let conversation = match request.conversation_id.as_str() {
         "" => ConversationId::parse(commit.to_string())
             .map_err(|violation| violation.within("conversation_id"))?,
@@ -44,12 +43,12 @@ pub(super) async fn intent_of(
     };
     let occurred_at = request.occurred_at.map(wire::time::from_proto).transpose();
     let occurred_at = occurred_at.map_err(|violation| violation.within("occurred_at"))?;
-    let forks = request.forked_from.take().map(fork_point_from_proto);
-    let forks = forks.transpose();
-    let forks = forks.map_err(|violation| violation.within("forked_from"))?;
+    let fork_from = request.forked_from.take().map(fork_point_from_proto);
+    let fork_from = fork_from.transpose();
+    let fork_from = fork_from.map_err(|violation| violation.within("forked_from"))?;
     let created = created(request, agent.clone())?;
-    let fits = created.owner.check_id(&conversation);
-    fits.map_err(|violation| violation.within("conversation_id"))?;
+    let checked = created.owner.check_id(&conversation);
+    checked.map_err(|violation| violation.within("conversation_id"))?;
     let access = caller.authorize(writer, &agent, "agent_id").await?;
     Ok(Intent {
         key: ConversationKey {
@@ -69,7 +68,7 @@ pub(super) async fn intent_of(
                 occurred_at,
             },
         },
-        forks,
+        fork_from,
     })
 }
 

@@ -1,47 +1,40 @@
-//! Erase a conversation for good: answered once the tombstone is durable; what is before it is removed in the background.
+//! Erases a conversation. The call returns when the tombstone is durable; the commits before it are removed in the background.
 
-use domain::{Action, ForkRule, Owner, Violation, ViolationReason};
-use tonic::{Request, Response, Status};
+use domain::{Action, ForkRule, Violation, ViolationReason};
+use tonic::{Request, Status};
 use tracing::Instrument as _;
-use wire::conversation::owner_from_proto;
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::{EraseConversationRequest, EraseConversationResponse};
 use wire::status::Problem;
 
-use super::carry_out;
+use super::{execute, optional_owner};
 use crate::Writer;
 use crate::intent::Intent;
-use crate::request::{Asked, Caller, digest, intent};
+use crate::request::{intent, split};
 
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<EraseConversationRequest>,
-) -> Result<Response<EraseConversationResponse>, Status> {
-    let caller = Caller::of(request.metadata());
-    let mut request = request.into_inner();
-    let digest = digest(&request);
-    let expected = request.expected_owner.take().map(|owner| {
-        let owner: Result<Owner, _> = owner_from_proto(Some(owner));
-        owner.map_err(|broken| Problem::from(broken.within("expected_owner")))
-    });
-    let asked = Asked {
-        digest,
-        action: Action::Erase {
-            expected: expected.transpose()?,
-            forks: fork_rule(request.forks).map_err(Problem::from)?,
-        },
-    };
-    let intent = intent(writer, &caller, request.target.as_ref(), asked).await?;
-    // Whatever becomes of the call: a decision that is cut off leaves its entry, which holds forks up.
+) -> Result<EraseConversationResponse, Status> {
+    let (caller, digest, mut request) = split(request);
+    let action = action(&mut request).map_err(Problem::from)?;
+    let intent = intent(writer, &caller, request.target.as_ref(), digest, action).await?;
+    // Independent of the call: a cancelled erasure leaves its entry, which delays forks.
     let erasing = erase(writer.clone(), intent).in_current_span();
     let erased = writer.removals.spawn_detached(erasing).await;
-    let answer = erased.map_err(|_| Status::internal("an erasure ended without an outcome"))??;
-    Ok(Response::new(answer))
+    Ok(erased.map_err(|_| Status::internal("the erasure ended without an outcome"))??)
+}
+
+fn action(request: &mut EraseConversationRequest) -> Result<Action, Violation> {
+    Ok(Action::Erase {
+        expected: optional_owner(request.expected_owner.take())?,
+        forks: fork_rule(request.forks)?,
+    })
 }
 
 async fn erase(writer: Writer, intent: Intent) -> Result<EraseConversationResponse, Problem> {
     let key = intent.key.clone();
-    let result = carry_out(&writer, intent).await?;
+    let result = execute(&writer, intent).await?;
     Ok(EraseConversationResponse {
         result: Some(result),
         pending_commits: writer.removals.after_tombstone(&key).await,
@@ -53,7 +46,7 @@ fn fork_rule(rule: i32) -> Result<ForkRule, Violation> {
         Ok(proto::ForkRule::Unspecified | proto::ForkRule::Refuse) => Ok(ForkRule::Refuse),
         Ok(proto::ForkRule::Sever) => Ok(ForkRule::Sever),
         Err(_) => {
-            let rule = "is no rule for forks: give FORK_RULE_REFUSE or FORK_RULE_SEVER";
+            let rule = "is not a fork rule: use FORK_RULE_REFUSE or FORK_RULE_SEVER";
             Err(Violation::new(ViolationReason::Malformed, rule).within("forks"))
         }
     }

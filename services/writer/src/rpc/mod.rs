@@ -1,4 +1,26 @@
-//! The gRPC services, one file an rpc.
+//! The gRPC services, one file per rpc.
+
+/// Implements a gRPC service of a struct with a `writer`. Each line is an rpc: name, request, response and handler.
+macro_rules! rpcs {
+    (
+        $service:ident for $server:ident { $($other:tt)* }
+        $($name:ident($request:ident) -> $response:ident = $handler:path;)*
+    ) => {
+        #[tonic::async_trait]
+        impl $service for $server {
+            $($other)*
+
+            $(
+                async fn $name(
+                    &self,
+                    request: Request<proto::$request>,
+                ) -> Result<Response<proto::$response>, Status> {
+                    Ok(Response::new($handler(&self.writer, request).await?))
+                }
+            )*
+        }
+    };
+}
 
 mod append_events;
 mod append_stream;
@@ -11,12 +33,14 @@ mod restore_conversation;
 mod runs;
 mod update_conversation;
 
+use domain::{Action, Owner, RequestDigest, Violation};
 use tonic::{Request, Response, Status};
+use wire::conversation::owner_from_proto;
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::write_service_server::WriteService;
 use wire::status::Problem;
 
-pub use append_stream::Streams;
+pub use append_stream::StreamSettings;
 pub use registry::RegistryRpc;
 pub use runs::RunRpc;
 
@@ -24,88 +48,65 @@ use crate::Writer;
 use crate::commit::commit;
 use crate::intent::Intent;
 use crate::problem;
+use crate::request::{Caller, intent};
 
 /// The write service over gRPC.
 #[derive(Debug, Clone)]
 pub struct WriteRpc {
     writer: Writer,
-    streams: Streams,
+    streams: StreamSettings,
 }
 
 impl WriteRpc {
     /// The service of a writer.
     #[must_use]
-    pub fn new(writer: Writer, streams: Streams) -> Self {
+    pub fn new(writer: Writer, streams: StreamSettings) -> Self {
         Self { writer, streams }
     }
 }
 
-/// Takes a place in the conversation's queue and carries the intent out.
-async fn carry_out(writer: &Writer, intent: Intent) -> Result<proto::CommitResult, Problem> {
-    let place = writer
-        .queues
-        .enter(&intent.key)
-        .map_err(problem::of_queue)?;
-    commit(writer, intent, place).await
+/// Executes a command in its turn in the queue of the conversation.
+async fn execute(writer: &Writer, intent: Intent) -> Result<proto::CommitResult, Problem> {
+    let ticket = writer.queues.enter(&intent.key);
+    commit(writer, intent, ticket.map_err(problem::from_queue_full)?).await
 }
 
-#[tonic::async_trait]
-impl WriteService for WriteRpc {
-    type AppendStreamStream = append_stream::Responses;
+/// Executes an action on a target.
+async fn execute_on(
+    writer: &Writer,
+    caller: &Caller,
+    target: Option<proto::CommandTarget>,
+    digest: RequestDigest,
+    action: Action,
+) -> Result<proto::CommitResult, Problem> {
+    let intent = intent(writer, caller, target.as_ref(), digest, action).await?;
+    execute(writer, intent).await
+}
 
-    async fn create_conversation(
-        &self,
-        request: Request<proto::CreateConversationRequest>,
-    ) -> Result<Response<proto::CreateConversationResponse>, Status> {
-        create_conversation::handle(&self.writer, request).await
-    }
+/// The field `expected_owner` of a request.
+fn optional_owner(
+    owner: Option<wire::proto::event::v1::Owner>,
+) -> Result<Option<Owner>, Violation> {
+    let owner = owner.map(|owner| owner_from_proto(Some(owner))).transpose();
+    owner.map_err(|violation| violation.within("expected_owner"))
+}
 
-    async fn append_events(
-        &self,
-        request: Request<proto::AppendEventsRequest>,
-    ) -> Result<Response<proto::AppendEventsResponse>, Status> {
-        append_events::handle(&self.writer, request).await
-    }
+rpcs! {
+    WriteService for WriteRpc {
+        type AppendStreamStream = append_stream::Responses;
 
-    async fn append_stream(
-        &self,
-        request: Request<tonic::Streaming<proto::AppendStreamRequest>>,
-    ) -> Result<Response<Self::AppendStreamStream>, Status> {
-        Ok(append_stream::handle(&self.writer, &self.streams, request))
+        async fn append_stream(
+            &self,
+            request: Request<tonic::Streaming<proto::AppendStreamRequest>>,
+        ) -> Result<Response<Self::AppendStreamStream>, Status> {
+            Ok(append_stream::handle(&self.writer, &self.streams, request))
+        }
     }
-
-    async fn update_conversation(
-        &self,
-        request: Request<proto::UpdateConversationRequest>,
-    ) -> Result<Response<proto::UpdateConversationResponse>, Status> {
-        update_conversation::handle(&self.writer, request).await
-    }
-
-    async fn archive_conversation(
-        &self,
-        request: Request<proto::ArchiveConversationRequest>,
-    ) -> Result<Response<proto::ArchiveConversationResponse>, Status> {
-        archive_conversation::handle(&self.writer, request).await
-    }
-
-    async fn restore_conversation(
-        &self,
-        request: Request<proto::RestoreConversationRequest>,
-    ) -> Result<Response<proto::RestoreConversationResponse>, Status> {
-        restore_conversation::handle(&self.writer, request).await
-    }
-
-    async fn change_owner(
-        &self,
-        request: Request<proto::ChangeOwnerRequest>,
-    ) -> Result<Response<proto::ChangeOwnerResponse>, Status> {
-        change_owner::handle(&self.writer, request).await
-    }
-
-    async fn erase_conversation(
-        &self,
-        request: Request<proto::EraseConversationRequest>,
-    ) -> Result<Response<proto::EraseConversationResponse>, Status> {
-        erase_conversation::handle(&self.writer, request).await
-    }
+    create_conversation(CreateConversationRequest) -> CreateConversationResponse = create_conversation::handle;
+    append_events(AppendEventsRequest) -> AppendEventsResponse = append_events::handle;
+    update_conversation(UpdateConversationRequest) -> UpdateConversationResponse = update_conversation::handle;
+    archive_conversation(ArchiveConversationRequest) -> ArchiveConversationResponse = archive_conversation::handle;
+    restore_conversation(RestoreConversationRequest) -> RestoreConversationResponse = restore_conversation::handle;
+    change_owner(ChangeOwnerRequest) -> ChangeOwnerResponse = change_owner::handle;
+    erase_conversation(EraseConversationRequest) -> EraseConversationResponse = erase_conversation::handle;
 }

@@ -1,34 +1,31 @@
-//! Change a conversation's title, metadata or provider ids.
+//! Changes the title, metadata or provider ids of a conversation.
 
 use domain::bounds::TITLE_BYTES_MAX;
 use domain::event::ConversationUpdated;
 use domain::{Action, FieldChange, Violation, ViolationReason};
-use tonic::{Request, Response, Status};
+use tonic::Request;
 use wire::optional::{label, metadata, text};
 use wire::proto::write::v1::{UpdateConversationRequest, UpdateConversationResponse};
 use wire::status::Problem;
 
-use super::carry_out;
+use super::execute_on;
 use crate::Writer;
-use crate::request::{Asked, Caller, digest, intent};
+use crate::request::split;
 
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<UpdateConversationRequest>,
-) -> Result<Response<UpdateConversationResponse>, Status> {
-    let caller = Caller::of(request.metadata());
-    let mut request = request.into_inner();
-    let digest = digest(&request);
+) -> Result<UpdateConversationResponse, Problem> {
+    let (caller, digest, mut request) = split(request);
     let target = request.target.take();
-    let action = Action::Update(Box::new(updated(request).map_err(Problem::from)?));
-    let intent = intent(writer, &caller, target.as_ref(), Asked { digest, action }).await?;
-    let result = carry_out(writer, intent).await?;
-    Ok(Response::new(UpdateConversationResponse {
+    let action = Action::Update(Box::new(updated(request)?));
+    let result = execute_on(writer, &caller, target, digest, action).await?;
+    Ok(UpdateConversationResponse {
         result: Some(result),
-    }))
+    })
 }
 
-/// The named fields, each set or, where it is empty, cleared.
+/// The named fields. An empty field is cleared.
 fn updated(request: UpdateConversationRequest) -> Result<ConversationUpdated, Violation> {
     let paths = request.update_mask.unwrap_or_default().paths;
     if paths.is_empty() {
@@ -60,8 +57,8 @@ fn updated(request: UpdateConversationRequest) -> Result<ConversationUpdated, Vi
             _ => {
                 return Err(Violation::new(
                     ViolationReason::Malformed,
-                    "names no field that can be changed: title, metadata_json, \
-                     provider_conversation_id and last_response_id can",
+                    "is not a field that can be changed: use title, metadata_json, \
+                     provider_conversation_id or last_response_id",
                 )
                 .at(index)
                 .within("update_mask.paths"));

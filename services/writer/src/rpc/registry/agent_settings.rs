@@ -1,45 +1,38 @@
 //! Settings of agents.
 
 use domain::{TenantId, Violation, ViolationReason};
-use event_log::registry::{CheckedSettings, SettingsError, take_quota};
+use event_log::registry::{CheckedSettings, take_quota};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogSettings};
 use wire::status::Problem;
 
-use super::{agents, of_registry, operator};
+use super::{agents, check_paths, from_settings, operator};
 use crate::Writer;
-
-/// Most fields that one request names.
-const PATHS_MAX: usize = 64;
 
 pub(super) async fn set(
     writer: &Writer,
     request: Request<proto::SetAgentSettingsRequest>,
 ) -> Result<proto::SetAgentSettingsResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     let given = request.settings.unwrap_or_default();
     let paths = request.update_mask.unwrap_or_default().paths;
     let named = changed(AgentSettings::default(), &given, &paths)?;
     let tenant = writer.registry.agent(&agent).map(|agent| agent.tenant_id);
     let tenant = TenantId::parse(tenant.unwrap_or_default())?;
-    // What is not named stays, also where it is no longer allowed: the gateway refuses to call it.
+    // Other fields remain, also if their servers are not allowed any more: the gateway does not call them.
     writer.egress.check_settings(&tenant, &named)?;
     let changed = |current| {
         let settings = changed(current, &given, &paths)?;
         CheckedSettings::parse(settings).map_err(|violation| violation.within("settings"))
     };
     let set = writer.registry.change_agent_settings(&agent, changed).await;
-    let agent = set.map_err(|error| match error {
-        SettingsError::Broken(violation) => Problem::from(violation),
-        SettingsError::Registry(error) => of_registry(&error, "agent_id"),
-    })?;
+    let agent = set.map_err(|error| from_settings(error, "agent_id"))?;
     Ok(proto::SetAgentSettingsResponse { agent: Some(agent) })
 }
 
-/// The settings with the named fields as they are given; all of them where none is named.
+/// Sets the named fields; without names, all fields.
 fn changed(
     mut current: AgentSettings,
     given: &AgentSettings,
@@ -48,11 +41,7 @@ fn changed(
     if paths.is_empty() {
         return Ok(given.clone());
     }
-    if paths.len() > PATHS_MAX {
-        let rule = format!("has {} entries, at most {PATHS_MAX} are taken", paths.len());
-        let violation = Violation::new(ViolationReason::OutOfRange, rule);
-        return Err(violation.within("update_mask.paths"));
-    }
+    check_paths(paths)?;
     for (index, path) in paths.iter().enumerate() {
         take(&mut current, given, path)
             .ok_or_else(|| unknown().at(index).within("update_mask.paths"))?;
@@ -60,7 +49,7 @@ fn changed(
     Ok(current)
 }
 
-/// Sets one field; `None`: there is no such field.
+/// Sets one field; `None` if there is no such field.
 fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Option<()> {
     match path {
         "identity_mode" => current.identity_mode = given.identity_mode,
@@ -124,12 +113,13 @@ fn take_of_logs(
 }
 
 fn unknown() -> Violation {
-    let rule = "names no setting: give a field of AgentSettings, or one of its `model`, `provider_logs` or `quotas`";
+    let rule = "is not a setting: use a field of AgentSettings, or a field of its `model`, `provider_logs` or `quotas`";
     Violation::new(ViolationReason::Malformed, rule)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::PATHS_MAX;
     use super::*;
 
     fn model(server: &str, model: &str, output_tokens_max: u32) -> ModelSettings {
@@ -160,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_named_stays() {
+    fn other_fields_remain() {
         let logs = |detail, days| Some(ProviderLogSettings { detail, days });
         let settings = |identity_mode, model, provider_logs| {
             Ok(AgentSettings {

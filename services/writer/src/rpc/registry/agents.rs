@@ -6,7 +6,7 @@ use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
 
-use super::{display_name, not_found, of_registry, operator, visible_tenant};
+use super::{display_name, from_registry, not_found, operator, visible_tenant};
 use crate::Writer;
 use crate::request::agent_id;
 
@@ -14,16 +14,15 @@ pub(super) async fn create(
     writer: &Writer,
     request: Request<proto::CreateAgentRequest>,
 ) -> Result<proto::CreateAgentResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let agent = new_id(&operator, &request.agent_id)?;
     display_name(&request.display_name)?;
-    let made = writer
+    let created = writer
         .registry
         .create_agent(&tenant, &agent, &request.display_name, writer.now())
         .await;
-    let agent = made.map_err(|error| of_registry(&error, "agent_id"))?;
+    let agent = created.map_err(|error| from_registry(&error, "agent_id"))?;
     Ok(proto::CreateAgentResponse { agent: Some(agent) })
 }
 
@@ -31,15 +30,15 @@ pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListAgentsRequest>,
 ) -> Result<proto::ListAgentsResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let tenant = visible_tenant(writer, &operator, &request.into_inner().tenant_id)?;
+    let (operator, request) = operator(writer, request).await?;
+    let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     Ok(proto::ListAgentsResponse {
         agents: writer.registry.list_agents(&tenant),
     })
 }
 
-/// The id of a new agent. An operator of one tenant gets it in that tenant's namespace, and so never learns which ids others
-/// have.
+/// The id of a new agent. For an operator of one tenant, it is in the namespace of the tenant, so that the operator does not
+/// learn ids of others.
 fn new_id(operator: &Principal, name: &str) -> Result<AgentId, Violation> {
     let Some(tenant) = &operator.tenant else {
         return agent_id(name);

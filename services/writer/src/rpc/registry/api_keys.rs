@@ -8,23 +8,22 @@ use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
 
-use super::{agents, display_name, not_found, of_registry, operator};
+use super::{agents, display_name, from_registry, not_found, operator};
 use crate::Writer;
 
 pub(super) async fn create(
     writer: &Writer,
     request: Request<proto::CreateApiKeyRequest>,
 ) -> Result<proto::CreateApiKeyResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     display_name(&request.display_name)?;
     let origins = origins(request.allowed_origins)?;
-    let made = writer
+    let created = writer
         .registry
         .create_api_key(&agent, &request.display_name, origins, writer.now())
         .await;
-    let (api_key, secret) = made.map_err(|error| of_registry(&error, "agent_id"))?;
+    let (api_key, secret) = created.map_err(|error| from_registry(&error, "agent_id"))?;
     Ok(proto::CreateApiKeyResponse {
         api_key: Some(api_key),
         secret: secret.reveal().to_owned(),
@@ -35,15 +34,14 @@ pub(super) async fn rotate(
     writer: &Writer,
     request: Request<proto::RotateApiKeyRequest>,
 ) -> Result<proto::RotateApiKeyResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let id = visible(writer, &operator, request.api_key_id)?;
     let overlap = overlap(request.overlap_seconds)?;
     let rotated = writer
         .registry
         .rotate_api_key(&id, overlap, writer.now())
         .await;
-    let (api_key, secret) = rotated.map_err(|error| of_registry(&error, "api_key_id"))?;
+    let (api_key, secret) = rotated.map_err(|error| from_registry(&error, "api_key_id"))?;
     Ok(proto::RotateApiKeyResponse {
         api_key: Some(api_key),
         secret: secret.reveal().to_owned(),
@@ -54,12 +52,11 @@ pub(super) async fn set_origins(
     writer: &Writer,
     request: Request<proto::SetApiKeyOriginsRequest>,
 ) -> Result<proto::SetApiKeyOriginsResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let id = visible(writer, &operator, request.api_key_id)?;
     let origins = origins(request.allowed_origins)?;
     let set = writer.registry.set_api_key_origins(&id, origins).await;
-    let api_key = set.map_err(|error| of_registry(&error, "api_key_id"))?;
+    let api_key = set.map_err(|error| from_registry(&error, "api_key_id"))?;
     Ok(proto::SetApiKeyOriginsResponse {
         api_key: Some(api_key),
     })
@@ -69,10 +66,10 @@ pub(super) async fn revoke(
     writer: &Writer,
     request: Request<proto::RevokeApiKeyRequest>,
 ) -> Result<proto::RevokeApiKeyResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let id = visible(writer, &operator, request.into_inner().api_key_id)?;
+    let (operator, request) = operator(writer, request).await?;
+    let id = visible(writer, &operator, request.api_key_id)?;
     let revoked = writer.registry.revoke_api_key(&id, writer.now()).await;
-    let api_key = revoked.map_err(|error| of_registry(&error, "api_key_id"))?;
+    let api_key = revoked.map_err(|error| from_registry(&error, "api_key_id"))?;
     Ok(proto::RevokeApiKeyResponse {
         api_key: Some(api_key),
     })
@@ -82,8 +79,8 @@ pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListApiKeysRequest>,
 ) -> Result<proto::ListApiKeysResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let agent = agents::visible(writer, &operator, &request.into_inner().agent_id)?;
+    let (operator, request) = operator(writer, request).await?;
+    let agent = agents::visible(writer, &operator, &request.agent_id)?;
     Ok(proto::ListApiKeysResponse {
         api_keys: writer.registry.list_api_keys(&agent),
     })
@@ -101,11 +98,11 @@ fn visible(writer: &Writer, operator: &Principal, id: String) -> Result<String, 
     Err(not_found("API key", "api_key_id"))
 }
 
-/// For how long a secret that is replaced stays valid.
+/// The time for which a replaced secret remains valid.
 pub(super) fn overlap(seconds: u32) -> Result<Duration, Violation> {
     let overlap = Duration::from_secs(seconds.into());
     if overlap > OVERLAP_MAX {
-        let rule = format!("is {seconds}, at most {} is taken", OVERLAP_MAX.as_secs());
+        let rule = format!("is {seconds}, the maximum is {}", OVERLAP_MAX.as_secs());
         return Err(Violation::new(ViolationReason::OutOfRange, rule).within("overlap_seconds"));
     }
     Ok(overlap)

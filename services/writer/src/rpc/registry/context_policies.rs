@@ -7,24 +7,23 @@ use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
 
-use super::{agents, not_found, of_registry, operator};
+use super::{agents, from_registry, not_found, operator};
 use crate::Writer;
 
 pub(super) async fn set(
     writer: &Writer,
     request: Request<proto::SetContextPolicyRequest>,
 ) -> Result<proto::SetContextPolicyResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     let policy = Policy::parse(&request.policy_json)
-        .map_err(|mistakes| Problem::of_violations("policy_json", mistakes))?;
+        .map_err(|violations| Problem::of_violations("policy_json", violations))?;
     let (digest, json) = (policy.digest(), policy.to_json());
     let set = writer
         .registry
         .set_context_policy(&agent, &digest.0, &json, writer.now())
         .await;
-    let policy = set.map_err(|error| of_registry(&error, "agent_id"))?;
+    let policy = set.map_err(|error| from_registry(&error, "agent_id"))?;
     Ok(proto::SetContextPolicyResponse {
         policy: Some(policy),
     })
@@ -34,8 +33,7 @@ pub(super) async fn get(
     writer: &Writer,
     request: Request<proto::GetContextPolicyRequest>,
 ) -> Result<proto::GetContextPolicyResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     let Some(agent) = writer.registry.agent(&agent) else {
         return Err(not_found("agent", "agent_id"));
@@ -54,7 +52,7 @@ pub(super) async fn get(
     if let Some(policy) = writer.registry.context_policy(&tenant, &digest).await {
         return Ok(answer(policy));
     }
-    // Nobody needs to have set the default: receipts name it.
+    // The default exists although no caller has set it: receipts name it.
     if digest == DEFAULT_POLICY.digest.0 {
         return Ok(answer(default_policy(agent.tenant_id)));
     }
@@ -79,7 +77,7 @@ fn default_policy(tenant_id: String) -> proto::ContextPolicy {
 fn not_a_digest() -> Violation {
     Violation::new(
         ViolationReason::Malformed,
-        "is not 32 bytes: give a policy's SHA-256",
+        "is not 32 bytes: send the SHA-256 digest of a policy",
     )
     .within("digest")
 }

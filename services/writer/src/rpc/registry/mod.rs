@@ -1,4 +1,4 @@
-//! The registry service over gRPC: who may do it, field checks, and what the registry answers.
+//! The registry service over gRPC: authorization, checks of fields, and calls of the registry.
 
 mod agent_settings;
 mod agents;
@@ -13,8 +13,7 @@ mod webhook_secrets;
 use domain::bounds::LABEL_BYTES_MAX;
 use domain::violation::check_text;
 use domain::{TenantId, Violation, ViolationReason};
-use event_log::registry::{Principal, RegistryError, Scope};
-use tonic::metadata::MetadataMap;
+use event_log::registry::{Principal, RegistryError, Scope, SettingsError};
 use tonic::{Request, Response, Status};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::registry_service_server::RegistryService;
@@ -22,6 +21,9 @@ use wire::status::{Problem, Reason};
 
 use crate::request::Caller;
 use crate::{Writer, problem};
+
+/// Maximum number of fields in an update mask.
+const PATHS_MAX: usize = 64;
 
 /// The registry service over gRPC.
 #[derive(Debug, Clone)]
@@ -37,16 +39,36 @@ impl RegistryRpc {
     }
 }
 
-/// A caller that may change the registry.
-async fn operator(writer: &Writer, metadata: &MetadataMap) -> Result<Principal, Problem> {
-    let principal = Caller::of(metadata).principal(writer).await?;
+/// The operator and the message of a request.
+///
+/// # Errors
+/// No valid token, or the scope `operate` is missing.
+async fn operator<M>(writer: &Writer, request: Request<M>) -> Result<(Principal, M), Problem> {
+    let caller = Caller::from_metadata(request.metadata());
+    let message = request.into_inner();
+    let principal = caller.principal(writer).await?;
     principal
         .require(Scope::Operate)
         .map_err(|error| problem::of_access(&error, "agent_id"))?;
-    Ok(principal)
+    Ok((principal, message))
 }
 
-/// The tenant of a request, if the operator may see it; a foreign one is as good as missing.
+/// Whether the operator may see an entry of the tenant with this id.
+fn may_see(operator: &Principal, tenant_id: &str) -> bool {
+    let bound = operator.tenant.as_ref();
+    bound.is_none_or(|bound| bound.as_str() == tenant_id)
+}
+
+/// Checks the number of fields of an update mask.
+fn check_paths(paths: &[String]) -> Result<(), Violation> {
+    if paths.len() <= PATHS_MAX {
+        return Ok(());
+    }
+    let rule = format!("has {} entries, the maximum is {PATHS_MAX}", paths.len());
+    Err(Violation::new(ViolationReason::OutOfRange, rule).within("update_mask.paths"))
+}
+
+/// The tenant of a request, if the operator may see it. A tenant of others gets the same error as a missing one.
 fn visible_tenant(writer: &Writer, operator: &Principal, id: &str) -> Result<TenantId, Problem> {
     let tenant = TenantId::parse(id).map_err(|violation| violation.within("tenant_id"))?;
     if operator.sees(&tenant) && writer.registry.tenant(&tenant).is_some() {
@@ -67,13 +89,21 @@ fn not_found(what: &str, field: &str) -> Problem {
     )
 }
 
-/// What the registry could not do.
-fn of_registry(error: &RegistryError, field: &str) -> Problem {
+/// An error of changed settings; `field` is the field of the entry in the request.
+fn from_settings(error: SettingsError, field: &str) -> Problem {
+    match error {
+        SettingsError::Broken(violation) => Problem::from(violation),
+        SettingsError::Registry(error) => from_registry(&error, field),
+    }
+}
+
+/// An error of the registry.
+fn from_registry(error: &RegistryError, field: &str) -> Problem {
     match error {
         RegistryError::AlreadyExists { what } => Problem::of_field(
             Reason::RegistryEntryExists,
             field,
-            format!("is taken by another {what}: choose another id"),
+            format!("is the id of another {what}: choose another id"),
         ),
         RegistryError::TooMany { .. } => {
             let reason = Reason::Field(ViolationReason::OutOfRange);
@@ -81,197 +111,32 @@ fn of_registry(error: &RegistryError, field: &str) -> Problem {
         }
         RegistryError::NotFound { what } => not_found(what, field),
         RegistryError::Corrupt { .. } => Problem::new(Reason::DataCorrupt, error.to_string()),
-        RegistryError::Unavailable(unavailable) => problem::of_record(*unavailable),
+        RegistryError::Unavailable(unavailable) => problem::from_record(*unavailable),
     }
 }
 
-#[tonic::async_trait]
-impl RegistryService for RegistryRpc {
-    async fn create_tenant(
-        &self,
-        request: Request<proto::CreateTenantRequest>,
-    ) -> Result<Response<proto::CreateTenantResponse>, Status> {
-        Ok(Response::new(tenants::create(&self.writer, request).await?))
-    }
-
-    async fn set_tenant_quotas(
-        &self,
-        request: Request<proto::SetTenantQuotasRequest>,
-    ) -> Result<Response<proto::SetTenantQuotasResponse>, Status> {
-        Ok(Response::new(
-            tenants::set_quotas(&self.writer, request).await?,
-        ))
-    }
-
-    async fn list_tenants(
-        &self,
-        request: Request<proto::ListTenantsRequest>,
-    ) -> Result<Response<proto::ListTenantsResponse>, Status> {
-        Ok(Response::new(tenants::list(&self.writer, request).await?))
-    }
-
-    async fn set_token_rules(
-        &self,
-        request: Request<proto::SetTokenRulesRequest>,
-    ) -> Result<Response<proto::SetTokenRulesResponse>, Status> {
-        Ok(Response::new(
-            token_rules::set(&self.writer, request).await?,
-        ))
-    }
-
-    async fn revoke_token(
-        &self,
-        request: Request<proto::RevokeTokenRequest>,
-    ) -> Result<Response<proto::RevokeTokenResponse>, Status> {
-        Ok(Response::new(
-            token_rules::revoke(&self.writer, request).await?,
-        ))
-    }
-
-    async fn create_agent(
-        &self,
-        request: Request<proto::CreateAgentRequest>,
-    ) -> Result<Response<proto::CreateAgentResponse>, Status> {
-        Ok(Response::new(agents::create(&self.writer, request).await?))
-    }
-
-    async fn list_agents(
-        &self,
-        request: Request<proto::ListAgentsRequest>,
-    ) -> Result<Response<proto::ListAgentsResponse>, Status> {
-        Ok(Response::new(agents::list(&self.writer, request).await?))
-    }
-
-    async fn set_context_policy(
-        &self,
-        request: Request<proto::SetContextPolicyRequest>,
-    ) -> Result<Response<proto::SetContextPolicyResponse>, Status> {
-        Ok(Response::new(
-            context_policies::set(&self.writer, request).await?,
-        ))
-    }
-
-    async fn get_context_policy(
-        &self,
-        request: Request<proto::GetContextPolicyRequest>,
-    ) -> Result<Response<proto::GetContextPolicyResponse>, Status> {
-        Ok(Response::new(
-            context_policies::get(&self.writer, request).await?,
-        ))
-    }
-
-    async fn create_api_key(
-        &self,
-        request: Request<proto::CreateApiKeyRequest>,
-    ) -> Result<Response<proto::CreateApiKeyResponse>, Status> {
-        Ok(Response::new(
-            api_keys::create(&self.writer, request).await?,
-        ))
-    }
-
-    async fn revoke_api_key(
-        &self,
-        request: Request<proto::RevokeApiKeyRequest>,
-    ) -> Result<Response<proto::RevokeApiKeyResponse>, Status> {
-        Ok(Response::new(
-            api_keys::revoke(&self.writer, request).await?,
-        ))
-    }
-
-    async fn list_api_keys(
-        &self,
-        request: Request<proto::ListApiKeysRequest>,
-    ) -> Result<Response<proto::ListApiKeysResponse>, Status> {
-        Ok(Response::new(api_keys::list(&self.writer, request).await?))
-    }
-
-    async fn set_agent_settings(
-        &self,
-        request: Request<proto::SetAgentSettingsRequest>,
-    ) -> Result<Response<proto::SetAgentSettingsResponse>, Status> {
-        Ok(Response::new(
-            agent_settings::set(&self.writer, request).await?,
-        ))
-    }
-
-    async fn rotate_api_key(
-        &self,
-        request: Request<proto::RotateApiKeyRequest>,
-    ) -> Result<Response<proto::RotateApiKeyResponse>, Status> {
-        Ok(Response::new(
-            api_keys::rotate(&self.writer, request).await?,
-        ))
-    }
-
-    async fn set_api_key_origins(
-        &self,
-        request: Request<proto::SetApiKeyOriginsRequest>,
-    ) -> Result<Response<proto::SetApiKeyOriginsResponse>, Status> {
-        Ok(Response::new(
-            api_keys::set_origins(&self.writer, request).await?,
-        ))
-    }
-
-    async fn add_signing_key(
-        &self,
-        request: Request<proto::AddSigningKeyRequest>,
-    ) -> Result<Response<proto::AddSigningKeyResponse>, Status> {
-        Ok(Response::new(
-            signing_keys::add(&self.writer, request).await?,
-        ))
-    }
-
-    async fn retire_signing_key(
-        &self,
-        request: Request<proto::RetireSigningKeyRequest>,
-    ) -> Result<Response<proto::RetireSigningKeyResponse>, Status> {
-        Ok(Response::new(
-            signing_keys::retire(&self.writer, request).await?,
-        ))
-    }
-
-    async fn list_signing_keys(
-        &self,
-        request: Request<proto::ListSigningKeysRequest>,
-    ) -> Result<Response<proto::ListSigningKeysResponse>, Status> {
-        Ok(Response::new(
-            signing_keys::list(&self.writer, request).await?,
-        ))
-    }
-
-    async fn rotate_webhook_secret(
-        &self,
-        request: Request<proto::RotateWebhookSecretRequest>,
-    ) -> Result<Response<proto::RotateWebhookSecretResponse>, Status> {
-        Ok(Response::new(
-            webhook_secrets::rotate(&self.writer, request).await?,
-        ))
-    }
-
-    async fn create_service_token(
-        &self,
-        request: Request<proto::CreateServiceTokenRequest>,
-    ) -> Result<Response<proto::CreateServiceTokenResponse>, Status> {
-        Ok(Response::new(
-            service_tokens::create(&self.writer, request).await?,
-        ))
-    }
-
-    async fn revoke_service_token(
-        &self,
-        request: Request<proto::RevokeServiceTokenRequest>,
-    ) -> Result<Response<proto::RevokeServiceTokenResponse>, Status> {
-        Ok(Response::new(
-            service_tokens::revoke(&self.writer, request).await?,
-        ))
-    }
-
-    async fn list_service_tokens(
-        &self,
-        request: Request<proto::ListServiceTokensRequest>,
-    ) -> Result<Response<proto::ListServiceTokensResponse>, Status> {
-        Ok(Response::new(
-            service_tokens::list(&self.writer, request).await?,
-        ))
-    }
+rpcs! {
+    RegistryService for RegistryRpc {}
+    create_tenant(CreateTenantRequest) -> CreateTenantResponse = tenants::create;
+    set_tenant_quotas(SetTenantQuotasRequest) -> SetTenantQuotasResponse = tenants::set_quotas;
+    list_tenants(ListTenantsRequest) -> ListTenantsResponse = tenants::list;
+    set_token_rules(SetTokenRulesRequest) -> SetTokenRulesResponse = token_rules::set;
+    revoke_token(RevokeTokenRequest) -> RevokeTokenResponse = token_rules::revoke;
+    create_agent(CreateAgentRequest) -> CreateAgentResponse = agents::create;
+    list_agents(ListAgentsRequest) -> ListAgentsResponse = agents::list;
+    set_context_policy(SetContextPolicyRequest) -> SetContextPolicyResponse = context_policies::set;
+    get_context_policy(GetContextPolicyRequest) -> GetContextPolicyResponse = context_policies::get;
+    create_api_key(CreateApiKeyRequest) -> CreateApiKeyResponse = api_keys::create;
+    revoke_api_key(RevokeApiKeyRequest) -> RevokeApiKeyResponse = api_keys::revoke;
+    list_api_keys(ListApiKeysRequest) -> ListApiKeysResponse = api_keys::list;
+    set_agent_settings(SetAgentSettingsRequest) -> SetAgentSettingsResponse = agent_settings::set;
+    rotate_api_key(RotateApiKeyRequest) -> RotateApiKeyResponse = api_keys::rotate;
+    set_api_key_origins(SetApiKeyOriginsRequest) -> SetApiKeyOriginsResponse = api_keys::set_origins;
+    add_signing_key(AddSigningKeyRequest) -> AddSigningKeyResponse = signing_keys::add;
+    retire_signing_key(RetireSigningKeyRequest) -> RetireSigningKeyResponse = signing_keys::retire;
+    list_signing_keys(ListSigningKeysRequest) -> ListSigningKeysResponse = signing_keys::list;
+    rotate_webhook_secret(RotateWebhookSecretRequest) -> RotateWebhookSecretResponse = webhook_secrets::rotate;
+    create_service_token(CreateServiceTokenRequest) -> CreateServiceTokenResponse = service_tokens::create;
+    revoke_service_token(RevokeServiceTokenRequest) -> RevokeServiceTokenResponse = service_tokens::revoke;
+    list_service_tokens(ListServiceTokensRequest) -> ListServiceTokensResponse = service_tokens::list;
 }

@@ -1,21 +1,20 @@
 //! Service tokens.
 
 use domain::{Label, Violation, ViolationReason};
-use event_log::registry::{NewServiceToken, Principal, Scope, Scopes};
+use event_log::registry::{NewServiceToken, Scope, Scopes};
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
 
-use super::{not_found, of_registry, operator, visible_tenant};
+use super::{from_registry, may_see, not_found, operator, visible_tenant};
 use crate::Writer;
 
 pub(super) async fn create(
     writer: &Writer,
     request: Request<proto::CreateServiceTokenRequest>,
 ) -> Result<proto::CreateServiceTokenResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
-    // A token that is bound to a tenant makes tokens of that tenant alone.
+    let (operator, request) = operator(writer, request).await?;
+    // With a token of one tenant, only tokens of this tenant can be created.
     let tenant_id = match (&operator.tenant, request.tenant_id.as_str()) {
         (Some(bound), "") => bound.as_str(),
         (_, id) => id,
@@ -30,11 +29,11 @@ pub(super) async fn create(
         scopes: scopes(&request)?,
         tenant,
     };
-    let made = writer
+    let created = writer
         .registry
         .create_service_token(new, writer.now())
         .await;
-    let (service_token, secret) = made.map_err(|error| of_registry(&error, "tenant_id"))?;
+    let (service_token, secret) = created.map_err(|error| from_registry(&error, "tenant_id"))?;
     Ok(proto::CreateServiceTokenResponse {
         service_token: Some(service_token),
         secret: secret.reveal().to_owned(),
@@ -45,20 +44,17 @@ pub(super) async fn revoke(
     writer: &Writer,
     request: Request<proto::RevokeServiceTokenRequest>,
 ) -> Result<proto::RevokeServiceTokenResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let id = request.into_inner().service_token_id;
-    if !writer
-        .registry
-        .service_token(&id)
-        .is_some_and(|token| is_visible(&operator, &token))
-    {
+    let (operator, request) = operator(writer, request).await?;
+    let id = request.service_token_id;
+    let token = writer.registry.service_token(&id);
+    if !token.is_some_and(|token| may_see(&operator, &token.tenant_id)) {
         return Err(not_found("service token", "service_token_id"));
     }
     let revoked = writer
         .registry
         .revoke_service_token(&id, writer.now())
         .await;
-    let service_token = revoked.map_err(|error| of_registry(&error, "service_token_id"))?;
+    let service_token = revoked.map_err(|error| from_registry(&error, "service_token_id"))?;
     Ok(proto::RevokeServiceTokenResponse {
         service_token: Some(service_token),
     })
@@ -68,19 +64,12 @@ pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListServiceTokensRequest>,
 ) -> Result<proto::ListServiceTokensResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
+    let (operator, request) = operator(writer, request).await?;
     let tokens = writer.registry.list_service_tokens().into_iter();
     let service_tokens = tokens
-        .filter(|token| is_visible(&operator, token))
+        .filter(|token| may_see(&operator, &token.tenant_id))
         .collect();
     Ok(proto::ListServiceTokensResponse { service_tokens })
-}
-
-fn is_visible(operator: &Principal, token: &proto::ServiceToken) -> bool {
-    operator
-        .tenant
-        .as_ref()
-        .is_none_or(|bound| bound.as_str() == token.tenant_id)
 }
 
 fn scopes(request: &proto::CreateServiceTokenRequest) -> Result<Scopes, Violation> {
@@ -88,23 +77,22 @@ fn scopes(request: &proto::CreateServiceTokenRequest) -> Result<Scopes, Violatio
     if request.scopes.is_empty() {
         return Err(broken(
             ViolationReason::Missing,
-            "is empty: give at least one scope",
+            "is empty: send at least one scope",
         ));
     }
     request
         .scopes
         .iter()
-        // The generated accessor leaves out what it does not know.
+        // The generated accessor drops unknown scopes.
         .map(|scope| proto::Scope::try_from(*scope).unwrap_or_default())
         .map(|scope| match scope {
             proto::Scope::Append => Ok(Scope::Append),
             proto::Scope::Read => Ok(Scope::Read),
             proto::Scope::Operate => Ok(Scope::Operate),
             proto::Scope::Erase => Ok(Scope::Erase),
-            proto::Scope::Unspecified => Err(broken(
-                ViolationReason::Malformed,
-                "holds a scope that is not known",
-            )),
+            proto::Scope::Unspecified => {
+                Err(broken(ViolationReason::Malformed, "has an unknown scope"))
+            }
         })
         .collect()
 }

@@ -9,15 +9,14 @@ use wire::proto::operate::v1::add_signing_key_request::Kind;
 use wire::status::Problem;
 use wire::time;
 
-use super::{of_registry, operator, visible_tenant};
+use super::{from_registry, operator, visible_tenant};
 use crate::Writer;
 
 pub(super) async fn add(
     writer: &Writer,
     request: Request<proto::AddSigningKeyRequest>,
 ) -> Result<proto::AddSigningKeyResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let id = signing_key_id(&request.signing_key_id)?;
     if let Some(Kind::JwksUrl(url)) = &request.kind {
@@ -30,7 +29,7 @@ pub(super) async fn add(
         id,
     };
     let added = writer.registry.add_signing_key(new, writer.now()).await;
-    let (signing_key, secret) = added.map_err(|error| of_registry(&error, "signing_key_id"))?;
+    let (signing_key, secret) = added.map_err(|error| from_registry(&error, "signing_key_id"))?;
     Ok(proto::AddSigningKeyResponse {
         signing_key: Some(signing_key),
         secret: secret.map_or_else(String::new, |secret| secret.reveal().to_owned()),
@@ -41,8 +40,7 @@ pub(super) async fn retire(
     writer: &Writer,
     request: Request<proto::RetireSigningKeyRequest>,
 ) -> Result<proto::RetireSigningKeyResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let id = signing_key_id(&request.signing_key_id)?;
     let now = writer.now();
@@ -50,7 +48,7 @@ pub(super) async fn retire(
     let from = from.map_err(|violation| violation.within("retired_at"))?;
     let registry = &writer.registry;
     let retired = registry.retire_signing_key(&tenant, &id, from, now).await;
-    let signing_key = retired.map_err(|error| of_registry(&error, "signing_key_id"))?;
+    let signing_key = retired.map_err(|error| from_registry(&error, "signing_key_id"))?;
     Ok(proto::RetireSigningKeyResponse {
         signing_key: Some(signing_key),
     })
@@ -60,8 +58,8 @@ pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListSigningKeysRequest>,
 ) -> Result<proto::ListSigningKeysResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let tenant = visible_tenant(writer, &operator, &request.into_inner().tenant_id)?;
+    let (operator, request) = operator(writer, request).await?;
+    let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     Ok(proto::ListSigningKeysResponse {
         signing_keys: writer.registry.list_signing_keys(&tenant),
     })
@@ -72,11 +70,14 @@ fn signing_key_id(text: &str) -> Result<SigningKeyId, Violation> {
 }
 
 fn key_use(request: &proto::AddSigningKeyRequest) -> Result<SigningKeyUse, Violation> {
-    let refused = |reason, rule: &str| Violation::new(reason, rule).within("use");
+    let violation = |reason, rule: &str| Violation::new(reason, rule).within("use");
     match SigningKeyUse::try_from(request.r#use) {
-        Ok(SigningKeyUse::Unspecified) => Err(refused(ViolationReason::Missing, "is required")),
+        Ok(SigningKeyUse::Unspecified) => Err(violation(ViolationReason::Missing, "is required")),
         Ok(known) => Ok(known),
-        Err(_) => Err(refused(ViolationReason::Malformed, "is no use of a key")),
+        Err(_) => Err(violation(
+            ViolationReason::Malformed,
+            "is not a known use of a key",
+        )),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What tenants demand of their tokens, and tokens that they revoke.
+//! Rules for the tokens of tenants, and revoked tokens.
 
 use domain::violation::check_text;
 use domain::{Violation, ViolationReason};
@@ -8,15 +8,14 @@ use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
 use wire::time;
 
-use super::{of_registry, operator, visible_tenant};
+use super::{from_registry, from_settings, operator, visible_tenant};
 use crate::Writer;
 
 pub(super) async fn set(
     writer: &Writer,
     request: Request<proto::SetTokenRulesRequest>,
 ) -> Result<proto::SetTokenRulesResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let changed = |current: proto::TokenRules| {
         let given = request.clone();
@@ -29,10 +28,7 @@ pub(super) async fn set(
         CheckedTokenRules::parse(rules).map_err(SettingsError::Broken)
     };
     let set = writer.registry.change_token_rules(&tenant, changed).await;
-    let tenant = set.map_err(|error| match error {
-        SettingsError::Broken(violation) => Problem::from(violation),
-        SettingsError::Registry(error) => of_registry(&error, "tenant_id"),
-    })?;
+    let tenant = set.map_err(|error| from_settings(error, "tenant_id"))?;
     Ok(proto::SetTokenRulesResponse {
         tenant: Some(tenant),
     })
@@ -42,15 +38,14 @@ pub(super) async fn revoke(
     writer: &Writer,
     request: Request<proto::RevokeTokenRequest>,
 ) -> Result<proto::RevokeTokenResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
-    check_token_id(&request.token_id).map_err(|wrong| wrong.within("token_id"))?;
+    check_token_id(&request.token_id).map_err(|violation| violation.within("token_id"))?;
     let registry = &writer.registry;
     let revoked = registry
         .revoke_token(&tenant, &request.token_id, writer.now())
         .await;
-    let kept_until = revoked.map_err(|error| of_registry(&error, "token_id"))?;
+    let kept_until = revoked.map_err(|error| from_registry(&error, "token_id"))?;
     Ok(proto::RevokeTokenResponse {
         kept_until: Some(time::to_proto(kept_until)),
     })

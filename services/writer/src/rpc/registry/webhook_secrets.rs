@@ -1,26 +1,25 @@
-//! Secrets by which the calls of webhooks are signed.
+//! Secrets that sign webhook calls.
 
 use tonic::Request;
 use wire::proto::operate::v1 as proto;
 use wire::status::Problem;
 
 use super::api_keys::overlap;
-use super::{agents, of_registry, operator};
+use super::{agents, from_registry, operator};
 use crate::Writer;
 
 pub(super) async fn rotate(
     writer: &Writer,
     request: Request<proto::RotateWebhookSecretRequest>,
 ) -> Result<proto::RotateWebhookSecretResponse, Problem> {
-    let operator = operator(writer, request.metadata()).await?;
-    let request = request.into_inner();
+    let (operator, request) = operator(writer, request).await?;
     let agent = agents::visible(writer, &operator, &request.agent_id)?;
     let overlap = overlap(request.overlap_seconds)?;
     let registry = &writer.registry;
     let rotated = registry
         .rotate_webhook_secret(&agent, overlap, writer.now())
         .await;
-    let secret = rotated.map_err(|error| of_registry(&error, "agent_id"))?;
+    let secret = rotated.map_err(|error| from_registry(&error, "agent_id"))?;
     Ok(proto::RotateWebhookSecretResponse {
         secret: secret.reveal().to_owned(),
     })

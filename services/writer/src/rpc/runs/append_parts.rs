@@ -1,8 +1,8 @@
-//! Publish parts of a generation.
+//! Publishes parts of a run.
 //!
-//! One publish, and a read of the head twice a second, for a run whose parts this writer has published before: the
-//! stream keeps their order, and the head says whether the run goes on. A first batch is looked after once more, for the
-//! purge of an erased conversation's parts cannot fence off what has nothing before it.
+//! If this writer has published the previous parts of the run, a batch costs one publish, and twice a second a read of the
+//! head: the stream keeps the order of the parts, and the head shows whether the run is active. A first batch is checked again
+//! after its publish: the purge of the parts of an erased conversation cannot reject a batch without a previous one.
 
 use std::time::Instant;
 
@@ -12,13 +12,13 @@ use domain::{
     AgentId, ConversationKey, RunPart, Sequence, Violation, ViolationReason, check_parts,
 };
 use event_log::PartsOutcome;
-use tonic::{Request, Response, Status};
+use tonic::Request;
 use wire::proto::run::v1::{AppendPartsRequest, AppendPartsResponse};
 use wire::run::{encode_batch, parts_from_proto};
 use wire::status::{Problem, Reason};
 
 use super::run_id;
-use crate::base::Loaded;
+use crate::head_cache::LoadedHead;
 use crate::request::{Caller, agent_id, conversation_id};
 use crate::tips::{KnownTip, RunKey, Tip};
 use crate::{Writer, metrics, problem};
@@ -26,16 +26,15 @@ use crate::{Writer, metrics, problem};
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<AppendPartsRequest>,
-) -> Result<Response<AppendPartsResponse>, Status> {
-    let caller = Caller::of(request.metadata());
+) -> Result<AppendPartsResponse, Problem> {
+    let caller = Caller::from_metadata(request.metadata());
     let started = Instant::now();
     let outcome = append(writer, &caller, request.into_inner()).await;
     metrics::parts_appended(started.elapsed(), &outcome);
-    let sequence = outcome?.0;
-    Ok(Response::new(AppendPartsResponse { sequence }))
+    outcome.map(|Sequence(sequence)| AppendPartsResponse { sequence })
 }
 
-/// Parts on their way to their stream.
+/// Parts to publish.
 struct Batch {
     agent: AgentId,
     key: RunKey,
@@ -51,16 +50,16 @@ async fn append(
 ) -> Result<Sequence, Problem> {
     let batch = batch(writer, caller, request).await?;
     let known = writer.tips.get(&batch.key);
-    let believed = known.filter(KnownTip::is_believed);
-    let mut certain_at = check_head(writer, &batch, believed).await?;
+    let fresh = known.filter(KnownTip::is_fresh);
+    let mut active_at = check_head(writer, &batch, fresh).await?;
     let tip = tip_before(writer, &batch, known).await?;
     check_order(&batch, tip)?;
     let sequence = publish(writer, &batch).await?;
     if batch.previous == Sequence(0) {
-        certain_at = check_after_first(writer, &batch).await?;
+        active_at = check_after_first(writer, &batch).await?;
     }
-    let tip = Tip::of(&batch.parts, sequence);
-    writer.tips.keep(batch.key, KnownTip { tip, certain_at });
+    let tip = Tip::after(&batch.parts, sequence);
+    writer.tips.keep(batch.key, KnownTip { tip, active_at });
     Ok(sequence)
 }
 
@@ -90,32 +89,32 @@ async fn batch(
     })
 }
 
-/// Whether the run takes the parts, and since when that is certain: asked of the leader unless it was of late, or will be
-/// once the batch is published.
+/// Checks that the run accepts the parts; returns when the leader answered so. The leader is not read if its last answer is
+/// fresh, or for a first batch, which is checked again after its publish.
 async fn check_head(
     writer: &Writer,
     batch: &Batch,
-    believed: Option<KnownTip>,
+    fresh: Option<KnownTip>,
 ) -> Result<Instant, Problem> {
     let key = &batch.key.conversation;
     let now = Instant::now();
-    if believed.is_some() || batch.previous == Sequence(0) {
-        let loaded = writer.bases.load(key).await?;
+    if fresh.is_some() || batch.previous == Sequence(0) {
+        let loaded = writer.heads.load(key).await?;
         if check_loaded(batch, &loaded).is_ok() {
-            return Ok(believed.map_or(now, |known| known.certain_at));
+            return Ok(fresh.map_or(now, |known| known.active_at));
         }
     }
-    let loaded = writer.bases.load_certain(key).await?;
+    let loaded = writer.heads.load_from_leader(key).await?;
     check_loaded(batch, &loaded)?;
     Ok(now)
 }
 
-fn check_loaded(batch: &Batch, loaded: &Loaded) -> Result<(), Problem> {
+fn check_loaded(batch: &Batch, loaded: &LoadedHead) -> Result<(), Problem> {
     check_parts(loaded.head(), &batch.agent, batch.key.run, &batch.parts)
-        .map_err(|rejection| problem::of_rejection(&rejection))
+        .map_err(|rejection| problem::from_rejection(&rejection))
 }
 
-/// What the batch says that it follows.
+/// The previous batch that the request names.
 async fn tip_before(
     writer: &Writer,
     batch: &Batch,
@@ -130,25 +129,25 @@ async fn tip_before(
     let RunKey { conversation, run } = &batch.key;
     let record = &writer.record;
     let found = record.parts_at(conversation, *run, batch.previous).await;
-    let Some(stored) = found.map_err(problem::of_record)? else {
+    let Some(stored) = found.map_err(problem::from_record)? else {
         return Err(superseded(writer, batch).await);
     };
     let parts = stored
         .open()
-        .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
-    Ok(Tip::of(&parts, stored.sequence))
+        .map_err(|corrupt| problem::from_corrupt(&corrupt))?;
+    Ok(Tip::after(&parts, stored.sequence))
 }
 
 fn check_order(batch: &Batch, before: Tip) -> Result<(), Problem> {
     if before.is_end {
-        return Err(problem::of_rejection(&domain::Rejection::RunNotActive));
+        return Err(problem::from_rejection(&domain::Rejection::RunNotActive));
     }
     let first = batch.parts.first().map_or(0, |part| part.number);
     let expected = before.last_number.saturating_add(1);
     if first == expected {
         return Ok(());
     }
-    let rule = format!("is {first}, but {expected} follows the parts at `previous_sequence`");
+    let rule = format!("is {first}, but the next number after `previous_sequence` is {expected}");
     Err(Violation::new(ViolationReason::OutOfRange, rule)
         .within("number")
         .at(0)
@@ -162,42 +161,42 @@ async fn publish(writer: &Writer, batch: &Batch) -> Result<Sequence, Problem> {
     let publishing = writer
         .record
         .publish_parts(conversation, *run, batch.previous, bytes);
-    match publishing.await.map_err(problem::of_record)? {
+    match publishing.await.map_err(problem::from_record)? {
         PartsOutcome::Published { sequence } => Ok(sequence),
         PartsOutcome::Superseded { .. } => Err(superseded(writer, batch).await),
     }
 }
 
-/// Why others are there than the caller knows of: mostly the run is over, or the conversation erased.
+/// The reason for other parts than the caller expects: mostly the run has ended, or the conversation is erased.
 async fn superseded(writer: &Writer, batch: &Batch) -> Problem {
     match last_of_active(writer, batch).await {
         Ok(last) => problem::parts_superseded(last),
-        Err(refused) => refused,
+        Err(problem) => problem,
     }
 }
 
-/// Where the run's last parts stand, if it goes on.
+/// The sequence of the last parts, if the run is active.
 async fn last_of_active(writer: &Writer, batch: &Batch) -> Result<Sequence, Problem> {
     let RunKey { conversation, run } = &batch.key;
-    let loaded = writer.bases.load_certain(conversation).await?;
+    let loaded = writer.heads.load_from_leader(conversation).await?;
     check_loaded(batch, &loaded)?;
     let last = writer.record.last_parts(conversation, *run).await;
-    let last = last.map_err(problem::of_record)?;
+    let last = last.map_err(problem::from_record)?;
     Ok(last.map_or(Sequence(0), |last| last.sequence))
 }
 
-/// Takes a first batch back that came behind the erasure of its conversation.
+/// Removes a first batch that was published after the erasure of its conversation.
 async fn check_after_first(writer: &Writer, batch: &Batch) -> Result<Instant, Problem> {
     let now = Instant::now();
     let key = &batch.key.conversation;
-    let loaded = writer.bases.load_certain(key).await?;
+    let loaded = writer.heads.load_from_leader(key).await?;
     match check_loaded(batch, &loaded) {
-        Err(refused) if refused.reason() == Reason::ConversationErased => {
+        Err(problem) if problem.reason() == Reason::ConversationErased => {
             let purged = writer.record.erase_parts(key).await;
-            purged.map_err(problem::of_record)?;
-            Err(refused)
+            purged.map_err(problem::from_record)?;
+            Err(problem)
         }
-        // It stands: a run that ended or was asked to stop meanwhile shows with the next batch.
+        // The batch is published; the next batch detects that the run has ended or is stopping.
         Ok(()) | Err(_) => Ok(now),
     }
 }

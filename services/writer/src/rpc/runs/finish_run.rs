@@ -1,36 +1,33 @@
-//! Finish a generation.
+//! Finishes a run.
 
 use domain::event::RunFinished;
 use domain::{Action, FinishRun};
 use prost::Message as _;
-use tonic::{Request, Response, Status};
+use tonic::Request;
 use wire::event::outcome_from_proto;
 use wire::proto::run::v1::{FinishRunRequest, FinishRunResponse};
 use wire::status::Problem;
 
-use super::{carry_out, new_events, run_id};
+use super::{execute_on, new_events, run_id};
 use crate::Writer;
-use crate::request::{Asked, Caller, digest, intent};
+use crate::request::split;
 
 pub(super) async fn handle(
     writer: &Writer,
-    request: Request<FinishRunRequest>,
-) -> Result<Response<FinishRunResponse>, Status> {
-    let caller = Caller::of(request.metadata());
-    let mut request = request.into_inner();
-    put_own_key(&mut request)?;
-    let digest = digest(&request);
+    mut request: Request<FinishRunRequest>,
+) -> Result<FinishRunResponse, Problem> {
+    set_default_key(request.get_mut())?;
+    let (caller, digest, mut request) = split(request);
     let target = request.target.take();
     let action = action(request).await?;
-    let intent = intent(writer, &caller, target.as_ref(), Asked { digest, action }).await?;
-    let result = carry_out(writer, intent).await?;
-    Ok(Response::new(FinishRunResponse {
+    let result = execute_on(writer, &caller, target, digest, action).await?;
+    Ok(FinishRunResponse {
         result: Some(result),
-    }))
+    })
 }
 
-/// Whoever gives no key finishes the run under the run's own, and asks for the same as whoever gives that.
-fn put_own_key(request: &mut FinishRunRequest) -> Result<(), Problem> {
+/// Without an idempotency key, the key of the run is used. The request is then equal to one with this key.
+fn set_default_key(request: &mut FinishRunRequest) -> Result<(), Problem> {
     let run = run_id(&request.run_id)?;
     if let Some(target) = &mut request.target
         && target.idempotency_key.is_empty()

@@ -1,18 +1,16 @@
-//! Keep a call of a model server in the log.
+//! Keeps a call of a model server in the provider log.
 //!
-//! The agent's settings decide here, whoever sends it. The conversation is looked at before and after, at its leader: a
-//! call that comes behind the conversation's erasure must not stand. One that was kept by a writer that died in between is
-//! found by the retry of whoever had no answer.
+//! The settings of the agent decide. The conversation is read from the leader before and after the publish, so that no call
+//! remains that was published after the erasure. If the writer crashes in between, the retry of the caller removes the call.
 
 use domain::{
-    AgentId, ConversationKey, LoggedCall, ModelCall, Rejection, Status as Stands, Violation,
-    ViolationReason,
+    AgentId, ConversationKey, LoggedCall, ModelCall, Rejection, Status, Violation, ViolationReason,
 };
 use event_log::registry::{LogDetail, ProviderLogs};
-use tonic::{Request, Response, Status};
+use tonic::Request;
 use wire::model_call::{call_from_proto, encode_logged};
 use wire::proto::run::v1::{LogModelCallRequest, LogModelCallResponse};
-use wire::status::{Problem, Reason};
+use wire::status::Problem;
 
 use crate::request::{Caller, agent_id, conversation_id};
 use crate::{Writer, metrics, problem};
@@ -20,14 +18,14 @@ use crate::{Writer, metrics, problem};
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<LogModelCallRequest>,
-) -> Result<Response<LogModelCallResponse>, Status> {
-    let caller = Caller::of(request.metadata());
+) -> Result<LogModelCallResponse, Problem> {
+    let caller = Caller::from_metadata(request.metadata());
     let outcome = keep(writer, &caller, request.into_inner()).await;
     metrics::call_logged(&outcome);
-    Ok(Response::new(LogModelCallResponse { is_kept: outcome? }))
+    outcome.map(|is_kept| LogModelCallResponse { is_kept })
 }
 
-/// Keeps the call; whether the settings say so.
+/// Keeps the call. Returns `false` if the settings disable the log.
 async fn keep(
     writer: &Writer,
     caller: &Caller,
@@ -53,34 +51,34 @@ async fn keep(
     let logged = LoggedCall {
         agent: agent.clone(),
         days: logs.days,
-        call: as_set(call, logs.detail),
+        call: with_detail(call, logs.detail),
     };
     let (id, message) = (logged.call.id, encode_logged(&logged));
     let publishing = writer
         .record
         .publish_log(&key, id, message, logged.kept_for());
-    publishing.await.map_err(problem::of_record)?;
+    publishing.await.map_err(problem::from_record)?;
     check(writer, &key, &agent).await?;
     Ok(true)
 }
 
-/// Whether there is such a conversation. Of one that is erased nothing is left in the log.
+/// Checks that the conversation exists. The log of an erased conversation is removed.
 async fn check(writer: &Writer, key: &ConversationKey, agent: &AgentId) -> Result<(), Problem> {
-    let loaded = writer.bases.load_certain(key).await?;
+    let loaded = writer.heads.load_from_leader(key).await?;
     let head = loaded.head().filter(|head| head.agent == *agent);
-    let refused = match head.map(|head| head.status) {
-        Some(Stands::Active | Stands::Archived) => return Ok(()),
-        Some(Stands::Erased) => problem::of_rejection(&Rejection::Erased),
-        None => problem::of_rejection(&Rejection::NotFound),
+    let rejection = match head.map(|head| head.status) {
+        Some(Status::Active | Status::Archived) => return Ok(()),
+        Some(Status::Erased) => {
+            let erased = writer.record.erase_logs(key).await;
+            erased.map_err(problem::from_record)?;
+            Rejection::Erased
+        }
+        None => Rejection::NotFound,
     };
-    if refused.reason() == Reason::ConversationErased {
-        let erased = writer.record.erase_logs(key).await;
-        erased.map_err(problem::of_record)?;
-    }
-    Err(refused)
+    Err(problem::from_rejection(&rejection))
 }
 
-fn as_set(call: ModelCall, detail: LogDetail) -> ModelCall {
+fn with_detail(call: ModelCall, detail: LogDetail) -> ModelCall {
     match detail {
         LogDetail::Bodies => call,
         LogDetail::Facts => ModelCall {

@@ -1,7 +1,7 @@
-//! Count the tokens of a call of a model.
+//! Counts the tokens of a call of a model.
 
 use domain::{Violation, ViolationReason};
-use tonic::{Request, Response, Status};
+use tonic::Request;
 use wire::metered_call::metered_from_proto;
 use wire::proto::run::v1::{MeterModelCallRequest, MeterModelCallResponse};
 use wire::status::Problem;
@@ -12,15 +12,14 @@ use crate::{Writer, metrics, problem};
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<MeterModelCallRequest>,
-) -> Result<Response<MeterModelCallResponse>, Status> {
-    let caller = Caller::of(request.metadata());
+) -> Result<MeterModelCallResponse, Problem> {
+    let caller = Caller::from_metadata(request.metadata());
     let outcome = meter(writer, &caller, request.into_inner()).await;
     metrics::call_metered(&outcome);
-    let is_counted = outcome?;
-    Ok(Response::new(MeterModelCallResponse { is_counted }))
+    outcome.map(|is_counted| MeterModelCallResponse { is_counted })
 }
 
-/// Keeps the call; whether there is a stream for it.
+/// Keeps the call. Returns `false` if the record has no stream for it.
 async fn meter(
     writer: &Writer,
     caller: &Caller,
@@ -32,5 +31,5 @@ async fn meter(
     let field = "call.agent_id";
     let access = caller.authorize(writer, &call.agent, field).await?;
     let publishing = writer.record.publish_usage(access.tenant.tenant(), &call);
-    publishing.await.map_err(problem::of_record)
+    publishing.await.map_err(problem::from_record)
 }

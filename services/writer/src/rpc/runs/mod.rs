@@ -1,4 +1,4 @@
-//! The run service, one file an rpc.
+//! The run service, one file per rpc.
 
 mod append_parts;
 mod finish_run;
@@ -16,9 +16,9 @@ use wire::proto::run::v1::run_service_server::RunService;
 use wire::status::Problem;
 
 use super::append_events::converted;
-use super::carry_out;
+use super::execute_on;
 use crate::Writer;
-use crate::weigh::weigh;
+use crate::token_count::count_tokens;
 
 /// The run service over gRPC.
 #[derive(Debug, Clone)]
@@ -34,49 +34,14 @@ impl RunRpc {
     }
 }
 
-#[tonic::async_trait]
-impl RunService for RunRpc {
-    async fn start_run(
-        &self,
-        request: Request<proto::StartRunRequest>,
-    ) -> Result<Response<proto::StartRunResponse>, Status> {
-        start_run::handle(&self.writer, request).await
-    }
-
-    async fn append_parts(
-        &self,
-        request: Request<proto::AppendPartsRequest>,
-    ) -> Result<Response<proto::AppendPartsResponse>, Status> {
-        append_parts::handle(&self.writer, request).await
-    }
-
-    async fn stop_run(
-        &self,
-        request: Request<proto::StopRunRequest>,
-    ) -> Result<Response<proto::StopRunResponse>, Status> {
-        stop_run::handle(&self.writer, request).await
-    }
-
-    async fn finish_run(
-        &self,
-        request: Request<proto::FinishRunRequest>,
-    ) -> Result<Response<proto::FinishRunResponse>, Status> {
-        finish_run::handle(&self.writer, request).await
-    }
-
-    async fn log_model_call(
-        &self,
-        request: Request<proto::LogModelCallRequest>,
-    ) -> Result<Response<proto::LogModelCallResponse>, Status> {
-        log_model_call::handle(&self.writer, request).await
-    }
-
-    async fn meter_model_call(
-        &self,
-        request: Request<proto::MeterModelCallRequest>,
-    ) -> Result<Response<proto::MeterModelCallResponse>, Status> {
-        meter_model_call::handle(&self.writer, request).await
-    }
+rpcs! {
+    RunService for RunRpc {}
+    start_run(StartRunRequest) -> StartRunResponse = start_run::handle;
+    append_parts(AppendPartsRequest) -> AppendPartsResponse = append_parts::handle;
+    stop_run(StopRunRequest) -> StopRunResponse = stop_run::handle;
+    finish_run(FinishRunRequest) -> FinishRunResponse = finish_run::handle;
+    log_model_call(LogModelCallRequest) -> LogModelCallResponse = log_model_call::handle;
+    meter_model_call(MeterModelCallRequest) -> MeterModelCallResponse = meter_model_call::handle;
 }
 
 fn run_id(text: &str) -> Result<RunId, Violation> {
@@ -87,15 +52,15 @@ fn run_id(text: &str) -> Result<RunId, Violation> {
     parsed.map_err(|violation| violation.within("run_id"))
 }
 
-/// The events of a run's start or end, weighed; none or more. `bytes`: the size of their request.
+/// The events at the start or end of a run, with their token counts. `bytes`: the size of their request.
 async fn new_events(events: Vec<Event>, bytes: usize) -> Result<Vec<NewEvent>, Problem> {
     let count = events.len();
     if count > RUN_EVENTS_MAX {
         let rule = format!(
-            "has {count} events, at most {RUN_EVENTS_MAX} make one commit with the run's own: append in several"
+            "has {count} events, one commit has at most {RUN_EVENTS_MAX} besides the event of the run: append several commits"
         );
-        let broken = Violation::new(ViolationReason::TooManyEvents, rule);
-        return Err(broken.within("events").into());
+        let violation = Violation::new(ViolationReason::TooManyEvents, rule);
+        return Err(violation.within("events").into());
     }
-    weigh(converted(events)?, bytes).await
+    count_tokens(converted(events)?, bytes).await
 }

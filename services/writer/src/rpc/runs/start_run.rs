@@ -1,31 +1,28 @@
-//! Start a generation.
+//! Starts a run.
 
 use domain::event::RunStarted;
 use domain::{Action, StartRun};
 use prost::Message as _;
-use tonic::{Request, Response, Status};
+use tonic::Request;
 use wire::optional::label;
 use wire::proto::run::v1::{StartRunRequest, StartRunResponse};
 use wire::status::Problem;
 
-use super::{carry_out, new_events, run_id};
+use super::{execute_on, new_events, run_id};
 use crate::Writer;
-use crate::request::{Asked, Caller, digest, intent};
+use crate::request::split;
 
 pub(super) async fn handle(
     writer: &Writer,
     request: Request<StartRunRequest>,
-) -> Result<Response<StartRunResponse>, Status> {
-    let caller = Caller::of(request.metadata());
-    let mut request = request.into_inner();
-    let digest = digest(&request);
+) -> Result<StartRunResponse, Problem> {
+    let (caller, digest, mut request) = split(request);
     let target = request.target.take();
     let action = action(request).await?;
-    let intent = intent(writer, &caller, target.as_ref(), Asked { digest, action }).await?;
-    let result = carry_out(writer, intent).await?;
-    Ok(Response::new(StartRunResponse {
+    let result = execute_on(writer, &caller, target, digest, action).await?;
+    Ok(StartRunResponse {
         result: Some(result),
-    }))
+    })
 }
 
 async fn action(request: StartRunRequest) -> Result<Action, Problem> {

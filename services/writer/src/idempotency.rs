@@ -1,85 +1,85 @@
-//! Durable idempotency: a retry gets the first answer, after a minute or a month.
+//! Idempotency: a retry gets the result of the first attempt, after a minute or a month.
 //!
-//! The head names the latest commits; the stream's duplicate window knows keys of the last minutes; older keys are looked
-//! up in the read model and in the part of the record that it does not hold yet. The key that every run has for its own
-//! finish says no time, but is used once the run is over and not before: it is looked up only when the run is.
+//! The head names the latest commits. The duplicate window of the stream contains the keys of the last minutes. Older keys
+//! are searched in the read model, and in commits of the record without rows. The key by which a run is finished has no
+//! time; it is searched only when the run is finished.
 
 use domain::{Action, CommitId, RecentCommit, RequestDigest, Sequence, Timestamp, Version};
 use event_log::{StoredCommit, TailBounds};
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
-use crate::base::Loaded;
+use crate::head_cache::LoadedHead;
 use crate::intent::Intent;
 use crate::key_age::{KeyAge, age};
-use crate::{Writer, archived, problem};
+use crate::{Writer, archive_gap, problem};
 
-/// What is left to search for an earlier try of a command.
+/// The search for an earlier attempt of a command.
 #[derive(Debug)]
 pub struct Search {
     is_done: bool,
-    when: When,
-    /// What the key says of its age, or, of a run's own key, the run's id.
+    stage: SearchStage,
+    /// The age of the key; for the key that finishes a run, the age of the run id.
     age: KeyAge,
-    /// The field of a key or a run's id that is dated too far ahead to be accepted.
+    /// The field of a key or run id that is too far in the future.
     ahead: Option<&'static str>,
 }
 
-/// When what the head does not name is searched for.
+/// When a key that the head does not name is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum When {
-    /// Before anything is appended: nothing else would keep an old key from being used twice.
+enum SearchStage {
+    /// Before the append: nothing else prevents the second use of an old key.
     BeforeDecision,
-    /// Only when the command cannot be carried out (any more).
+    /// Only if the command would be rejected.
     BeforeRejection,
 }
 
 impl Search {
-    /// The search for the command's key: none where the caller gave no key.
+    /// The search for the key of a command. Without a key, there is no search.
     #[must_use]
-    pub fn of(writer: &Writer, intent: &Intent) -> Self {
+    pub fn new(writer: &Writer, intent: &Intent) -> Self {
         let finished = finished_run(intent);
         let key = finished.unwrap_or(intent.command.commit);
         let age = age(key, writer.now());
         Self {
             is_done: !intent.has_key,
-            when: match (finished, age) {
-                (None, KeyAge::Old | KeyAge::Ahead) => When::BeforeDecision,
-                (Some(_), _) | (None, KeyAge::Young { .. }) => When::BeforeRejection,
+            stage: match (finished, age) {
+                (None, KeyAge::Old | KeyAge::Ahead) => SearchStage::BeforeDecision,
+                (Some(_), _) | (None, KeyAge::Young { .. }) => SearchStage::BeforeRejection,
             },
             age,
             ahead: ahead(writer, intent),
         }
     }
 
-    /// The first answer, if the head tells it, or, for a key that the stream has forgotten, the read model and the tail.
+    /// The first result from the head; for an old key also from the read model and the tail.
     ///
     /// # Errors
-    /// The key was used for another request, or nobody knows it and it is dated too far ahead; or what must be asked does not
+    /// The key was used for another request, or it is unknown and too far in the future; or record or read model do not
     /// answer.
     pub async fn before_decision(
         &mut self,
         writer: &Writer,
         intent: &Intent,
-        loaded: &Loaded,
+        loaded: &LoadedHead,
     ) -> Result<Option<proto::CommitResult>, Problem> {
         if let Some(result) = from_head(writer, intent, loaded)? {
             return Ok(Some(result));
         }
-        if self.when == When::BeforeDecision && self.has_more_to_search(loaded) {
+        if self.stage == SearchStage::BeforeDecision && self.has_more_to_search(loaded) {
             self.is_done = true;
             if let Some(result) = from_read_model(writer, intent).await? {
                 return Ok(Some(result));
             }
         }
-        // What was accepted before is answered above, also by a writer whose clock is behind the first one's.
+        // A key that was accepted before has its result above, also if the clock of this writer is behind.
         match self.ahead {
             Some(field) => Err(problem::key_in_future(field)),
             None => Ok(None),
         }
     }
 
-    /// The first answer, for a command that is about to be rejected, or to change nothing: its first try may be why.
+    /// The first result, for a command that would be rejected or change nothing: its first attempt may be the reason.
     ///
     /// # Errors
     /// As [`Search::before_decision`].
@@ -87,7 +87,7 @@ impl Search {
         &mut self,
         writer: &Writer,
         intent: &Intent,
-        loaded: &Loaded,
+        loaded: &LoadedHead,
     ) -> Result<Option<proto::CommitResult>, Problem> {
         if !self.has_more_to_search(loaded) {
             return Ok(None);
@@ -98,23 +98,23 @@ impl Search {
         };
         let commit = intent.command.commit;
         let found = writer.record.find_commit(&intent.key, commit, since).await;
-        match found.map_err(problem::of_record)? {
+        match found.map_err(problem::from_record)? {
             Some(message) => {
                 let stored = message
                     .open()
-                    .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
-                Earlier::of(&stored).answer(writer, intent).map(Some)
+                    .map_err(|corrupt| problem::from_corrupt(&corrupt))?;
+                EarlierCommit::from_stored(&stored).result(writer, intent)
             }
             None => Ok(None),
         }
     }
 
-    fn has_more_to_search(&self, loaded: &Loaded) -> bool {
+    fn has_more_to_search(&self, loaded: &LoadedHead) -> bool {
         !self.is_done && loaded.head().is_some_and(|head| !head.names_every_commit())
     }
 }
 
-/// The field of a caller's key, or of the id of a run that is to start, which is dated too far ahead.
+/// The field of a key, or of the id of a new run, that is too far in the future.
 fn ahead(writer: &Writer, intent: &Intent) -> Option<&'static str> {
     let now = writer.now();
     let is_ahead = |id: CommitId| age(id, now) == KeyAge::Ahead;
@@ -127,7 +127,7 @@ fn ahead(writer: &Writer, intent: &Intent) -> Option<&'static str> {
     is_ahead(CommitId(start.started.run.0)).then_some("run_id")
 }
 
-/// The run whose own key a command has, as an id that tells its age: it was made before the run was finished.
+/// The id of the run, if the command finishes a run with the key of the run. The id has a time before the finish.
 fn finished_run(intent: &Intent) -> Option<CommitId> {
     let Action::FinishRun(finish) = &intent.command.action else {
         return None;
@@ -139,24 +139,22 @@ fn finished_run(intent: &Intent) -> Option<CommitId> {
 fn from_head(
     writer: &Writer,
     intent: &Intent,
-    loaded: &Loaded,
+    loaded: &LoadedHead,
 ) -> Result<Option<proto::CommitResult>, Problem> {
-    let Some(base) = loaded.base.as_deref().filter(|_| intent.has_key) else {
+    let Some(stored) = loaded.stored.as_deref().filter(|_| intent.has_key) else {
         return Ok(None);
     };
-    let Some(commit) = base.head.recent_commit(intent.command.commit) else {
+    let Some(commit) = stored.head.recent_commit(intent.command.commit) else {
         return Ok(None);
     };
-    Earlier::of_recent(commit, base.sequence)
-        .answer(writer, intent)
-        .map(Some)
+    EarlierCommit::from_recent(commit, stored.sequence).result(writer, intent)
 }
 
-/// The first answer of a commit that the stream's duplicate window knew; `None` when it has been erased since.
+/// The result of a commit that the duplicate window of the stream contains; `None` if it was erased since.
 ///
 /// # Errors
 /// The key was used for another request, or the record does not answer.
-pub async fn from_record(
+pub async fn result_at(
     writer: &Writer,
     intent: &Intent,
     sequence: Sequence,
@@ -166,25 +164,21 @@ pub async fn from_record(
         partition,
         sequence,
     };
-    let message = writer
-        .record
-        .message_at(position)
-        .await
-        .map_err(problem::of_record)?;
-    let Some(message) = message else {
+    let message = writer.record.message_at(position).await;
+    let Some(message) = message.map_err(problem::from_record)? else {
         return Ok(None);
     };
     let stored = message
         .open()
-        .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+        .map_err(|corrupt| problem::from_corrupt(&corrupt))?;
     let commit = &stored.opened.commit;
     if commit.tenant != intent.key.tenant || commit.conversation != intent.key.conversation {
         return Err(problem::key_reused(intent.key_field));
     }
-    Earlier::of(&stored).answer(writer, intent).map(Some)
+    EarlierCommit::from_stored(&stored).result(writer, intent)
 }
 
-/// The row is read before the commit is looked up and the tail after: whatever is projected meanwhile is found in one.
+/// The row is read first, then the commit, then the tail, so that a commit that is projected meanwhile is found.
 async fn from_read_model(
     writer: &Writer,
     intent: &Intent,
@@ -192,10 +186,10 @@ async fn from_read_model(
     let (access, id) = (&intent.access.tenant, &intent.key.conversation);
     let commit = intent.command.commit;
     let row = read_model::conversation(&writer.read_model, access, id).await;
-    let row = row.map_err(problem::of_read_model)?;
+    let row = row.map_err(problem::from_read_model)?;
     let committed = read_model::committed(&writer.read_model, access, id, commit).await;
-    if let Some(row) = committed.map_err(problem::of_read_model)? {
-        let earlier = Earlier {
+    if let Some(row) = committed.map_err(problem::from_read_model)? {
+        let earlier = EarlierCommit {
             commit,
             request_digest: row.request_digest,
             first_version: row.first_version,
@@ -203,7 +197,7 @@ async fn from_read_model(
             sequence: row.position.sequence,
             recorded_at: row.recorded_at,
         };
-        return earlier.answer(writer, intent).map(Some);
+        return earlier.result(writer, intent);
     }
     let mut after = row
         .as_ref()
@@ -214,15 +208,15 @@ async fn from_read_model(
             .record
             .tail(&intent.key, after, TailBounds::default())
             .await;
-        let tail = tail.map_err(problem::of_record)?;
+        let tail = tail.map_err(problem::from_record)?;
         for message in tail.commits {
             let stored = message
                 .open()
-                .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+                .map_err(|corrupt| problem::from_corrupt(&corrupt))?;
             if stored.opened.commit.id == commit {
-                return Earlier::of(&stored).answer(writer, intent).map(Some);
+                return EarlierCommit::from_stored(&stored).result(writer, intent);
             }
-            archived::check(&stored, version)?;
+            archive_gap::check(&stored, version)?;
             version = stored.opened.commit.head.version;
         }
         let Some(resume_after) = tail.resume_after else {
@@ -232,8 +226,8 @@ async fn from_read_model(
     }
 }
 
-/// A commit of an earlier try.
-struct Earlier {
+/// The commit of an earlier attempt.
+struct EarlierCommit {
     commit: CommitId,
     request_digest: RequestDigest,
     first_version: Version,
@@ -242,8 +236,8 @@ struct Earlier {
     recorded_at: Timestamp,
 }
 
-impl Earlier {
-    fn of(stored: &StoredCommit) -> Self {
+impl EarlierCommit {
+    fn from_stored(stored: &StoredCommit) -> Self {
         let commit = &stored.opened.commit;
         Self {
             commit: commit.id,
@@ -255,7 +249,7 @@ impl Earlier {
         }
     }
 
-    fn of_recent(commit: &RecentCommit, last_sequence: Sequence) -> Self {
+    fn from_recent(commit: &RecentCommit, last_sequence: Sequence) -> Self {
         Self {
             commit: commit.id,
             request_digest: commit.request_digest,
@@ -266,11 +260,15 @@ impl Earlier {
         }
     }
 
-    fn answer(&self, writer: &Writer, intent: &Intent) -> Result<proto::CommitResult, Problem> {
+    fn result(
+        &self,
+        writer: &Writer,
+        intent: &Intent,
+    ) -> Result<Option<proto::CommitResult>, Problem> {
         if self.request_digest != intent.request_digest {
             return Err(problem::key_reused(intent.key_field));
         }
-        Ok(proto::CommitResult {
+        Ok(Some(proto::CommitResult {
             conversation_id: intent.key.conversation.as_str().to_owned(),
             commit_id: self.commit.to_string(),
             first_version: self.first_version.0,
@@ -278,6 +276,6 @@ impl Earlier {
             recorded_at: Some(wire::time::to_proto(self.recorded_at)),
             position_token: writer.position_token(&intent.key, self.sequence, self.last_version),
             replayed: true,
-        })
+        }))
     }
 }

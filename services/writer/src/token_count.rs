@@ -1,25 +1,25 @@
-//! What new events weigh: counted once, before their command waits for its turn, and kept with them.
+//! Counts the tokens of new events, before their command waits in the queue of its conversation.
 
 use domain::NewEvent;
 use wire::status::{Problem, Reason};
 
 use crate::problem::RETRY_AFTER;
 
-/// Requests of more bytes are counted off the threads that serve calls: so many take 1 to 2 ms, 15 at worst.
+/// Larger requests are counted on a blocking thread. Counting this number of bytes takes 1 to 2 ms, at most 15 ms.
 const COUNTED_IN_PLACE_BYTES_MAX: usize = 64 * 1_024;
 
-/// The events of a request of `bytes` bytes, each with its tokens.
+/// Sets the token counts of the events of a request of `bytes` bytes.
 ///
 /// # Errors
-/// The process is ending.
-pub async fn weigh(events: Vec<NewEvent>, bytes: usize) -> Result<Vec<NewEvent>, Problem> {
+/// The process is shutting down.
+pub async fn count_tokens(events: Vec<NewEvent>, bytes: usize) -> Result<Vec<NewEvent>, Problem> {
     if bytes <= COUNTED_IN_PLACE_BYTES_MAX {
         return Ok(count(events));
     }
     let counting = tokio::task::spawn_blocking(|| count(events));
     counting.await.map_err(|_| {
-        Problem::new(Reason::Draining, "this writer is ending: ask another")
-            .retry_after(RETRY_AFTER)
+        let message = "this writer is shutting down: call another writer";
+        Problem::new(Reason::Draining, message).retry_after(RETRY_AFTER)
     })
 }
 
@@ -38,23 +38,18 @@ mod tests {
 
     use super::*;
 
-    fn said(text: &str) -> NewEvent {
-        NewEvent::from(Fact::MessageAppended(MessageAppended::said(
-            Role::User,
-            vec![Part::Text(text.to_owned())],
-        )))
-    }
-
     #[tokio::test]
-    async fn events_are_counted_alike_in_place_and_off_it() {
+    async fn both_threads_count_the_same() {
+        let parts = vec![Part::Text("hello world".to_owned())];
+        let message = Fact::MessageAppended(MessageAppended::said(Role::User, parts));
         let note = Fact::from(SystemNoted {
             topic: None,
             text: "unread".to_owned(),
         });
-        let events = vec![said("hello world"), NewEvent::from(note)];
+        let events = vec![NewEvent::from(message), NewEvent::from(note)];
         for bytes in [COUNTED_IN_PLACE_BYTES_MAX, COUNTED_IN_PLACE_BYTES_MAX + 1] {
-            let weighed = weigh(events.clone(), bytes).await.unwrap();
-            let tokens: Vec<u32> = weighed.iter().map(|event| event.tokens).collect();
+            let counted = count_tokens(events.clone(), bytes).await.unwrap();
+            let tokens: Vec<u32> = counted.iter().map(|event| event.tokens).collect();
             assert_eq!(tokens, [tokens::of_fact(&events[0].fact), 0], "{bytes}");
         }
     }
