@@ -1,4 +1,4 @@
-//! Databases for tests, and who Postgres runs as.
+//! Databases for tests, and the user of Postgres.
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,22 +8,22 @@ use devstack::StackError;
 use crate::probe::{in_time, query};
 
 #[tokio::test]
-async fn databases_made_at_once_are_distinct() {
-    let made = (0..8).map(|_| tokio::spawn(devstack::test::database()));
+async fn concurrent_databases_are_distinct() {
+    let databases = (0..8).map(|_| tokio::spawn(devstack::test::database()));
     let mut urls = HashSet::new();
-    for database in made {
-        urls.insert(in_time(database).await.expect("made").url);
+    for database in databases {
+        urls.insert(in_time(database).await.expect("created").url);
     }
     assert_eq!(urls.len(), 8);
 }
 
 #[tokio::test]
-async fn a_database_is_made_once_and_its_name_is_checked() {
+async fn a_database_is_created_once_and_its_name_is_checked() {
     let server = devstack::test::postgres().await;
     for _ in 0..2 {
         in_time(server.create_database("twice"))
             .await
-            .expect("made or there");
+            .expect("created or existing");
     }
     let url = server.database_url("twice");
     assert_eq!(query(&server, &url, "show server_encoding"), "UTF8");
@@ -31,12 +31,12 @@ async fn a_database_is_made_once_and_its_name_is_checked() {
     let error = server
         .create_database("bad name")
         .await
-        .expect_err("refused");
+        .expect_err("rejected");
     assert!(matches!(error, StackError::NoDatabase { .. }), "{error}");
 }
 
 #[tokio::test]
-async fn the_url_answers_over_tcp_without_its_host() {
+async fn the_url_without_host_is_for_tcp() {
     let server = devstack::test::postgres().await;
     let url = server.database_url("postgres");
     let (tcp, socket) = url.split_once("?host=").expect("a socket");
@@ -60,30 +60,21 @@ async fn postgres_never_runs_as_root() {
     let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else {
         return;
     };
-    let line = |name: &str| {
-        let line = status
-            .lines()
-            .find(|line| line.starts_with(name))
-            .expect("a line");
-        line.split_whitespace()
-            .skip(1)
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+    let ids = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let ids = line.expect("a line").split_whitespace();
+        ids.map(str::to_owned).collect::<Vec<_>>()
     };
-    assert!(line("Uid:").iter().all(|uid| uid != "0"));
+    assert!(ids("Uid:").iter().all(|uid| uid != "0"));
     if rustix::process::geteuid().is_root() {
-        assert!(
-            line("Uid:")
-                .iter()
-                .chain(&line("Gid:"))
-                .all(|id| id == "65534")
-        );
-        assert!(line("Groups:").is_empty());
+        let all = [ids("Uid:"), ids("Gid:")].concat();
+        assert!(all.iter().all(|id| id == "65534"));
+        assert!(ids("Groups:").is_empty());
     }
 }
 
 #[tokio::test]
-async fn the_log_of_postgres_holds_no_contents() {
+async fn the_log_of_postgres_contains_no_data() {
     let server = devstack::test::postgres().await;
     let url = server.database_url("postgres");
     query(&server, &url, "create table t (secret text unique)");

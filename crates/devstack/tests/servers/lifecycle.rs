@@ -1,41 +1,41 @@
-//! Start, use, restart, freeze, stop.
+//! Start, use, restart, pause, stop.
 
 use std::fs;
 use std::sync::Mutex;
 
-use devstack::{NatsConfig, ServerChoice, StackConfig, Step, quiet};
+use devstack::{
+    NatsConfig, NatsServer, PostgresServer, ServerChoice, Stack, StackConfig, Step, quiet,
+};
 
 use crate::probe::{ask, folder, in_time, query, runs};
 
 const STREAM: &str = r#"{"name":"T","subjects":["t.>"],"storage":"file"}"#;
 
+fn managed(stack: &Stack) -> (&NatsServer, &PostgresServer) {
+    (
+        stack.nats().expect("managed"),
+        stack.postgres().expect("managed"),
+    )
+}
+
 #[tokio::test]
-async fn both_start_answer_and_stop() {
+async fn both_servers_start_work_and_stop() {
     let home = folder();
     let steps = Mutex::new(Vec::new());
     let note = |step| steps.lock().expect("steps").push(step);
     let stack = in_time(devstack::start(StackConfig::new(home.path()), &note))
         .await
         .expect("stack");
-    let (nats, postgres) = (stack.nats().expect("ours"), stack.postgres().expect("ours"));
+    let (nats, postgres) = managed(&stack);
 
     assert!(ask(nats, "$JS.API.STREAM.CREATE.T", STREAM).contains(r#""name":"T""#));
-    assert_eq!(
-        query(postgres, &stack.database_url(), "select 40 + 2"),
-        "42"
-    );
+    let sum = query(postgres, &stack.database_url(), "select 40 + 2");
+    assert_eq!(sum, "42");
     assert_eq!(stack.nats_url(), nats.url());
-    let ready = |step: &Step| matches!(step, Step::Ready(..));
-    assert_eq!(
-        steps
-            .lock()
-            .expect("steps")
-            .iter()
-            .filter(|step| ready(step))
-            .count(),
-        2
-    );
-    assert!(matches!(stack.nats(), Some(server) if server.folder().starts_with("/")));
+    let steps = steps.into_inner().expect("steps");
+    let ready = steps.iter().filter(|step| matches!(step, Step::Ready(..)));
+    assert_eq!(ready.count(), 2);
+    assert!(nats.folder().starts_with("/"));
 
     let pids = [nats.pid().expect("runs"), postgres.pid().expect("runs")];
     in_time(stack.stop()).await;
@@ -43,14 +43,14 @@ async fn both_start_answer_and_stop() {
 }
 
 #[tokio::test]
-async fn a_second_start_finds_the_data() {
+async fn a_second_start_has_the_data() {
     let home = folder();
     for round in 1..=2 {
         let config = StackConfig::new(home.path());
         let stack = in_time(devstack::start(config, &quiet))
             .await
             .expect("stack");
-        let (nats, postgres) = (stack.nats().expect("ours"), stack.postgres().expect("ours"));
+        let (nats, postgres) = managed(&stack);
         ask(nats, "$JS.API.STREAM.CREATE.T", STREAM);
         assert!(ask(nats, "t.a", "x").contains(&format!(r#""seq":{round}"#)));
         let sql = "create table if not exists kept (n int); insert into kept values (1)";
@@ -62,7 +62,7 @@ async fn a_second_start_finds_the_data() {
 }
 
 #[tokio::test]
-async fn a_given_url_starts_nothing() {
+async fn a_url_starts_no_server() {
     let home = folder();
     let mut config = StackConfig::new(home.path().join("unused"));
     config.nats = ServerChoice::Url("nats://elsewhere:4222".to_owned());
@@ -75,22 +75,22 @@ async fn a_given_url_starts_nothing() {
 }
 
 #[tokio::test]
-async fn a_taken_port_gives_another() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("port");
-    let port = taken.local_addr().expect("address").port();
+async fn a_used_port_is_replaced() {
+    let used = std::net::TcpListener::bind("127.0.0.1:0").expect("port");
+    let port = used.local_addr().expect("address").port();
     let server = devstack::test::nats_with(|config| config.port = Some(port)).await;
     assert_ne!(server.url(), format!("nats://127.0.0.1:{port}"));
     assert!(ask(&server, "$JS.API.INFO", "").contains("account_info_response"));
 }
 
 #[tokio::test]
-async fn a_bad_configuration_says_its_line() {
+async fn the_error_of_a_bad_configuration_names_the_line() {
     let home = folder();
     let config = NatsConfig {
         extra: "nonsense: {".to_owned(),
         ..NatsConfig::new(home.path())
     };
-    let error = in_time(devstack::NatsServer::start(config, &quiet))
+    let error = in_time(NatsServer::start(config, &quiet))
         .await
         .expect_err("no start");
     let text = error.to_string();
@@ -102,7 +102,7 @@ async fn a_bad_configuration_says_its_line() {
 }
 
 #[tokio::test]
-async fn a_frozen_server_is_silent_and_comes_back() {
+async fn a_paused_server_does_not_answer_and_can_be_resumed() {
     let mut server = devstack::test::nats().await;
     let state = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("Linux");
@@ -115,7 +115,7 @@ async fn a_frozen_server_is_silent_and_comes_back() {
     };
     let pid = server.pid().expect("runs");
     server.pause();
-    crate::probe::await_that("frozen", || {
+    crate::probe::await_that("paused", || {
         !cfg!(target_os = "linux") || state(pid) == Some('T')
     });
     server.resume();

@@ -1,16 +1,11 @@
-//! Real servers: started, stopped, killed, refused. One binary, so that one Postgres serves all.
+//! Real servers: starts, stops, kills and failures. One binary, so that all tests share one Postgres.
 
-#[cfg(test)]
+#![cfg(test)]
+
 mod databases;
-#[cfg(test)]
+mod failures;
 mod lifecycle;
-#[cfg(test)]
 mod orphans;
-#[cfg(test)]
 mod probe;
-#[cfg(test)]
 mod recovery;
-#[cfg(test)]
-mod refusals;
-#[cfg(test)]
 mod reruns;

@@ -1,4 +1,4 @@
-//! Nothing outlives the process that started it, however that ends.
+//! No server outlives the process that started it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,33 @@ use devstack::{NatsServer, PostgresServer, StackConfig, quiet};
 use crate::probe::{await_that, folder, in_time, kill_hard, runs};
 use crate::reruns::{FOLDER_VARIABLE, folder_given, rerun};
 
-/// What the parent tells: process ids of servers, and folders that must go.
-struct Told {
+/// The report of a parent: process ids of its servers, and folders that must be removed.
+struct Report {
     pids: Vec<u32>,
     folders: Vec<PathBuf>,
 }
 
-fn start_parent(role: &str, folder: &Path) -> (Child, Told) {
+impl Report {
+    fn await_end(&self) {
+        await_that("the end of the servers", || {
+            !self.pids.iter().any(|pid| runs(*pid))
+        });
+        await_that("the removal of the folders", || {
+            self.folders.iter().all(|path| !path.exists())
+        });
+    }
+}
+
+fn start_parent(role: &str, folder: &Path) -> (Child, Report) {
     let parent = rerun(role)
         .env(FOLDER_VARIABLE, folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
         .expect("parent");
-    let told = folder.join("told");
-    await_that("servers of the parent", || told.exists());
-    let text = fs::read_to_string(told).expect("told");
+    let report = folder.join("report");
+    await_that("servers of the parent", || report.exists());
+    let text = fs::read_to_string(report).expect("report");
     let (pids, folders): (Vec<&str>, Vec<&str>) =
         text.lines().partition(|line| line.parse::<u32>().is_ok());
     let pids = pids
@@ -33,19 +44,19 @@ fn start_parent(role: &str, folder: &Path) -> (Child, Told) {
         .collect();
     (
         parent,
-        Told {
+        Report {
             pids,
             folders: folders.iter().map(PathBuf::from).collect(),
         },
     )
 }
 
-fn tell(folder: &Path, lines: &[String]) {
-    fs::write(folder.join("telling"), lines.join("\n")).expect("written");
-    fs::rename(folder.join("telling"), folder.join("told")).expect("told");
+fn write_report(folder: &Path, lines: &[String]) {
+    fs::write(folder.join("partial"), lines.join("\n")).expect("written");
+    fs::rename(folder.join("partial"), folder.join("report")).expect("renamed");
 }
 
-fn wait_for_death() {
+fn wait_for_end() {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).expect("stdin");
 }
@@ -54,7 +65,7 @@ fn socket_folder(url: &str) -> String {
     url.split_once("?host=").expect("a socket").1.to_owned()
 }
 
-/// Not a test by itself: the parent that gets killed, with a stack on a folder that stays.
+/// Not a test by itself: the parent that is killed, with a stack in a permanent folder.
 #[tokio::test]
 async fn parent_of_a_stack() {
     let Some(folder) = folder_given() else { return };
@@ -66,8 +77,8 @@ async fn parent_of_a_stack() {
     ];
     let mut lines: Vec<String> = pids.iter().flatten().map(u32::to_string).collect();
     lines.push(socket_folder(&stack.database_url()));
-    tell(&folder, &lines);
-    wait_for_death();
+    write_report(&folder, &lines);
+    wait_for_end();
 }
 
 /// Not a test by itself: the parent that ends, with servers for tests.
@@ -83,30 +94,25 @@ async fn parent_of_test_servers() {
     lines.extend(folders.iter().map(|folder| folder.display().to_string()));
     lines.push(socket_folder(&postgres.database_url("postgres")));
     lines.push(socket_folder(&shared.url));
-    tell(&folder, &lines);
-    wait_for_death();
+    write_report(&folder, &lines);
+    wait_for_end();
 }
 
 #[test]
 fn a_killed_parent_leaves_no_servers() {
     let home = folder();
-    let (mut parent, told) = start_parent("orphans::parent_of_a_stack", home.path());
-    assert_eq!(told.pids.len(), 2);
-    assert!(told.pids.iter().all(|pid| runs(*pid)));
+    let (mut parent, report) = start_parent("orphans::parent_of_a_stack", home.path());
+    assert_eq!(report.pids.len(), 2);
+    assert!(report.pids.iter().all(|pid| runs(*pid)));
     parent.kill().and_then(|()| parent.wait()).expect("killed");
-    await_that("the end of the servers", || {
-        !told.pids.iter().any(|pid| runs(*pid))
-    });
-    await_that("the end of the socket", || {
-        told.folders.iter().all(|path| !path.exists())
-    });
+    report.await_end();
 }
 
 #[tokio::test]
 async fn a_start_right_after_a_kill_recovers() {
     let home = folder();
     for _ in 0..3 {
-        let _gone = fs::remove_file(home.path().join("told"));
+        let _removed = fs::remove_file(home.path().join("report"));
         let (mut parent, _) = start_parent("orphans::parent_of_a_stack", home.path());
         parent.kill().and_then(|()| parent.wait()).expect("killed");
         let config = StackConfig::new(home.path().join("data"));
@@ -118,19 +124,20 @@ async fn a_start_right_after_a_kill_recovers() {
 }
 
 #[tokio::test]
-async fn servers_whose_watchdogs_died_too_are_stopped_by_the_next_start() {
+async fn the_next_start_stops_servers_without_watchdogs() {
     let home = folder();
-    let (mut parent, told) = start_parent("orphans::parent_of_a_stack", home.path());
+    let (mut parent, report) = start_parent("orphans::parent_of_a_stack", home.path());
     watchdogs_of(parent.id()).into_iter().for_each(kill_hard);
     parent.kill().and_then(|()| parent.wait()).expect("killed");
-    assert!(told.pids.iter().all(|pid| runs(*pid)));
+    assert!(report.pids.iter().all(|pid| runs(*pid)));
     let config = StackConfig::new(home.path().join("data"));
     let stack = in_time(devstack::start(config, &quiet))
         .await
         .expect("recovered");
-    assert!(!told.pids.iter().any(|pid| runs(*pid)));
+    assert!(!report.pids.iter().any(|pid| runs(*pid)));
     in_time(stack.stop()).await;
-    told.folders
+    report
+        .folders
         .iter()
         .for_each(|folder| fs::remove_dir_all(folder).expect("removed"));
 }
@@ -150,19 +157,14 @@ fn watchdogs_of(parent: u32) -> Vec<u32> {
 #[track_caller]
 fn check_test_servers(end: impl Fn(&mut Child)) {
     let home = folder();
-    let (mut parent, told) = start_parent("orphans::parent_of_test_servers", home.path());
-    assert_eq!((told.pids.len(), told.folders.len()), (2, 4));
+    let (mut parent, report) = start_parent("orphans::parent_of_test_servers", home.path());
+    assert_eq!((report.pids.len(), report.folders.len()), (2, 4));
     end(&mut parent);
-    await_that("the end of the servers", || {
-        !told.pids.iter().any(|pid| runs(*pid))
-    });
-    await_that("the end of the folders", || {
-        told.folders.iter().all(|path| !path.exists())
-    });
+    report.await_end();
 }
 
 #[test]
-fn test_servers_go_with_their_process() {
+fn test_servers_end_with_their_process() {
     check_test_servers(|parent| {
         parent.kill().and_then(|()| parent.wait()).expect("killed");
     });

@@ -1,4 +1,4 @@
-//! Looks at servers and processes from outside, without the code under test.
+//! Checks servers and processes from outside, without the code under test.
 
 use std::fs;
 use std::future::Future;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use devstack::{NatsServer, PostgresServer};
 use tempfile::TempDir;
 
-/// The longest that anything here may take.
+/// Maximum duration of every wait.
 const LIMIT: Duration = Duration::from_mins(1);
 
 /// Polls until the condition holds.
@@ -24,7 +24,7 @@ pub(crate) fn await_that(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Fails when the future takes too long.
+/// Fails if the future takes too long.
 pub(crate) async fn in_time<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(LIMIT, future).await.expect("in time")
 }
@@ -58,7 +58,7 @@ fn shell(script: &str) -> bool {
         .success()
 }
 
-/// What `psql` answers to a query.
+/// The output of `psql` for a query.
 pub(crate) fn query(server: &PostgresServer, url: &str, sql: &str) -> String {
     let output = Command::new(server.tool("psql"))
         .args(["-X", "-A", "-t", "-c", sql, url])
@@ -75,7 +75,7 @@ pub(crate) fn query(server: &PostgresServer, url: &str, sql: &str) -> String {
         .to_owned()
 }
 
-/// One request to NATS, and the body of its answer.
+/// One request to NATS; returns the body of the reply.
 pub(crate) fn ask(server: &NatsServer, subject: &str, body: &str) -> String {
     let address = server.url().trim_start_matches("nats://").to_owned();
     let mut stream = TcpStream::connect(address).expect("connection");

@@ -1,9 +1,9 @@
-//! Runs one test of this binary again, as a process of its own that can be killed or starved.
+//! Runs one test of this binary in its own process, which a test can kill or start without programs.
 
 use std::env;
 use std::process::Command;
 
-/// Set in the process that is run again; the test is skipped everywhere else.
+/// Set in the new process; without it, the test does nothing.
 pub(crate) const FOLDER_VARIABLE: &str = "DEVSTACK_TEST_FOLDER";
 
 /// The command that runs the test `name` alone.
@@ -13,7 +13,7 @@ pub(crate) fn rerun(name: &str) -> Command {
     command
 }
 
-/// The folder given by the starter; `None` in an ordinary run.
+/// The folder from the starter; `None` in an ordinary run.
 pub(crate) fn folder_given() -> Option<std::path::PathBuf> {
     env::var_os(FOLDER_VARIABLE).map(Into::into)
 }

@@ -97,7 +97,9 @@ impl Observation {
 impl Drop for Observation {
     fn drop(&mut self) {
         gauge!("http_server_requests_in_flight").decrement(1);
-        let status = self.status.map_or(CLIENT_CLOSED_REQUEST, |status| status.as_u16());
+        let status = self
+            .status
+            .map_or(CLIENT_CLOSED_REQUEST, |status| status.as_u16());
         match self.open_streams.take() {
             Some(open) => open.decrement(1),
             None => histogram!("http_server_request_seconds", "route" => self.route.clone())

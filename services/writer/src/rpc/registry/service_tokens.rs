@@ -64,7 +64,7 @@ pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListServiceTokensRequest>,
 ) -> Result<proto::ListServiceTokensResponse, Problem> {
-    let (operator, request) = operator(writer, request).await?;
+    let (operator, _) = operator(writer, request).await?;
     let tokens = writer.registry.list_service_tokens().into_iter();
     let service_tokens = tokens
         .filter(|token| may_see(&operator, &token.tenant_id))

@@ -35,7 +35,7 @@ pub(super) async fn list(
     writer: &Writer,
     request: Request<proto::ListTenantsRequest>,
 ) -> Result<proto::ListTenantsResponse, Problem> {
-    let (operator, request) = operator(writer, request).await?;
+    let (operator, _) = operator(writer, request).await?;
     let tenants = writer.registry.list_tenants().into_iter();
     let tenants = tenants
         .filter(|tenant| may_see(&operator, &tenant.tenant_id))

@@ -1,4 +1,4 @@
-//! What cannot work says so in one line.
+//! Failures are reported in one line.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,20 +10,16 @@ use crate::probe::{folder, in_time};
 use crate::reruns::{FOLDER_VARIABLE, folder_given, rerun};
 
 #[tokio::test]
-async fn one_folder_serves_one_stack() {
+async fn one_stack_uses_a_folder() {
     let home = folder();
     let first = in_time(devstack::start(StackConfig::new(home.path()), &quiet))
         .await
         .expect("first");
     let second = devstack::start(StackConfig::new(home.path()), &quiet).await;
-    let error = second.expect_err("refused");
+    let error = second.expect_err("in use");
     assert!(matches!(error, StackError::InUse { .. }), "{error}");
-    assert!(
-        error
-            .to_string()
-            .contains(&format!("process {} ", std::process::id())),
-        "{error}"
-    );
+    let holder = format!("process {} ", std::process::id());
+    assert!(error.to_string().contains(&holder), "{error}");
     in_time(first.stop()).await;
 }
 
@@ -44,7 +40,7 @@ async fn starved_starts() {
     fs::write(folder.join("errors"), lines.join("\n")).expect("written");
 }
 
-/// Found without the `PATH`, so nothing is missing then.
+/// Whether Postgres is installed outside of the `PATH`: then it is not missing.
 fn has_system_postgres() -> bool {
     let versions = fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -57,7 +53,7 @@ fn has_system_postgres() -> bool {
 #[track_caller]
 fn check_starved(path: &Path) {
     let home = folder();
-    let run = rerun("refusals::starved_starts")
+    let run = rerun("failures::starved_starts")
         .env(FOLDER_VARIABLE, home.path())
         .env("HANSARD_CACHE_DIR", home.path().join("cache"))
         .env("PATH", path)
@@ -105,7 +101,7 @@ async fn a_folder_that_postgres_cannot_enter_is_named() {
     let config = PostgresConfig::new(home.path().join("data"));
     let error = PostgresServer::start(config, &quiet)
         .await
-        .expect_err("refused");
+        .expect_err("closed");
     let text = error.to_string();
     let barrier = format!("cannot enter {} (mode 0700)", home.path().display());
     assert!(text.contains(&barrier), "{text}");
