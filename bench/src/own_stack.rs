@@ -206,7 +206,7 @@ async fn make_access(record: &RecordConfig) -> anyhow::Result<String> {
 }
 
 fn free_address() -> anyhow::Result<SocketAddr> {
-    Ok((Ipv4Addr::LOCALHOST, devstack::port::row(1)?).into())
+    Ok((Ipv4Addr::LOCALHOST, devstack::port::reserve(1)?).into())
 }
 
 fn settings(servers: &Servers, grpc: Option<SocketAddr>) -> anyhow::Result<Vec<String>> {

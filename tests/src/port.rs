@@ -17,5 +17,5 @@ pub fn free() -> SocketAddr {
 /// When there are none.
 #[must_use]
 pub fn block(ports: u16) -> u16 {
-    devstack::port::row(ports).expect("free ports")
+    devstack::port::reserve(ports).expect("free ports")
 }

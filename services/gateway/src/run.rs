@@ -13,7 +13,7 @@ use runtime::clock::Clock;
 use runtime::grpc::GrpcServer;
 use runtime::health::{Health, Probe};
 use runtime::http::{BoundHttpServer, HttpServer};
-use runtime::serve::Doors;
+use runtime::serve::Listeners;
 use runtime::shutdown::Shutdown;
 use runtime::start::StartError;
 use wire::proto::history::v1::history_service_server::HistoryServiceServer;
@@ -49,7 +49,7 @@ pub struct Running {
 /// What it needs to start is missing or wrong.
 pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
-    metrics.plays("gateway");
+    metrics.set_role("gateway");
     let writer = WriterClient::at(&config.writer_url, config.writer_token.clone())?;
     let gateway = connect(&config, shutdown).await?;
     let health = Health::new(&["nats", "postgres", "registry"]);
@@ -94,7 +94,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         http_addr: http.local_addr(),
         admin_addr: admin.local_addr(),
     };
-    runtime::serve::spawn("gateway", Doors::new(server, http), admin, shutdown);
+    runtime::serve::spawn("gateway", Listeners::new(server, http), admin, shutdown);
     tracing::info!(grpc.addr = %running.grpc_addr, http.addr = %running.http_addr, admin.addr = %running.admin_addr, "gateway serves");
     Ok(running)
 }
@@ -170,17 +170,17 @@ async fn bind_http(state: HttpState) -> Result<BoundHttpServer, StartError> {
 
 fn watch_health(health: &Health, shutdown: &Shutdown, gateway: &Gateway) {
     let record = gateway.reader.record.clone();
-    shutdown.spawn_until_begun(health.clone().probe("nats", Probe::DEFAULT, move || {
+    shutdown.spawn_cancellable(health.clone().probe("nats", Probe::DEFAULT, move || {
         let record = record.clone();
         async move { record.check().await }
     }));
     let read_model = gateway.reader.read_model.clone();
-    shutdown.spawn_until_begun(health.clone().probe("postgres", Probe::DEFAULT, move || {
+    shutdown.spawn_cancellable(health.clone().probe("postgres", Probe::DEFAULT, move || {
         let read_model = read_model.clone();
         async move { read_model.check().await }
     }));
     let registry = gateway.registry.clone();
-    shutdown.spawn_until_begun(health.clone().probe("registry", Probe::DEFAULT, move || {
+    shutdown.spawn_cancellable(health.clone().probe("registry", Probe::DEFAULT, move || {
         let is_fresh = registry.is_fresh();
         async move {
             is_fresh

@@ -71,7 +71,7 @@ impl WriterClient {
     }
 
     fn under(&self, token: Option<&str>, timeout: Duration) -> Authenticated {
-        let bearer = Bearer::new(token).otherwise(|| problem::unauthenticated().into());
-        bearer.timeout(timeout).on(self.channel.clone())
+        let bearer = Bearer::new(token).invalid_token_status(|| problem::unauthenticated().into());
+        bearer.timeout(timeout).intercept(self.channel.clone())
     }
 }

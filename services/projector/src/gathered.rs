@@ -52,10 +52,10 @@ impl Note {
         );
         let mut traces = self.traces.iter();
         if let Some(first) = traces.next() {
-            runtime::telemetry::adopt(&span, |name| first.get(name));
+            runtime::telemetry::set_remote_parent(&span, |name| first.get(name));
         }
         for trace in traces {
-            runtime::telemetry::link(&span, |name| trace.get(name));
+            runtime::telemetry::link_remote(&span, |name| trace.get(name));
         }
         span
     }

@@ -38,7 +38,7 @@ pub async fn project(means: Means, shutdown: &Shutdown) {
     let here = shutdown.child();
     let progress = Progress::default();
     let report = progress.clone();
-    here.spawn_until_begun(report.report(record.clone(), model.clone(), Clock::System));
+    here.spawn_cancellable(report.report(record.clone(), model.clone(), Clock::System));
     let (leases, lanes) = Leases::new(
         model.clone(),
         record.partitions(),

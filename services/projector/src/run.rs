@@ -36,7 +36,7 @@ pub struct Running {
 /// What it needs to start is missing or wrong.
 pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
-    metrics.plays("projector");
+    metrics.set_role("projector");
     let record = Record::open(config.record.clone())
         .await
         .map_err(StartError::dependency)?;
@@ -83,11 +83,11 @@ impl Work {
             return;
         }
         let logs = provider_logs::keep(self.record.clone(), self.model.clone());
-        self.shutdown.spawn_until_begun(logs);
+        self.shutdown.spawn_cancellable(logs);
         while let Some(schema) = self.live_schema().await {
             let here = self.shutdown.child();
             let model = self.model.in_schema(schema);
-            here.spawn_until_begun(end_when_left(model.clone(), schema, here.clone()));
+            here.spawn_cancellable(end_when_left(model.clone(), schema, here.clone()));
             let means = Means {
                 config: self.config.clone(),
                 archive: Archive::of(&self.record).moved_to(self.config.archive()),
@@ -163,12 +163,12 @@ async fn migrate_once(model: &ReadModel) -> Result<(), ReadModelError> {
 
 fn watch_health(record: &Record, model: &ReadModel, health: &Health, shutdown: &Shutdown) {
     let record = record.clone();
-    shutdown.spawn_until_begun(health.clone().probe("nats", Probe::DEFAULT, move || {
+    shutdown.spawn_cancellable(health.clone().probe("nats", Probe::DEFAULT, move || {
         let record = record.clone();
         async move { record.check().await }
     }));
     let model = model.clone();
-    shutdown.spawn_until_begun(health.clone().probe("postgres", Probe::DEFAULT, move || {
+    shutdown.spawn_cancellable(health.clone().probe("postgres", Probe::DEFAULT, move || {
         let model = model.clone();
         async move { model.check().await }
     }));

@@ -164,7 +164,7 @@ impl Generations {
             tracing::info!("no `writer_token` is set: frontends can record nothing here");
         } else {
             let sweeping = sweeper::sweep(generations.clone());
-            generations.shutdown.spawn_until_begun(sweeping);
+            generations.shutdown.spawn_cancellable(sweeping);
         }
         Ok(generations)
     }

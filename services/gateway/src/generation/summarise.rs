@@ -90,7 +90,7 @@ pub(super) fn consider(generations: &Generations, making: &Making, finished: Opt
     };
     generations
         .shutdown
-        .spawn_until_begun(summarising.instrument(span));
+        .spawn_cancellable(summarising.instrument(span));
 }
 
 fn due(settings: &SummarySettings) -> Due {

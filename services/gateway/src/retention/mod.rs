@@ -58,7 +58,7 @@ pub struct Means {
 /// Does rounds until `shutdown` begins, unless the configuration says never. Needs a tokio runtime.
 pub fn start(means: Means, config: &RetentionConfig, shutdown: &Shutdown) {
     let Some(every) = config.every() else { return };
-    shutdown.spawn_until_begun(keep(means, config.limits(), every));
+    shutdown.spawn_cancellable(keep(means, config.limits(), every));
 }
 
 async fn keep(means: Means, limits: Limits, every: Duration) -> Infallible {

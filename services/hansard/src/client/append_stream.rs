@@ -71,7 +71,7 @@ impl AppendStream {
 async fn run_streams(mut writer: Writer, mut queue: mpsc::Receiver<Job>, window: usize) {
     while let Some(first) = queue.recv().await {
         let (requests, outgoing) = mpsc::channel(window);
-        let mut open = OpenStream {
+        let mut open = StreamSlot {
             requests,
             waiting: HashMap::new(),
             sent: 0,
@@ -85,13 +85,13 @@ async fn run_streams(mut writer: Writer, mut queue: mpsc::Receiver<Job>, window:
 }
 
 /// One open stream and the callers that wait for results.
-struct OpenStream {
+struct StreamSlot {
     requests: mpsc::Sender<AppendStreamRequest>,
     waiting: HashMap<u64, oneshot::Sender<Answer>>,
     sent: u64,
 }
 
-impl OpenStream {
+impl StreamSlot {
     async fn exchange(
         mut self,
         queue: &mut mpsc::Receiver<Job>,

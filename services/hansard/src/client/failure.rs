@@ -63,7 +63,7 @@ impl From<Status> for Failure {
             .map(|info| info.reason.clone())
             .unwrap_or_default();
         // tonic's messages hide the cause: no service at the address, or an untrusted certificate.
-        let message = match tls::problem(&status) {
+        let message = match tls::cause(&status) {
             Some(problem) => format!("the TLS connection to the service failed: {problem}"),
             None if status.code() == Code::Unavailable && reason.is_empty() => {
                 "the service does not answer".to_owned()

@@ -103,12 +103,12 @@ impl Service {
     /// A client of the write service for streams, which have no deadline.
     #[must_use]
     pub fn stream_writer(&self) -> Writer {
-        WriteServiceClient::new(self.bearer.clone().on(self.channel.clone()))
+        WriteServiceClient::new(self.bearer.clone().intercept(self.channel.clone()))
     }
 
     fn authenticated(&self) -> Authenticated {
         let bearer = self.bearer.clone().timeout(CALL_TIMEOUT);
-        bearer.on(self.channel.clone())
+        bearer.intercept(self.channel.clone())
     }
 }
 

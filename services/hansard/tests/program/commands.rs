@@ -49,7 +49,7 @@ fn exit_codes_and_errors() {
     check(
         "gateway --check --set grpc.adr=x",
         2,
-        "`grpc.adr` (flag) is no setting",
+        "`grpc.adr` (flag) is not a setting",
     );
     check(
         "writer --check --config /no/such/file",

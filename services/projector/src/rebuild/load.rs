@@ -14,7 +14,7 @@ use read_model::projections::conversations::lease::{
 use read_model::projections::conversations::{ApplyError, Batch, copy};
 use read_model::{ReadModel, ReadModelError};
 use runtime::backoff::exponential;
-use runtime::pace::Pace;
+use runtime::rate_limiter::RateLimiter;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -57,7 +57,7 @@ pub async fn load(
     archive: &Archive,
     model: &ReadModel,
     ends: &[(Partition, Sequence)],
-    pace: Pace,
+    pace: RateLimiter,
     shutdown: &Shutdown,
 ) -> Result<(), LoadError> {
     let pace = Arc::new(pace);
@@ -92,7 +92,7 @@ async fn load_partition(
     model: ReadModel,
     from: Checkpoint,
     end: Sequence,
-    pace: Arc<Pace>,
+    pace: Arc<RateLimiter>,
     shutdown: Shutdown,
 ) -> Result<(), LoadError> {
     let stretch = Stretch {

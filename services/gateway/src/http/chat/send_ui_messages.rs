@@ -7,7 +7,7 @@ use domain::event::Role;
 use domain::head::OpenCall;
 use runs::ui_message::UiRole;
 use runs::{ChatRequest, InstructionRole, ToolAnswer, Trigger, UiMessage};
-use runtime::http::{HttpProblem, Json, OpenStream};
+use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -70,7 +70,7 @@ pub struct SendUiMessagesBody {
 )]
 pub(in crate::http) async fn send_ui_messages(
     State(state): State<HttpState>,
-    open: OpenStream,
+    open: StreamSlot,
     frontend: Frontend,
     key: IdempotencyKey,
     Json(body): Json<Box<RawValue>>,

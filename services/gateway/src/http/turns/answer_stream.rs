@@ -17,7 +17,7 @@ use futures::future::BoxFuture;
 use futures::stream::{BoxStream, unfold};
 use runs::sse::{DONE, KEEP_ALIVE, PROTOCOL_HEADER, PartId, frames};
 use runs::{UiChunk, UiStream};
-use runtime::http::{Draining, OpenStream};
+use runtime::http::{DrainSignal, StreamSlot};
 use tokio::time::sleep;
 use utoipa::ToSchema;
 
@@ -66,7 +66,7 @@ pub(in crate::http) struct AnswerStream {
 
 impl AnswerStream {
     /// The response: a stream, which holds its slot until it ends.
-    pub(in crate::http) fn respond(self, open: OpenStream) -> Response {
+    pub(in crate::http) fn respond(self, open: StreamSlot) -> Response {
         let run = self.run.map(|run| run.to_string());
         let frames = Frames {
             run: self.run,
@@ -76,7 +76,7 @@ impl AnswerStream {
             ui: self.ui,
             after: self.after,
             last: 0,
-            draining: open.draining(),
+            draining: open.drain(),
             is_over: false,
         };
         let texts = unfold(frames, async |mut frames| {
@@ -110,7 +110,7 @@ struct Frames {
     after: u64,
     /// The number of the last part that was received.
     last: u64,
-    draining: Draining,
+    draining: DrainSignal,
     is_over: bool,
 }
 

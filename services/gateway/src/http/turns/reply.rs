@@ -6,7 +6,7 @@ use domain::{Fact, Part, RunId, RunOutcome};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use runs::RunFold;
-use runtime::http::{Draining, HttpProblem};
+use runtime::http::{DrainSignal, HttpProblem};
 
 use crate::generation::Followed;
 use crate::problem::RETRY_AFTER;
@@ -27,7 +27,7 @@ pub(in crate::http) struct Reply {
 pub(in crate::http) async fn collect_reply(
     mut parts: BoxStream<'static, Followed>,
     run: Option<RunId>,
-    draining: Draining,
+    draining: DrainSignal,
 ) -> Result<Reply, HttpProblem> {
     let mut fold = RunFold::new(run_started(run));
     while fold.end().is_none() {

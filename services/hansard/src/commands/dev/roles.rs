@@ -13,7 +13,7 @@ use projector::ProjectorConfig;
 use read_model::ReadModelConfig;
 use runtime::grpc::GrpcConfig;
 use runtime::http::HttpConfig;
-use runtime::shutdown::{Shutdown, StillRunning};
+use runtime::shutdown::{Shutdown, ShutdownTimeout};
 use writer::WriterConfig;
 
 use super::Args;
@@ -49,7 +49,7 @@ impl RoleShutdowns {
     }
 
     /// Stops the roles, first the gateway; `deadline` is for each.
-    pub(super) async fn shut_down(&self, deadline: Duration) -> Result<(), StillRunning> {
+    pub(super) async fn shut_down(&self, deadline: Duration) -> Result<(), ShutdownTimeout> {
         self.gateway.begin();
         let gateway = self.gateway.wait(deadline).await;
         self.backends.begin();

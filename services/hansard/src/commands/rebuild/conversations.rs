@@ -6,7 +6,7 @@ use archive::Archive;
 use projector::rebuild::{Switch, Switched, switch};
 use read_model::ReadModel;
 use read_model::schemas::{Building, Phase, SchemaState, SchemasLock, list};
-use runtime::pace::Pace;
+use runtime::rate_limiter::RateLimiter;
 use runtime::shutdown::Shutdown;
 
 use super::catch_up::catch_up;
@@ -79,7 +79,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     }
     rebuild.shutdown.listen_for_signals()?;
     let lock = lock(&rebuild.model).await?;
-    let building = rebuild.build(&lock, Pace::new(args.rate)).await?;
+    let building = rebuild.build(&lock, RateLimiter::new(args.rate)).await?;
     let exit = rebuild.switch(&building, args.accept_differences).await?;
     if exit == Exit::Done && !args.keep {
         rebuild.drop_earlier(&lock, &building).await?;
@@ -89,7 +89,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 
 impl Rebuild {
     /// Fills and indexes a new schema, or completes an interrupted one.
-    async fn build(&self, lock: &SchemasLock, pace: Pace) -> anyhow::Result<Building> {
+    async fn build(&self, lock: &SchemasLock, pace: RateLimiter) -> anyhow::Result<Building> {
         let mut building = lock.begin().await?;
         self.form.print(&Step::Started {
             schema: building.name(),

@@ -9,7 +9,7 @@ use projector::rebuild::load;
 use read_model::ReadModel;
 use read_model::projections::conversations::lease;
 use read_model::schemas::Building;
-use runtime::pace::Pace;
+use runtime::rate_limiter::RateLimiter;
 use runtime::shutdown::Shutdown;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -32,7 +32,7 @@ pub(super) async fn ends(record: &Record) -> anyhow::Result<Vec<(Partition, Sequ
 pub(super) async fn copy(
     archive: &Archive,
     building: &Building,
-    pace: Pace,
+    pace: RateLimiter,
     shutdown: &Shutdown,
     form: Form,
 ) -> anyhow::Result<()> {

@@ -11,7 +11,7 @@ use std::time::Instant;
 use archive::Archive;
 use event_log::ReplayPrefix;
 use futures::stream::StreamExt as _;
-use runtime::pace::Pace;
+use runtime::rate_limiter::RateLimiter;
 use serde_json::json;
 
 use super::stores::{ArchiveAddress, RecordAddress};
@@ -128,7 +128,7 @@ async fn copy(
     ranges: &[SequenceRange],
     target: &mut Target,
 ) -> anyhow::Result<Copied> {
-    let pace = Pace::new(args.rate.or(target.rate_default()));
+    let pace = RateLimiter::new(args.rate.or(target.rate_default()));
     let length = if args.selection.is_partial() {
         Length::Unknown
     } else {

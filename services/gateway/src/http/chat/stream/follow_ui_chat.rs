@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use runtime::http::{HttpProblem, OpenStream, Path};
+use runtime::http::{HttpProblem, Path, StreamSlot};
 
 use crate::http::callers::frontend::{CallerHeaders, Frontend};
 use crate::http::chats::stream::follow_chat::{FollowQuery, FollowRequest, follow};
@@ -30,7 +30,7 @@ use crate::http::turns::answer_stream::StreamedEvent;
 )]
 pub(in crate::http) async fn follow_ui_chat(
     State(state): State<HttpState>,
-    open: OpenStream,
+    open: StreamSlot,
     frontend: Frontend,
     Path(id): Path<String>,
     request: FollowRequest,

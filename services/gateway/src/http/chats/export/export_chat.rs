@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use runtime::http::{HttpProblem, OpenStream, Path, Query};
+use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -38,7 +38,7 @@ pub struct ExportChatQuery {
     security(("api_key" = []), ("api_key" = [], "user_token" = []))
 )]
 pub(in crate::http) async fn export_chat(
-    open: OpenStream,
+    open: StreamSlot,
     State(state): State<HttpState>,
     frontend: Frontend,
     Path(id): Path<String>,

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use futures::StreamExt as _;
-use runtime::http::{HttpProblem, Json, OpenStream, Path};
+use runtime::http::{HttpProblem, Json, Path, StreamSlot};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -67,7 +67,7 @@ pub struct SendMessageBody {
 )]
 pub(in crate::http) async fn send_message(
     State(state): State<HttpState>,
-    open: OpenStream,
+    open: StreamSlot,
     frontend: Frontend,
     key: IdempotencyKey,
     Path(id): Path<String>,
@@ -115,7 +115,7 @@ fn parse_turn(body: SendMessageBody) -> Result<Turn, HttpProblem> {
 /// Starts a run for the turn and streams it to a page that shows all earlier messages.
 pub(in crate::http) async fn stream_answer(
     state: &HttpState,
-    open: OpenStream,
+    open: StreamSlot,
     chat: &OwnedChat,
     turn: Turn,
 ) -> Result<Response, HttpProblem> {

@@ -9,7 +9,7 @@ use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use runs::sse::PartId;
 use runs::{UiMessage, UiStream, replay};
-use runtime::http::{HttpProblem, OpenStream, Path, Query};
+use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -106,7 +106,7 @@ fn parse_last_event(text: &[u8]) -> Result<LastEvent, HttpProblem> {
 )]
 pub(in crate::http) async fn follow_chat(
     State(state): State<HttpState>,
-    open: OpenStream,
+    open: StreamSlot,
     frontend: Frontend,
     Path(id): Path<String>,
     request: FollowRequest,
@@ -118,7 +118,7 @@ pub(in crate::http) async fn follow_chat(
 /// Streams a run of a chat.
 pub(in crate::http) async fn follow(
     state: &HttpState,
-    open: OpenStream,
+    open: StreamSlot,
     chat: &OwnedChat,
     request: FollowRequest,
 ) -> Result<Response, HttpProblem> {

@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures::stream::unfold;
-use runtime::http::{HttpProblem, Json, OpenStream};
+use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
@@ -26,7 +26,7 @@ const STILL_ALIVE: &[u8] = b" ";
 /// The failure of the answer, if it is known in time; a later one is sent in the body.
 pub(super) async fn respond<T: Serialize + Send + 'static>(
     state: &HttpState,
-    open: OpenStream,
+    open: StreamSlot,
     answering: impl Future<Output = Result<T, HttpProblem>> + Send + 'static,
 ) -> Result<Response, HttpProblem> {
     let mut answering: PendingAnswer<T> = Box::pin(answering);

@@ -7,7 +7,7 @@ use domain::{ConversationKey, Part, RunId};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use runs::{Approvals, UiStream};
-use runtime::http::{HttpProblem, Json, OpenStream};
+use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -103,7 +103,7 @@ struct ActiveTurn {
 )]
 pub(in crate::http) async fn chat(
     State(state): State<HttpState>,
-    open: OpenStream,
+    open: StreamSlot,
     frontend: Frontend,
     key: IdempotencyKey,
     Json(body): Json<TurnBody>,
@@ -208,7 +208,7 @@ async fn answer_without_session(
 
 async fn answer(
     state: &HttpState,
-    open: OpenStream,
+    open: StreamSlot,
     turn: ActiveTurn,
     is_streamed: bool,
 ) -> Result<Response, HttpProblem> {
@@ -228,7 +228,7 @@ async fn answer(
         };
         return Ok(stream.respond(open));
     }
-    let draining = open.draining();
+    let draining = open.drain();
     let (generations, gateway) = (state.generations.clone(), state.gateway.clone());
     let answering = async move {
         let reply = collect_reply(parts, run, draining).await?;
