@@ -29,7 +29,7 @@ pub enum StartError {
     /// The HTTP port cannot be bound.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// The OpenAPI document cannot be written.
+    /// The `OpenAPI` document cannot be written.
     #[error("the OpenAPI document cannot be written")]
     OpenApi(#[source] serde_json::Error),
 }

@@ -71,6 +71,7 @@ impl Caller {
 }
 
 /// Splits a request into its caller, its digest and its message.
+#[must_use]
 pub fn split<M: Message>(request: Request<M>) -> (Caller, RequestDigest, M) {
     let caller = Caller::from_metadata(request.metadata());
     let message = request.into_inner();

@@ -1,7 +1,6 @@
 //! The settings of a gRPC server, and their bounds.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -100,10 +99,7 @@ impl GrpcConfig {
     }
 
     pub(super) const fn body_progress(&self) -> BodyProgress {
-        BodyProgress {
-            timeout: Duration::from_millis(self.body_progress_timeout_ms),
-            bytes_min: self.body_progress_bytes_min,
-        }
+        BodyProgress::new(self.body_progress_timeout_ms, self.body_progress_bytes_min)
     }
 }
 

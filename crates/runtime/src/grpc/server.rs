@@ -25,9 +25,7 @@ use super::method::Methods;
 use super::rules::Rules;
 use super::trusted_callers::TrustedCallers;
 use crate::health::Health;
-use crate::net::{
-    self, Drain, Drained, Listener, NamedSlots, Proxies, ReceivedBody, StreamExecutor,
-};
+use crate::net::{self, Drain, Drained, Listener, Proxies, ReceivedBody, StreamExecutor};
 use crate::tls::TlsError;
 
 /// The name of this server in metrics.
@@ -185,23 +183,30 @@ impl GrpcServer {
             drain: drain.clone(),
             trusted_callers: self.trusted_callers.clone(),
         };
-        let slots = rules.admission.slots();
-        let listener = Listener {
-            server: SERVER,
-            listener,
-            tls,
-            connections_max: self.config.connections_max,
-            proxies: Proxies::default(),
-            config: self.config.connection,
+        let config = &self.config;
+        let server = net::Server {
+            listener: Listener {
+                server: SERVER,
+                listener,
+                tls,
+                connections_max: config.connections_max,
+                proxies: Proxies::default(),
+                config: config.connection,
+            },
+            rules: net::Rules {
+                transport: transport(config),
+                header_timeout: FIRST_CALL_TIMEOUT,
+                body_progress: config.body_progress(),
+                drain,
+            },
+            slots: rules.admission.slots(),
+            health: self.health,
+            drain_max: Duration::from_millis(config.drain_ms),
         };
         Ok(BoundGrpcServer {
             calls: CallLayer(Arc::new(rules)).layer(self.routes.routes().prepare()),
-            config: self.config,
-            health: self.health,
-            listener,
-            slots,
+            server,
             local_addr,
-            drain,
         })
     }
 
@@ -228,12 +233,8 @@ impl GrpcServer {
 #[derive(Debug)]
 pub struct BoundGrpcServer {
     calls: Calls<Routes>,
-    config: GrpcConfig,
-    health: Health,
-    listener: Listener,
-    slots: NamedSlots,
+    server: net::Server,
     local_addr: SocketAddr,
-    drain: Drain,
 }
 
 impl BoundGrpcServer {
@@ -249,27 +250,9 @@ impl BoundGrpcServer {
     ///
     /// Dropping the future closes all connections.
     pub async fn serve(self, shutdown: CancellationToken) -> Drained {
-        let config = self.config;
-        let rules = net::Rules {
-            server: SERVER,
-            transport: transport(&config),
-            connection: config.connection,
-            header_timeout: FIRST_CALL_TIMEOUT,
-            body_progress: config.body_progress(),
-            drain: self.drain,
-        };
         let calls = self.calls;
         let answer = move |request: Request<ReceivedBody>| calls.clone().oneshot(request);
-        net::serve(
-            self.listener,
-            rules,
-            answer,
-            self.slots,
-            self.health,
-            shutdown,
-            Duration::from_millis(config.drain_ms),
-        )
-        .await
+        self.server.serve(answer, shutdown).await
     }
 }
 

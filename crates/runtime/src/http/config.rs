@@ -95,10 +95,7 @@ impl HttpConfig {
     }
 
     pub(super) const fn body_progress(&self) -> BodyProgress {
-        BodyProgress {
-            timeout: Duration::from_millis(self.body_progress_timeout_ms),
-            bytes_min: self.body_progress_bytes_min,
-        }
+        BodyProgress::new(self.body_progress_timeout_ms, self.body_progress_bytes_min)
     }
 }
 

@@ -21,7 +21,7 @@ use super::connection;
 use super::handle::{Rules, layered};
 use super::problem::HttpProblem;
 use crate::health::Health;
-use crate::net::{self, Drain, Drained, Listener, NamedSlots, Proxies, ReceivedBody};
+use crate::net::{self, Drain, Drained, Listener, Proxies, ReceivedBody};
 use crate::tls::TlsError;
 
 /// The name of this server in metrics.
@@ -108,39 +108,45 @@ impl HttpServer {
         let local_addr = listener.local_addr().map_err(failed)?;
         let drain = Drain::default();
         let admission = Arc::new(Admission::new(&self.config, drain.clone()));
-        let slots = admission.slots();
         let proxies = Proxies {
             networks: self.trusted_proxies.clone(),
             connections_max: self.config.connections_per_proxy_max,
         };
-        let listener = Listener {
-            server: SERVER,
-            listener,
-            tls,
-            connections_max: self.config.connections_max,
-            proxies,
-            config: self.config.connection,
-        };
+        let config = &self.config;
         let rules = Rules {
             admission: Arc::clone(&admission),
             drain: DrainSignal::new(drain.token()),
-            request_timeout: Duration::from_millis(self.config.request_timeout_ms),
-            header_bytes_max: self.config.header_bytes_max,
+            request_timeout: Duration::from_millis(config.request_timeout_ms),
+            header_bytes_max: config.header_bytes_max,
             trusted_proxies: self.trusted_proxies,
+        };
+        let server = net::Server {
+            listener: Listener {
+                server: SERVER,
+                listener,
+                tls,
+                connections_max: config.connections_max,
+                proxies,
+                config: config.connection,
+            },
+            rules: net::Rules {
+                transport: connection::transport(config),
+                header_timeout: config.header_timeout(),
+                body_progress: config.body_progress(),
+                drain,
+            },
+            slots: admission.slots(),
+            health: self.health,
+            drain_max: Duration::from_millis(config.drain_ms),
         };
         let admitted = self
             .router
-            .layer(DefaultBodyLimit::max(self.config.body_bytes_max))
+            .layer(DefaultBodyLimit::max(config.body_bytes_max))
             .layer(from_fn_with_state(admission, admit));
-        let router = layered((self.wrap)(admitted), rules);
         Ok(BoundHttpServer {
-            config: self.config,
-            health: self.health,
-            router,
-            listener,
-            slots,
+            router: layered((self.wrap)(admitted), rules),
+            server,
             local_addr,
-            drain,
         })
     }
 }
@@ -148,13 +154,9 @@ impl HttpServer {
 /// A bound HTTP server. It accepts connections when it is served.
 #[derive(Debug)]
 pub struct BoundHttpServer {
-    config: HttpConfig,
-    health: Health,
     router: Router,
-    listener: Listener,
-    slots: NamedSlots,
+    server: net::Server,
     local_addr: SocketAddr,
-    drain: Drain,
 }
 
 impl BoundHttpServer {
@@ -169,28 +171,10 @@ impl BoundHttpServer {
     ///
     /// Dropping the future closes all connections.
     pub async fn serve(self, shutdown: CancellationToken) -> Drained {
-        let config = self.config;
-        let rules = net::Rules {
-            server: SERVER,
-            transport: connection::transport(&config),
-            connection: config.connection,
-            header_timeout: config.header_timeout(),
-            body_progress: config.body_progress(),
-            drain: self.drain,
-        };
         let router = self.router;
         let answer =
             move |request: Request<ReceivedBody>| router.clone().oneshot(request.map(Body::new));
-        net::serve(
-            self.listener,
-            rules,
-            answer,
-            self.slots,
-            self.health,
-            shutdown,
-            Duration::from_millis(config.drain_ms),
-        )
-        .await
+        self.server.serve(answer, shutdown).await
     }
 }
 

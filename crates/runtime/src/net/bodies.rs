@@ -107,8 +107,17 @@ impl Drop for Piece {
 /// The minimum progress of a request body: `bytes_min` in each `timeout` in which the server waits for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyProgress {
-    pub(crate) timeout: Duration,
-    pub(crate) bytes_min: usize,
+    timeout: Duration,
+    bytes_min: usize,
+}
+
+impl BodyProgress {
+    pub(crate) const fn new(timeout_ms: u64, bytes_min: usize) -> Self {
+        Self {
+            timeout: Duration::from_millis(timeout_ms),
+            bytes_min,
+        }
+    }
 }
 
 pin_project! {

@@ -28,7 +28,7 @@ pub use config::ConnectionConfig;
 pub(crate) use drain::{CutOnDrop, Drain};
 pub(crate) use exchange::{Exchange, Interruption, NamedSlots, Slot, Slots};
 pub use serve::Peer;
-pub(crate) use serve::{Rules, serve};
+pub(crate) use serve::{Rules, Server};
 pub(crate) use stream_task::StreamExecutor;
 
 /// Maximum wait for connections to close at the end of the drain.

@@ -1,6 +1,7 @@
 //! Serves connections until the client, a timeout or the drain closes them.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -37,63 +38,85 @@ pub struct Peer(pub SocketAddr);
 /// The settings that the connections of one server share.
 #[derive(Clone)]
 pub(crate) struct Rules {
-    /// The protocol of the server, as a label of metrics.
-    pub(crate) server: &'static str,
     pub(crate) transport: Builder<StreamExecutor>,
-    pub(crate) connection: ConnectionConfig,
     pub(crate) header_timeout: Duration,
     pub(crate) body_progress: BodyProgress,
     pub(crate) drain: Drain,
 }
 
-/// Serves until `shutdown`, drains for at most `drain_max`, and closes the remaining connections.
-pub(crate) async fn serve<A, F, B>(
-    listener: Listener,
-    rules: Rules,
-    answer: A,
-    slots: NamedSlots,
-    health: Health,
-    shutdown: CancellationToken,
-    drain_max: Duration,
-) -> Drained
-where
-    A: Fn(Request<ReceivedBody>) -> F + Clone + Send + 'static,
-    F: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    let cut = CutOnDrop(rules.drain.clone());
-    let permits = Arc::new(Semaphore::new(listener.connections_max));
-    let gauges = Gauges {
-        server: listener.server,
-        slots,
-        connections: Arc::clone(&permits),
-        connections_max: listener.connections_max,
-    };
-    let saturated_after = Duration::from_millis(rules.connection.saturated_after_ms);
-    let monitor = saturation::watch(gauges, saturated_after, health.clone());
-    let _monitor = AbortOnDropHandle::new(tokio::spawn(monitor));
-    let tasks = TaskTracker::new();
-    {
-        let accepted = connections(listener, permits, rules.drain.clone());
-        let mut accepted = pin!(accepted.take_until(shutdown.cancelled_owned()));
-        while let Some(connection) = accepted.next().await {
-            tasks.spawn(serve_connection(connection, rules.clone(), answer.clone()));
-        }
-    }
-    health.drain();
-    rules.drain.begin();
-    tasks.close();
-    if timeout(drain_max, tasks.wait()).await.is_ok() {
-        return Drained::Clean;
-    }
-    drop(cut);
-    // Connections that do not close in time end with the process.
-    let _ = timeout(CUT_GRACE, tasks.wait()).await;
-    Drained::Cut
+/// A bound server.
+pub(crate) struct Server {
+    pub(crate) listener: Listener,
+    pub(crate) rules: Rules,
+    pub(crate) slots: NamedSlots,
+    pub(crate) health: Health,
+    /// Maximum duration of the drain.
+    pub(crate) drain_max: Duration,
 }
 
-async fn serve_connection<A, F, B>(connection: Connection, rules: Rules, answer: A)
+impl Server {
+    /// Serves until `shutdown`, drains, and closes the remaining connections.
+    pub(crate) async fn serve<A, F, B>(self, answer: A, shutdown: CancellationToken) -> Drained
+    where
+        A: Fn(Request<ReceivedBody>) -> F + Clone + Send + 'static,
+        F: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (listener, rules, health) = (self.listener, self.rules, self.health);
+        let (server, config) = (listener.server, listener.config);
+        let cut = CutOnDrop(rules.drain.clone());
+        let permits = Arc::new(Semaphore::new(listener.connections_max));
+        let gauges = Gauges {
+            server,
+            slots: self.slots,
+            connections: Arc::clone(&permits),
+            connections_max: listener.connections_max,
+        };
+        let saturated_after = Duration::from_millis(config.saturated_after_ms);
+        let monitor = saturation::watch(gauges, saturated_after, health.clone());
+        let _monitor = AbortOnDropHandle::new(tokio::spawn(monitor));
+        let tasks = TaskTracker::new();
+        {
+            let accepted = connections(listener, permits, rules.drain.clone());
+            let mut accepted = pin!(accepted.take_until(shutdown.cancelled_owned()));
+            while let Some(connection) = accepted.next().await {
+                let (rules, answer) = (rules.clone(), answer.clone());
+                tasks.spawn(async move {
+                    let reason = serve_connection(connection, config, rules, answer).await;
+                    count_closed(server, reason);
+                });
+            }
+        }
+        health.drain();
+        rules.drain.begin();
+        tasks.close();
+        if timeout(self.drain_max, tasks.wait()).await.is_ok() {
+            return Drained::Clean;
+        }
+        drop(cut);
+        // Connections that do not close in time end with the process.
+        let _ = timeout(CUT_GRACE, tasks.wait()).await;
+        Drained::Cut
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut server = f.debug_struct("Server");
+        server
+            .field("listener", &self.listener)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Serves a connection to its end, and returns the reason of the end.
+async fn serve_connection<A, F, B>(
+    connection: Connection,
+    config: ConnectionConfig,
+    rules: Rules,
+    answer: A,
+) -> CloseReason
 where
     A: Fn(Request<ReceivedBody>) -> F + Clone + Send + 'static,
     F: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
@@ -125,21 +148,21 @@ where
             .transport
             .serve_connection(TokioIo::new(connection), service)
     );
-    let mut lifetime = Lifetime::new(rules.connection, rules.header_timeout);
+    let mut lifetime = Lifetime::new(config, rules.header_timeout);
     let mut checks = interval(lifetime.check_interval());
     let (mut begins, mut cuts) = (pin!(rules.drain.begins()), pin!(rules.drain.cuts()));
     let mut closing = pin!(activity.closing());
     let mut draining = false;
-    let reason = loop {
+    loop {
         tokio::select! {
             ended = &mut serving => {
                 if let Err(error) = ended {
                     tracing::debug!(error, "connection ended");
                 }
-                break if draining { CloseReason::Shutdown } else { lifetime.close_reason() };
+                return if draining { CloseReason::Shutdown } else { lifetime.close_reason() };
             }
-            () = &mut cuts => break CloseReason::Shutdown,
-            reason = &mut closing => break reason,
+            () = &mut cuts => return CloseReason::Shutdown,
+            reason = &mut closing => return reason,
             () = &mut begins, if !draining => {
                 draining = true;
                 serving.as_mut().graceful_shutdown();
@@ -147,9 +170,8 @@ where
             _ = checks.tick() => match lifetime.check(&activity) {
                 Decision::Keep => {}
                 Decision::Finish => serving.as_mut().graceful_shutdown(),
-                Decision::Close(reason) => break reason,
+                Decision::Close(reason) => return reason,
             },
         }
-    };
-    count_closed(rules.server, reason);
+    }
 }
