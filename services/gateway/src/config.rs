@@ -1,4 +1,4 @@
-//! The gateway's settings, and their bounds.
+//! The configuration of the gateway, with its bounds.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -17,55 +17,54 @@ use crate::http::HttpSection;
 use crate::retention::RetentionConfig;
 use crate::writer::WriterClient;
 
-const FENCE_WAIT: Bounds<u64> = Bounds {
-    min: 0,
-    max: 60_000,
-    unit: "ms",
-};
-const WATCHERS: Bounds<usize> = Bounds {
-    min: 1,
-    max: 100_000,
-    unit: "watchers",
-};
-const IDLE_CHECK: Bounds<u64> = Bounds {
-    min: 100,
-    max: 600_000,
-    unit: "ms",
-};
+const FENCE_WAIT: Bounds<u64> = ms(0, 60_000);
+const WATCHERS: Bounds<usize> = count(1, 100_000, "watchers");
+const IDLE_CHECK: Bounds<u64> = ms(100, 600_000);
 
-/// The gateway's settings.
+/// The bounds of a duration in ms.
+pub(crate) const fn ms(min: u64, max: u64) -> Bounds<u64> {
+    let unit = "ms";
+    Bounds { min, max, unit }
+}
+
+/// The bounds of a number of things.
+pub(crate) const fn count<N: Copy>(min: N, max: N, unit: &'static str) -> Bounds<N> {
+    Bounds { min, max, unit }
+}
+
+/// The configuration of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayConfig {
     /// The gRPC server.
     pub grpc: GrpcConfig,
-    /// The HTTP door.
+    /// The HTTP listener.
     pub http: HttpSection,
-    /// Where operators find metrics and readiness.
+    /// The address of the metrics and readiness endpoints.
     pub admin_addr: SocketAddr,
-    /// The record, which is there already: a writer makes it.
+    /// The record. A writer must have created it.
     pub record: RecordConfig,
     /// The read model.
     pub read_model: ReadModelConfig,
-    /// The writer that takes what callers record of histories, as [`runtime::tls::endpoint`] reads it. Reads do not need it.
+    /// The URL of the writer, as [`runtime::tls::endpoint`] reads it. Reads work without a writer.
     pub writer_url: String,
-    /// The gateway's own service token for the writer, under which it acts for frontends: scopes append and read, any
-    /// tenant. Empty: frontends can record nothing, and no runs are looked after.
+    /// The gateway's own service token for the writer: scopes append and read, all tenants. Empty: frontends cannot write,
+    /// and abandoned runs are not ended.
     pub writer_token: Secret,
-    /// The model servers, by name; `echo` is there without being named.
+    /// The model servers, by name. `echo` is built in.
     pub models: ModelServersConfig,
-    /// Which servers tenants' webhooks, JWK sets and agents may use; the same as the writer's.
+    /// The servers that tenants' webhooks, JWK sets and agents may use. Use the same settings for the writer.
     pub egress: EgressConfig,
-    /// What runs keep to.
+    /// The limits of runs.
     pub generation: GenerationConfig,
-    /// What tenants, agents, keys, owners and addresses may use where the registry says nothing.
+    /// The quotas of tenants, agents, keys, owners and addresses that the registry does not override.
     pub quotas: QuotaSet,
-    /// The longest wait for a position that a caller names, in ms; a call's own deadline may end it earlier.
+    /// Maximum wait of a read for the position in its token, in ms. A shorter deadline of the call ends it earlier.
     pub fence_wait_ms: u64,
-    /// Most conversations watched at once; more are refused.
+    /// Maximum number of concurrent watches. Further watches are rejected.
     pub watchers_max: usize,
-    /// After how long without news a watcher compares itself with the record, in ms.
+    /// A watcher without events for this long reads the record again, in ms.
     pub watch_idle_check_ms: u64,
-    /// How agents' rules of retention are seen to, under `writer_token`.
+    /// The retention job. It runs under `writer_token`.
     pub retention: RetentionConfig,
 }
 
@@ -93,13 +92,13 @@ impl Default for GatewayConfig {
 }
 
 impl GatewayConfig {
-    /// The longest wait for a position that a caller names.
+    /// Maximum wait of a read for the position in its token.
     #[must_use]
     pub fn fence_wait(&self) -> Duration {
         Duration::from_millis(self.fence_wait_ms)
     }
 
-    /// After how long without news a watcher compares itself with the record.
+    /// A watcher without events for this long reads the record again.
     #[must_use]
     pub fn watch_idle_check(&self) -> Duration {
         Duration::from_millis(self.watch_idle_check_ms)

@@ -1,7 +1,6 @@
-//! Who a frontend's caller is: the owner of what they make, and of what they may see.
+//! Identifies the caller of a frontend: the owner of the conversations that they create and may read.
 //!
-//! Pure. What was shown comes in checked by itself (a key, a session, a token); here it is put together under the agent's
-//! rule.
+//! Pure. Keys, sessions and tokens are verified before; this module combines them under the agent's rule.
 
 use ::identity::{SessionError, TokenError, VerifiedUser};
 use domain::{Owner, SessionId, UserId};
@@ -12,18 +11,18 @@ use wire::proto::operate::v1::{Agent, AgentSettings, IdentityMode};
 /// How an agent's callers are identified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentityRule {
-    /// By an issued session alone.
+    /// By an issued session only.
     Issued,
-    /// By a user's token, else by an issued session.
+    /// By a user token, or by an issued session.
     Signed,
-    /// By a user's name as the frontend gives it, else by an issued session.
+    /// By a user id that the frontend sends, or by an issued session.
     Trust,
-    /// By a user's name or a session, both as the caller chooses them.
+    /// By a user id or a session id, both chosen by the caller.
     Open,
 }
 
 impl IdentityRule {
-    /// The rule of an agent; without settings, and where they are of another version, the strictest.
+    /// The rule of an agent; the strictest if it has no settings or an unknown mode.
     #[must_use]
     pub fn of(agent: &Agent) -> Self {
         match agent.settings.as_ref().map(AgentSettings::identity_mode) {
@@ -34,7 +33,7 @@ impl IdentityRule {
         }
     }
 
-    /// Whether the agent has users at all.
+    /// Whether the agent has users.
     #[must_use]
     pub fn knows_users(self) -> bool {
         match self {
@@ -44,65 +43,65 @@ impl IdentityRule {
     }
 }
 
-/// What a caller has said of themselves, beside the key.
+/// The claims of a caller about their identity.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Claimed {
-    /// The owner that a session stands for: of an issued one that is valid, or, under [`IdentityRule::Open`], chosen.
+    /// The session: a valid issued one, or, under [`IdentityRule::Open`], a chosen id.
     pub session: Option<SessionId>,
-    /// The user, by name.
+    /// The user id that the request sends.
     pub user: Option<UserId>,
-    /// The user, by a token that holds. One that does not hold is refused before, under every rule.
+    /// The user of a valid token. An invalid token is rejected before, under every rule.
     pub verified: Option<VerifiedUser>,
 }
 
-/// Whom the claims make of a caller.
+/// The identity that follows from the claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identified {
-    /// The owner of what they make.
+    /// The owner of the caller's conversations.
     pub owner: Owner,
-    /// Whether a token says so. Without one, a session or a name is what the frontend says.
+    /// Whether a token proves the owner. Otherwise the frontend chose the session or the user id.
     pub verified: bool,
 }
 
 /// A caller through a frontend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// Leave to act for the agent.
+    /// The right to act for the agent.
     pub access: AgentAccess,
-    /// The owner of what they make, and of what they may see.
+    /// The owner of the caller's conversations.
     pub owner: Owner,
-    /// Whether a token says so.
+    /// Whether a token proves the owner.
     pub verified: bool,
 }
 
-/// Why a caller is nobody, by what they can do.
+/// Why a caller cannot be identified. Each variant has one remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// Nothing names an owner: get a session and send it.
+    /// No claim names an owner: get a session and send it.
     #[error("a session is required")]
     SessionMissing,
-    /// The session was not issued for this agent, or has expired: get a new one.
+    /// The session is of another agent, or has expired: get a new one.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The tenant's key for sessions is not known here yet: try again.
+    /// This gateway does not have the tenant's session key yet: try again.
     #[error("the tenant's key for sessions is not known")]
     SessionKeyMissing,
-    /// A user's name alone is not enough here: send a token.
-    #[error("a user's name needs the user's token here")]
+    /// A user id without a token is not enough: send a token.
+    #[error("a user id requires the user's token")]
     TokenRequired,
-    /// The token names another user than the request: send one of them, or the same.
+    /// The token and the request name different users: send the same user id, or none.
     #[error("the token names another user than the request")]
     UserMismatch,
-    /// The token does not hold.
+    /// The token is invalid.
     #[error(transparent)]
     Token(#[from] TokenError),
     /// The keys for the token cannot be fetched: try again.
-    #[error("the keys by which the token is checked cannot be fetched")]
+    #[error("the keys that verify the token cannot be fetched")]
     KeysUnavailable,
 }
 
 impl Caller {
-    /// The caller with this leave and these claims, for all but listing a user's conversations.
+    /// The caller with this access and these claims, for all requests except listing a user's conversations.
     ///
     /// # Errors
     /// As [`identify`]; [`TokenError::WrongTenant`] for a token of another tenant than the key's.
@@ -140,10 +139,10 @@ fn check_tenant(access: &AgentAccess, verified: Option<&VerifiedUser>) -> Result
     Ok(())
 }
 
-/// Whom the claims make of a caller, under the agent's rule: a user that the rule believes, else the session.
+/// The identity of a caller under the agent's rule: a user if the rule accepts the claim, otherwise the session.
 ///
 /// # Errors
-/// No owner, a name without a token where one is needed, or two names.
+/// There is no owner, a required token is missing, or token and user id differ.
 pub fn identify(rule: IdentityRule, claimed: Claimed) -> Result<Identified, Refusal> {
     let Claimed {
         session,
@@ -168,10 +167,10 @@ pub fn identify(rule: IdentityRule, claimed: Claimed) -> Result<Identified, Refu
     }
 }
 
-/// Whose conversations may be listed by user: whom the token names, under every rule.
+/// The user whose conversations may be listed: the user of the token, under every rule.
 ///
 /// # Errors
-/// No token, or another user's.
+/// The token is missing or names another user.
 pub fn identify_lister(claimed: Claimed) -> Result<Identified, Refusal> {
     of_token(claimed.user.as_ref(), claimed.verified)
 }

@@ -1,7 +1,7 @@
-//! JWK sets by URL: fetched when a token needs one, and kept for a while.
+//! A cache of JWK sets by URL. A set is fetched when a token needs it.
 //!
-//! A set is fetched by one caller at a time. One that is old is used on for [`STALE`] while its server does not answer.
-//! Where sets may be fetched from is decided by the deployment's [`egress::Policy`]; no redirect is followed.
+//! One caller at a time fetches a set. While its server does not answer, an old set is used until [`STALE_TTL`]. The
+//! deployment's [`egress::Policy`] decides which URLs are allowed; redirects are not followed.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,44 +17,44 @@ use reqwest::{Method, StatusCode};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-/// How long a set is used without being fetched again.
-pub const FRESH: Duration = Duration::from_mins(10);
-/// How long a set is used while it cannot be fetched again.
-pub const STALE: Duration = Duration::from_hours(1);
-/// The least time between two fetches of a set that fail, or that an unknown key asks for.
-pub const PAUSE: Duration = Duration::from_secs(10);
-/// The longest time of a fetch.
+/// How long a set is used before it is fetched again.
+pub const CACHE_TTL: Duration = Duration::from_mins(10);
+/// How long a set is used while fetching it fails.
+pub const STALE_TTL: Duration = Duration::from_hours(1);
+/// Minimum interval between two fetches of a set after a failure or for an unknown key.
+pub const REFETCH_INTERVAL_MIN: Duration = Duration::from_secs(10);
+/// Timeout of a fetch.
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(3);
-/// Most sets that are kept; the least used go first.
+/// Maximum number of cached sets. The least used are evicted.
 pub const SETS_MAX: usize = 1_000;
 
-/// The sets that were used lately, by the signing key that names them.
+/// The cached sets, by signing key and URL.
 #[derive(Debug)]
 pub struct Jwks {
     client: EgressClient,
-    sets: Cache<(SigningKeyId, String), Arc<Mutex<Kept>>>,
+    sets: Cache<(SigningKeyId, String), Arc<Mutex<CachedSet>>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedSet {
     keys: Option<(Arc<[Key]>, Timestamp)>,
     tried_at: Option<Timestamp>,
 }
 
-impl Kept {
+impl CachedSet {
     fn younger_than(&self, age_max: Duration, now: Timestamp) -> Option<Arc<[Key]>> {
         let (keys, fetched_at) = self.keys.as_ref()?;
         (age(*fetched_at, now) < age_max).then(|| Arc::clone(keys))
     }
 
-    fn may_try(&self, now: Timestamp) -> bool {
+    fn may_fetch(&self, now: Timestamp) -> bool {
         self.tried_at
-            .is_none_or(|tried_at| age(tried_at, now) >= PAUSE)
+            .is_none_or(|tried_at| age(tried_at, now) >= REFETCH_INTERVAL_MIN)
     }
 }
 
 impl Jwks {
-    /// No sets yet. They may be fetched from where `policy` allows.
+    /// An empty cache. Sets may be fetched from URLs that `policy` allows.
     ///
     /// # Errors
     /// [`ModelsError::Tls`].
@@ -65,9 +65,9 @@ impl Jwks {
         })
     }
 
-    /// The usable keys of the set at a URL, not older than `age_max` if its server answers; `None`: there are none to be had.
+    /// The usable keys of the set at a URL, not older than `age_max` if its server answers; `None`: no set is available.
     ///
-    /// `id` is the signing key that names the URL: keys without a name of their own are called by it.
+    /// `id` is the signing key with the URL; keys of the set without a `kid` get this id.
     pub async fn keys(
         &self,
         id: &SigningKeyId,
@@ -75,26 +75,24 @@ impl Jwks {
         age_max: Duration,
         now: Timestamp,
     ) -> Option<Arc<[Key]>> {
-        let kept = (id.clone(), url.to_owned());
-        let kept = self
-            .sets
-            .get_or_insert_with(&kept, || Ok::<_, Infallible>(Arc::default()));
-        let Ok(kept) = kept;
-        let mut kept = kept.lock().await;
-        let young = kept.younger_than(age_max, now);
-        if young.is_some() || !kept.may_try(now) {
-            return young.or_else(|| kept.younger_than(STALE, now));
+        let cache_key = (id.clone(), url.to_owned());
+        let empty = || Ok::<_, Infallible>(Arc::default());
+        let Ok(set) = self.sets.get_or_insert_with(&cache_key, empty);
+        let mut set = set.lock().await;
+        let fresh = set.younger_than(age_max, now);
+        if fresh.is_some() || !set.may_fetch(now) {
+            return fresh.or_else(|| set.younger_than(STALE_TTL, now));
         }
-        kept.tried_at = Some(now);
+        set.tried_at = Some(now);
         let json = timeout(FETCH_TIMEOUT, self.fetch(url)).await;
         let keys = json.ok().flatten().map(|json| jwk_set(id, &json));
         if let Some(Ok(keys)) = keys {
-            kept.keys = Some((keys.into(), now));
+            set.keys = Some((keys.into(), now));
         } else {
             let is_answered = keys.is_some();
-            tracing::warn!(signing_key.id = %id, is_answered, "no usable JWK set could be fetched");
+            tracing::warn!(signing_key.id = %id, is_answered, "a JWK set could not be fetched, or has no usable key");
         }
-        kept.younger_than(STALE, now)
+        set.younger_than(STALE_TTL, now)
     }
 
     async fn fetch(&self, url: &str) -> Option<String> {
@@ -115,7 +113,7 @@ impl Jwks {
     }
 }
 
-/// None, where the clock has gone back.
+/// The time since a timestamp; zero if the clock has gone back.
 fn age(since: Timestamp, now: Timestamp) -> Duration {
     let nanos = u64::try_from(now.0.saturating_sub(since.0));
     Duration::from_nanos(nanos.unwrap_or(0))

@@ -1,10 +1,9 @@
-//! Reads: rows and the un-projected tail, folded into fresh context.
+//! The gateway: answers reads, assembles contexts, runs models and serves HTTP.
 //!
-//! Data comes from the read model (rows) and from the record (what the rows do not hold yet), and goes to gRPC and HTTP
-//! callers. The gateway appends nothing by itself: what it is asked to record goes to the writer. Every read goes one way:
-//! [`request`] checks the caller, the `history` crate reads one snapshot, and an endpoint of [`rpc`] or [`http`] writes the
-//! answer. [`generation`] runs models; [`generation::call_log`] records their requests and replies where an agent's settings
-//! ask for it.
+//! Data comes from the read model (rows) and from the record (commits without rows), and goes to gRPC and HTTP callers. The
+//! gateway appends nothing itself: commands go to the writer. A read has three steps: [`request`] checks the caller, the
+//! `history` crate reads one snapshot, and an endpoint of [`rpc`] or [`http`] writes the answer. [`generation`] runs models;
+//! [`generation::call_log`] logs their requests and replies if the agent's settings ask for it.
 
 pub mod assembly;
 pub mod config;
@@ -35,12 +34,12 @@ use history::Reader;
 
 use policies::Policies;
 use token_keys::TokenKeys;
-use watcher::WatchRules;
+use watcher::Watchers;
 
 pub use config::GatewayConfig;
 pub use run::{Running, start};
 
-/// What every read needs. Clones share it.
+/// The dependencies of reads. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Gateway(Arc<Parts>);
 
@@ -51,16 +50,16 @@ pub struct Parts {
     pub reader: Reader,
     /// Tenants, agents and tokens.
     pub registry: Registry,
-    /// The keys by which users' and administrators' tokens are checked.
+    /// The keys that verify tokens of users and administrators.
     pub token_keys: TokenKeys,
-    /// Context policies that were used lately.
+    /// The cache of context policies.
     pub policies: Policies,
-    /// What watchers keep to.
-    pub watch: WatchRules,
+    /// The limits of watchers.
+    pub watchers: Watchers,
 }
 
 impl Gateway {
-    /// A gateway of these parts.
+    /// A gateway with these parts.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))

@@ -1,6 +1,6 @@
-//! Pages of conversations from the rows, the one with the latest event first, for every door.
+//! Pages of conversations from the rows, ordered by their last event, newest first. Used by gRPC and HTTP.
 
-use domain::{ConversationId, Status as Stands, TenantAccess, Timestamp};
+use domain::{ConversationId, Status, TenantAccess, Timestamp};
 use read_model::queries::{self, ListCursor, ListFilter, ListQuery};
 use wire::proto::event::v1::ConversationStatus;
 use wire::status::Problem;
@@ -10,50 +10,50 @@ use crate::request::Bounded;
 use crate::{Gateway, problem};
 use history::Deadline;
 
-/// Conversations of a page.
+/// The number of conversations of a page.
 pub const CONVERSATIONS_PAGE: Bounded = Bounded {
     field: "page_size",
     default: 50,
     max: 200,
 };
-/// A page ends before it passes this many bytes; at least one conversation comes.
+/// Maximum size of a page, in bytes. A page holds at least one conversation.
 pub const CONVERSATIONS_PAGE_BYTES_MAX: usize = 3 * 1024 * 1024;
 
 /// Which conversations to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// Whose.
+    /// The owner, agent or tenant.
     pub filter: ListFilter,
-    /// Only those of this status; `None`: active and archived.
-    pub status: Option<Stands>,
-    /// Only those whose last event is of this time or later.
+    /// Only conversations with this status; `None`: active and archived ones.
+    pub status: Option<Status>,
+    /// Only conversations whose last event is not before this time.
     pub active_after: Option<Timestamp>,
-    /// Only those whose last event is earlier than this.
+    /// Only conversations whose last event is before this time.
     pub active_before: Option<Timestamp>,
 }
 
-/// Where a page begins, and how much it may hold.
+/// The start and the size of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Paging<'a> {
-    /// The token of the page before; empty: the first page.
+    /// The token from the previous page; empty: the first page.
     pub token: &'a str,
-    /// Most conversations.
+    /// Maximum number of conversations.
     pub size: u32,
-    /// How long to wait for the rows.
+    /// The deadline of the read.
     pub deadline: Deadline,
 }
 
-/// A page as a door shows it.
+/// A page of conversations.
 #[derive(Debug)]
-pub struct Listed<T> {
+pub struct ConversationPage<T> {
     /// The conversations.
     pub conversations: Vec<T>,
-    /// The token of the next page; `None`: there is none.
+    /// The token of the next page; `None`: this is the last page.
     pub next: Option<String>,
 }
 
 impl Listing {
-    /// All of these, whatever their status and time.
+    /// The conversations of a filter, active and archived, of any time.
     #[must_use]
     pub fn of(filter: ListFilter) -> Self {
         Self {
@@ -64,17 +64,17 @@ impl Listing {
         }
     }
 
-    /// A page, each conversation as `shape` makes it, with its size in bytes.
+    /// Reads a page. `convert` returns a conversation for the answer and its size in bytes.
     ///
     /// # Errors
-    /// The token is none, or of another query; the rows do not answer.
+    /// The token is invalid or of another query, or the rows do not answer.
     pub async fn page<T>(
         &self,
         gateway: &Gateway,
         access: &TenantAccess,
         paging: Paging<'_>,
-        shape: impl Fn(domain::Conversation) -> (T, usize),
-    ) -> Result<Listed<T>, Problem> {
+        convert: impl Fn(domain::Conversation) -> (T, usize),
+    ) -> Result<ConversationPage<T>, Problem> {
         let hash = self.hash(access);
         let query = ListQuery {
             filter: self.filter.clone(),
@@ -86,11 +86,11 @@ impl Listing {
         };
         let found = queries::list_conversations(&gateway.reader.read_model, access, &query);
         let found = paging.deadline.rows(found).await?;
-        Ok(cut(found, paging.size, hash, shape))
+        Ok(page(found, paging.size, hash, convert))
     }
 
     fn hash(&self, access: &TenantAccess) -> QueryHash {
-        let (name, agent, whose) = match &self.filter {
+        let (name, agent, owner) = match &self.filter {
             ListFilter::Session { agent, session } => ("session", agent.as_str(), session.as_str()),
             ListFilter::User { agent, user } => ("user", agent.as_str(), user.as_str()),
             ListFilter::Channel { agent, channel } => ("channel", agent.as_str(), channel.as_str()),
@@ -110,7 +110,7 @@ impl Listing {
             access.tenant().as_str().as_bytes(),
             agent.as_bytes(),
             name.as_bytes(),
-            whose.as_bytes(),
+            owner.as_bytes(),
             status.as_str_name().as_bytes(),
             &bound(self.active_after),
             &bound(self.active_before),
@@ -118,29 +118,29 @@ impl Listing {
     }
 }
 
-/// As many as fit; one more than was asked for tells that there is a next page.
-fn cut<T>(
+/// The conversations that fit into a page. One conversation more than `size` shows that there is a next page.
+fn page<T>(
     found: Vec<domain::Conversation>,
     size: u32,
     hash: QueryHash,
-    shape: impl Fn(domain::Conversation) -> (T, usize),
-) -> Listed<T> {
+    convert: impl Fn(domain::Conversation) -> (T, usize),
+) -> ConversationPage<T> {
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let (mut conversations, mut next) = (Vec::new(), None);
     let (mut bytes, mut last) = (0, None);
     for conversation in found {
         let cursor = ListCursor::behind(&conversation);
-        let (shaped, shaped_bytes) = shape(conversation);
-        bytes += shaped_bytes;
+        let (converted, size_bytes) = convert(conversation);
+        bytes += size_bytes;
         let listed = conversations.len();
         if listed >= size || (listed > 0 && bytes > CONVERSATIONS_PAGE_BYTES_MAX) {
             next = last.map(|last| token(hash, &last));
             break;
         }
-        conversations.push(shaped);
+        conversations.push(converted);
         last = Some(cursor);
     }
-    Listed {
+    ConversationPage {
         conversations,
         next,
     }

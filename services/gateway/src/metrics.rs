@@ -1,35 +1,35 @@
-//! What the gateway tells of itself, beside what the gRPC server tells of every call.
+//! Metrics of contexts, histories and watchers. The gRPC server has metrics of every call.
 //!
 //! | metric | unit | meaning |
 //! |---|---|---|
-//! | `hansard_gateway_context_seconds{source}` | s | from the request to the assembled context; source `rows`, or `tail` where the rows were behind |
-//! | `hansard_gateway_history_seconds{rpc,outcome}` | s | from the request for a history by key (`load`, `record`) to its answer; outcome `ok`, or the warning's code |
-//! | `hansard_gateway_history_keys_refused_total{reason}` | candidates | that were no keys |
-//! | `hansard_gateway_history_truncated_total` | histories | that were loaded without older messages, for their bound |
-//! | `hansard_gateway_history_retries_total{cause}` | tries | to record that were made again; cause as the warning's code |
-//! | `hansard_gateway_tail_commits` | commits | read straight from the record, for each read that found the rows behind |
-//! | `hansard_gateway_watchers` | 1 | conversations being watched |
-//! | `hansard_gateway_watch_rereads_total` | 1 | times that a watcher read the record again, for it may have missed something |
+//! | `hansard_gateway_context_seconds{source}` | s | from the request to the assembled context; source `rows`, or `tail` if the rows were behind |
+//! | `hansard_gateway_history_seconds{rpc,outcome}` | s | from a history request (`load`, `record`) to its answer; outcome `ok`, or the code of the warning |
+//! | `hansard_gateway_history_keys_refused_total{reason}` | candidates | that are not valid keys |
+//! | `hansard_gateway_history_truncated_total` | histories | loaded without older messages, because of `messages_max` |
+//! | `hansard_gateway_history_retries_total{cause}` | attempts | to record, repeated; cause is the code of the warning |
+//! | `hansard_gateway_tail_commits` | commits | read from the record, per read for which the rows were behind |
+//! | `hansard_gateway_watchers` | 1 | watchers of conversations |
+//! | `hansard_gateway_watch_rereads_total` | 1 | reads of the record by watchers after a possible loss |
 
 use std::time::Duration;
 
 use ::metrics::{counter, gauge, histogram};
 
 /// A context was assembled.
-pub fn context_assembled(took: Duration, came: Source) {
-    let source = match came {
+pub fn context_assembled(took: Duration, source: Source) {
+    let source = match source {
         Source::Rows => "rows",
         Source::Tail => "tail",
     };
     histogram!("hansard_gateway_context_seconds", "source" => source).record(took.as_secs_f64());
 }
 
-/// Where a context came from.
+/// The source of the events of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// The rows alone.
     Rows,
-    /// The rows, which were behind, and the record.
+    /// Rows that were behind, and the record.
     Tail,
 }
 
@@ -38,11 +38,11 @@ pub enum Source {
 pub enum HistoryCall {
     /// A history was loaded.
     Load,
-    /// What was new to one was recorded.
+    /// New messages were recorded.
     Record,
 }
 
-/// A call of the history service was answered; `warning` names what went wrong.
+/// A call of the history service was answered; `warning` is the code of its warning.
 pub fn history_answered(call: HistoryCall, warning: Option<&'static str>, took: Duration) {
     let rpc = match call {
         HistoryCall::Load => "load",
@@ -53,7 +53,7 @@ pub fn history_answered(call: HistoryCall, warning: Option<&'static str>, took: 
         .record(took.as_secs_f64());
 }
 
-/// A candidate was no key.
+/// A candidate was not a valid key.
 pub fn history_key_refused(reason: &'static str) {
     counter!("hansard_gateway_history_keys_refused_total", "reason" => reason).increment(1);
 }
@@ -63,22 +63,22 @@ pub fn history_truncated() {
     counter!("hansard_gateway_history_truncated_total").increment(1);
 }
 
-/// Recording is tried again.
+/// An attempt to record was repeated.
 pub fn history_retried(cause: &'static str) {
     counter!("hansard_gateway_history_retries_total", "cause" => cause).increment(1);
 }
 
-/// A watcher reads the record again.
+/// A watcher read the record again.
 pub fn watch_reread() {
     counter!("hansard_gateway_watch_rereads_total").increment(1);
 }
 
-/// Counts a watcher for as long as it lives.
+/// Counts a watcher until it is dropped.
 #[derive(Debug)]
 pub struct WatcherGauge(());
 
 impl WatcherGauge {
-    /// One watcher more.
+    /// Counts a watcher.
     #[must_use]
     pub fn up() -> Self {
         gauge!("hansard_gateway_watchers").increment(1.0);

@@ -1,6 +1,6 @@
-//! Page tokens: where a page ended, sealed with the query that it belongs to. Opaque to callers.
+//! Page tokens: the cursor of a page with the hash of its query. Opaque to callers.
 //!
-//! A token is no secret and grants nothing: every page is authorized anew, and a cursor only moves within its query.
+//! A token is not a secret and grants nothing: every page is authorized again, and a cursor moves only within its query.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,17 +9,17 @@ use wire::status::Problem;
 
 use crate::problem;
 
-/// The first byte: the form of what follows.
-const FORM: u8 = 1;
+/// The first byte: the format version.
+const FORMAT_VERSION: u8 = 1;
 const QUERY_BYTES: usize = 8;
-const CHECK_BYTES: usize = 4;
+const CHECKSUM_BYTES: usize = 4;
 
-/// What tells one query from another: everything in it but page size and page token.
+/// The hash of a query: of all its fields except page size and page token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryHash([u8; QUERY_BYTES]);
 
 impl QueryHash {
-    /// The hash of a query's parts; each part's length is hashed too, so that no two queries run together.
+    /// The hash of a query's parts. The length of each part is hashed too, so that parts cannot be confused.
     #[must_use]
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new();
@@ -27,60 +27,60 @@ impl QueryHash {
             hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
             hash.update(part);
         }
-        Self(first(&hash.finalize()))
+        Self(truncate(&hash.finalize()))
     }
 }
 
 /// The token for the page after `cursor`.
 #[must_use]
 pub fn encode(query: QueryHash, cursor: &[u8]) -> String {
-    let mut bytes = Vec::with_capacity(1 + QUERY_BYTES + cursor.len() + CHECK_BYTES);
-    bytes.push(FORM);
+    let mut bytes = Vec::with_capacity(1 + QUERY_BYTES + cursor.len() + CHECKSUM_BYTES);
+    bytes.push(FORMAT_VERSION);
     bytes.extend_from_slice(&query.0);
     bytes.extend_from_slice(cursor);
-    bytes.extend_from_slice(&check(&bytes));
+    bytes.extend_from_slice(&checksum(&bytes));
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The cursor of a token; `None` for the first page.
+/// The cursor of a token; `None`: the token is empty, for the first page.
 ///
 /// # Errors
-/// Not a token of ours, or one of another query.
+/// The token is invalid, or of another query.
 pub fn decode(token: &str, query: QueryHash) -> Result<Option<Vec<u8>>, Problem> {
     if token.is_empty() {
         return Ok(None);
     }
     let bytes = URL_SAFE_NO_PAD.decode(token).ok();
-    let sealed = bytes.as_deref().and_then(unseal);
-    let (of, cursor) = sealed.ok_or_else(problem::page_token_invalid)?;
-    if of != query {
+    let parsed = bytes.as_deref().and_then(parse);
+    let (token_query, cursor) = parsed.ok_or_else(problem::page_token_invalid)?;
+    if token_query != query {
         return Err(problem::page_token_of_other_query());
     }
     Ok(Some(cursor.to_vec()))
 }
 
-/// Takes a number off the front of a cursor.
+/// Reads a number from the start of a cursor. Returns it with the rest.
 #[must_use]
 pub fn take_number(cursor: &[u8]) -> Option<(u64, &[u8])> {
     let (number, rest) = cursor.split_first_chunk()?;
     Some((u64::from_be_bytes(*number), rest))
 }
 
-fn unseal(bytes: &[u8]) -> Option<(QueryHash, &[u8])> {
-    let (sealed, seal) = bytes.split_last_chunk::<CHECK_BYTES>()?;
-    if *seal != check(sealed) {
+fn parse(bytes: &[u8]) -> Option<(QueryHash, &[u8])> {
+    let (content, expected) = bytes.split_last_chunk::<CHECKSUM_BYTES>()?;
+    if *expected != checksum(content) {
         return None;
     }
-    let (form, rest) = sealed.split_first()?;
+    let (version, rest) = content.split_first()?;
     let (query, cursor) = rest.split_first_chunk::<QUERY_BYTES>()?;
-    (*form == FORM).then_some((QueryHash(*query), cursor))
+    (*version == FORMAT_VERSION).then_some((QueryHash(*query), cursor))
 }
 
-fn check(bytes: &[u8]) -> [u8; CHECK_BYTES] {
-    first(&Sha256::digest(bytes))
+fn checksum(bytes: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    truncate(&Sha256::digest(bytes))
 }
 
-fn first<const N: usize>(hash: &[u8]) -> [u8; N] {
+fn truncate<const N: usize>(hash: &[u8]) -> [u8; N] {
     let mut short = [0; N];
     short
         .iter_mut()
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_comes_back_for_its_own_query_alone() {
+    fn a_token_is_valid_for_its_own_query_alone() {
         let (query, other) = (QueryHash::of(&[b"ab", b"c"]), QueryHash::of(&[b"a", b"bc"]));
         let token = encode(query, b"cursor");
         assert_eq!(decode(&token, query), Ok(Some(b"cursor".to_vec())));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_no_token_is_invalid() {
+    fn malformed_tokens_are_invalid() {
         let query = QueryHash::of(&[]);
         let token = encode(query, &[7; 24]);
         let mut cases: Vec<String> = vec!["!".into(), "AQ".into(), "x".repeat(1_000)];

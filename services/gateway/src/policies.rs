@@ -1,4 +1,4 @@
-//! Context policies, ready to use: the caller's, the agent's, or one that its tenant has set before.
+//! Finds and caches compiled context policies: the caller's, the agent's, or one that the tenant has set before.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use domain::{AgentId, TenantId, Violation, ViolationReason};
 use event_log::Registry;
 use quick_cache::sync::Cache;
 use redact::Rules;
-use wire::proto::read::v1::assemble_context_request::Policy as Asked;
+use wire::proto::read::v1::assemble_context_request::Policy as RequestedPolicy;
 use wire::status::{Problem, Reason};
 
-/// Most policies that are kept ready; one that is not is made ready again, which takes about a millisecond.
+/// Maximum number of cached policies. Compiling a policy takes about a millisecond.
 pub const POLICIES_READY_MAX: usize = 1_000;
 
-/// A policy that can be used at once.
+/// A compiled policy.
 #[derive(Debug)]
 pub struct ReadyPolicy {
-    /// The settings.
+    /// The policy.
     pub policy: Policy,
-    /// Their digest.
+    /// Its digest.
     pub digest: PolicyDigest,
-    /// Its rules of redaction.
+    /// Its compiled redaction rules.
     pub rules: Rules,
 }
 
-/// The policies that were used lately, by digest: what has the same digest is the same, whoever asks.
+/// A cache of policies by digest. Equal digests mean equal policies, so tenants can share the cache.
 #[derive(Debug)]
 pub struct Policies(Cache<PolicyDigest, Arc<ReadyPolicy>>);
 
@@ -36,23 +36,23 @@ impl Default for Policies {
 }
 
 impl Policies {
-    /// The policy that a request asks for; without one the agent's own, or the default.
+    /// The requested policy; without one the agent's policy, or the default.
     ///
     /// # Errors
-    /// A mistake in the caller's policy, or a digest that the agent's tenant never set.
+    /// The requested policy is invalid, or the agent's tenant has not set a policy with this digest.
     pub async fn find(
         &self,
         registry: &Registry,
-        agent: (&TenantId, &AgentId),
-        asked: Option<Asked>,
+        tenant: &TenantId,
+        agent: &AgentId,
+        requested: Option<RequestedPolicy>,
     ) -> Result<Arc<ReadyPolicy>, Problem> {
-        let (tenant, agent) = agent;
-        let digest = match asked {
-            Some(Asked::PolicyJson(json)) => {
-                let policy = Policy::parse(&json).map_err(refused)?;
-                return self.ready(policy.digest(), || Ok(policy));
+        let digest = match requested {
+            Some(RequestedPolicy::PolicyJson(json)) => {
+                let policy = Policy::parse(&json).map_err(invalid)?;
+                return self.compile(policy.digest(), || Ok(policy));
             }
-            Some(Asked::PolicyDigest(digest)) => digest,
+            Some(RequestedPolicy::PolicyDigest(digest)) => digest,
             None => match registry.agent(agent) {
                 Some(agent) if !agent.context_policy_digest.is_empty() => {
                     agent.context_policy_digest
@@ -62,21 +62,21 @@ impl Policies {
         };
         let digest = digest.as_ref().try_into().map_err(|_| not_a_digest())?;
         if PolicyDigest(digest) == DEFAULT_POLICY.digest {
-            // Nobody needs to have set it: the receipts of agents without a policy name it.
+            // Receipts of agents without a policy name the default policy, which no tenant has set.
             return self.default();
         }
-        let kept = registry.context_policy(tenant, &digest).await;
-        let kept = kept.ok_or_else(unknown)?;
-        self.ready(PolicyDigest(digest), || {
-            Policy::parse(&kept.policy_json).map_err(refused)
+        let stored = registry.context_policy(tenant, &digest).await;
+        let stored = stored.ok_or_else(unknown)?;
+        self.compile(PolicyDigest(digest), || {
+            Policy::parse(&stored.policy_json).map_err(invalid)
         })
     }
 
     fn default(&self) -> Result<Arc<ReadyPolicy>, Problem> {
-        self.ready(DEFAULT_POLICY.digest, || Ok(DEFAULT_POLICY.policy.clone()))
+        self.compile(DEFAULT_POLICY.digest, || Ok(DEFAULT_POLICY.policy.clone()))
     }
 
-    fn ready(
+    fn compile(
         &self,
         digest: PolicyDigest,
         policy: impl FnOnce() -> Result<Policy, Problem>,
@@ -84,7 +84,7 @@ impl Policies {
         self.0.get_or_insert_with(&digest, || {
             let policy = policy()?;
             let rules =
-                Rules::compile(&policy.redact).map_err(|invalid| refused(vec![invalid.into()]))?;
+                Rules::compile(&policy.redact).map_err(|error| invalid(vec![error.into()]))?;
             Ok(Arc::new(ReadyPolicy {
                 policy,
                 digest,
@@ -94,12 +94,12 @@ impl Policies {
     }
 }
 
-fn refused(mistakes: Vec<Mistake>) -> Problem {
+fn invalid(mistakes: Vec<Mistake>) -> Problem {
     Problem::of_violations("policy_json", mistakes)
 }
 
 fn not_a_digest() -> Violation {
-    let rule = "is not 32 bytes: give the SHA-256 that a receipt names";
+    let rule = "is not 32 bytes: send the SHA-256 from a receipt";
     Violation::new(ViolationReason::Malformed, rule).within("policy_digest")
 }
 
@@ -107,6 +107,6 @@ fn unknown() -> Problem {
     Problem::of_field(
         Reason::RegistryEntryNotFound,
         "policy_digest",
-        "names no policy that the agent's tenant has set: give policy_json instead",
+        "is not the digest of a policy that the agent's tenant has set: send policy_json instead",
     )
 }

@@ -1,4 +1,4 @@
-//! The one place where the gateway's errors become what callers see.
+//! Maps the gateway's errors to problems that callers receive. No other module does.
 
 pub use event_log::registry::{of_access, unauthenticated};
 pub use history::problem::{
@@ -8,7 +8,7 @@ pub use history::problem::{
 use wire::status::{Problem, Reason};
 use wire::token::TokenError;
 
-/// A position token that cannot be taken.
+/// An invalid position token.
 #[must_use]
 pub fn of_position_token(error: TokenError) -> Problem {
     let reason = match error {
@@ -20,21 +20,21 @@ pub fn of_position_token(error: TokenError) -> Problem {
 
 /// A position token of another conversation.
 #[must_use]
-pub fn position_token_elsewhere() -> Problem {
+pub fn position_token_of_other_conversation() -> Problem {
     Problem::of_field(
         Reason::PositionTokenMalformed,
         "target.position_token",
-        "is of another conversation: use the token that a write to this one gave",
+        "is of another conversation: use a token from a write to this conversation",
     )
 }
 
-/// Not a page token of ours.
+/// An invalid page token.
 #[must_use]
 pub fn page_token_invalid() -> Problem {
     Problem::of_field(
         Reason::PageTokenInvalid,
         "page_token",
-        "is not a page token: pass on next_page_token as it was given",
+        "is not a page token: send next_page_token unchanged",
     )
 }
 
@@ -44,26 +44,26 @@ pub fn page_token_of_other_query() -> Problem {
     Problem::of_field(
         Reason::PageTokenOfOtherQuery,
         "page_token",
-        "is of another query: change nothing but page_token and page_size from page to page",
+        "is of another query: change only page_token and page_size between pages",
     )
 }
 
-/// As many watchers as may be are there.
+/// The maximum number of watchers is reached.
 #[must_use]
 pub fn too_many_watchers(watchers_max: usize) -> Problem {
     Problem::new(
         Reason::Overloaded,
-        format!("{watchers_max} conversations are watched here, which is the most: try again"),
+        format!("this gateway has {watchers_max} watchers, its maximum: try again"),
     )
     .retry_after(RETRY_AFTER)
 }
 
-/// The service ends.
+/// The gateway shuts down.
 #[must_use]
 pub fn draining() -> Problem {
     Problem::new(
         Reason::Draining,
-        "the service is ending: connect again and watch on from the next version",
+        "the gateway is shutting down: connect again and watch from the next version",
     )
     .retry_after(RETRY_AFTER)
 }

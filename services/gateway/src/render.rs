@@ -1,4 +1,4 @@
-//! Answers as protobuf writes them.
+//! Converts events and messages into protobuf messages of answers.
 
 use domain::ConversationKey;
 use formats::canonical::{Message, MessageKind, Turn};
@@ -8,10 +8,10 @@ use wire::status::Problem;
 
 use crate::problem;
 
-/// An event in its place.
+/// The event of a row.
 ///
 /// # Errors
-/// Its bytes are not an event's.
+/// Its bytes are corrupt.
 pub fn recorded_event(
     key: &ConversationKey,
     event: EventRow,
@@ -35,7 +35,7 @@ pub fn recorded_event(
 pub fn context_message(message: Message) -> proto::ContextMessage {
     use proto::context_message::Kind;
     let kind = match message.kind {
-        MessageKind::Turn(spoken) => Kind::Turn(turn(&spoken)),
+        MessageKind::Turn(message) => Kind::Turn(turn(&message)),
         MessageKind::ToolResult(result) => Kind::ToolResult(wire::event::tool_returned(&result)),
     };
     proto::ContextMessage {

@@ -1,4 +1,4 @@
-//! Requests as the gateway understands them: who asks, for which conversation, how fresh; and the bounds of numbers.
+//! Parses and authorizes requests: caller, conversation, freshness, and numbers with bounds.
 
 use domain::{
     AgentId, ConversationId, ConversationKey, Position, Version, Violation, ViolationReason,
@@ -14,16 +14,16 @@ use wire::token::PositionToken;
 
 use crate::{Gateway, problem};
 
-/// Who calls, and how long they wait.
+/// The token and the deadline of a call.
 #[derive(Debug, Clone)]
 pub struct Call {
     bearer: Option<String>,
-    /// How long the call may wait for what it depends on.
+    /// The deadline for all dependencies of the call.
     pub deadline: Deadline,
 }
 
 impl Call {
-    /// The call that a request makes.
+    /// The call of a request.
     #[must_use]
     pub fn of<T>(request: &Request<T>) -> Self {
         Self {
@@ -32,16 +32,16 @@ impl Call {
         }
     }
 
-    /// The caller's token, where there is one.
+    /// The caller's bearer token.
     #[must_use]
     pub fn bearer(&self) -> Option<&str> {
         self.bearer.as_deref()
     }
 
-    /// What the caller may read of an agent's, which the request names in `field`.
+    /// The caller's access to an agent; `field` is the field with the agent id, for errors.
     ///
     /// # Errors
-    /// No valid token, an id out of form, a missing scope, or an agent that is not the caller's to use.
+    /// The token is missing or invalid, lacks a scope, or does not include the agent.
     pub async fn authorize(
         &self,
         gateway: &Gateway,
@@ -59,10 +59,10 @@ impl Call {
     }
 }
 
-/// The conversation that a call reads, and how fresh.
+/// The target of a read.
 ///
 /// # Errors
-/// The caller may not, or a field breaks a rule.
+/// The caller has no access, or a field is invalid.
 pub async fn target_of(
     gateway: &Gateway,
     call: &Call,
@@ -87,79 +87,78 @@ pub async fn target_of(
     })
 }
 
-/// An agent's id.
+/// Parses an agent id.
 ///
 /// # Errors
-/// As [`AgentId::parse`], with the field named.
+/// As [`AgentId::parse`], with the name of the field.
 pub fn agent_id(text: &str) -> Result<AgentId, Violation> {
     AgentId::parse(text).map_err(|violation| violation.within("agent_id"))
 }
 
-/// A conversation's id.
+/// Parses a conversation id.
 ///
 /// # Errors
-/// As [`ConversationId::parse`], with the field named.
+/// As [`ConversationId::parse`], with the name of the field.
 pub fn conversation_id(text: &str) -> Result<ConversationId, Violation> {
     ConversationId::parse(text).map_err(|violation| violation.within("conversation_id"))
 }
 
-/// A number that has a default and a most.
+/// A numeric field with a default and a maximum.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounded {
-    /// The field.
+    /// The name of the field.
     pub field: &'static str,
-    /// What 0 stands for.
+    /// The value for 0.
     pub default: u32,
-    /// The most that may be asked for.
+    /// The maximum.
     pub max: u32,
 }
 
 impl Bounded {
-    /// The number that a caller's value stands for.
+    /// Checks a value; 0 gives the default.
     ///
     /// # Errors
-    /// [`ViolationReason::OutOfRange`], with the bound and the value.
+    /// [`ViolationReason::OutOfRange`], with the value and the maximum.
     pub fn take(self, value: u32) -> Result<u32, Violation> {
         match value {
             0 => Ok(self.default),
             value if value <= self.max => Ok(value),
             value => Err(
-                out_of_range(format!("is {value}, at most {} is taken", self.max))
-                    .within(self.field),
+                out_of_range(format!("is {value}, the maximum is {}", self.max)).within(self.field),
             ),
         }
     }
 }
 
-/// A value of an enum that this version knows.
+/// Parses a value of an enum.
 ///
 /// # Errors
-/// [`ViolationReason::OutOfRange`], with the field named.
+/// [`ViolationReason::OutOfRange`]: this version does not define the value.
 pub fn known<E: TryFrom<i32>>(value: i32, field: &str) -> Result<E, Violation> {
     E::try_from(value).map_err(|_| {
-        out_of_range(format!("is {value}, which this version does not know")).within(field)
+        out_of_range(format!("is {value}, which this version does not define")).within(field)
     })
 }
 
-/// A violation of a field that is not there.
+/// The violation of a missing field.
 #[must_use]
 pub fn missing() -> Violation {
     Violation::new(ViolationReason::Missing, "is required")
 }
 
-/// A violation of a number outside its range.
+/// The violation of a number outside its range.
 #[must_use]
 pub fn out_of_range(description: String) -> Violation {
     Violation::new(ViolationReason::OutOfRange, description)
 }
 
-/// The first version of a range; 0 stands for 1.
+/// The first version of a range; 0 means 1.
 #[must_use]
 pub fn first_version(version: u64) -> Version {
     Version(version.max(1))
 }
 
-/// The position of a commit, as its writer answered; `None`: nothing was recorded, or the answer has no token of this record.
+/// The position of a commit in an answer of the writer; `None`: nothing was recorded, or the token is not of this record.
 #[must_use]
 pub fn position_of(gateway: &Gateway, result: &CommitResult) -> Option<Position> {
     let token = PositionToken::decode(&result.position_token, gateway.reader.record.id());
@@ -184,7 +183,7 @@ fn fence(
     let token = PositionToken::decode(token, gateway.reader.record.id())
         .map_err(problem::of_position_token)?;
     if token.position.partition != gateway.reader.record.partition_of(key) {
-        return Err(problem::position_token_elsewhere());
+        return Err(problem::position_token_of_other_conversation());
     }
     Ok(Some(token.position))
 }
@@ -194,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_a_default_and_a_most() {
+    fn numbers_have_a_default_and_a_maximum() {
         let bounded = Bounded {
             field: "page_size",
             default: 50,
@@ -206,7 +205,7 @@ mod tests {
         let violation = bounded.take(201).unwrap_err();
         assert_eq!(
             violation.to_string(),
-            "page_size: is 201, at most 200 is taken"
+            "page_size: is 201, the maximum is 200"
         );
         assert_eq!(violation.reason, ViolationReason::OutOfRange);
     }

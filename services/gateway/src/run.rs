@@ -1,4 +1,4 @@
-//! The life of a gateway: connect, bind, serve, drain.
+//! Starts a gateway: connects, binds its listeners, serves, and drains at shutdown.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use runtime::start::StartError;
 use wire::proto::history::v1::history_service_server::HistoryServiceServer;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
-use crate::generation::{Generations, Means};
+use crate::generation::{Dependencies, Generations};
 use crate::history_rpc::HistoryRpc;
 use crate::http::commands::Commands;
 use crate::http::rate_limits::RateLimits;
@@ -28,25 +28,26 @@ use crate::policies::Policies;
 use crate::retention;
 use crate::rpc::ReadRpc;
 use crate::token_keys::TokenKeys;
-use crate::watcher::WatchRules;
+use crate::watcher::Watchers;
 use crate::writer::WriterClient;
 use crate::{Gateway, GatewayConfig, Parts};
 
-/// A gateway that serves.
+/// The addresses of a running gateway.
 #[derive(Debug, Clone, Copy)]
 pub struct Running {
-    /// Where it takes calls.
+    /// The gRPC listener.
     pub grpc_addr: SocketAddr,
-    /// Where it takes requests.
+    /// The HTTP listener.
     pub http_addr: SocketAddr,
-    /// Where it tells operators of itself.
+    /// The listener of metrics and readiness.
     pub admin_addr: SocketAddr,
 }
 
-/// Starts a gateway; it serves until `shutdown`, then drains. The record must be there; Postgres may come later.
+/// Starts a gateway. It serves until `shutdown` begins, then drains. The record must exist; Postgres may become available
+/// later.
 ///
 /// # Errors
-/// What it needs to start is missing or wrong.
+/// A dependency is missing or misconfigured.
 pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
     metrics.set_role("gateway");
@@ -55,7 +56,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let health = Health::new(&["nats", "postgres", "registry"]);
     watch_health(&health, shutdown, &gateway);
     tokens::load();
-    let means = retention::Means {
+    let deps = retention::Dependencies {
         record: gateway.reader.record.clone(),
         registry: gateway.registry.clone(),
         read_model: gateway.reader.read_model.clone(),
@@ -63,7 +64,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         token: config.writer_token.clone(),
         clock: Clock::System,
     };
-    retention::start(means, &config.retention, shutdown);
+    retention::start(deps, &config.retention, shutdown);
     let generations = generations(&config, &gateway, shutdown)?;
     let state = HttpState {
         limits: RateLimits::new(&config.http),
@@ -99,10 +100,10 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     Ok(running)
 }
 
-/// What reads need, connected; watchers end with `shutdown`.
+/// Connects the dependencies of reads. Watchers end with `shutdown`.
 ///
 /// # Errors
-/// The record is not there, or the read model is misconfigured.
+/// The record does not exist, or the read model is misconfigured.
 pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gateway, StartError> {
     let record = Record::open(config.record.clone())
         .await
@@ -120,7 +121,7 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
             read_model,
             fence_wait: config.fence_wait(),
         },
-        watch: WatchRules::new(
+        watchers: Watchers::new(
             config.watchers_max,
             config.watch_idle_check(),
             shutdown.token(),
@@ -134,17 +135,17 @@ async fn open_registry(record: &Record) -> Result<Registry, Unavailable> {
     Ok(registry)
 }
 
-/// The runs of a gateway, which end with `shutdown`; those that others left are looked after from now on.
+/// The runs of a gateway. They end with `shutdown`. Starts the sweeper of abandoned runs.
 ///
 /// # Errors
-/// What they need is misconfigured.
+/// A dependency is misconfigured.
 pub fn generations(
     config: &GatewayConfig,
     gateway: &Gateway,
     shutdown: &Shutdown,
 ) -> Result<Generations, StartError> {
     let token = config.writer_token.clone();
-    let means = Means {
+    let deps = Dependencies {
         writer: WriterClient::at(&config.writer_url, token.clone())?,
         token,
         models: ModelServers::new(&config.models).map_err(StartError::dependency)?,
@@ -152,7 +153,7 @@ pub fn generations(
         quotas: config.quotas,
         shutdown: shutdown.clone(),
     };
-    let generations = Generations::new(gateway.clone(), means, &config.generation);
+    let generations = Generations::new(gateway.clone(), deps, &config.generation);
     generations.map_err(StartError::dependency)
 }
 
@@ -185,7 +186,7 @@ fn watch_health(health: &Health, shutdown: &Shutdown, gateway: &Gateway) {
         async move {
             is_fresh
                 .then_some(())
-                .ok_or("changes of the registry do not arrive")
+                .ok_or("the gateway receives no changes of the registry")
         }
     }));
 }

@@ -1,4 +1,4 @@
-//! From a token to whom it names: the tenant's keys come from the registry, and from the JWK sets that it names.
+//! Verifies tokens of users and administrators, with keys from the registry and from JWK sets.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,41 +18,41 @@ use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{SigningKey, SigningKeyUse};
 
 use crate::identity::Refusal;
-use crate::jwks::{FRESH, Jwks, PAUSE};
+use crate::jwks::{CACHE_TTL, Jwks, REFETCH_INTERVAL_MIN};
 
-/// Most signing keys that are kept ready; one that is not is read again, which takes about as long as checking a token.
+/// Maximum number of cached signing keys. Parsing a key takes about as long as verifying a token.
 pub const KEYS_READY_MAX: usize = 1_000;
 
-/// The keys by which tokens are checked.
+/// The keys that verify tokens.
 #[derive(Debug)]
 pub struct TokenKeys {
     registry: Registry,
     jwks: Jwks,
-    /// What a signing key holds never changes, but for its end.
-    ready: Cache<(TenantId, SigningKeyId), Arc<[Key]>>,
+    /// The content of a signing key never changes; only its end can be set.
+    parsed: Cache<(TenantId, SigningKeyId), Arc<[Key]>>,
 }
 
-/// An administrator, and leave to act for their tenant.
+/// An administrator, and the right to act for their tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdminAccess {
-    /// The tenant, granted.
+    /// The right to act for the tenant.
     pub tenant: TenantAccess,
-    /// Who acts.
+    /// The administrator.
     pub admin: VerifiedAdmin,
 }
 
 /// The keys of a tenant for one use.
 #[derive(Debug, Default)]
-struct Found {
+struct TenantKeys {
     keys: Vec<Key>,
-    /// Some come from elsewhere, and may have changed since.
+    /// Some keys are from fetched sets, which may have changed since.
     has_fetched: bool,
-    /// Some should have come from elsewhere.
+    /// Some sets could not be fetched.
     has_missing: bool,
 }
 
 impl TokenKeys {
-    /// The keys of a registry; JWK sets are fetched from where `egress` allows.
+    /// The keys of a registry. JWK sets are fetched from URLs that `egress` allows.
     ///
     /// # Errors
     /// [`ModelsError::Tls`].
@@ -60,14 +60,14 @@ impl TokenKeys {
         Ok(Self {
             registry: registry.clone(),
             jwks: Jwks::new(egress)?,
-            ready: Cache::new(KEYS_READY_MAX),
+            parsed: Cache::new(KEYS_READY_MAX),
         })
     }
 
-    /// The user that a token names, to an agent.
+    /// Verifies the token of a user of an agent.
     ///
     /// # Errors
-    /// The token does not hold, or [`Refusal::KeysUnavailable`].
+    /// The token is invalid, or [`Refusal::KeysUnavailable`].
     pub async fn user(
         &self,
         access: &AgentAccess,
@@ -85,10 +85,10 @@ impl TokenKeys {
             .await
     }
 
-    /// The administrator that a token names, with leave to act for their tenant.
+    /// Verifies the token of an administrator. Returns the right to act for their tenant.
     ///
     /// # Errors
-    /// The token does not hold, or [`Refusal::KeysUnavailable`]. A tenant that does not exist has no keys.
+    /// The token is invalid, or [`Refusal::KeysUnavailable`]. A tenant that does not exist has no keys.
     pub async fn admin(&self, token: &str, now: Timestamp) -> Result<AdminAccess, Refusal> {
         let tenant = claimed_tenant(token)?;
         let rules = self.registry.token_rules(&tenant);
@@ -101,7 +101,8 @@ impl TokenKeys {
         Ok(AdminAccess { tenant, admin })
     }
 
-    /// Verifies by the keys at hand; where none of them is the token's, by sets fetched anew, for their keys may have changed.
+    /// Verifies with the cached keys. If none of them matches the token, fetches the sets again and retries: their keys may have
+    /// changed.
     async fn verify<T>(
         &self,
         tenant: &TenantId,
@@ -109,35 +110,34 @@ impl TokenKeys {
         now: Timestamp,
         verify: impl Fn(&[Key]) -> Result<T, TokenError>,
     ) -> Result<T, Refusal> {
-        let found = self.find(tenant, key_use, FRESH, now).await;
+        let found = self.keys(tenant, key_use, CACHE_TTL, now).await;
         let outcome = verify(&found.keys);
-        if !is_of_the_key(&outcome) || !(found.has_fetched || found.has_missing) {
+        if !has_no_matching_key(&outcome) || !(found.has_fetched || found.has_missing) {
             return Ok(outcome?);
         }
-        let found = self.find(tenant, key_use, PAUSE, now).await;
+        let found = self.keys(tenant, key_use, REFETCH_INTERVAL_MIN, now).await;
         let outcome = verify(&found.keys);
-        if is_of_the_key(&outcome) && found.has_missing {
+        if has_no_matching_key(&outcome) && found.has_missing {
             return Err(Refusal::KeysUnavailable);
         }
         Ok(outcome?)
     }
 
-    async fn find(
+    async fn keys(
         &self,
         tenant: &TenantId,
         key_use: SigningKeyUse,
         age_max: Duration,
         now: Timestamp,
-    ) -> Found {
-        let mut found = Found::default();
+    ) -> TenantKeys {
+        let mut found = TenantKeys::default();
         for entry in self.registry.signing_keys(tenant, key_use, now) {
             let Ok(id) = SigningKeyId::parse(entry.signing_key_id.as_str()) else {
                 continue;
             };
             let Some(Kind::JwksUrl(url)) = &entry.kind else {
-                found
-                    .keys
-                    .extend(self.ready(tenant, &id, &entry).iter().cloned());
+                let parsed = self.parsed(tenant, &id, &entry);
+                found.keys.extend(parsed.iter().cloned());
                 continue;
             };
             match self.jwks.keys(&id, url, age_max, now).await {
@@ -151,16 +151,16 @@ impl TokenKeys {
         found
     }
 
-    fn ready(&self, tenant: &TenantId, id: &SigningKeyId, entry: &SigningKey) -> Arc<[Key]> {
-        let place = (tenant.clone(), id.clone());
-        let read = || Ok::<_, Infallible>(read(id, entry).into());
-        let Ok(keys) = self.ready.get_or_insert_with(&place, read);
+    fn parsed(&self, tenant: &TenantId, id: &SigningKeyId, entry: &SigningKey) -> Arc<[Key]> {
+        let cache_key = (tenant.clone(), id.clone());
+        let parse = || Ok::<_, Infallible>(parse(id, entry).into());
+        let Ok(keys) = self.parsed.get_or_insert_with(&cache_key, parse);
         keys
     }
 }
 
-/// The keys of an entry; what was checked when it was added is readable.
-fn read(id: &SigningKeyId, entry: &SigningKey) -> Vec<Key> {
+/// The keys of an entry. The registry has checked it, so it is readable.
+fn parse(id: &SigningKeyId, entry: &SigningKey) -> Vec<Key> {
     match &entry.kind {
         Some(Kind::Hs256Secret(secret)) => Key::hs256(id, secret).into_iter().collect(),
         Some(Kind::JwksJson(json)) => jwk_set(id, json).unwrap_or_default(),
@@ -168,7 +168,7 @@ fn read(id: &SigningKeyId, entry: &SigningKey) -> Vec<Key> {
     }
 }
 
-fn is_of_the_key<T>(outcome: &Result<T, TokenError>) -> bool {
+fn has_no_matching_key<T>(outcome: &Result<T, TokenError>) -> bool {
     matches!(
         outcome,
         Err(TokenError::UnknownKey | TokenError::BadSignature)

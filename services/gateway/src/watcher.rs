@@ -1,14 +1,14 @@
-//! One caller who follows one conversation: history by pages, then live by version, without a gap or a repeat.
+//! Streams one conversation to one caller: the history by pages, then live commits, by version, without gaps or repeats.
 //!
-//! Whatever may have been missed (a lost connection, a slow reader, a lost message) is read again from the record, after
-//! the last commit that was sent; so nothing is buffered but what is on its way to the caller.
+//! After a possible loss (a lost connection, a slow caller, a lost message) the watcher reads the record again from the last
+//! commit that it sent. Only the responses that are on their way to the caller are buffered.
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{ForkPoint, Status as Stands, Version};
+use domain::{ForkPoint, Version};
 use event_log::{LiveItem, LiveSubscription, StoredCommit, StoredMessage};
 use history::{
     CommitPosition, Deadline, Direction, Page, PageBounds, Query, Target, commits_after, event_rows,
@@ -26,83 +26,83 @@ use wire::status::Problem;
 use crate::metrics::{self, WatcherGauge};
 use crate::{Gateway, problem, render};
 
-/// Responses on their way to a caller who does not take them: at most 4 MiB.
-const RESPONSES_ON_THE_WAY_MAX: usize = 8;
+/// Maximum number of buffered responses: at most 4 MiB.
+const BUFFERED_RESPONSES_MAX: usize = 8;
 /// The bounds of a page of history.
 const HISTORY_PAGE: PageBounds = PageBounds {
     events_max: 500,
     bytes_max: 1024 * 1024,
 };
-/// The first wait after a dependency failed.
+/// First wait after a dependency failed.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(50);
-/// The longest wait after a dependency failed.
+/// Maximum wait after a dependency failed.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// What watchers keep to.
+/// Limits the number of watchers of a gateway.
 #[derive(Debug)]
-pub struct WatchRules {
-    places: Arc<Semaphore>,
+pub struct Watchers {
+    permits: Arc<Semaphore>,
     watchers_max: usize,
     idle_check: Duration,
     drain: CancellationToken,
 }
 
-/// One watcher's place among those that may be.
+/// The permit of one watcher.
 #[derive(Debug)]
-pub struct WatcherPlace {
+pub struct WatcherPermit {
     _permit: OwnedSemaphorePermit,
     _gauge: WatcherGauge,
 }
 
-impl WatchRules {
-    /// At most `watchers_max` at once; each compares itself with the record after `idle_check` without news; all end once
+impl Watchers {
+    /// Allows `watchers_max` concurrent watchers. Each reads the record again after `idle_check` without events. All end when
     /// `drain` is cancelled.
     #[must_use]
     pub fn new(watchers_max: usize, idle_check: Duration, drain: CancellationToken) -> Self {
         Self {
-            places: Arc::new(Semaphore::new(watchers_max)),
+            permits: Arc::new(Semaphore::new(watchers_max)),
             watchers_max,
             idle_check,
             drain,
         }
     }
 
-    /// A place, at once or not at all.
+    /// Acquires a permit without waiting.
     ///
     /// # Errors
-    /// There is none left.
-    pub fn place(&self) -> Result<WatcherPlace, Problem> {
-        let permit = Arc::clone(&self.places).try_acquire_owned();
+    /// `OVERLOADED`: `watchers_max` is reached.
+    pub fn acquire(&self) -> Result<WatcherPermit, Problem> {
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| problem::too_many_watchers(self.watchers_max))?;
-        Ok(WatcherPlace {
+        Ok(WatcherPermit {
             _permit: permit,
             _gauge: WatcherGauge::up(),
         })
     }
 }
 
-/// What to watch.
+/// A request to watch a conversation.
 #[derive(Debug)]
 pub struct Watch {
     /// The conversation.
     pub target: Target,
     /// The first version to send.
     pub from: Version,
-    /// What is stored from before history is read.
+    /// The live commits, subscribed before the history is read.
     pub live: LiveSubscription,
-    /// The watcher's place.
-    pub place: WatcherPlace,
-    /// What the conversation goes on from, where it is a fork.
+    /// The watcher's permit.
+    pub permit: WatcherPermit,
+    /// The fork point, if the conversation is a fork.
     pub forked_from: Option<ForkPoint>,
 }
 
-/// The end of a stream of responses that its caller reads.
+/// The receiver of responses.
 pub type Responses = mpsc::Receiver<Result<proto::WatchConversationResponse, Status>>;
 
-/// What is sent to the caller, and the work that sends it, to be spawned. It ends when the caller goes, the conversation
-/// is erased, or the service drains.
+/// The receiver of responses, and the work that sends them, to be spawned. The work ends when the receiver is dropped, the
+/// conversation is erased, or the service drains.
 pub fn watch(gateway: &Gateway, watch: Watch) -> (Responses, impl Future<Output = ()> + use<>) {
-    let (sender, responses) = mpsc::channel(RESPONSES_ON_THE_WAY_MAX);
+    let (sender, responses) = mpsc::channel(BUFFERED_RESPONSES_MAX);
     let watcher = Watcher {
         gateway: gateway.clone(),
         target: watch.target,
@@ -110,7 +110,7 @@ pub fn watch(gateway: &Gateway, watch: Watch) -> (Responses, impl Future<Output 
         after: CommitPosition::default(),
         forked_from: watch.forked_from,
         responses: sender,
-        _place: watch.place,
+        _permit: watch.permit,
     };
     (responses, watcher.run(watch.live))
 }
@@ -120,22 +120,22 @@ struct Watcher {
     target: Target,
     /// The version to send next.
     next: Version,
-    /// The last commit that was sent whole, or that stands before what was asked for.
+    /// The last commit that was sent completely, or the last one before the requested range.
     after: CommitPosition,
     forked_from: Option<ForkPoint>,
     responses: mpsc::Sender<Result<proto::WatchConversationResponse, Status>>,
-    _place: WatcherPlace,
+    _permit: WatcherPermit,
 }
 
 impl Watcher {
     async fn run(mut self, live: LiveSubscription) {
-        let (responses, drain) = (self.responses.clone(), self.gateway.watch.drain.clone());
+        let (responses, drain) = (self.responses.clone(), self.gateway.watchers.drain.clone());
         let problem = tokio::select! {
             Err(problem) = self.follow(live) => problem,
             () = drain.cancelled() => problem::draining(),
             () = responses.closed() => return,
         };
-        // It fails when the caller went, who then needs no reason.
+        // Sending fails only if the caller is gone.
         let _ = responses.send(Err(problem.into())).await;
     }
 
@@ -143,7 +143,7 @@ impl Watcher {
         retrying(self, async |watcher| watcher.history().await).await?;
         let version = self.after.version.0;
         self.send(Item::CaughtUp(proto::CaughtUp { version })).await;
-        let idle_check = self.gateway.watch.idle_check;
+        let idle_check = self.gateway.watchers.idle_check;
         loop {
             match timeout(idle_check, live.next()).await {
                 Ok(LiveItem::Commit(message)) => self.live_commit(&message).await?,
@@ -153,7 +153,7 @@ impl Watcher {
         }
     }
 
-    /// Sends what there is, by pages over rows and tail.
+    /// Sends the history by pages, from rows and tail.
     async fn history(&mut self) -> Result<(), Problem> {
         loop {
             self.target.deadline = Deadline::until(None);
@@ -188,16 +188,15 @@ impl Watcher {
         self.reread().await
     }
 
-    /// Sends what may have been missed.
+    /// Sends the commits after a possible loss.
     async fn reread(&mut self) -> Result<(), Problem> {
         metrics::watch_reread();
         retrying(self, async |watcher| watcher.catch_up().await).await
     }
 
-    /// Sends what the record holds after the last commit that was sent.
+    /// Sends the commits of the record after the last one that was sent.
     async fn catch_up(&mut self) -> Result<(), Problem> {
         self.target.deadline = Deadline::until(None);
-        // What the caller has seen of the live commits may be more than a replica knows.
         let (gateway, forked_from) = (self.gateway.clone(), self.forked_from.as_ref());
         let reader = &gateway.reader;
         let tail = commits_after(reader, &self.target, self.after, forked_from).await?;
@@ -213,7 +212,9 @@ impl Watcher {
     }
 
     async fn send_commit(&mut self, commit: &StoredCommit) -> Result<(), Problem> {
-        check_stands(commit)?;
+        if commit.opened.commit.head.status == domain::Status::Erased {
+            return Err(problem::not_found());
+        }
         for event in event_rows(commit) {
             self.send_event(event).await?;
         }
@@ -221,7 +222,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Sends an event, unless it was sent before, as part of a commit may have been.
+    /// Sends an event, unless it was sent before. A part of its commit may have been sent.
     async fn send_event(&mut self, event: EventRow) -> Result<(), Problem> {
         if event.version < self.next {
             return Ok(());
@@ -238,15 +239,15 @@ impl Watcher {
         Ok(())
     }
 
-    /// Waits until the caller has taken enough of what is on its way.
+    /// Sends an item. Waits while the buffer is full.
     async fn send(&self, item: Item) {
         let response = proto::WatchConversationResponse { item: Some(item) };
-        // It fails when the caller went, which ends the watcher elsewhere.
+        // Sending fails only if the caller is gone; then `run` ends the watcher.
         let _ = self.responses.send(Ok(response)).await;
     }
 }
 
-/// Does it again for as long as a dependency is away.
+/// Repeats the work while a dependency is unavailable.
 async fn retrying(
     watcher: &mut Watcher,
     work: impl AsyncFn(&mut Watcher) -> Result<(), Problem>,
@@ -257,13 +258,5 @@ async fn retrying(
             Err(problem) if problem.reason().code() == Code::Unavailable => backoff.wait().await,
             outcome => return outcome,
         };
-    }
-}
-
-/// An erased conversation is one that is not there.
-fn check_stands(commit: &StoredCommit) -> Result<(), Problem> {
-    match commit.opened.commit.head.status {
-        Stands::Active | Stands::Archived => Ok(()),
-        Stands::Erased => Err(problem::not_found()),
     }
 }

@@ -1,9 +1,9 @@
 //! The client of the writer.
 //!
-//! Commands of callers with a token of their own are sent under that token: the writer judges them itself. All others are
+//! A command of a caller with a service token is sent under that token, and the writer authorizes it. All other commands are
 //! sent under the gateway's token.
 
-pub mod refusal;
+pub mod error;
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ use wire::proto::write::v1::write_service_client::WriteServiceClient;
 use crate::problem;
 use crate::request::Call;
 
-/// How long a connection to the writer may take to open.
+/// Timeout of opening a connection to the writer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// The deadline of one call of the run service: an attempt beyond it is made again.
+/// The deadline of one call of the run service.
 pub const ATTEMPT_MAX: Duration = Duration::from_secs(5);
 
-/// A connection to the writer. It opens with the first call, and again after a loss; clones share it.
+/// A connection to the writer. It opens with the first call and reconnects after a loss. Clones share it.
 #[derive(Debug, Clone)]
 pub struct WriterClient {
     channel: Channel,
@@ -30,7 +30,7 @@ pub struct WriterClient {
 }
 
 impl WriterClient {
-    /// The writer at a URL, as [`tls::endpoint`] reads it, and the gateway's own token. Needs a tokio runtime.
+    /// The writer at a URL in the syntax of [`tls::endpoint`], with the gateway's own token. Needs a tokio runtime.
     ///
     /// # Errors
     /// [`EndpointError`].
@@ -39,7 +39,7 @@ impl WriterClient {
         Ok(Self { channel, token })
     }
 
-    /// How the writer at a URL is reached.
+    /// The endpoint of the writer at a URL.
     ///
     /// # Errors
     /// As [`WriterClient::at`].

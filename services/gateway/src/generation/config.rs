@@ -1,86 +1,48 @@
-//! What runs keep to, and the bounds of these settings.
+//! The configuration of runs, with its bounds.
 
 use std::time::Duration;
 
 use runtime::config::{Bounds, Checks, Validate};
 use serde::{Deserialize, Serialize};
 
-const RUNS: Bounds<usize> = Bounds {
-    min: 1,
-    max: 10_000,
-    unit: "runs",
-};
-const RUNS_WAITING: Bounds<usize> = Bounds {
-    min: 0,
-    max: 10_000,
-    unit: "runs",
-};
-const RUN_WAIT: Bounds<u64> = Bounds {
-    min: 0,
-    max: 60_000,
-    unit: "ms",
-};
-const FOLLOWERS: Bounds<usize> = Bounds {
-    min: 1,
-    max: 100_000,
-    unit: "followers",
-};
-/// Parts are kept for longer than any run may take.
-const RUN_TIMEOUT: Bounds<u64> = Bounds {
-    min: 1_000,
-    max: 1_800_000,
-    unit: "ms",
-};
-const DRAIN: Bounds<u64> = Bounds {
-    min: 0,
-    max: 600_000,
-    unit: "ms",
-};
-const KEEP_ALIVE: Bounds<u64> = Bounds {
-    min: 50,
-    max: 60_000,
-    unit: "ms",
-};
-const ABANDONED_AFTER: Bounds<u64> = Bounds {
-    min: 150,
-    max: 600_000,
-    unit: "ms",
-};
-const SWEEP_EVERY: Bounds<u64> = Bounds {
-    min: 50,
-    max: 60_000,
-    unit: "ms",
-};
-const SUMMARIES: Bounds<usize> = Bounds {
-    min: 0,
-    max: 256,
-    unit: "summaries",
-};
-/// How many signs of life a run may miss before it counts as abandoned; so one late answer does not end it.
-const MISSED_SIGNS_MIN: u64 = 3;
+use crate::config::{count, ms};
 
-/// What runs keep to.
+const RUNS: Bounds<usize> = count(1, 10_000, "runs");
+const RUNS_WAITING: Bounds<usize> = count(0, 10_000, "runs");
+const RUN_WAIT: Bounds<u64> = ms(0, 60_000);
+const FOLLOWERS: Bounds<usize> = count(1, 100_000, "followers");
+/// The maximum is below the retention of the streams of parts.
+const RUN_TIMEOUT: Bounds<u64> = ms(1_000, 1_800_000);
+const DRAIN: Bounds<u64> = ms(0, 600_000);
+const KEEP_ALIVE: Bounds<u64> = ms(50, 60_000);
+const ABANDONED_AFTER: Bounds<u64> = ms(150, 600_000);
+const SWEEP_EVERY: Bounds<u64> = ms(50, 60_000);
+const SUMMARIES: Bounds<usize> = count(0, 256, "summaries");
+/// Keep-alive intervals without a part before a run counts as abandoned. One late answer of the writer must not end a run.
+const MISSED_KEEP_ALIVES_MIN: u64 = 3;
+
+/// The configuration of runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationConfig {
-    /// Most runs that are made here at once; more wait for their turn, which is fair between tenants.
+    /// Maximum number of concurrent runs of this gateway. Further runs wait in a queue that is fair between tenants.
     pub runs_max: usize,
-    /// Most runs of one tenant that wait for their turn; more are refused.
+    /// Maximum number of waiting runs per tenant. Further runs are rejected.
     pub runs_waiting_max: usize,
-    /// The longest that a run waits for its turn, in ms; 0: it is refused at once.
+    /// Maximum wait of a run in the queue, in ms; 0: a run that cannot start at once is rejected.
     pub run_wait_ms: u64,
-    /// Most readers who follow runs here at once; more are refused.
+    /// Maximum number of concurrent followers of runs on this gateway. Further followers are rejected.
     pub followers_max: usize,
-    /// The longest that a run may take, in ms.
+    /// Maximum duration of a run, in ms.
     pub run_timeout_ms: u64,
-    /// How long runs may go on once the gateway is ending, in ms.
+    /// How long runs may continue after the shutdown has begun, in ms.
     pub drain_ms: u64,
-    /// After how long a silence a run says that it goes on, in ms.
+    /// A run without parts for this long publishes a keep-alive part, in ms.
     pub keep_alive_ms: u64,
-    /// After how long a silence any gateway ends a run as abandoned, in ms; at least three times `keep_alive_ms`.
+    /// A run without parts for this long is ended as abandoned, by any gateway, in ms; at least three times `keep_alive_ms`.
     pub abandoned_after_ms: u64,
-    /// How often the active runs are looked through, in ms, up to a quarter sooner or later.
+    /// Interval between two sweeps over the active runs, in ms, plus or minus up to 25%.
     pub sweep_every_ms: u64,
-    /// Most histories that are summarised here at once; 0: none is.
+    /// Maximum number of concurrent summaries on this gateway; 0: none.
     pub summaries_max: usize,
 }
 
@@ -117,14 +79,14 @@ impl Validate for GenerationConfig {
         );
         checks.bounds("sweep_every_ms", self.sweep_every_ms, &SWEEP_EVERY);
         checks.bounds("summaries_max", self.summaries_max, &SUMMARIES);
-        if self.abandoned_after_ms < self.keep_alive_ms.saturating_mul(MISSED_SIGNS_MIN) {
-            let mend = "is less than three times keep_alive_ms; give that or more".to_owned();
-            checks.invalid("abandoned_after_ms", mend);
+        if self.abandoned_after_ms < self.keep_alive_ms.saturating_mul(MISSED_KEEP_ALIVES_MIN) {
+            let error = "is less than three times keep_alive_ms; set at least that".to_owned();
+            checks.invalid("abandoned_after_ms", error);
         }
     }
 }
 
-/// The same as the code uses it.
+/// The configuration in the units that the code uses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub(super) runs_max: usize,

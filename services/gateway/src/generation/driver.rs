@@ -1,7 +1,7 @@
-//! Makes one run: a task of the gateway's own, which outlives the caller's connection.
+//! Executes one run in a task of the gateway, independent of the caller's connection.
 //!
-//! Its parts are published while it is made. It ends by itself, by a stop, by a bound, or with the gateway; its end is
-//! the last of its parts, and then it is finished. Where somebody else has taken the run, it is left to them.
+//! Parts are published during the run. It ends with the model's last answer, by a stop request, by a limit or at shutdown.
+//! Its end is its last part; then the run is finished. If another gateway has ended the run, this task returns.
 
 use std::time::{Duration, Instant};
 
@@ -11,120 +11,124 @@ use runtime::backoff::exponential;
 use tracing::Instrument as _;
 use wire::status::Problem;
 
-use super::close::{Closing, close};
+use super::close::{CloseResult, close};
 use super::finish::{Finished, finish};
+use super::interruption::{self, Interruption};
 use super::metrics::{self, Gauge};
-use super::publisher::{Closed, Outlet, Published, Publisher};
-use super::run_end::{ended, failed, tell_failure};
-use super::run_spec::Making;
+use super::publisher::{Closed, PartSender, PublishEnd, Publisher};
+use super::run_end::{end_with, fail_with, log_failure};
+use super::run_spec::RunSpec;
 use super::steps::Steps;
-use super::stop::{self, Interruption};
 use super::{Generations, summarise};
 
-/// The first wait before a run that could not be finished is finished.
+/// First wait between two attempts to close or finish a run.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(250);
-/// The longest wait before a run that could not be finished is finished.
+/// Maximum wait between two attempts to close or finish a run.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Makes the run, and finishes it.
-pub(super) async fn drive(generations: Generations, making: Making) {
+/// Executes the run and finishes it.
+pub(super) async fn drive(generations: Generations, spec: RunSpec) {
     let span = tracing::info_span!(
         "gateway.run.make",
-        tenant.id = making.run.key.tenant.as_str(),
-        conversation.id = making.run.key.conversation.as_str(),
-        run.id = %making.run.run,
+        tenant.id = spec.run.key.tenant.as_str(),
+        conversation.id = spec.run.key.conversation.as_str(),
+        run.id = %spec.run.run,
     );
-    let making_it = async {
+    let run = async {
         let gauge = Gauge::run();
-        let began = Instant::now();
-        if !make_and_close(&generations, &making).await {
+        let started = Instant::now();
+        if !execute_and_close(&generations, &spec).await {
             return;
         }
-        let finished = finish_in_the_end(&generations, &making).await;
+        let finished = finish_with_retries(&generations, &spec).await;
         drop(gauge);
         if let Ok(Finished::Finished(outcome, position)) = finished {
-            metrics::run_made(outcome, began.elapsed());
-            summarise::consider(&generations, &making, position);
+            metrics::run_completed(outcome, started.elapsed());
+            summarise::start_if_due(&generations, &spec, position);
         }
     };
-    making_it.instrument(span).await;
+    run.instrument(span).await;
 }
 
-/// Makes and publishes the parts; whether the run is closed then.
-async fn make_and_close(generations: &Generations, making: &Making) -> bool {
+/// Executes the run and publishes its parts. Returns whether it is closed.
+async fn execute_and_close(generations: &Generations, spec: &RunSpec) -> bool {
     let writer = generations.writer.clone();
     let keep_alive = generations.rules.keep_alive;
-    let (outlet, publisher) = Publisher::new(writer, making.run.clone(), keep_alive);
-    let how = {
+    let (part_sender, publisher) = Publisher::new(writer, spec.run.clone(), keep_alive);
+    let published = {
         let mut publishing = std::pin::pin!(publisher.run());
-        let feeding = feed(generations, making, outlet);
+        let parts = send_parts(generations, spec, part_sender);
         tokio::select! {
             biased;
-            how = &mut publishing => how,
-            () = feeding => publishing.await,
+            published = &mut publishing => published,
+            () = parts => publishing.await,
         }
     };
-    let end = match how {
-        Published::Ended => return true,
-        // It is over, or another makes it: its end, if there is one, is theirs.
-        Published::NotActive | Published::Superseded | Published::LeftOpen => return false,
-        Published::Stopping => ended(RunOutcome::Stopped),
-        Published::Refused(status) => {
-            tracing::error!(code = ?status.code(), "the writer refuses the parts of a run");
-            failed("parts_refused", "the writer refused the parts of the run")
+    let end = match published {
+        PublishEnd::Ended => return true,
+        // The run is over, or another gateway publishes its parts and its end.
+        PublishEnd::NotActive | PublishEnd::Superseded | PublishEnd::SenderDropped => return false,
+        PublishEnd::Stopping => end_with(RunOutcome::Stopped),
+        PublishEnd::Refused(status) => {
+            tracing::error!(code = ?status.code(), "the writer refused the parts of a run");
+            fail_with("parts_refused", "the writer refused the parts of the run")
         }
     };
-    close_in_the_end(generations, making, end).await
+    close_with_retries(generations, spec, end).await
 }
 
-/// Closes the run, however long the record takes to answer; whether it is closed then.
-async fn close_in_the_end(generations: &Generations, making: &Making, end: RunEnd) -> bool {
-    let closing = (|| close(generations, &making.run, end.clone()))
+/// Closes the run, with retries without limit. Returns whether it is closed.
+async fn close_with_retries(generations: &Generations, spec: &RunSpec, end: RunEnd) -> bool {
+    let result = (|| close(generations, &spec.run, end.clone()))
         .retry(exponential(RETRY_WAIT_BASE, RETRY_WAIT_MAX))
         .notify(|problem: &Problem, _| {
             let reason = problem.reason().as_str();
-            tracing::warn!(reason, "a run is not closed yet");
+            tracing::warn!(reason, "a run cannot be closed yet: retrying");
         });
-    matches!(closing.await, Ok(Closing::Closed))
+    matches!(result.await, Ok(CloseResult::Closed))
 }
 
-/// Makes the parts, the run's end last.
-async fn feed(generations: &Generations, making: &Making, outlet: Outlet) {
-    if let Some(end) = Box::pin(make(generations, making, &outlet)).await {
-        tell_failure(&end);
-        // Where nobody publishes any more, its end is somebody else's.
-        let _: Result<(), Closed> = outlet.send(RunPartKind::RunEnded(end)).await;
+/// Sends the parts of the run to the publisher, its end last.
+async fn send_parts(generations: &Generations, spec: &RunSpec, part_sender: PartSender) {
+    if let Some(end) = Box::pin(execute(generations, spec, &part_sender)).await {
+        log_failure(&end);
+        // If the publisher has stopped, another gateway has ended the run.
+        let _: Result<(), Closed> = part_sender.send(RunPartKind::RunEnded(end)).await;
     }
 }
 
-/// Makes the parts but for the run's end, which it gives; `None`: somebody else ends the run.
-async fn make(generations: &Generations, making: &Making, outlet: &Outlet) -> Option<RunEnd> {
+/// Executes the run and sends its parts, without its end. Returns the end; `None`: another gateway has ended the run.
+async fn execute(
+    generations: &Generations,
+    spec: &RunSpec,
+    part_sender: &PartSender,
+) -> Option<RunEnd> {
     let rules = &generations.rules;
-    let (key, run) = (&making.run.key, making.run.run);
+    let (key, run) = (&spec.run.key, spec.run.run);
     tokio::select! {
-        end = Steps::new(generations, making, outlet).run() => end.ok(),
-        interruption = stop::interruption(&generations.gateway, key, run) => match interruption {
-            Interruption::StopRequested => Some(ended(RunOutcome::Stopped)),
+        end = Steps::new(generations, spec, part_sender).run() => end.ok(),
+        interruption = interruption::wait(&generations.gateway, key, run) => match interruption {
+            Interruption::StopRequested => Some(end_with(RunOutcome::Stopped)),
             Interruption::Over => None,
         },
         () = tokio::time::sleep(rules.run_timeout) => {
             let message = format!("the run took longer than {} s", rules.run_timeout.as_secs());
-            Some(failed("run_timed_out", &message))
+            Some(fail_with("run_timed_out", &message))
         }
-        () = generations.drained() => Some(ended(RunOutcome::Abandoned)),
+        () = generations.wait_for_drain() => Some(end_with(RunOutcome::Abandoned)),
     }
 }
 
-/// Finishes a closed run, however long the record takes to answer.
-async fn finish_in_the_end(
+/// Finishes a closed run, with retries without limit.
+async fn finish_with_retries(
     generations: &Generations,
-    making: &Making,
+    spec: &RunSpec,
 ) -> Result<Finished, Problem> {
-    (|| finish(generations, &making.run, Some(making.started.clone())))
+    (|| finish(generations, &spec.run, Some(spec.started.clone())))
         .retry(exponential(RETRY_WAIT_BASE, RETRY_WAIT_MAX))
         .notify(|problem: &Problem, _| {
             let reason = problem.reason().as_str();
-            tracing::warn!(reason, "a run is not finished yet");
+            tracing::warn!(reason, "a run cannot be finished yet: retrying");
         })
         .await
 }

@@ -1,4 +1,4 @@
-//! Finishes a closed run: what its parts came to, and its end, as one commit. Anybody may; it is the same commit.
+//! Finishes a closed run: appends its folded parts and its end as one commit. Every gateway appends the same commit.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use backon::Retryable as _;
 use domain::event::{ErrorOccurred, RunStarted};
 use domain::{
     ConversationKey, EventKind, Fact, Label, Lifecycle, Position, RunEnd, RunId, RunOutcome,
-    RunPart, RunPartKind, Sequence,
+    RunPartKind, Sequence,
 };
 use history::{CommitPosition, Direction, Query, Snapshot};
 use runs::RunFold;
@@ -15,41 +15,42 @@ use wire::proto::run::v1 as proto;
 use wire::status::{Problem, Reason};
 
 use super::run_key::RunKey;
-use super::{Generations, last_of, metrics, parts_log, pieces};
+use super::run_parts::fits_an_event;
+use super::{Generations, metrics, parts_log, read_last_commit};
 use crate::request;
-use crate::writer::refusal::Refusal;
+use crate::writer::error::WriterError;
 
-/// The error of a run of which not all can be recorded.
+/// The error type of a run that cannot be recorded completely.
 const UNRECORDABLE: &str = "run_unrecordable";
-/// Most times that the commit is sent again while the writer does not answer.
+/// Maximum number of retries of the commit while the writer does not answer.
 const RETRIES_MAX: usize = 8;
-/// The first wait before it is sent again.
+/// First wait between two attempts to commit.
 const WAIT_BASE: Duration = Duration::from_millis(25);
-/// The longest wait before it is sent again.
+/// Maximum wait between two attempts to commit.
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// The longest wait for a run that has come to its end to be finished.
-const FINISHED_WITHIN: Duration = Duration::from_secs(2);
-/// The first wait between two looks whether it is.
-const LOOK_WAIT_BASE: Duration = Duration::from_millis(5);
-/// Most looks for the end of a closed run on a replica that lags: about two seconds.
-const END_LOOKS_MAX: usize = 24;
-/// The longest wait between two looks.
-const LOOK_WAIT_MAX: Duration = Duration::from_millis(100);
+/// Maximum wait for the finishing commit of a closed run.
+const FINISH_WAIT_MAX: Duration = Duration::from_secs(2);
+/// First wait between two polls.
+const POLL_WAIT_BASE: Duration = Duration::from_millis(5);
+/// Maximum wait between two polls.
+const POLL_WAIT_MAX: Duration = Duration::from_millis(100);
+/// Maximum number of polls for the end of a closed run on a replica that lags: about two seconds.
+const END_POLLS_MAX: usize = 24;
 
-/// What became of finishing a run.
+/// The result of finishing a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Finished {
     /// Its finishing commit is in the record, by this call or another: its outcome and position.
     Finished(RunOutcome, Option<Position>),
-    /// It was over already, or its conversation is gone.
+    /// It was over before, or its conversation is erased.
     Over,
 }
 
-/// Finishes a closed run. `started` is the recorded event, where the caller has it.
+/// Finishes a closed run. `started` is the recorded event, if the caller has it.
 ///
 /// # Errors
-/// The record or the writer does not answer, or the run is not closed: the same call may be made again.
+/// The record or the writer does not answer, or the run is not closed. The call can be repeated.
 pub(super) async fn finish(
     generations: &Generations,
     run: &RunKey,
@@ -62,44 +63,45 @@ pub(super) async fn finish(
             None => return Ok(Finished::Over),
         },
     };
-    let came = read(generations, run, started).await?;
-    for (events, is_whole) in came.versions() {
-        match commit(generations, run, came.end.outcome, &events).await {
+    let result = read_result(generations, run, started).await?;
+    for (events, is_complete) in result.variants() {
+        match commit(generations, run, result.end.outcome, &events).await {
             Ok(finished) => {
-                let label = if is_whole {
-                    metrics::outcome_label(came.end.outcome)
+                let label = if is_complete {
+                    metrics::outcome_label(result.end.outcome)
                 } else {
                     "unrecordable"
                 };
                 metrics::run_finished(label);
                 return Ok(finished);
             }
-            Err(Refusal::NotActive) => return Ok(Finished::Over),
-            Err(Refusal::Lasting(status)) => {
-                tracing::error!(run.id = %run.run, code = ?status.code(), "what a run came to cannot be recorded");
+            Err(WriterError::NotActive) => return Ok(Finished::Over),
+            Err(WriterError::Permanent(status)) => {
+                tracing::error!(run.id = %run.run, code = ?status.code(), "the writer rejected the events of a run");
             }
             Err(
-                Refusal::Passing(_)
-                | Refusal::Stopping
-                | Refusal::Superseded
-                | Refusal::RunActive(_),
+                WriterError::Retryable(_)
+                | WriterError::Stopping
+                | WriterError::Superseded
+                | WriterError::RunActive(_),
             ) => break,
         }
     }
-    let message = "the writer does not finish the run: try again";
+    let message = "the writer did not finish the run: try again";
     Err(Problem::new(Reason::RecordUnavailable, message))
 }
 
-/// Waits until a run is not under way any more, or for [`FINISHED_WITHIN`]; where the conversation is then, if it is in time.
+/// Waits until a run is not active, for at most [`FINISH_WAIT_MAX`]. Returns the position of the conversation's last commit
+/// then.
 pub(super) async fn wait(
     generations: &Generations,
     key: &ConversationKey,
     run: RunId,
 ) -> Option<CommitPosition> {
-    let is_over = async {
-        let mut backoff = Backoff::new(LOOK_WAIT_BASE, LOOK_WAIT_MAX);
+    let position = async {
+        let mut backoff = Backoff::new(POLL_WAIT_BASE, POLL_WAIT_MAX);
         loop {
-            if let Ok(Some((head, sequence))) = last_of(&generations.gateway, key).await
+            if let Ok(Some((head, sequence))) = read_last_commit(&generations.gateway, key).await
                 && head.active_run.is_none_or(|active| active.id != run)
             {
                 let version = head.version;
@@ -108,21 +110,20 @@ pub(super) async fn wait(
             backoff.wait().await;
         }
     };
-    // The caller has the answer already: its commit comes later then.
-    tokio::time::timeout(FINISHED_WITHIN, is_over).await.ok()
+    tokio::time::timeout(FINISH_WAIT_MAX, position).await.ok()
 }
 
-/// What a run came to.
-struct Came {
+/// The folded parts of a run.
+struct RunResult {
     facts: Vec<Fact>,
     end: RunEnd,
-    is_whole: bool,
+    is_complete: bool,
 }
 
-impl Came {
-    /// What to record, and whether that is all: first all of it; should the conversation not take that, what was said;
-    /// should it not take that either, that there was something.
-    fn versions(&self) -> Vec<(Vec<Fact>, bool)> {
+impl RunResult {
+    /// The events to try, each with whether it is complete: first all facts; if the conversation rejects them, the messages
+    /// alone; if it rejects those too, only an error.
+    fn variants(&self) -> Vec<(Vec<Fact>, bool)> {
         let failed = Label::parse(UNRECORDABLE).map(|error_type| {
             Fact::from(ErrorOccurred {
                 error_type,
@@ -130,63 +131,56 @@ impl Came {
             })
         });
         let failed: Vec<Fact> = failed.into_iter().collect();
-        let said =
-            |fact: &&Fact| matches!(fact, Fact::MessageAppended(_)) && pieces::fits_an_event(fact);
-        let said = self.facts.iter().filter(said).cloned();
-        let said: Vec<Fact> = said.chain(failed.clone()).collect();
+        let is_message =
+            |fact: &&Fact| matches!(fact, Fact::MessageAppended(_)) && fits_an_event(fact);
+        let messages = self.facts.iter().filter(is_message).cloned();
+        let messages: Vec<Fact> = messages.chain(failed.clone()).collect();
         vec![
-            (self.facts.clone(), self.is_whole),
-            (said, false),
+            (self.facts.clone(), self.is_complete),
+            (messages, false),
             (failed, false),
         ]
     }
 }
 
-/// Folds the parts of a run.
-async fn read(
+/// Reads and folds the parts of a run.
+async fn read_result(
     generations: &Generations,
     run: &RunKey,
     started: RunStarted,
-) -> Result<Came, Problem> {
+) -> Result<RunResult, Problem> {
     let mut fold = RunFold::new(started);
     let mut after = Sequence(0);
-    let mut fault = None;
-    // The end was published before: a replica that lags has it soon.
-    let mut backoff = Backoff::bounded(LOOK_WAIT_BASE, LOOK_WAIT_MAX, END_LOOKS_MAX);
+    let mut error = None;
+    // The end is published: a replica that lags has it soon.
+    let mut backoff = Backoff::bounded(POLL_WAIT_BASE, POLL_WAIT_MAX, END_POLLS_MAX);
     loop {
         let page = parts_log::page(&generations.gateway, &run.key, run.run, after).await?;
         for batch in &page.batches {
             after = batch.sequence;
             for part in &batch.parts {
-                fault = fault.or(fold.absorb(part).err());
-                if let Some(end) = end_of(part) {
-                    return Ok(came(&fold, end, fault));
+                error = error.or(fold.absorb(part).err());
+                if let RunPartKind::RunEnded(end) = &part.kind {
+                    return Ok(result(&fold, end, error));
                 }
             }
         }
         if !page.has_more && !backoff.wait().await {
-            let message = "the end of the run is not there yet: try again";
+            let message = "the end of the run is not readable yet: try again";
             return Err(Problem::new(Reason::RecordUnavailable, message));
         }
     }
 }
 
-fn end_of(part: &RunPart) -> Option<&RunEnd> {
-    if let RunPartKind::RunEnded(end) = &part.kind {
-        return Some(end);
+/// The result of a fold. After an error, for example expired parts, it holds the facts from before the error.
+fn result(fold: &RunFold, end: &RunEnd, error: Option<runs::FoldError>) -> RunResult {
+    if let Some(error) = error {
+        tracing::error!(run.id = %fold.started().run, %error, "the parts of a run cannot be folded");
     }
-    None
-}
-
-/// What a fold came to; after a fault, such as parts that have grown too old, that is what came before it.
-fn came(fold: &RunFold, end: &RunEnd, fault: Option<runs::FoldError>) -> Came {
-    if let Some(fault) = fault {
-        tracing::error!(run.id = %fold.started().run, fault = %fault, "a run's parts cannot be folded");
-    }
-    Came {
+    RunResult {
         facts: fold.facts(),
         end: end.clone(),
-        is_whole: fault.is_none(),
+        is_complete: error.is_none(),
     }
 }
 
@@ -195,27 +189,27 @@ async fn commit(
     run: &RunKey,
     outcome: RunOutcome,
     facts: &[Fact],
-) -> Result<Finished, Refusal> {
+) -> Result<Finished, WriterError> {
     let request = proto::FinishRunRequest {
-        target: Some(run.target(Some(run.finishing()))),
+        target: Some(run.target(Some(run.finish_commit()))),
         run_id: run.run.to_string(),
         outcome: wire::event::outcome_to_proto(outcome).into(),
         events: facts.iter().map(wire::event::of_fact).collect(),
     };
     let finish = || async {
         let answer = generations.writer.runs().finish_run(request.clone()).await;
-        answer.map_err(Refusal::from)
+        answer.map_err(WriterError::from)
     };
     let answer = finish
         .retry(exponential(WAIT_BASE, WAIT_MAX).with_max_times(RETRIES_MAX))
-        .when(Refusal::is_passing)
+        .when(WriterError::is_retryable)
         .await?;
     let result = answer.into_inner().result.unwrap_or_default();
     let position = request::position_of(&generations.gateway, &result);
     Ok(Finished::Finished(outcome, position))
 }
 
-/// The recorded start of a run that is under way; `None`: it is not, or its conversation is gone.
+/// The recorded start of an active run; `None`: the run is not active, or its conversation is erased.
 async fn read_started(
     generations: &Generations,
     run: &RunKey,

@@ -1,6 +1,6 @@
-//! One reader who follows one run, on any gateway: what is there, then what comes, by part number: no gap, no repeat.
+//! Follows a run on any gateway: the stored parts, then the live parts, by part number, without gaps or repeats.
 //!
-//! Whatever may have been missed is read again from the parts' stream after the last batch that was seen.
+//! After a possible loss, the follower reads the stream of parts again from the last batch that it saw.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,60 +16,60 @@ use tokio::time::timeout;
 use tonic::Code;
 use wire::status::{Problem, Reason};
 
-use super::head_of;
 use super::metrics::Gauge;
 use super::parts_log::{self, Batch, is_end};
+use super::read_head;
 use crate::{Gateway, problem};
 use history::Deadline;
 
-/// After how long without news a follower reads again: what comes live may be lost.
+/// A follower reads the stream again after this long without live parts: live messages can be lost.
 const IDLE_CHECK: Duration = Duration::from_secs(2);
-/// The first wait after the record did not answer.
+/// First wait after the record did not answer.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(50);
-/// The longest wait after the record did not answer.
+/// Maximum wait after the record did not answer.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// What a follower of a run is told.
+/// An item of the stream that a follower of a run receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Followed {
     /// The next part.
     Part(RunPart),
-    /// The run is over, or never was, and its parts are not kept any more: the committed messages tell what it came to.
+    /// The run is over or never existed, and its parts are not stored any more. The committed messages hold its result.
     /// Nothing follows.
     Gone,
 }
 
-/// The places of those who follow.
+/// Limits the number of followers of a gateway.
 #[derive(Debug, Clone)]
 pub(super) struct Followers {
-    places: Arc<Semaphore>,
-    most: usize,
+    permits: Arc<Semaphore>,
+    followers_max: usize,
 }
 
 impl Followers {
-    pub(super) fn new(most: usize) -> Self {
+    pub(super) fn new(followers_max: usize) -> Self {
         Self {
-            places: Arc::new(Semaphore::new(most)),
-            most,
+            permits: Arc::new(Semaphore::new(followers_max)),
+            followers_max,
         }
     }
 
-    fn place(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        place.map_err(|_| {
+    fn acquire(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        permit.map_err(|_| {
             let message = format!(
-                "{} runs are followed here, which is the most: try again",
-                self.most
+                "this gateway has {} followers of runs, its maximum: try again",
+                self.followers_max
             );
             Problem::new(Reason::Overloaded, message).retry_after(problem::RETRY_AFTER)
         })
     }
 }
 
-/// The parts of a run from a number on. Ends after the run's end, or [`Followed::Gone`]. Dropping it is how to stop.
+/// The parts of a run from `from_part`. Ends after the run's end, or after [`Followed::Gone`]. Drop the stream to stop.
 ///
 /// # Errors
-/// There is no place left, or the record does not answer.
+/// `followers_max` is reached, or the record does not answer.
 pub(super) async fn follow(
     gateway: &Gateway,
     followers: &Followers,
@@ -77,7 +77,7 @@ pub(super) async fn follow(
     run: RunId,
     from_part: u64,
 ) -> Result<impl Stream<Item = Followed> + Send + use<>, Problem> {
-    let place = followers.place()?;
+    let permit = followers.acquire()?;
     let live = Deadline::until(None)
         .record(gateway.reader.record.live_parts(key, run))
         .await?;
@@ -88,15 +88,15 @@ pub(super) async fn follow(
         next: from_part.max(1),
         after: Sequence(0),
         live,
-        waiting: VecDeque::new(),
+        queue: VecDeque::new(),
         must_read: true,
         is_over: false,
-        _place: place,
+        _permit: permit,
         _gauge: Gauge::follower(),
     };
     Ok(unfold(follower, async |mut follower| {
-        let told = follower.next().await?;
-        Some((told, follower))
+        let item = follower.next().await?;
+        Some((item, follower))
     }))
 }
 
@@ -105,24 +105,24 @@ struct Follower {
     gateway: Gateway,
     key: ConversationKey,
     run: RunId,
-    /// The part to tell next.
+    /// The number of the next part to read.
     next: u64,
     /// The last batch that was read.
     after: Sequence,
     live: LiveParts,
-    /// Parts that were read and not told yet.
-    waiting: VecDeque<RunPart>,
-    /// Whether something may have been missed.
+    /// Parts that were read and not returned yet.
+    queue: VecDeque<RunPart>,
+    /// Whether live parts may be lost.
     must_read: bool,
     is_over: bool,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
     _gauge: Gauge,
 }
 
 impl Follower {
     async fn next(&mut self) -> Option<Followed> {
         loop {
-            if let Some(part) = self.waiting.pop_front() {
+            if let Some(part) = self.queue.pop_front() {
                 self.is_over = is_end(&part);
                 return Some(Followed::Part(part));
             }
@@ -147,12 +147,12 @@ impl Follower {
         }
     }
 
-    /// Reads what is there, for as long as it takes the record to answer; whether there is or can be more.
+    /// Reads the stored parts, with retries without limit. Returns whether there are or can be more parts.
     async fn catch_up(&mut self) -> bool {
         let mut backoff = Backoff::new(RETRY_WAIT_BASE, RETRY_WAIT_MAX);
         loop {
             match self.reread().await {
-                Ok(goes_on) => return goes_on,
+                Ok(continues) => return continues,
                 Err(problem) if problem.reason().code() == Code::Unavailable => {
                     backoff.wait().await;
                 }
@@ -166,19 +166,19 @@ impl Follower {
         if !self.read().await? {
             return Ok(false);
         }
-        if !self.waiting.is_empty() {
+        if !self.queue.is_empty() {
             return Ok(true);
         }
-        let head = head_of(&self.gateway, &self.key).await?;
+        let head = read_head(&self.gateway, &self.key).await?;
         let active = head.and_then(|head| head.active_run);
         if active.is_some_and(|active| active.id == self.run) {
             return Ok(true);
         }
-        // A run that is over had all of its parts in the stream by then.
-        Ok(self.read().await? && !self.waiting.is_empty())
+        // All parts of a finished run are in the stream.
+        Ok(self.read().await? && !self.queue.is_empty())
     }
 
-    /// Reads one page after another until there is something to tell, or no more; whether what comes next is still kept.
+    /// Reads pages until a part is queued or the stream ends. Returns whether the next part can still be stored.
     async fn read(&mut self) -> Result<bool, Problem> {
         loop {
             let page = parts_log::page(&self.gateway, &self.key, self.run, self.after).await?;
@@ -190,15 +190,15 @@ impl Follower {
             if !page.has_more {
                 return Ok(true);
             }
-            if !self.waiting.is_empty() {
-                // The rest is read once these are told.
+            if !self.queue.is_empty() {
+                // The rest is read after these parts are returned.
                 self.must_read = true;
                 return Ok(true);
             }
         }
     }
 
-    /// Takes what is new of a batch; whether it follows what was taken before.
+    /// Queues the new parts of a batch. Returns whether the batch continues the parts from before.
     fn take(&mut self, batch: Batch) -> bool {
         for part in batch.parts {
             if part.number > self.next {
@@ -206,7 +206,7 @@ impl Follower {
             }
             if part.number == self.next {
                 self.next += 1;
-                self.waiting.push_back(part);
+                self.queue.push_back(part);
             }
         }
         self.after = batch.sequence;

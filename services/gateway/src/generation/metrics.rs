@@ -1,39 +1,39 @@
-//! What the gateway tells of its runs.
+//! Metrics of runs.
 //!
 //! | metric | unit | meaning |
 //! |---|---|---|
-//! | `hansard_gateway_runs` | 1 | runs being made here |
-//! | `hansard_gateway_runs_started_total` | runs | started here |
-//! | `hansard_gateway_runs_finished_total{outcome}` | runs | whose finishing commit was made from here; `unrecordable` where not all could be kept |
-//! | `hansard_gateway_run_seconds{outcome}` | s | from a run's start to its finishing commit, where both were made here |
+//! | `hansard_gateway_runs` | 1 | active runs of this gateway |
+//! | `hansard_gateway_runs_started_total` | runs | started on this gateway |
+//! | `hansard_gateway_runs_finished_total{outcome}` | runs | finished by a commit of this gateway; `unrecordable`: not all events could be recorded |
+//! | `hansard_gateway_run_seconds{outcome}` | s | from the start of a run to its finishing commit, both by this gateway |
 //! | `hansard_gateway_run_parts_total` | parts | published |
-//! | `hansard_gateway_run_publish_seconds` | s | from a batch of parts to the writer's answer, retries among it |
-//! | `hansard_gateway_run_publish_retries_total` | batches | that were sent again |
-//! | `hansard_gateway_run_first_part_seconds` | s | from a run's start to its first part, published |
-//! | `hansard_gateway_run_followers` | 1 | readers who follow a run |
-//! | `hansard_gateway_run_webhooks_total{outcome}` | calls | of tools that were posted; outcome `ok`, `refused`, `unreachable` or `forbidden` |
+//! | `hansard_gateway_run_publish_seconds` | s | from sending a batch of parts to the writer's answer, including retries |
+//! | `hansard_gateway_run_publish_retries_total` | batches | sent again |
+//! | `hansard_gateway_run_first_part_seconds` | s | from the start of a run to its first published part |
+//! | `hansard_gateway_run_followers` | 1 | followers of runs |
+//! | `hansard_gateway_run_webhooks_total{outcome}` | calls | tool calls posted to webhooks; outcome `ok`, `refused`, `unreachable` or `forbidden` |
 //! | `hansard_gateway_run_sweeps_total{outcome}` | sweeps | over the active runs; outcome `ok` or `failed` |
-//! | `hansard_gateway_run_swept_total{found}` | runs | that a sweep ended (`abandoned`) or finished (`unfinished`) |
-//! | `hansard_gateway_summaries_total{outcome}` | summaries | that were to be made; outcome `made`, `outrun`, or the failure's code |
+//! | `hansard_gateway_run_swept_total{found}` | runs | ended (`abandoned`) or finished (`unfinished`) by a sweep |
+//! | `hansard_gateway_summaries_total{outcome}` | summaries | attempted; outcome `made`, `outrun` (a newer summary exists), or the code of the failure |
 
 use std::time::Duration;
 
 use ::metrics::{counter, gauge, histogram};
 use domain::RunOutcome;
 
-/// Counts a thing for as long as it lives.
+/// A gauge that counts one until it is dropped.
 #[derive(Debug)]
 pub struct Gauge(&'static str);
 
 impl Gauge {
-    /// One run more.
+    /// Counts a run.
     #[must_use]
     pub fn run() -> Self {
         counter!("hansard_gateway_runs_started_total").increment(1);
         Self::up("hansard_gateway_runs")
     }
 
-    /// One follower more.
+    /// Counts a follower.
     #[must_use]
     pub fn follower() -> Self {
         Self::up("hansard_gateway_run_followers")
@@ -57,7 +57,7 @@ pub fn parts_published(count: u64, took: Duration) {
     histogram!("hansard_gateway_run_publish_seconds").record(took.as_secs_f64());
 }
 
-/// A batch is sent again.
+/// A batch of parts was sent again.
 pub fn publish_retried() {
     counter!("hansard_gateway_run_publish_retries_total").increment(1);
 }
@@ -67,7 +67,7 @@ pub fn first_part_published(took: Duration) {
     histogram!("hansard_gateway_run_first_part_seconds").record(took.as_secs_f64());
 }
 
-/// The outcome of a run, as labels name it.
+/// The label of a run's outcome.
 #[must_use]
 pub fn outcome_label(outcome: RunOutcome) -> &'static str {
     match outcome {
@@ -78,13 +78,13 @@ pub fn outcome_label(outcome: RunOutcome) -> &'static str {
     }
 }
 
-/// The finishing commit of a run was made.
+/// The finishing commit of a run was appended.
 pub fn run_finished(outcome: &'static str) {
     counter!("hansard_gateway_runs_finished_total", "outcome" => outcome).increment(1);
 }
 
-/// A run that was made here is finished.
-pub fn run_made(outcome: RunOutcome, took: Duration) {
+/// A run of this gateway is finished.
+pub fn run_completed(outcome: RunOutcome, took: Duration) {
     histogram!("hansard_gateway_run_seconds", "outcome" => outcome_label(outcome))
         .record(took.as_secs_f64());
 }
@@ -94,17 +94,17 @@ pub fn webhook_called(outcome: &'static str) {
     counter!("hansard_gateway_run_webhooks_total", "outcome" => outcome).increment(1);
 }
 
-/// A sweep over the active runs is over.
+/// A sweep over the active runs ended.
 pub fn swept(outcome: &'static str) {
     counter!("hansard_gateway_run_sweeps_total", "outcome" => outcome).increment(1);
 }
 
-/// A sweep found a run without a maker.
+/// A sweep ended or finished a run.
 pub fn run_swept(found: &'static str) {
     counter!("hansard_gateway_run_swept_total", "found" => found).increment(1);
 }
 
-/// A summary was to be made.
+/// A summary was attempted.
 pub fn summary(outcome: &'static str) {
     counter!("hansard_gateway_summaries_total", "outcome" => outcome).increment(1);
 }

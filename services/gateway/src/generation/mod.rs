@@ -1,36 +1,36 @@
-//! Runs: generations by models, made by a task of this gateway, followed and stopped from any.
+//! Runs: generations by models. A task of one gateway executes a run; every gateway can follow and stop it.
 //!
-//! A run starts by a commit, its parts go through the writer into a stream of their own, and a commit of what they came
-//! to finishes it. [`Generations`] is what the doors use. Nothing here appends by itself: all goes through the writer,
+//! A commit starts a run. Its parts go through the writer to a stream of their own. A commit with the folded parts
+//! finishes it. The listeners use [`Generations`]. This module appends nothing itself: all commands go through the writer,
 //! under the gateway's own token.
 
-mod alone;
-mod ask;
 pub mod call_log;
-mod calls;
+mod call_model;
 mod close;
 pub mod config;
 mod driver;
 mod finish;
 mod follow;
+mod interruption;
 pub mod metrics;
 mod parts_log;
-pub mod pieces;
 mod publisher;
 mod run_end;
 mod run_key;
+pub mod run_parts;
 mod run_spec;
 pub mod settings;
-mod signature;
 mod start;
+mod stateless_turn;
 mod steps;
-mod stop;
 mod summarise;
 mod summary_boundary;
 mod summary_room;
 mod sweep_window;
 mod sweeper;
-mod tools;
+mod tool_calls;
+mod webhook_signature;
+mod webhooks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,14 +56,14 @@ pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
 pub use run_key::{RunKey, started_by};
 pub use start::{RunHandle, Start};
 pub use summarise::REQUEST as SUMMARY_REQUEST;
-pub use tools::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};
+pub use webhooks::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};
 
 use call_log::CallLog;
 use config::Rules;
 use follow::Followers;
-use run_spec::Making;
+use run_spec::RunSpec;
 use settings::{ModelChoice, RunSettings};
-use tools::Webhooks;
+use webhooks::Webhooks;
 
 use crate::quotas::account::Account;
 use crate::quotas::metering::Metering;
@@ -72,26 +72,26 @@ use crate::writer::WriterClient;
 use crate::{Gateway, problem};
 use history::{CommitPosition, Deadline, Freshness, Target};
 
-/// What runs need beside a gateway.
+/// The dependencies of runs, in addition to a gateway.
 #[derive(Debug)]
-pub struct Means {
+pub struct Dependencies {
     /// The writer.
     pub writer: WriterClient,
     /// The gateway's own token: scopes append and read, any tenant.
     pub token: Secret,
     /// The model servers.
     pub models: ModelServers,
-    /// Which servers tenants' webhooks and agents may use.
+    /// The servers that tenants' webhooks and agents may use.
     pub egress: EgressConfig,
-    /// What the deployment allows.
+    /// The quotas of the deployment.
     pub quotas: QuotaSet,
-    /// What ends the gateway; runs are among its tasks.
+    /// Ends the gateway; runs are among its tasks.
     pub shutdown: Shutdown,
 }
 
-/// A place among the answers that are made here, counted against its quotas for as long as it is kept.
+/// The right to run one generation on this gateway. It counts against the quotas until it is dropped.
 #[derive(Debug)]
-struct RunPlace {
+struct RunPermit {
     _active: CountedRun,
     _place: FairPlace,
 }
@@ -100,7 +100,7 @@ struct RunPlace {
 #[derive(Debug, Clone)]
 pub struct Generations(Arc<Shared>);
 
-/// What all runs of a gateway share.
+/// The state that all runs of a gateway share.
 #[derive(Debug)]
 pub struct Shared {
     gateway: Gateway,
@@ -127,28 +127,27 @@ impl std::ops::Deref for Generations {
 }
 
 impl Generations {
-    /// The runs of a gateway, and a task that looks after those that others left, where there is a token. Needs a tokio
-    /// runtime.
+    /// The runs of a gateway. With a token, it also starts the sweeper, which ends abandoned runs. Needs a tokio runtime.
     ///
     /// # Errors
     /// [`ModelsError::Tls`]: the client for webhooks cannot be set up.
     pub fn new(
         gateway: Gateway,
-        means: Means,
+        deps: Dependencies,
         config: &GenerationConfig,
     ) -> Result<Self, ModelsError> {
-        let call_log = CallLog::start(gateway.clone(), means.writer.clone(), &means.shutdown);
+        let call_log = CallLog::start(gateway.clone(), deps.writer.clone(), &deps.shutdown);
         let drain = Duration::from_millis(config.drain_ms);
-        let metering = Metering::start(means.writer.clone(), drain, &means.shutdown);
-        let quotas = Quotas::new(&gateway, means.quotas, metering);
+        let metering = Metering::start(deps.writer.clone(), drain, &deps.shutdown);
+        let quotas = Quotas::new(&gateway, deps.quotas, metering);
         let generations = Self(Arc::new(Shared {
             gateway,
             call_log,
-            writer: means.writer,
-            token: means.token,
-            models: means.models,
-            webhooks: Webhooks::new(Policy::new(&means.egress))?,
-            egress: means.egress,
+            writer: deps.writer,
+            token: deps.token,
+            models: deps.models,
+            webhooks: Webhooks::new(Policy::new(&deps.egress))?,
+            egress: deps.egress,
             followers: Followers::new(config.followers_max),
             places: FairPlaces::new(
                 config.runs_max,
@@ -158,31 +157,31 @@ impl Generations {
             quotas,
             summaries: Arc::new(Semaphore::new(config.summaries_max)),
             rules: Rules::of(config),
-            shutdown: means.shutdown,
+            shutdown: deps.shutdown,
         }));
         if generations.token.is_empty() {
-            tracing::info!("no `writer_token` is set: frontends can record nothing here");
+            tracing::info!("`writer_token` is not set: frontends cannot write on this gateway");
         } else {
-            let sweeping = sweeper::sweep(generations.clone());
-            generations.shutdown.spawn_cancellable(sweeping);
+            let sweeps = sweeper::sweep(generations.clone());
+            generations.shutdown.spawn_cancellable(sweeps);
         }
         Ok(generations)
     }
 
-    /// Starts a run, which goes on by itself.
+    /// Starts a run. It continues in a task of its own.
     ///
     /// # Errors
-    /// `RUN_ACTIVE`, with the run's id, where another goes on; whatever else the writer refuses; no place left; the
-    /// gateway is ending; the writer does not answer in time.
+    /// `RUN_ACTIVE`, with the active run's id; any other refusal of the writer; `OVERLOADED`: `runs_max` is reached;
+    /// `DRAINING`: the gateway shuts down; `RECORD_UNAVAILABLE`: the writer does not answer in time.
     pub async fn start(&self, start: Start) -> Result<RunHandle, Status> {
         start::start(self, start).await
     }
 
-    /// The parts of a run from a number on, made here or elsewhere: those that are there, then those that come, each
-    /// once. Ends after the run's end, or [`Followed::Gone`]. Whether the caller may is checked already.
+    /// The parts of a run of any gateway from the part `from_part`: the stored ones, then the live ones, each once. Ends
+    /// after the run's end, or after [`Followed::Gone`]. The caller checks access first.
     ///
     /// # Errors
-    /// There is no place left, or the record does not answer.
+    /// `followers_max` is reached, or the record does not answer.
     pub async fn follow(
         &self,
         key: &ConversationKey,
@@ -192,34 +191,32 @@ impl Generations {
         follow::follow(&self.gateway, &self.followers, key, run, from_part).await
     }
 
-    /// Asks a run to stop; whoever makes it ends it within a second. One that is over is left as it is. Whether the
-    /// caller may is checked already.
+    /// Requests the stop of a run. The gateway that executes it ends it within a second. A finished run does not change.
+    /// The caller checks access first.
     ///
     /// # Errors
-    /// What the writer says, or that it does not answer.
+    /// The writer refuses or does not answer.
     pub async fn stop(&self, run: &RunKey) -> Result<CommitResult, Status> {
         let request = proto::StopRunRequest {
             target: Some(run.target(None)),
             run_id: run.run.to_string(),
         };
         let answer = self.writer.runs().stop_run(request).await;
-        let answer = answer.map_err(start::refused)?;
+        let answer = answer.map_err(start::hide_token_errors)?;
         Ok(answer.into_inner().result.unwrap_or_default())
     }
 
-    /// The run that goes on in a conversation, as the record's leader knows it. Whether the caller may is checked
-    /// already.
+    /// The active run of a conversation, read from the stream's leader. The caller checks access first.
     ///
     /// # Errors
     /// The record does not answer.
     pub async fn active(&self, key: &ConversationKey) -> Result<Option<ActiveRun>, Problem> {
-        let head = head_of(&self.gateway, key).await?;
+        let head = read_head(&self.gateway, key).await?;
         Ok(head.and_then(|head| head.active_run))
     }
 
-    /// Waits until a run that was heard to its end is finished, so that what it came to can be read; for two seconds at most.
-    /// Where the conversation is then; `None`: the run is not finished yet.
-    /// Whether the caller may is checked already.
+    /// Waits until the finishing commit of a run with published end is in the record, for at most two seconds. Returns the
+    /// position of the conversation's last commit; `None`: the run is not finished yet. The caller checks access first.
     pub async fn wait_for_finish(
         &self,
         key: &ConversationKey,
@@ -228,13 +225,13 @@ impl Generations {
         finish::wait(self, key, run).await
     }
 
-    /// Finishes a run whose parts have come to their end; whether it is over then. `false`: it goes on, or the record does not
-    /// answer. Whether the caller may is checked already.
+    /// Finishes a run if its end is among its parts. Returns whether it is over now; `false`: it continues, or the record
+    /// does not answer. The caller checks access first.
     pub async fn finish_closed(&self, run: &RunKey) -> bool {
-        start::is_finished(self, run).await
+        start::finish_if_closed(self, run).await
     }
 
-    /// How an agent's runs are made.
+    /// The settings of an agent's runs.
     ///
     /// # Errors
     /// `MODEL_NOT_CONFIGURED`: the settings name no model; `MODEL_SERVER_NOT_ALLOWED`.
@@ -242,8 +239,7 @@ impl Generations {
         let agent = self.gateway.registry.agent(&access.agent);
         let settings = agent.and_then(|agent| agent.settings).unwrap_or_default();
         if settings.model.is_none() {
-            let message =
-                "the agent has no model: set one, such as `hansard agent set AGENT --model echo`";
+            let message = "the agent has no model: set one, for example `hansard agent set AGENT --model echo`";
             return Err(Problem::new(Reason::ModelNotConfigured, message));
         }
         let settings = RunSettings::of(&settings)?;
@@ -251,35 +247,35 @@ impl Generations {
         Ok(settings)
     }
 
-    /// Refuses a model server that the deployment keeps for other tenants.
+    /// Rejects a model server that the deployment reserves for other tenants.
     fn check_model_server(&self, tenant: &TenantId, model: &ModelChoice) -> Result<(), Problem> {
         if self.egress.may_use_model_server(tenant, &model.server) {
             return Ok(());
         }
-        let message = "the agent's model server is kept for other tenants: set another model";
+        let message = "the agent's model server is reserved for other tenants: set another model";
         Err(Problem::new(Reason::ModelServerNotAllowed, message))
     }
 
-    /// What callers may use, and what they use.
+    /// The quotas and their usage.
     #[must_use]
     pub fn quotas(&self) -> &Quotas {
         &self.quotas
     }
 
-    /// A place among the answers that are made here, within the quotas of whom it counts against.
-    async fn place(&self, account: &Account) -> Result<RunPlace, Problem> {
+    /// Waits for the right to run one generation, within the quotas of the account.
+    async fn acquire(&self, account: &Account) -> Result<RunPermit, Problem> {
         let active = self.quotas.enter(account)?;
         self.quotas.check_tokens(account).await?;
         let place = self.places.take(&account.consumer.tenant).await;
         let place = place.map_err(|_| start::too_many_runs(self.rules.runs_max))?;
-        Ok(RunPlace {
+        Ok(RunPermit {
             _active: active,
             _place: place,
         })
     }
 
-    /// Reads of a conversation by the gateway itself, of what its stream's leader holds; `None`: its token may not, or there is
-    /// no such agent.
+    /// The target of reads by the gateway itself, from the stream's leader; `None`: its token does not allow the read, or
+    /// the agent does not exist.
     async fn target(&self, agent: &AgentId, key: &ConversationKey) -> Option<Target> {
         let registry = &self.gateway.registry;
         let principal = registry.authenticate(self.token.expose()).await?;
@@ -296,27 +292,27 @@ impl Generations {
         })
     }
 
-    /// Waits until the gateway is ending and runs have had their time.
-    async fn drained(&self) {
+    /// Waits until the shutdown has begun and `drain_ms` have passed.
+    async fn wait_for_drain(&self) {
         self.shutdown.begun().await;
         tokio::time::sleep(self.rules.drain).await;
     }
 }
 
-/// The head of a conversation as the stream's leader knows it; `None`: there is no such conversation.
+/// The head of a conversation, from the stream's leader; `None`: the conversation does not exist.
 ///
 /// # Errors
 /// The record does not answer, or its last commit cannot be read.
-async fn head_of(gateway: &Gateway, key: &ConversationKey) -> Result<Option<Head>, Problem> {
-    let last = last_of(gateway, key).await?;
+async fn read_head(gateway: &Gateway, key: &ConversationKey) -> Result<Option<Head>, Problem> {
+    let last = read_last_commit(gateway, key).await?;
     Ok(last.map(|(head, _)| head))
 }
 
-/// The same, and the sequence of its commit.
+/// The head of a conversation and the sequence of its last commit, from the stream's leader.
 ///
 /// # Errors
-/// As [`head_of`].
-async fn last_of(
+/// As [`read_head`].
+async fn read_last_commit(
     gateway: &Gateway,
     key: &ConversationKey,
 ) -> Result<Option<(Head, Sequence)>, Problem> {

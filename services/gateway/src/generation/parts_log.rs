@@ -1,4 +1,4 @@
-//! The parts of runs as their streams keep them.
+//! Reads the stored parts of runs.
 
 use domain::{ConversationKey, RunId, RunPart, RunPartKind, Sequence};
 use event_log::{PartsBounds, StoredParts};
@@ -10,17 +10,17 @@ use history::Deadline;
 /// Parts that were published together.
 #[derive(Debug)]
 pub(super) struct Batch {
-    /// Where they stand.
+    /// Its sequence in the stream of parts.
     pub(super) sequence: Sequence,
     /// The parts, numbered without gaps; at least one.
     pub(super) parts: Vec<RunPart>,
 }
 
 impl Batch {
-    /// The batch of a stored message.
+    /// Decodes a stored message.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The message is corrupt.
     pub(super) fn of(stored: StoredParts, run: RunId) -> Result<Self, Problem> {
         let sequence = stored.sequence;
         let parts = wire::run::decode_batch(stored.bytes).map_err(|corrupt| {
@@ -36,7 +36,7 @@ impl Batch {
         self.parts.last().map_or(0, |part| part.number)
     }
 
-    /// Whether the run's end is in it.
+    /// Whether the batch holds the run's end.
     pub(super) fn ends(&self) -> bool {
         self.parts.last().is_some_and(is_end)
     }
@@ -50,14 +50,13 @@ pub(super) fn is_end(part: &RunPart) -> bool {
 /// Batches of a run, in order.
 pub(super) struct Page {
     pub(super) batches: Vec<Batch>,
-    /// Whether there was more.
     pub(super) has_more: bool,
 }
 
-/// The batches of a run after a sequence, as any replica knows them.
+/// The batches of a run after a sequence, from any replica.
 ///
 /// # Errors
-/// The record is away, or a batch cannot be read.
+/// The record is unavailable, or a batch is corrupt.
 pub(super) async fn page(
     gateway: &Gateway,
     key: &ConversationKey,
@@ -76,7 +75,7 @@ pub(super) async fn page(
     })
 }
 
-/// The last batch of a run, as the stream's leader knows it.
+/// The last batch of a run, from the stream's leader.
 ///
 /// # Errors
 /// As [`page`].

@@ -1,7 +1,7 @@
-//! Publishes the parts of a run in natural batches: one request at a time; what comes meanwhile goes with the next.
+//! Publishes the parts of a run in batches: one request at a time; parts that arrive during a request form the next batch.
 //!
-//! What waits is bounded by [`PARTS_WAITING_MAX`] and [`BYTES_WAITING_MAX`]: beyond that, whoever makes parts is held back.
-//! The same batch is sent until the writer has answered for it: its previous sequence makes a repeat harmless.
+//! The queue is bounded by [`PARTS_WAITING_MAX`] and [`BYTES_WAITING_MAX`]; beyond that, senders wait. A batch is sent again
+//! until the writer answers. The previous sequence in the request makes retries safe.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,59 +17,59 @@ use tonic::Status;
 use wire::proto::run::v1 as proto;
 
 use super::metrics;
-use super::pieces::size_bytes;
 use super::run_key::RunKey;
+use super::run_parts::size_bytes;
 use crate::writer::WriterClient;
-use crate::writer::refusal::Refusal;
+use crate::writer::error::WriterError;
 
-/// Most parts that wait to be published.
+/// Maximum number of queued parts.
 pub const PARTS_WAITING_MAX: usize = 1_024;
-/// Most bytes of parts that wait to be published; one larger part waits alone.
+/// Maximum size of the queued parts, in bytes. A larger part is queued alone.
 pub const BYTES_WAITING_MAX: u32 = 1_024 * 1_024;
-/// No part joins a batch of this many bytes: with it the batch stays below 1 MiB but for the events of steps.
+/// A batch is full at this many bytes: it stays below 1 MiB, except for the events of steps.
 const BATCH_BYTES: usize = 512 * 1_024;
-/// The first wait before a batch is sent again.
+/// First wait between two attempts to send a batch.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(25);
-/// The longest wait before a batch is sent again.
+/// Maximum wait between two attempts to send a batch.
 const RETRY_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// Where the maker of a run puts its parts.
+/// Sends the parts of a run to its publisher.
 #[derive(Debug)]
-pub(super) struct Outlet {
-    parts: mpsc::Sender<Waiting>,
+pub(super) struct PartSender {
+    parts: mpsc::Sender<QueuedPart>,
     room: Arc<Semaphore>,
 }
 
-/// A part that waits, and the room that it takes until it is published.
+/// A part in the queue, with its share of [`BYTES_WAITING_MAX`].
 #[derive(Debug)]
-struct Waiting {
+struct QueuedPart {
     kind: RunPartKind,
     _room: OwnedSemaphorePermit,
 }
 
-/// Nobody publishes parts of the run any more.
+/// The publisher has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Closed;
 
 /// How publishing ended.
 #[derive(Debug)]
-pub(super) enum Published {
-    /// The run's end stands among its parts.
+pub(super) enum PublishEnd {
+    /// The run's end is published.
     Ended,
-    /// The maker went without an end.
-    LeftOpen,
-    /// The run was asked to stop: only its end is taken.
+    /// The sender was dropped before the run's end.
+    SenderDropped,
+    /// A stop is requested: the writer accepts only the run's end.
     Stopping,
-    /// Somebody else publishes parts of the run.
+    /// Another gateway publishes parts of the run.
     Superseded,
     /// The run is over.
     NotActive,
-    /// The writer refuses.
+    /// The writer rejected the parts.
     Refused(Status),
 }
 
-impl Outlet {
-    /// Puts a part in the queue; waits while there is no room.
+impl PartSender {
+    /// Queues a part; waits while the queue is full.
     ///
     /// # Errors
     /// [`Closed`].
@@ -77,11 +77,11 @@ impl Outlet {
         let bytes = u32::try_from(size_bytes(&kind)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room);
         let room = room.acquire_many_owned(bytes.min(BYTES_WAITING_MAX)).await;
-        let waiting = Waiting {
+        let part = QueuedPart {
             kind,
             _room: room.map_err(|_| Closed)?,
         };
-        self.parts.send(waiting).await.map_err(|_| Closed)
+        self.parts.send(part).await.map_err(|_| Closed)
     }
 }
 
@@ -91,22 +91,25 @@ pub(super) struct Publisher {
     writer: WriterClient,
     run: RunKey,
     keep_alive: Duration,
-    parts: mpsc::Receiver<Waiting>,
-    /// A part that had no place in the batch before.
-    held: Option<Waiting>,
+    parts: mpsc::Receiver<QueuedPart>,
+    /// A part that did not fit into the previous batch.
+    held: Option<QueuedPart>,
     previous: Sequence,
     next_number: u64,
     began: Instant,
 }
 
 impl Publisher {
-    /// A publisher for a run without parts, and the outlet that feeds it; after `keep_alive` of silence it says that the
-    /// run goes on.
+    /// A publisher for a run without parts, and its sender. After `keep_alive` without a part it publishes a keep-alive part.
     #[must_use]
-    pub(super) fn new(writer: WriterClient, run: RunKey, keep_alive: Duration) -> (Outlet, Self) {
+    pub(super) fn new(
+        writer: WriterClient,
+        run: RunKey,
+        keep_alive: Duration,
+    ) -> (PartSender, Self) {
         let (sender, parts) = mpsc::channel(PARTS_WAITING_MAX);
         let room = usize::try_from(BYTES_WAITING_MAX).unwrap_or(usize::MAX);
-        let outlet = Outlet {
+        let part_sender = PartSender {
             parts: sender,
             room: Arc::new(Semaphore::new(room)),
         };
@@ -120,25 +123,25 @@ impl Publisher {
             next_number: 1,
             began: Instant::now(),
         };
-        (outlet, publisher)
+        (part_sender, publisher)
     }
 
-    /// Publishes until the run's end is published, or no more is taken.
-    pub(super) async fn run(mut self) -> Published {
+    /// Publishes until the run's end is published or the writer accepts no more parts.
+    pub(super) async fn run(mut self) -> PublishEnd {
         loop {
             let Some(batch) = self.next_batch().await else {
-                return Published::LeftOpen;
+                return PublishEnd::SenderDropped;
             };
             let ends = matches!(batch.last(), Some(RunPartKind::RunEnded(_)));
             match self.publish(batch).await {
-                Ok(()) if ends => return Published::Ended,
+                Ok(()) if ends => return PublishEnd::Ended,
                 Ok(()) => {}
                 Err(ended) => return ended,
             }
         }
     }
 
-    /// All that waits, up to the bounds of a batch; a sign of life after a silence; `None` after the last.
+    /// The queued parts up to the size of a batch; a keep-alive part if none arrives in time; `None` after the last part.
     async fn next_batch(&mut self) -> Option<Vec<RunPartKind>> {
         let first = match self.held.take() {
             Some(held) => held,
@@ -162,7 +165,7 @@ impl Publisher {
         Some(coalesced(batch))
     }
 
-    async fn publish(&mut self, batch: Vec<RunPartKind>) -> Result<(), Published> {
+    async fn publish(&mut self, batch: Vec<RunPartKind>) -> Result<(), PublishEnd> {
         let parts: Vec<proto::Part> = (self.next_number..)
             .zip(batch)
             .map(|(number, kind)| wire::run::part_to_proto(&RunPart { number, kind }))
@@ -188,7 +191,7 @@ fn coalesced(batch: Vec<RunPartKind>) -> Vec<RunPartKind> {
     merged
 }
 
-/// A request that publishes parts behind a sequence.
+/// The request that publishes parts after a sequence.
 pub(super) fn request(
     run: &RunKey,
     previous: Sequence,
@@ -203,27 +206,29 @@ pub(super) fn request(
     }
 }
 
-/// Sends the same batch until the writer has answered for it.
+/// Sends a batch until the writer answers.
 async fn send(
     writer: &WriterClient,
     request: proto::AppendPartsRequest,
-) -> Result<Sequence, Published> {
+) -> Result<Sequence, PublishEnd> {
     let append = || async {
         let answer = writer.runs().append_parts(request.clone()).await;
-        answer.map_err(Refusal::from)
+        answer.map_err(WriterError::from)
     };
     let answer = append
         .retry(exponential(RETRY_WAIT_BASE, RETRY_WAIT_MAX))
-        .when(Refusal::is_passing)
+        .when(WriterError::is_retryable)
         .notify(|_, _| metrics::publish_retried())
         .await;
     answer
         .map(|answer| Sequence(answer.into_inner().sequence))
         .map_err(|refusal| match refusal {
-            Refusal::Stopping => Published::Stopping,
-            Refusal::Superseded => Published::Superseded,
-            Refusal::NotActive | Refusal::RunActive(_) => Published::NotActive,
-            Refusal::Passing(status) | Refusal::Lasting(status) => Published::Refused(status),
+            WriterError::Stopping => PublishEnd::Stopping,
+            WriterError::Superseded => PublishEnd::Superseded,
+            WriterError::NotActive | WriterError::RunActive(_) => PublishEnd::NotActive,
+            WriterError::Retryable(status) | WriterError::Permanent(status) => {
+                PublishEnd::Refused(status)
+            }
         })
 }
 

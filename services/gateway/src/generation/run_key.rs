@@ -1,13 +1,13 @@
-//! Which run, and whose.
+//! The key of a run, and the ids that are derived from it.
 
 use domain::{AgentId, CommitId, ConversationKey, RunId};
 use uuid::Uuid;
 use wire::proto::write::v1 as write;
 
-/// A run and the conversation that it goes on in.
+/// A run and its conversation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunKey {
-    /// The agent, which names the tenant to the writer.
+    /// The agent; its id determines the tenant.
     pub agent: AgentId,
     /// The conversation.
     pub key: ConversationKey,
@@ -16,7 +16,7 @@ pub struct RunKey {
 }
 
 impl RunKey {
-    /// Where a command goes; `key` names it for all of its retries.
+    /// The target of a command; `key` is its idempotency key.
     #[must_use]
     pub fn target(&self, key: Option<CommitId>) -> write::CommandTarget {
         write::CommandTarget {
@@ -27,14 +27,27 @@ impl RunKey {
         }
     }
 
-    /// The commit that finishes the run: the same whoever makes it.
+    /// The id of the finishing commit. Every gateway derives the same id.
     #[must_use]
-    pub fn finishing(&self) -> CommitId {
+    pub fn finish_commit(&self) -> CommitId {
         CommitId(Uuid::new_v5(&self.run.0, b"finish"))
     }
 }
 
-/// The run that a caller's command starts: the same at every retry.
+/// A run for tests.
+#[cfg(test)]
+pub(super) fn test_run() -> RunKey {
+    RunKey {
+        agent: AgentId::parse("a").unwrap(),
+        key: ConversationKey {
+            tenant: domain::TenantId::parse("t").unwrap(),
+            conversation: domain::ConversationId::parse("c").unwrap(),
+        },
+        run: RunId(Uuid::nil()),
+    }
+}
+
+/// The id of the run that a command starts. Retries derive the same id.
 #[must_use]
 pub fn started_by(command: CommitId) -> RunId {
     RunId(Uuid::new_v5(&command.0, b"run"))

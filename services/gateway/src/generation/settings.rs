@@ -1,4 +1,4 @@
-//! How an agent's runs are made, as its settings in the registry say. Pure.
+//! The settings of an agent's runs, parsed from its settings in the registry. Pure.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,64 +8,64 @@ use event_log::registry::ProviderLogs;
 use models::{ECHO, Tool};
 use wire::proto::operate::v1 as operate;
 
-/// Most answers of a model in one run where the settings say nothing.
+/// Maximum number of model answers in a run, if the settings do not set it.
 pub const STEPS_MAX_DEFAULT: u32 = 8;
-/// How long a webhook may take where the settings say nothing.
+/// The timeout of a webhook, if the settings do not set it.
 pub const WEBHOOK_TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
 
 /// The model that answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelChoice {
-    /// The model server, as the configuration names it.
+    /// The name of the model server in the configuration.
     pub server: String,
-    /// The model, as the server names it.
+    /// The name of the model on the server.
     pub model: String,
-    /// Most tokens of an answer.
+    /// Maximum number of tokens of an answer.
     pub output_tokens_max: Option<u32>,
-    /// How freely it picks its words.
+    /// The sampling temperature.
     pub temperature: Option<f64>,
-    /// Most answers in one run.
+    /// Maximum number of answers in a run.
     pub steps_max: u32,
 }
 
-/// Who answers a call of a tool.
+/// The webhook of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
-    /// Where the call is posted.
+    /// The URL to which calls are posted.
     pub url: String,
-    /// How long it may take.
+    /// Maximum duration of a call.
     pub timeout: Duration,
 }
 
-/// A tool's part beside what the model is told.
+/// The settings of a tool that the model does not read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolRule {
-    /// Who answers; none: the client.
+    /// Where calls are posted; `None`: the client answers them.
     pub webhook: Option<Webhook>,
     /// Whether a person must approve each call.
     pub needs_approval: bool,
 }
 
-/// How an agent's runs are made.
+/// The settings of an agent's runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSettings {
     /// The model.
     pub model: ModelChoice,
-    /// The tools, as the model is told of them.
+    /// The tools, as the model reads them.
     pub tools: Vec<Tool>,
-    /// What becomes of their calls.
+    /// How calls of each tool are answered.
     pub rules: BTreeMap<ToolName, ToolRule>,
-    /// What is kept of the calls of the model; none: nothing.
+    /// What the provider log keeps; `None`: nothing.
     pub logs: Option<ProviderLogs>,
 }
 
 impl RunSettings {
-    /// The settings of an agent.
+    /// Parses the settings of an agent.
     ///
     /// # Errors
-    /// A field that the registry should not have taken.
+    /// A field is invalid. The registry accepts no such settings.
     pub fn of(settings: &operate::AgentSettings) -> Result<Self, Violation> {
-        let mut taken = Self {
+        let mut parsed = Self {
             model: ModelChoice::of(settings.model.as_ref()),
             tools: Vec::with_capacity(settings.tools.len()),
             rules: BTreeMap::new(),
@@ -73,7 +73,7 @@ impl RunSettings {
         };
         for tool in &settings.tools {
             let name = ToolName::parse(tool.tool_name.as_str())?;
-            taken.tools.push(Tool {
+            parsed.tools.push(Tool {
                 name: name.clone(),
                 description: tool.description.clone(),
                 input_schema: JsonText::parse(tool.input_schema_json.as_str())?,
@@ -91,30 +91,30 @@ impl RunSettings {
                 webhook,
                 needs_approval: tool.needs_approval,
             };
-            taken.rules.insert(name, rule);
+            parsed.rules.insert(name, rule);
         }
-        Ok(taken)
+        Ok(parsed)
     }
 
-    /// Who answers a call by itself, without a person's leave.
+    /// The webhook of a call that needs no approval.
     #[must_use]
-    pub fn answering(&self, tool: &ToolName) -> Option<&Webhook> {
+    pub fn webhook_without_approval(&self, tool: &ToolName) -> Option<&Webhook> {
         let rule = self.rules.get(tool).filter(|rule| !rule.needs_approval)?;
         rule.webhook.as_ref()
     }
 
-    /// Who answers a call that a person has approved.
+    /// The webhook of a call that a person has approved.
     #[must_use]
-    pub fn answering_approved(&self, tool: &ToolName) -> Option<&Webhook> {
+    pub fn webhook_of_approved(&self, tool: &ToolName) -> Option<&Webhook> {
         self.rules.get(tool)?.webhook.as_ref()
     }
 }
 
 impl ModelChoice {
-    /// The model of settings; none: the built-in one.
+    /// The model of the settings; without settings, the built-in one.
     #[must_use]
-    pub fn of(given: Option<&operate::ModelSettings>) -> Self {
-        let given = given.cloned().unwrap_or_default();
+    pub fn of(settings: Option<&operate::ModelSettings>) -> Self {
+        let settings = settings.cloned().unwrap_or_default();
         let or = |text: String, default: &str| {
             if text.is_empty() {
                 default.to_owned()
@@ -122,20 +122,21 @@ impl ModelChoice {
                 text
             }
         };
-        let server = or(given.server, ECHO);
+        let server = or(settings.server, ECHO);
+        let output_tokens_max = settings.output_tokens_max;
         Self {
-            model: or(given.model, &server),
+            model: or(settings.model, &server),
             server,
-            output_tokens_max: (given.output_tokens_max > 0).then_some(given.output_tokens_max),
-            temperature: given.temperature,
-            steps_max: match given.steps_max {
+            output_tokens_max: (output_tokens_max > 0).then_some(output_tokens_max),
+            temperature: settings.temperature,
+            steps_max: match settings.steps_max {
                 0 => STEPS_MAX_DEFAULT,
-                given => given,
+                steps_max => steps_max,
             },
         }
     }
 
-    /// The model as events name it.
+    /// The name of the model in events.
     #[must_use]
     pub fn label(&self) -> Option<Label> {
         Label::parse(self.model.as_str()).ok()

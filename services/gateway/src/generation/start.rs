@@ -1,4 +1,4 @@
-//! Starts a run: with what it answers, as one commit; then a task of this gateway makes it.
+//! Starts a run: appends its start and the events that it answers as one commit, then spawns the task that executes it.
 
 use std::time::Duration;
 
@@ -16,40 +16,40 @@ use wire::status::{Problem, Reason};
 
 use super::finish::finish;
 use super::run_key::{RunKey, started_by};
-use super::{Generations, Making, driver, parts_log};
+use super::{Generations, RunSpec, driver, parts_log};
 use crate::quotas::account::Account;
-use crate::writer::refusal::Refusal;
+use crate::writer::error::WriterError;
 use crate::{problem, request};
 use history::Deadline;
 
-/// The first wait before the start is sent again.
+/// First wait between two attempts to start.
 const WAIT_BASE: Duration = Duration::from_millis(25);
-/// The longest wait before the start is sent again.
+/// Maximum wait between two attempts to start.
 const WAIT_MAX: Duration = Duration::from_millis(500);
-/// Most runs that are finished for others before one starts.
-const FINISHED_FOR_OTHERS_MAX: u32 = 2;
+/// Maximum number of closed runs that one start finishes first.
+const RUNS_FINISHED_MAX: u32 = 2;
 
-/// A run to start. Whether the caller may is checked already.
+/// A request to start a run. The caller checks access first.
 #[derive(Debug)]
 pub struct Start {
-    /// Leave to act for the agent.
+    /// The right to act for the agent.
     pub access: AgentAccess,
-    /// Whom it counts against.
+    /// The account that the run counts against.
     pub account: Account,
     /// The conversation.
     pub key: ConversationKey,
-    /// What is recorded with the start, before it, such as the user's message or the results of calls; at most
-    /// [`domain::bounds::RUN_EVENTS_MAX`].
+    /// The events that are recorded before the start in the same commit, for example the user's message or results of
+    /// calls; at most [`domain::bounds::RUN_EVENTS_MAX`].
     pub events: Vec<NewEvent>,
-    /// The version that the conversation must be at; none: whichever.
+    /// The version that the conversation must have; `None`: any.
     pub behind: Option<Version>,
-    /// What the model reads in place of the conversation, before what the run comes to; none: the conversation.
+    /// The messages that the model reads instead of the conversation; `None`: the conversation.
     pub given: Option<Vec<MessageAppended>>,
-    /// Open calls that a person has approved meanwhile: those with a webhook run before the model is asked.
+    /// Open calls that a person has approved. Those with a webhook are posted before the model is called.
     pub approved: Vec<CallId>,
-    /// The conversation's owner, where a token has named them: webhooks are told.
+    /// The conversation's owner, if a token has named them. It is sent to webhooks.
     pub verified_user: Option<UserId>,
-    /// Names this start for all of its retries.
+    /// Equal for all attempts of this start.
     pub idempotency_key: Option<CommitId>,
     /// How long the caller waits.
     pub deadline: Deadline,
@@ -60,7 +60,7 @@ pub struct Start {
 pub struct RunHandle {
     /// The run.
     pub run: RunId,
-    /// The commit that started it: versions, and the token of its position.
+    /// The result of the starting commit.
     pub commit: CommitResult,
 }
 
@@ -77,10 +77,10 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
         key: start.key.clone(),
         run: started_by(command),
     };
-    let place = match generations.place(&start.account).await {
-        Ok(place) => Some(place),
-        // A retry of a run that is under way needs no place of its own.
-        Err(_) if is_under_way(generations, &run, start.idempotency_key).await => None,
+    let permit = match generations.acquire(&start.account).await {
+        Ok(permit) => Some(permit),
+        // The first attempt of this start holds a permit.
+        Err(_) if is_active(generations, &run, start.idempotency_key).await => None,
         Err(problem) => return Err(problem.into()),
     };
     let provider = generations.models.provider(&settings.model.server);
@@ -89,33 +89,33 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
         model: settings.model.label(),
         provider: provider.and_then(|provider| Label::parse(provider).ok()),
     };
-    let (commit, is_ours) = record(generations, &run, &start, &started, command).await?;
+    let (commit, is_ours) = commit_start(generations, &run, &start, &started, command).await?;
     let handle = RunHandle {
         run: run.run,
         commit,
     };
     if is_ours {
-        let making = Making {
+        let spec = RunSpec {
             fence: request::position_of(&generations.gateway, &handle.commit),
             run,
             started,
             access: start.access,
             account: start.account,
             settings,
-            given: start.given,
+            messages: start.given,
             approved: start.approved,
             verified_user: start.verified_user,
-            _place: place,
+            _permit: permit,
         };
         generations
             .shutdown
-            .spawn(driver::drive(generations.clone(), making));
+            .spawn(driver::drive(generations.clone(), spec));
     }
     Ok(handle)
 }
 
-/// Whether the run that this key names is the conversation's active one already.
-async fn is_under_way(generations: &Generations, run: &RunKey, key: Option<CommitId>) -> bool {
+/// Whether an earlier attempt with this idempotency key has started the run.
+async fn is_active(generations: &Generations, run: &RunKey, key: Option<CommitId>) -> bool {
     if key.is_none() {
         return false;
     }
@@ -123,8 +123,8 @@ async fn is_under_way(generations: &Generations, run: &RunKey, key: Option<Commi
     active.is_ok_and(|active| active.is_some_and(|active| active.id == run.run))
 }
 
-/// Commits the start; whether it is this call that did. A run that stands in the way and is closed already is finished.
-async fn record(
+/// Appends the start. Returns whether this call appended it. An active run that is closed is finished first.
+async fn commit_start(
     generations: &Generations,
     run: &RunKey,
     start: &Start,
@@ -149,48 +149,48 @@ async fn record(
     };
     let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX);
     let mut finished = 0;
-    // An earlier try of this very call may have been carried out without an answer.
-    let mut is_resent = false;
+    // An earlier attempt of this call may have succeeded without an answer.
+    let mut is_retry = false;
     loop {
-        let refusal = match generations.writer.runs().start_run(request.clone()).await {
+        let status = match generations.writer.runs().start_run(request.clone()).await {
             Ok(answer) => {
                 let commit = answer.into_inner().result.unwrap_or_default();
-                let is_ours = is_resent || !commit.replayed;
+                let is_ours = is_retry || !commit.replayed;
                 return Ok((commit, is_ours));
             }
-            Err(status) => (Refusal::from(status.clone()), status),
+            Err(status) => status,
         };
-        match refusal {
-            (Refusal::RunActive(active), status) => {
+        match WriterError::from(status.clone()) {
+            WriterError::RunActive(active) => {
                 finished += 1;
                 let active = RunKey {
                     run: active,
                     ..run.clone()
                 };
-                if finished > FINISHED_FOR_OTHERS_MAX || !is_finished(generations, &active).await {
+                if finished > RUNS_FINISHED_MAX || !finish_if_closed(generations, &active).await {
                     return Err(status);
                 }
             }
-            (Refusal::Passing(_), status) => {
-                is_resent = true;
+            WriterError::Retryable(_) => {
+                is_retry = true;
                 if start.deadline.is_over() {
                     return Err(unavailable(&status));
                 }
                 backoff.wait().await;
             }
-            (
-                Refusal::NotActive | Refusal::Stopping | Refusal::Superseded | Refusal::Lasting(_),
-                status,
-            ) => return Err(refused(status)),
+            WriterError::NotActive
+            | WriterError::Stopping
+            | WriterError::Superseded
+            | WriterError::Permanent(_) => return Err(hide_token_errors(status)),
         }
     }
 }
 
-/// Whether a run that stands in the way was closed, and is finished now.
-pub(super) async fn is_finished(generations: &Generations, active: &RunKey) -> bool {
-    let last = parts_log::last(&generations.gateway, &active.key, active.run).await;
+/// Finishes a run if its end is among its parts. Returns whether it is over now.
+pub(super) async fn finish_if_closed(generations: &Generations, run: &RunKey) -> bool {
+    let last = parts_log::last(&generations.gateway, &run.key, run.run).await;
     let is_closed = matches!(&last, Ok(Some(last)) if last.ends());
-    is_closed && finish(generations, active, None).await.is_ok()
+    is_closed && finish(generations, run, None).await.is_ok()
 }
 
 fn new_event(given: &NewEvent) -> event::Event {
@@ -202,19 +202,19 @@ fn new_event(given: &NewEvent) -> event::Event {
     }
 }
 
-/// What the writer says to the gateway's own token is not for the gateway's callers.
-pub(super) fn refused(status: Status) -> Status {
+/// The status for the caller. Callers do not see errors about the gateway's own token.
+pub(super) fn hide_token_errors(status: Status) -> Status {
     if !matches!(
         status.code(),
         Code::Unauthenticated | Code::PermissionDenied
     ) {
         return status;
     }
-    tracing::error!(code = ?status.code(), "the writer refuses the gateway's own token: set `writer_token`");
+    tracing::error!(code = ?status.code(), "the writer rejected the gateway's own token: set `writer_token`");
     unavailable(&status)
 }
 
-/// The writer does not answer, or not sensibly.
+/// The writer does not answer, or its answer is unusable.
 pub(super) fn unavailable(status: &Status) -> Status {
     let message = format!(
         "the writer does not answer ({:?}): try again",
@@ -226,11 +226,11 @@ pub(super) fn unavailable(status: &Status) -> Status {
 }
 
 fn draining() -> Problem {
-    let message = "this gateway is ending: ask another";
+    let message = "this gateway is shutting down: try another one";
     Problem::new(Reason::Draining, message).retry_after(problem::RETRY_AFTER)
 }
 
 pub(super) fn too_many_runs(runs_max: usize) -> Problem {
-    let message = format!("{runs_max} runs are being made here, which is the most: try again");
+    let message = format!("this gateway has {runs_max} active runs, its maximum: try again");
     Problem::new(Reason::Overloaded, message).retry_after(problem::RETRY_AFTER)
 }

@@ -1,4 +1,4 @@
-//! The steps of a run: the context goes to the model, its answer becomes parts, webhooks answer its calls, and again.
+//! The steps of a run: assemble the context, call the model, publish its answer, post its tool calls; then the next step.
 
 use std::time::Duration;
 
@@ -11,28 +11,28 @@ use runtime::clock::Clock;
 use tonic::Code;
 use wire::status::Problem;
 
-use super::ask::{Asking, CountedReply};
-use super::calls::Called;
-use super::pieces::{self, Weight};
-use super::publisher::{Closed, Outlet};
-use super::run_end::{ended, failed, of_model, of_problem};
+use super::call_model::{CallSpec, MeteredReply};
+use super::publisher::{Closed, PartSender};
+use super::run_end::{end_with, fail_with, from_model_error, from_problem};
+use super::run_parts::{self, RunSize};
 use super::settings::Webhook;
-use super::tools::Poster;
-use super::{Generations, Making, calls};
+use super::tool_calls::CallEvent;
+use super::webhooks::PostContext;
+use super::{Generations, RunSpec, calls};
 use crate::assembly::{self, Order, listed};
 use history::Deadline;
 use history::Target;
 
-/// Most times that a context is asked for again while a dependency is away.
+/// Maximum number of retries of a context while a dependency is unavailable.
 const CONTEXT_RETRIES_MAX: usize = 6;
-/// The first wait before it is asked for again.
+/// First wait between two attempts.
 const WAIT_BASE: Duration = Duration::from_millis(50);
-/// The longest wait before it is asked for again.
+/// Maximum wait between two attempts.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Why a step is not made to its end.
+/// Why a step ends early.
 enum Halt {
-    /// Nobody publishes parts any more.
+    /// The publisher has stopped.
     Closed,
     /// The run ends.
     Ended(RunEnd),
@@ -44,58 +44,57 @@ impl From<Closed> for Halt {
     }
 }
 
-/// A run while it is made.
+/// The state of a run between its steps.
 pub(super) struct Steps<'a> {
     generations: &'a Generations,
-    making: &'a Making,
-    outlet: &'a Outlet,
+    spec: &'a RunSpec,
+    part_sender: &'a PartSender,
     target: Target,
     fold: RunFold,
-    weight: Weight,
+    size: RunSize,
 }
 
 impl<'a> Steps<'a> {
     pub(super) fn new(
         generations: &'a Generations,
-        making: &'a Making,
-        outlet: &'a Outlet,
+        spec: &'a RunSpec,
+        part_sender: &'a PartSender,
     ) -> Self {
         Self {
             generations,
-            making,
-            outlet,
-            target: making.target(making.fence),
-            fold: RunFold::new(making.started.clone()),
-            weight: Weight::default(),
+            spec,
+            part_sender,
+            target: spec.target(spec.fence),
+            fold: RunFold::new(spec.started.clone()),
+            size: RunSize::default(),
         }
     }
 
-    /// Makes the run; its end, which is not published yet.
+    /// Executes the run. Returns its end, which is not published yet.
     ///
     /// # Errors
-    /// [`Closed`]: nobody publishes its parts any more.
+    /// [`Closed`]: the publisher has stopped.
     pub(super) async fn run(mut self) -> Result<RunEnd, Closed> {
         match self.steps().await {
-            Ok(()) => Ok(ended(RunOutcome::Completed)),
+            Ok(()) => Ok(end_with(RunOutcome::Completed)),
             Err(Halt::Ended(end)) => Ok(end),
             Err(Halt::Closed) => Err(Closed),
         }
     }
 
     async fn steps(&mut self) -> Result<(), Halt> {
-        self.answer_approved().await?;
-        for _ in 0..self.making.settings.model.steps_max {
+        self.post_approved().await?;
+        for _ in 0..self.spec.settings.model.steps_max {
             let (body, names) = self.context().await?;
-            let called = self.step(body, names).await?;
-            if called.is_empty() || !self.answer(called).await? {
+            let calls = self.step(body, names).await?;
+            if calls.is_empty() || !self.post_unattended(calls).await? {
                 break;
             }
         }
         Ok(())
     }
 
-    /// The context of the next step: the conversation as it stands, or what was given in its place, and what the run has come
-    /// to.
+    /// The context of the next step: the conversation, or the messages of the request, and the facts of the run so far.
     async fn context(&mut self) -> Result<(Vec<u8>, Names), Halt> {
         let mut backoff = Backoff::bounded(WAIT_BASE, WAIT_MAX, CONTEXT_RETRIES_MAX);
         loop {
@@ -103,7 +102,7 @@ impl<'a> Steps<'a> {
                 Ok(context) => return Ok(context),
                 Err(problem)
                     if problem.reason().code() == Code::Unavailable && backoff.wait().await => {}
-                Err(problem) => return Err(Halt::Ended(of_problem(&problem))),
+                Err(problem) => return Err(Halt::Ended(from_problem(&problem))),
             }
         }
     }
@@ -111,15 +110,15 @@ impl<'a> Steps<'a> {
     async fn try_context(&mut self) -> Result<(Vec<u8>, Names), Problem> {
         let gateway = &self.generations.gateway;
         self.target.deadline = Deadline::until(None);
-        let (models, server) = (&self.generations.models, &self.making.settings.model.server);
+        let (models, server) = (&self.generations.models, &self.spec.settings.model.server);
         let format = models.format(server);
         let format = format.unwrap_or(formats::Format::Canonical);
         let outputs = models.call_outputs(server);
         let settled = self.fold.settled();
-        if let Some(given) = &self.making.given {
-            let given = given.iter().cloned().map(Fact::MessageAppended);
-            let facts = given.chain(settled.iter().cloned()).collect();
-            return listed::make(gateway, &self.making.access, (format, outputs), facts).await;
+        if let Some(messages) = &self.spec.messages {
+            let messages = messages.iter().cloned().map(Fact::MessageAppended);
+            let facts = messages.chain(settled.iter().cloned()).collect();
+            return listed::make(gateway, &self.spec.access, (format, outputs), facts).await;
         }
         let order = Order::of_agent(gateway, &self.target, format).await?;
         let order = order.with_outputs(outputs);
@@ -127,115 +126,116 @@ impl<'a> Steps<'a> {
         Ok((made.body, made.names))
     }
 
-    /// Asks the model; its calls.
-    async fn step(&mut self, body: Vec<u8>, names: Names) -> Result<Vec<Called>, Halt> {
-        let model = &self.making.settings.model;
-        let logs = self.making.settings.logs;
+    /// Calls the model and publishes its answer. Returns its tool calls.
+    async fn step(&mut self, body: Vec<u8>, names: Names) -> Result<Vec<CallEvent>, Halt> {
+        let model = &self.spec.settings.model;
+        let logs = self.spec.settings.logs;
         let log = &self.generations.call_log;
-        let listener = log.listener(logs, &self.making.run, model, CallPurpose::Answer);
+        let listener = log.listener(logs, &self.spec.run, model, CallPurpose::Answer);
         let request = ModelRequest {
             model: model.model.clone(),
             body,
-            tools: self.making.settings.tools.clone(),
+            tools: self.spec.settings.tools.clone(),
             max_output_tokens: model.output_tokens_max,
             temperature: model.temperature,
             names,
             listener,
             ..ModelRequest::default()
         };
-        let asking = Asking {
-            account: &self.making.account,
+        let call = CallSpec {
+            account: &self.spec.account,
             model,
             purpose: CallPurpose::Answer,
         };
-        let reply = self.generations.ask(asking, request).await;
+        let reply = self.generations.call_model(call, request).await;
         let mut reply = reply.map_err(|error| Halt::Ended(error.end()))?;
         let facts = self.stream(&mut reply).await?;
-        let before = self.fold.settled().len();
-        let called = calls::of_step(&self.making.run, &facts, before);
+        let offset = self.fold.settled().len();
+        let calls = tool_calls::from_step(&self.spec.run, &facts, offset);
         self.publish(RunPartKind::StepFinished(facts)).await?;
-        Ok(called)
+        Ok(calls)
     }
 
-    /// Publishes what the model streams; the facts of its whole reply.
-    async fn stream(&mut self, reply: &mut CountedReply) -> Result<Vec<Fact>, Halt> {
+    /// Publishes the deltas of a reply. Returns the facts of the complete reply.
+    async fn stream(&mut self, reply: &mut MeteredReply) -> Result<Vec<Fact>, Halt> {
         loop {
             match reply.next().await {
                 Some(Ok(Piece::Delta(delta))) => {
-                    let kinds = pieces::of_delta(delta);
-                    let kinds = kinds.map_err(|_| Halt::Ended(of_model(&ModelError::Broken)))?;
+                    let kinds = run_parts::parts_from_delta(delta);
+                    let kinds =
+                        kinds.map_err(|_| Halt::Ended(from_model_error(&ModelError::Broken)))?;
                     for kind in kinds {
                         self.publish(kind).await?;
                     }
                 }
                 Some(Ok(Piece::Finished(reply))) => return Ok(reply.facts),
-                Some(Err(error)) => return Err(Halt::Ended(of_model(&error))),
-                None => return Err(Halt::Ended(of_model(&ModelError::Broken))),
+                Some(Err(error)) => return Err(Halt::Ended(from_model_error(&error))),
+                None => return Err(Halt::Ended(from_model_error(&ModelError::Broken))),
             }
         }
     }
 
-    /// Runs the calls that a person has approved.
-    async fn answer_approved(&mut self) -> Result<(), Halt> {
-        let approved = &self.making.approved;
-        let open = calls::open(&self.generations.gateway, &self.target, approved).await;
-        let open = open.map_err(|problem| Halt::Ended(of_problem(&problem)))?;
-        let settings = &self.making.settings;
-        let posted = open.into_iter().filter_map(|called| {
-            let webhook = settings.answering_approved(&called.call.tool_name)?;
-            Some((called, webhook.clone()))
+    /// Posts the calls that a person has approved to their webhooks.
+    async fn post_approved(&mut self) -> Result<(), Halt> {
+        let approved = &self.spec.approved;
+        let open = tool_calls::read_open(&self.generations.gateway, &self.target, approved).await;
+        let open = open.map_err(|problem| Halt::Ended(from_problem(&problem)))?;
+        let settings = &self.spec.settings;
+        let calls = open.into_iter().filter_map(|event| {
+            let webhook = settings.webhook_of_approved(&event.call.tool_name)?;
+            Some((event, webhook.clone()))
         });
-        self.post(posted.collect()).await
+        self.post(calls.collect()).await
     }
 
-    /// Runs the calls that nobody must approve; whether these are all.
-    async fn answer(&mut self, called: Vec<Called>) -> Result<bool, Halt> {
-        let settings = &self.making.settings;
-        let all = called.len();
-        let posted = called.into_iter().filter_map(|called| {
-            let webhook = settings.answering(&called.call.tool_name)?;
-            Some((called, webhook.clone()))
+    /// Posts the calls that need no approval to their webhooks. Returns whether these are all calls.
+    async fn post_unattended(&mut self, calls: Vec<CallEvent>) -> Result<bool, Halt> {
+        let settings = &self.spec.settings;
+        let count = calls.len();
+        let posted = calls.into_iter().filter_map(|event| {
+            let webhook = settings.webhook_without_approval(&event.call.tool_name)?;
+            Some((event, webhook.clone()))
         });
         let posted: Vec<_> = posted.collect();
-        let answers_all = posted.len() == all;
+        let is_all = posted.len() == count;
         self.post(posted).await?;
-        Ok(answers_all)
+        Ok(is_all)
     }
 
-    async fn post(&mut self, calls: Vec<(Called, Webhook)>) -> Result<(), Halt> {
+    async fn post(&mut self, calls: Vec<(CallEvent, Webhook)>) -> Result<(), Halt> {
         let now = Timestamp(Clock::System.now_nanos());
-        let (run, registry) = (&self.making.run, &self.generations.gateway.registry);
-        let poster = Poster {
+        let (run, registry) = (&self.spec.run, &self.generations.gateway.registry);
+        let context = PostContext {
             run,
-            user: self.making.verified_user.as_ref(),
+            user: self.spec.verified_user.as_ref(),
             keys: registry.webhook_keys(&run.agent, now),
             now,
         };
-        let results = self.generations.webhooks.answers(&poster, &calls);
+        let results = self.generations.webhooks.post_all(&context, &calls);
         for result in results.await {
             self.publish(RunPartKind::ToolReturned(result)).await?;
         }
         Ok(())
     }
 
-    /// Publishes a piece, unless the run would come to more than can be recorded.
+    /// Publishes a part, unless the run becomes larger than what can be recorded.
     async fn publish(&mut self, kind: RunPartKind) -> Result<(), Halt> {
         let part = RunPart {
             number: self.fold.next_number(),
             kind,
         };
-        if let Err(fault) = self.weight.add(&part.kind) {
-            return Err(Halt::Ended(failed("run_too_large", &fault.to_string())));
+        if let Err(error) = self.size.add(&part.kind) {
+            return Err(Halt::Ended(fail_with("run_too_large", &error.to_string())));
         }
-        if let Err(fault) = self.fold.absorb(&part) {
-            let error_type = match fault {
+        if let Err(error) = self.fold.absorb(&part) {
+            let error_type = match error {
                 FoldError::TooLarge { .. } => "run_too_large",
                 FoldError::Gap { .. }
                 | FoldError::AfterEnd { .. }
                 | FoldError::Malformed { .. } => "model_reply_broken",
             };
-            return Err(Halt::Ended(failed(error_type, &fault.to_string())));
+            return Err(Halt::Ended(fail_with(error_type, &error.to_string())));
         }
-        Ok(self.outlet.send(part.kind).await?)
+        Ok(self.part_sender.send(part.kind).await?)
     }
 }

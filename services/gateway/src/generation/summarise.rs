@@ -1,6 +1,6 @@
-//! Summaries of long histories, after a run: a background task asks the agent's model for one, and appends it.
+//! Summaries of long histories: after a run, a background task calls the model of summaries and appends its text.
 //!
-//! It may fail, or come too late: the next run tries again. Contexts need none.
+//! The task may fail or lose a race; the task after the next run tries again. Contexts do not depend on summaries.
 
 use std::sync::Arc;
 
@@ -19,31 +19,31 @@ use wire::proto::operate::v1::SummarySettings;
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
-use super::ask::Asking;
+use super::call_model::CallSpec;
 use super::settings::ModelChoice;
-use super::summary_boundary::{Due, Weighed, through};
-use super::summary_room::{due_within, policy_for};
-use super::{Generations, Making, RunKey, metrics};
+use super::summary_boundary::{EventWeight, SummaryRule, boundary};
+use super::summary_room::{policy_for, rule_within_room};
+use super::{Generations, RunKey, RunSpec, metrics};
 use crate::assembly::bounds::CONTEXT_BYTES_MAX;
 use crate::assembly::{self, Order};
 use crate::policies::ReadyPolicy;
 use crate::quotas::account::Account;
 use crate::writer::ATTEMPT_MAX;
 
-/// What the model is asked, as the user's message behind the history.
+/// The user's message that follows the history in the request to the model.
 pub const REQUEST: &str = "Summarise our conversation so far for yourself, so that you can go on with it when you see \
     only the summary: who wants what, what was decided and why, names, numbers, open questions. Write only the summary.";
-/// The events that a summary is weighed by.
-const WEIGHED: WindowBounds = WindowBounds {
+/// The bounds of the events that decide whether a summary is due.
+const WINDOW: WindowBounds = WindowBounds {
     events_max: 4_000,
     bytes_max: CONTEXT_BYTES_MAX,
 };
-/// Events that are read at first.
+/// The number of events in the first read.
 const EVENTS_LIKELY: usize = 512;
-/// `tokens_kept` where the settings say nothing: this part of `tokens_min`.
-const KEPT_PART: u64 = 4;
+/// The default of `tokens_kept` is `tokens_min` divided by this.
+const TOKENS_KEPT_DIVISOR: u64 = 4;
 
-/// Why there is no summary: a short stable name, for metrics and logs.
+/// The code of a failure, for metrics and logs: a short stable name.
 #[derive(Debug, Clone, Copy)]
 struct Failure(&'static str);
 
@@ -53,10 +53,10 @@ impl From<Problem> for Failure {
     }
 }
 
-/// Summarises the conversation in the background, if the agent's settings say so and it is due. `finished`: the commit that
-/// finished the run.
-pub(super) fn consider(generations: &Generations, making: &Making, finished: Option<Position>) {
-    let agent = generations.gateway.registry.agent(&making.run.agent);
+/// Summarises the conversation in the background, if the agent's settings ask for summaries and one is due. `finished` is the
+/// position of the finishing commit of the run.
+pub(super) fn start_if_due(generations: &Generations, spec: &RunSpec, finished: Option<Position>) {
+    let agent = generations.gateway.registry.agent(&spec.run.agent);
     let settings = agent.and_then(|agent| agent.settings?.summaries);
     let Some(settings) = settings else { return };
     let Ok(permit) = Arc::clone(&generations.summaries).try_acquire_owned() else {
@@ -65,20 +65,20 @@ pub(super) fn consider(generations: &Generations, making: &Making, finished: Opt
     };
     let task = Task {
         generations: generations.clone(),
-        target: making.target(making.fence.max(finished)),
-        account: making.account.clone(),
-        run: making.run.clone(),
-        logs: making.settings.logs,
-        due: due(&settings),
+        target: spec.target(spec.fence.max(finished)),
+        account: spec.account.clone(),
+        run: spec.run.clone(),
+        logs: spec.settings.logs,
+        rule: rule(&settings),
         model: ModelChoice::of(settings.model.as_ref()),
-        // The same for all who summarise after this run.
-        commit: CommitId(Uuid::new_v5(&making.run.run.0, b"summary")),
+        // Equal for all summaries after this run: at most one is appended.
+        commit: CommitId(Uuid::new_v5(&spec.run.run.0, b"summary")),
     };
-    let span = tracing::info_span!("gateway.history.summarise", run.id = %making.run.run);
+    let span = tracing::info_span!("gateway.history.summarise", run.id = %spec.run.run);
     let timeout = generations.rules.run_timeout;
-    let summarising = async move {
-        let summarised = tokio::time::timeout(timeout, task.run()).await;
-        match summarised.unwrap_or(Err(Failure("timed_out"))) {
+    let work = async move {
+        let result = tokio::time::timeout(timeout, task.run()).await;
+        match result.unwrap_or(Err(Failure("timed_out"))) {
             Ok(None) => {}
             Ok(Some(outcome)) => metrics::summary(outcome),
             Err(Failure(code)) => {
@@ -90,44 +90,44 @@ pub(super) fn consider(generations: &Generations, making: &Making, finished: Opt
     };
     generations
         .shutdown
-        .spawn_cancellable(summarising.instrument(span));
+        .spawn_cancellable(work.instrument(span));
 }
 
-fn due(settings: &SummarySettings) -> Due {
-    Due {
+fn rule(settings: &SummarySettings) -> SummaryRule {
+    SummaryRule {
         tokens_min: settings.tokens_min,
         tokens_kept: match settings.tokens_kept {
-            0 => settings.tokens_min / KEPT_PART,
-            kept => kept,
+            0 => settings.tokens_min / TOKENS_KEPT_DIVISOR,
+            tokens_kept => tokens_kept,
         },
     }
 }
 
-/// A summary that may be due.
+/// The task that writes a summary if one is due.
 struct Task {
     generations: Generations,
     target: Target,
-    /// Whom the call counts against.
+    /// The account that the model call counts against.
     account: Account,
     run: RunKey,
     logs: Option<ProviderLogs>,
-    due: Due,
+    rule: SummaryRule,
     model: ModelChoice,
     commit: CommitId,
 }
 
 impl Task {
-    /// Makes the summary; what became of it; `None`: none is due.
+    /// Writes the summary. Returns the outcome for metrics; `None`: none is due.
     async fn run(self) -> Result<Option<&'static str>, Failure> {
         let (order, policy) = self.order().await?;
-        let Some(through) = self.through(policy.as_ref()).await? else {
+        let Some(through) = self.boundary(policy.as_ref()).await? else {
             return Ok(None);
         };
-        let text = self.ask(through, order).await?;
+        let text = self.write(through, order).await?;
         self.append(through, text).await.map(Some)
     }
 
-    /// What the model is to read; with the policy, where it is not the agent's own.
+    /// The context request of the summary, and its policy if that is not the agent's own.
     async fn order(&self) -> Result<(Order, Option<Policy>), Failure> {
         let models = &self.generations.models;
         let format = models.format(&self.model.server);
@@ -149,39 +149,40 @@ impl Task {
         Ok((order, policy))
     }
 
-    /// Up to where a summary is due; with a policy: of as much as it has room for, or else of what it can have.
-    async fn through(&self, policy: Option<&Policy>) -> Result<Option<Version>, Failure> {
+    /// The last version of the new summary; `None`: none is due. With a policy, the summarised part fits its budget if
+    /// possible.
+    async fn boundary(&self, policy: Option<&Policy>) -> Result<Option<Version>, Failure> {
         let gateway = &self.generations.gateway;
         let query = Query {
             kinds: &CONTEXT_KINDS,
             ..Query::all(Direction::Backward)
         };
-        let first = Newest::first_batch(WEIGHED, EVENTS_LIKELY);
+        let first = Newest::first_batch(WINDOW, EVENTS_LIKELY);
         let opened = Snapshot::open_with(&gateway.reader, &self.target, &query, first);
         let (snapshot, first) = opened.await?;
         let effective = snapshot.effective(snapshot.position().version).await?;
         let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
-        let mut newest = Newest::read(cursor, WEIGHED, EVENTS_LIKELY).await?;
+        let mut newest = Newest::read(cursor, WINDOW, EVENTS_LIKELY).await?;
         let latest = snapshot.head().and_then(|head| head.latest_summary);
         let after = latest.map_or(Version::ZERO, |latest| latest.through);
         let has_all = newest.oldest().is_some_and(|oldest| oldest <= after.next());
         if newest.coverage() == Coverage::Partial && !has_all {
             newest.read_older().await?;
         }
-        let mut weighed = Vec::with_capacity(newest.len());
+        let mut events = Vec::with_capacity(newest.len());
         let since = newest.newest_first();
         for row in since.take_while(|row| row.version > after) {
-            weighed.push(Weighed::of(&decode(&self.target.key, row)?));
+            events.push(EventWeight::of(&decode(&self.target.key, row)?));
         }
-        let within = policy.and_then(|policy| {
-            let due = due_within(policy, self.due, &weighed);
-            through(&weighed, due)
+        let within_room = policy.and_then(|policy| {
+            let rule = rule_within_room(policy, self.rule, &events);
+            boundary(&events, rule)
         });
-        Ok(within.or_else(|| through(&weighed, self.due)))
+        Ok(within_room.or_else(|| boundary(&events, self.rule)))
     }
 
-    /// What the model says of the history up to a version.
-    async fn ask(&self, through: Version, mut order: Order) -> Result<String, Failure> {
+    /// The model's summary of the history through a version.
+    async fn write(&self, through: Version, mut order: Order) -> Result<String, Failure> {
         let gateway = &self.generations.gateway;
         order.at = Some(through);
         let made = assembly::make_with(gateway, &self.target, &order, &[request()]).await?;
@@ -197,12 +198,12 @@ impl Task {
             listener,
             ..ModelRequest::default()
         };
-        let asking = Asking {
+        let call = CallSpec {
             account: &self.account,
             model: &self.model,
             purpose: CallPurpose::Summary,
         };
-        let reply = self.generations.ask(asking, request).await;
+        let reply = self.generations.call_model(call, request).await;
         let mut reply = reply.map_err(|error| Failure(error.code()))?;
         loop {
             match reply.next().await {
@@ -235,12 +236,9 @@ impl Task {
             Ok(_) => Ok("made"),
             Err(status) => {
                 let info = status.get_details_error_info();
-                let stale = info.is_some_and(|info| info.reason == Reason::SummaryStale.as_str());
-                if stale {
-                    Ok("outrun")
-                } else {
-                    Err(Failure("not_appended"))
-                }
+                let is_stale =
+                    info.is_some_and(|info| info.reason == Reason::SummaryStale.as_str());
+                is_stale.then_some("outrun").ok_or(Failure("not_appended"))
             }
         }
     }
@@ -253,14 +251,14 @@ fn request() -> Fact {
     ))
 }
 
-/// The reply's text, as far as a summary may be long.
+/// The reply's text, truncated to the maximum length of a summary.
 fn text(reply: &Reply) -> Result<String, Failure> {
     let mut text = String::new();
     for fact in &reply.facts {
         if let Fact::MessageAppended(message) = fact {
             for part in &message.parts {
-                if let Part::Text(said) = part {
-                    text.push_str(said);
+                if let Part::Text(part) = part {
+                    text.push_str(part);
                 }
             }
         }

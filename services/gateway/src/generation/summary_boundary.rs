@@ -1,52 +1,52 @@
-//! Whether a history is due for a summary, and up to where. Pure.
+//! Decides whether a summary is due, and which version it ends with. Pure.
 
 use domain::event::Role;
 use domain::{CallId, Fact, RecordedEvent, Version};
 
-/// When a history is summarised, and how much of it stays.
+/// When a history is summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Due {
-    /// From how many tokens since the last summary on.
+pub(super) struct SummaryRule {
+    /// Minimum number of tokens since the last summary.
     pub(super) tokens_min: u64,
-    /// How many tokens of the newest history stay as they are, at least.
+    /// Minimum number of tokens of the newest history that stay outside the summary.
     pub(super) tokens_kept: u64,
 }
 
-/// An event as far as it counts here.
+/// The tokens of an event, and its role in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Weighed {
+pub(super) struct EventWeight {
     pub(super) version: Version,
     pub(super) tokens: u64,
-    pub(super) step: Step,
+    pub(super) role: EventRole,
 }
 
-/// What an event does to the turns.
+/// The role of an event in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
-    /// A turn of the user's begins with it.
-    Asks,
-    /// The assistant says something.
-    Answers,
-    /// A call is made.
-    Calls(CallId),
-    /// A call's result comes.
-    Returns(CallId),
-    /// Something else is said.
+pub(super) enum EventRole {
+    /// A message of the user: a turn begins.
+    User,
+    /// A message of the assistant.
+    Assistant,
+    /// A tool call.
+    Call(CallId),
+    /// The result of a tool call.
+    Result(CallId),
+    /// Any other message.
     Other,
 }
 
-impl Weighed {
-    /// Counts an event.
+impl EventWeight {
+    /// The weight of an event.
     pub(super) fn of(event: &RecordedEvent) -> Self {
-        let step = match &event.event.fact {
+        let role = match &event.event.fact {
             Fact::MessageAppended(message) => match message.role {
-                Role::User => Step::Asks,
-                Role::Assistant => Step::Answers,
-                Role::System | Role::Developer => Step::Other,
+                Role::User => EventRole::User,
+                Role::Assistant => EventRole::Assistant,
+                Role::System | Role::Developer => EventRole::Other,
             },
-            Fact::ToolCalled(called) => Step::Calls(called.call_id.clone()),
-            Fact::ToolReturned(returned) => Step::Returns(returned.call_id.clone()),
-            Fact::Annotation(_) | Fact::Lifecycle(_) => Step::Other,
+            Fact::ToolCalled(called) => EventRole::Call(called.call_id.clone()),
+            Fact::ToolReturned(returned) => EventRole::Result(returned.call_id.clone()),
+            Fact::Annotation(_) | Fact::Lifecycle(_) => EventRole::Other,
         };
         let tokens = match event.event.tokens.own {
             0 => tokens::of_fact(&event.event.fact),
@@ -55,92 +55,90 @@ impl Weighed {
         Self {
             version: event.version,
             tokens: tokens.into(),
-            step,
+            role,
         }
     }
 }
 
-/// The last version that a new summary stands for: the newest turn boundary that leaves enough, and no call without its
+/// The last version of a new summary: the newest turn boundary that keeps enough tokens and separates no call from its
 /// result. `None`: none is due.
 ///
-/// `newest_first` holds the messages, calls and results after the last summary's `through`.
-pub(super) fn through(newest_first: &[Weighed], due: Due) -> Option<Version> {
+/// `newest_first` holds the messages, calls and results after the last summary.
+pub(super) fn boundary(newest_first: &[EventWeight], rule: SummaryRule) -> Option<Version> {
     let sum: u64 = newest_first.iter().map(|event| event.tokens).sum();
-    if sum < due.tokens_min {
+    if sum < rule.tokens_min {
         return None;
     }
-    let waits_from = waits_from(newest_first);
+    let first_open = first_open_call(newest_first);
     let mut kept = 0_u64;
-    // Calls whose results came after the place that is reached.
-    let mut open: Vec<&CallId> = Vec::new();
+    // Calls of later results.
+    let mut calls: Vec<&CallId> = Vec::new();
     let mut events = newest_first.iter();
     for event in events.by_ref() {
         kept = kept.saturating_add(event.tokens);
-        match &event.step {
-            Step::Returns(id) => open.push(id),
-            Step::Calls(id) => open.retain(|open| *open != id),
-            Step::Asks => {
-                let waits = waits_from.is_some_and(|call| call < event.version);
-                if kept >= due.tokens_kept && open.is_empty() && !waits {
+        match &event.role {
+            EventRole::Result(id) => calls.push(id),
+            EventRole::Call(id) => calls.retain(|call| *call != id),
+            EventRole::User => {
+                let is_open = first_open.is_some_and(|call| call < event.version);
+                if kept >= rule.tokens_kept && calls.is_empty() && !is_open {
                     return events.next().map(|before| before.version);
                 }
             }
-            Step::Answers | Step::Other => {}
+            EventRole::Assistant | EventRole::Other => {}
         }
     }
     None
 }
 
-/// The first call that still waits for its result: one of the assistant's newest turn. Those of older turns were left: no
-/// summary waits for them.
-fn waits_from(newest_first: &[Weighed]) -> Option<Version> {
+/// The first open call of the assistant's newest turn. Open calls of older turns are abandoned and do not delay a summary.
+fn first_open_call(newest_first: &[EventWeight]) -> Option<Version> {
     let mut answered: Vec<&CallId> = Vec::new();
-    let (mut waits, mut in_turn) = (None, false);
+    let (mut first_open, mut in_turn) = (None, false);
     for event in newest_first {
-        match &event.step {
-            Step::Calls(id) => {
+        match &event.role {
+            EventRole::Call(id) => {
                 in_turn = true;
                 if !answered.contains(&id) {
-                    waits = Some(event.version);
+                    first_open = Some(event.version);
                 }
                 answered.retain(|answered| *answered != id);
             }
-            Step::Answers => break,
+            EventRole::Assistant => break,
             _ if in_turn => break,
-            Step::Returns(id) => answered.push(id),
-            Step::Asks | Step::Other => {}
+            EventRole::Result(id) => answered.push(id),
+            EventRole::User | EventRole::Other => {}
         }
     }
-    waits
+    first_open
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Events from version 1 on, as words: `u`, `a` and `s` are said, `c1` calls, `r1` answers; 10 tokens each.
+    /// Events from version 1, one per word: `u` user, `a` assistant, `s` system, `c1` call, `r1` result; 10 tokens each.
     fn check(words: &str, (tokens_min, tokens_kept): (u64, u64), expected: Option<u64>) {
-        let step = |word: &str| match word.split_at(1) {
-            ("u", _) => Step::Asks,
-            ("a", _) => Step::Answers,
-            ("c", id) => Step::Calls(CallId::parse(id).unwrap()),
-            ("r", id) => Step::Returns(CallId::parse(id).unwrap()),
-            _ => Step::Other,
+        let role = |word: &str| match word.split_at(1) {
+            ("u", _) => EventRole::User,
+            ("a", _) => EventRole::Assistant,
+            ("c", id) => EventRole::Call(CallId::parse(id).unwrap()),
+            ("r", id) => EventRole::Result(CallId::parse(id).unwrap()),
+            _ => EventRole::Other,
         };
-        let words = words.split_whitespace();
-        let weighed = (1..).zip(words.clone()).map(|(version, word)| Weighed {
+        let events = (1..).zip(words.split_whitespace());
+        let events = events.map(|(version, word)| EventWeight {
             version: Version(version),
             tokens: 10,
-            step: step(word),
+            role: role(word),
         });
-        let mut weighed: Vec<_> = weighed.collect();
-        weighed.reverse();
-        let due = Due {
+        let mut events: Vec<_> = events.collect();
+        events.reverse();
+        let rule = SummaryRule {
             tokens_min,
             tokens_kept,
         };
-        let words: Vec<&str> = words.collect();
-        assert_eq!(through(&weighed, due), expected.map(Version), "{words:?}");
+        assert_eq!(boundary(&events, rule), expected.map(Version), "{words}");
     }
 
     #[test]
@@ -157,24 +155,24 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_parts_no_call_from_its_result() {
+    fn a_summary_separates_no_call_from_its_result() {
         check("u a u c1 r1 a u", (1, 1), Some(6));
-        // The user spoke while the call waited for an approval.
+        // The user wrote a message while the call waited for an approval.
         check("u a u c1 u r1 a", (1, 1), Some(2));
         check("u a u c1 u a r1 a u a", (1, 1), Some(8));
         check("u a u c1 u a r1 a u a", (1, 30), Some(2));
         check("u a u c1 c2 r2 u a r1", (1, 1), Some(2));
-        // It still waits.
+        // The call is open.
         check("u a u c1 u", (1, 1), Some(2));
         check("u a u a c1 c2 r2 u", (1, 1), Some(2));
         check("u c1 u", (1, 1), None);
-        // It was left: a result that comes all the same keeps its call by itself.
+        // The call is abandoned. If its result arrives later, it is kept together with the call.
         check("u a u c1 u a u", (1, 1), Some(6));
         check("u c1 u c2 r2 u", (1, 1), Some(5));
-        // The call is older than what is weighed.
+        // The call is older than the events.
         check("u a r1 u a", (1, 1), Some(3));
         check("u a u r1", (1, 1), None);
-        // An id used again is another call.
+        // A repeated id is another call.
         check("u c1 r1 u c1 u r1", (1, 1), Some(3));
     }
 }

@@ -1,16 +1,16 @@
-//! What the model of summaries has room for, where it takes less than the agent's policy allows. Pure.
+//! The policy and the summary rule for a model whose context is smaller than the agent's policy allows. Pure.
 
 use context::models;
 use context::policy::{Budget, Policy};
 use context::stages::budget::{Room, context_tokens};
 
-use super::summary_boundary::{Due, Weighed};
+use super::summary_boundary::{EventWeight, SummaryRule};
 
-/// Which part of its room the history fills that a summary is made of, at most: the instructions and the summary before it
-/// take room too.
-const HISTORY_PART: u64 = 2;
+/// The summarised history may fill the room for turns divided by this: the previous summary and the instructions need room
+/// too.
+const HISTORY_DIVISOR: u64 = 2;
 
-/// The policy for this model; none: the agent's own suits it, or nothing is known of it.
+/// The policy for the model of summaries; `None`: the agent's policy fits, or the model's limits are unknown.
 pub(super) fn policy_for(policy: &Policy, model: &str) -> Option<Policy> {
     let limits = models::limits(model)?;
     if u64::from(limits.context_tokens_max) >= context_tokens(policy) {
@@ -20,7 +20,7 @@ pub(super) fn policy_for(policy: &Policy, model: &str) -> Option<Policy> {
         model: Some(model.to_owned()),
         budget: Budget {
             context_tokens_max: Some(limits.context_tokens_max),
-            // The agent's reserve may be more than there is.
+            // The agent's reserve may exceed the limit of this model.
             reserved_tokens: None,
             low_water_percent: policy.budget.low_water_percent,
         },
@@ -28,13 +28,17 @@ pub(super) fn policy_for(policy: &Policy, model: &str) -> Option<Policy> {
     })
 }
 
-/// When a summary is due of a history that a model with this policy reads: so much of it is kept that the rest has room.
-pub(super) fn due_within(policy: &Policy, due: Due, newest_first: &[Weighed]) -> Due {
-    let room = Room::of(policy, 0).map_or(0, |room| room.turns / HISTORY_PART);
+/// The rule for a model with this policy: `tokens_kept` is raised until the summarised part fits.
+pub(super) fn rule_within_room(
+    policy: &Policy,
+    rule: SummaryRule,
+    newest_first: &[EventWeight],
+) -> SummaryRule {
+    let room = Room::of(policy, 0).map_or(0, |room| room.turns / HISTORY_DIVISOR);
     let sum: u64 = newest_first.iter().map(|event| event.tokens).sum();
-    Due {
-        tokens_kept: due.tokens_kept.max(sum.saturating_sub(room)),
-        ..due
+    SummaryRule {
+        tokens_kept: rule.tokens_kept.max(sum.saturating_sub(room)),
+        ..rule
     }
 }
 
@@ -42,7 +46,7 @@ pub(super) fn due_within(policy: &Policy, due: Due, newest_first: &[Weighed]) ->
 mod tests {
     use domain::Version;
 
-    use super::super::summary_boundary::Step;
+    use super::super::summary_boundary::EventRole;
     use super::*;
 
     fn policy(json: &str) -> Policy {
@@ -50,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_model_brings_its_own_limits() {
+    fn a_smaller_model_has_its_own_limits() {
         let agents = policy(
             r#"{"model":"claude-x","instructions":"be kind","budget":{"reserved_tokens":9000,"low_water_percent":30}}"#,
         );
@@ -71,20 +75,20 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_kept() {
-        let weighed = |tokens| Weighed {
+    fn tokens_beyond_the_room_are_kept() {
+        let event = |tokens| EventWeight {
             version: Version(1),
             tokens,
-            step: Step::Asks,
+            role: EventRole::User,
         };
         let small = policy(r#"{"budget":{"context_tokens_max":1000,"reserved_tokens":200}}"#);
         for (tokens, expected) in [([100, 300], 50), ([200, 250], 50), ([200, 251], 51)] {
-            let due = Due {
+            let rule = SummaryRule {
                 tokens_min: 300,
                 tokens_kept: 50,
             };
-            let told = due_within(&small, due, &tokens.map(weighed));
-            assert_eq!((told.tokens_min, told.tokens_kept), (300, expected));
+            let rule = rule_within_room(&small, rule, &tokens.map(event));
+            assert_eq!((rule.tokens_min, rule.tokens_kept), (300, expected));
         }
     }
 }

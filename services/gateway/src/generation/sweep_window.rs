@@ -1,51 +1,51 @@
-//! Which of the active runs the sweeper looks at: a window of them by key, which moves on once each run in it was judged.
+//! The window of active runs that the sweeper checks, by key. The window moves after every run in it was judged.
 //!
-//! Memory is bounded by [`WINDOW_RUNS_MAX`], and no run is left out: with more runs than that, a run that nobody makes is found
-//! later, by as many times the abandonment delay as there are windows before it. Pure.
+//! The window bounds the memory by [`WINDOW_RUNS_MAX`]. Every run is checked: with more runs than that, an abandoned run is
+//! found later, by one abandonment delay per window before it. Pure.
 
 use std::time::Duration;
 
 use domain::ConversationKey;
 use tokio::time::Instant;
 
-/// Most runs of a window: their sightings are in memory.
+/// Maximum number of runs in a window: their observations are in memory.
 pub(super) const WINDOW_RUNS_MAX: usize = 20_000;
 
 /// A window of the active runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Window {
-    /// The conversation before its first; none: it begins with the first of all.
+    /// The conversation before the window; `None`: the window begins with the first conversation.
     pub(super) after: Option<ConversationKey>,
-    /// When each of its runs had been looked at once; none: they have not been.
+    /// The end of the first scan; `None`: there was none.
     pub(super) seen_at: Option<Instant>,
 }
 
-/// One look at every run of a window.
+/// One check of every run of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct Scan {
     /// When it began.
     pub(super) began: Instant,
     /// When it ended.
     pub(super) ended: Instant,
-    /// The last conversation of the window where others follow it; none: it ends with the last of all.
+    /// The last conversation of the window; `None`: the window ends with the last of all conversations.
     pub(super) end: Option<ConversationKey>,
 }
 
 impl Window {
-    /// The window after a look: the same until a look began so late that a run without news since the first one is abandoned.
-    pub(super) fn after(self, look: Look, abandoned_after: Duration) -> Self {
+    /// The window after a scan. It stays the same until `abandoned_after` has passed between its first scan and this one.
+    pub(super) fn after(self, scan: Scan, abandoned_after: Duration) -> Self {
         let Some(seen_at) = self.seen_at else {
             return Self {
-                seen_at: Some(look.ended),
+                seen_at: Some(scan.ended),
                 ..self
             };
         };
-        let is_whole = self.after.is_none() && look.end.is_none();
-        if is_whole || look.began.saturating_duration_since(seen_at) < abandoned_after {
+        let holds_all = self.after.is_none() && scan.end.is_none();
+        if holds_all || scan.began.saturating_duration_since(seen_at) < abandoned_after {
             return self;
         }
         Self {
-            after: look.end,
+            after: scan.end,
             seen_at: None,
         }
     }
@@ -66,19 +66,19 @@ mod tests {
         }
     }
 
-    /// Looks every five seconds at windows that end as listed, again from the beginning; the windows' beginnings.
-    fn check(ends: &[Option<&str>], looks: usize, expected: &[Option<&str>]) {
+    /// Scans every five seconds; the windows end as listed, in a cycle. Compares where each window begins.
+    fn check(ends: &[Option<&str>], scans: usize, expected: &[Option<&str>]) {
         let start = Instant::now();
         let mut window = Window::default();
-        let (mut place, mut afters) = (0, Vec::new());
-        for number in 0..looks {
+        let (mut index, mut afters) = (0, Vec::new());
+        for number in 0..scans {
             let began = start + Duration::from_secs(5) * u32::try_from(number).unwrap();
             let ended = began + Duration::from_secs(1);
-            let end = ends[place].map(key);
+            let end = ends[index].map(key);
             afters.push(window.after.clone());
-            let next = window.clone().after(Look { began, ended, end }, AFTER);
+            let next = window.clone().after(Scan { began, ended, end }, AFTER);
             if next.seen_at.is_none() {
-                place = (place + 1) % ends.len();
+                index = (index + 1) % ends.len();
             }
             window = next;
         }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_moves_once_its_runs_were_judged_and_comes_round() {
+    fn a_window_moves_after_its_runs_were_judged_and_starts_again() {
         check(&[None], 6, &[None; 6]);
         let b = Some("b");
         let first = [None, None, None, None, None];

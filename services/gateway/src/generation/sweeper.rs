@@ -1,5 +1,5 @@
-//! Looks after runs that nobody makes any more: those whose parts have stood still for too long are ended as abandoned,
-//! those that are closed are finished. Every gateway sweeps; a run has one end all the same.
+//! The sweeper of abandoned runs: it ends runs without new parts and finishes runs that are closed. Every gateway sweeps;
+//! a run still has one end.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -13,39 +13,39 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 use wire::status::{Problem, Reason};
 
-use super::close::{Closing, close};
+use super::close::{CloseResult, close};
 use super::finish::finish;
-use super::run_end::ended;
+use super::run_end::end_with;
 use super::run_key::RunKey;
-use super::sweep_window::{Look, WINDOW_RUNS_MAX, Window};
-use super::{Generations, head_of, metrics, parts_log};
+use super::sweep_window::{Scan, WINDOW_RUNS_MAX, Window};
+use super::{Generations, metrics, parts_log, read_head};
 use history::Deadline;
 
-/// Runs of one page of the active ones.
+/// Active runs per page.
 const PAGE_RUNS: u32 = 500;
-/// Runs that are looked at at once.
-const AT_ONCE: usize = 16;
+/// Runs that are checked concurrently.
+const CONCURRENCY: usize = 16;
 
-/// What was seen of a run's parts, and since when it has been so.
+/// The last part of a run, and since when it is the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sighting {
+struct Observation {
     last: Sequence,
     is_closed: bool,
     since: Instant,
 }
 
-/// What becomes of a run.
+/// What the sweeper does with a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    /// Somebody makes it, or may.
+enum Action {
+    /// A gateway may be executing it.
     Wait,
-    /// It is closed, and whoever closed it did not finish it.
+    /// It is closed, but its gateway did not finish it.
     Finish,
-    /// Nobody makes it.
+    /// No gateway executes it.
     Abandon,
 }
 
-/// Sweeps for ever.
+/// Sweeps at intervals, without end.
 pub(super) async fn sweep(generations: Generations) -> Infallible {
     let mut sweeper = Sweeper {
         seen: HashMap::new(),
@@ -59,21 +59,21 @@ pub(super) async fn sweep(generations: Generations) -> Infallible {
         if let Err(problem) = swept {
             tracing::warn!(
                 reason = problem.reason().as_str(),
-                "the active runs cannot be looked at"
+                "the sweep over the active runs failed"
             );
         }
     }
 }
 
-/// So that gateways that began together do not sweep together.
+/// Keeps gateways that started together from sweeping at the same time.
 fn jittered(every: Duration) -> Duration {
     rand::random_range(every.mul_f64(0.75)..=every.mul_f64(1.25))
 }
 
 #[derive(Debug)]
 struct Sweeper {
-    /// What was seen of the window's runs; of no others.
-    seen: HashMap<RunKey, Sighting>,
+    /// The observations of the runs of the window.
+    seen: HashMap<RunKey, Observation>,
     window: Window,
 }
 
@@ -81,7 +81,7 @@ impl Sweeper {
     async fn once(&mut self, generations: &Generations) -> Result<(), Problem> {
         let access = access(generations).await?;
         let began = Instant::now();
-        let (mut looked_at, mut after) = (HashMap::new(), self.window.after.clone());
+        let (mut seen, mut after) = (HashMap::new(), self.window.after.clone());
         loop {
             let reading = queries::active_runs(
                 &generations.gateway.reader.read_model,
@@ -92,81 +92,78 @@ impl Sweeper {
             let rows = Deadline::until(None).rows(reading).await?;
             let is_last = u32::try_from(rows.len()).is_ok_and(|rows| rows < PAGE_RUNS);
             after = rows.last().map(|row| row.key.clone()).filter(|_| !is_last);
-            let looks = rows
-                .into_iter()
-                .map(|row| self.look(generations, run_of(row)));
-            // Collected first: the compiler cannot tell that the lazy map is `Send`.
-            let looks = stream::iter(looks.collect::<Vec<_>>()).buffered(AT_ONCE);
-            let looks: Vec<_> = looks.collect().await;
-            looked_at.extend(looks.into_iter().flatten());
-            if is_last || looked_at.len() >= WINDOW_RUNS_MAX {
+            let runs = rows.into_iter().map(run_key);
+            let checks = runs.map(|run| self.check(generations, run));
+            // Collected first: the compiler cannot prove that the lazy map is `Send`.
+            let checks = stream::iter(checks.collect::<Vec<_>>()).buffered(CONCURRENCY);
+            let observations: Vec<_> = checks.collect().await;
+            seen.extend(observations.into_iter().flatten());
+            if is_last || seen.len() >= WINDOW_RUNS_MAX {
                 break;
             }
         }
-        self.seen = looked_at;
-        let look = Look {
+        self.seen = seen;
+        let scan = Scan {
             began,
             ended: Instant::now(),
             end: after,
         };
         let window = std::mem::take(&mut self.window);
-        self.window = window.after(look, generations.rules.abandoned_after);
+        self.window = window.after(scan, generations.rules.abandoned_after);
         Ok(())
     }
 
-    /// Looks at a run, and ends it where nobody does; what was seen, where it is to be looked at again.
-    async fn look(&self, generations: &Generations, run: RunKey) -> Option<(RunKey, Sighting)> {
+    /// Checks a run, and ends or finishes it if its gateway does not. Returns the observation for the next scan.
+    async fn check(&self, generations: &Generations, run: RunKey) -> Option<(RunKey, Observation)> {
         let last = parts_log::last(&generations.gateway, &run.key, run.run).await;
         let last = last.ok()?;
-        let now = Instant::now();
-        let now = Sighting {
+        let now = Observation {
             last: last.as_ref().map_or(Sequence(0), |last| last.sequence),
             is_closed: last.as_ref().is_some_and(parts_log::Batch::ends),
-            since: now,
+            since: Instant::now(),
         };
         let before = self.seen.get(&run).copied();
-        let verdict = judge(before, now, generations.rules.abandoned_after);
-        let since = before.filter(|before| before.last == now.last);
-        let sighting = Sighting {
-            since: since.map_or(now.since, |before| before.since),
+        let unchanged = before.filter(|before| before.last == now.last);
+        let observation = Observation {
+            since: unchanged.map_or(now.since, |before| before.since),
             ..now
         };
-        let ended = match verdict {
-            Verdict::Wait => Ok(()),
-            Verdict::Finish => end(generations, &run, "unfinished").await,
-            Verdict::Abandon => end(generations, &run, "abandoned").await,
+        let ended = match action(before, now, generations.rules.abandoned_after) {
+            Action::Wait => Ok(()),
+            Action::Finish => end(generations, &run, "unfinished").await,
+            Action::Abandon => end(generations, &run, "abandoned").await,
         };
         if let Err(problem) = ended {
-            // It is looked at again.
-            tracing::warn!(run.id = %run.run, reason = problem.reason().as_str(), "a run without a maker cannot be ended");
+            // The next scan checks it again.
+            tracing::warn!(run.id = %run.run, reason = problem.reason().as_str(), "an abandoned run cannot be ended yet");
         }
-        Some((run, sighting))
+        Some((run, observation))
     }
 }
 
-/// What was seen before, and now.
-fn judge(before: Option<Sighting>, now: Sighting, abandoned_after: Duration) -> Verdict {
+/// The action, from the previous observation and this one.
+fn action(before: Option<Observation>, now: Observation, abandoned_after: Duration) -> Action {
     let Some(before) = before.filter(|before| before.last == now.last) else {
-        return Verdict::Wait;
+        return Action::Wait;
     };
     if now.is_closed {
-        return Verdict::Finish;
+        return Action::Finish;
     }
     if now.since.saturating_duration_since(before.since) >= abandoned_after {
-        return Verdict::Abandon;
+        return Action::Abandon;
     }
-    Verdict::Wait
+    Action::Wait
 }
 
-/// Closes a run that nobody closed, and finishes it.
+/// Closes a run if it is not closed, and finishes it.
 async fn end(generations: &Generations, run: &RunKey, found: &'static str) -> Result<(), Problem> {
-    let head = head_of(&generations.gateway, &run.key).await?;
+    let head = read_head(&generations.gateway, &run.key).await?;
     let active = head.and_then(|head| head.active_run);
     if active.is_none_or(|active| active.id != run.run) {
-        // The rows do not know yet that it is over.
+        // The run is over; the rows are behind.
         return Ok(());
     }
-    if let Closing::Closed = close(generations, run, ended(RunOutcome::Abandoned)).await? {
+    if let CloseResult::Closed = close(generations, run, end_with(RunOutcome::Abandoned)).await? {
         finish(generations, run, None).await?;
         metrics::run_swept(found);
     }
@@ -178,12 +175,12 @@ async fn access(generations: &Generations) -> Result<SweepAccess, Problem> {
     let principal = registry.authenticate(generations.token.expose()).await;
     let access = principal.and_then(|principal| registry.authorize_sweep(&principal).ok());
     access.ok_or_else(|| {
-        let message = "`writer_token` is no token with the scope append for any tenant";
+        let message = "`writer_token` is not a token with the scope append for all tenants";
         Problem::new(Reason::MissingScope, message)
     })
 }
 
-fn run_of(row: ActiveRunRow) -> RunKey {
+fn run_key(row: ActiveRunRow) -> RunKey {
     RunKey {
         agent: row.agent,
         key: row.key,
@@ -198,42 +195,25 @@ mod tests {
     const AFTER: Duration = Duration::from_secs(15);
 
     #[test]
-    fn a_run_is_ended_once_it_has_stood_still_long_enough() {
+    fn a_run_is_ended_after_a_time_without_parts() {
         let began = Instant::now();
-        let seen = |last: u64, is_closed: bool, ms: u64| Sighting {
+        let seen = |(last, is_closed, ms): (u64, bool, u64)| Observation {
             last: Sequence(last),
             is_closed,
             since: began + Duration::from_millis(ms),
         };
-        let check = |before: Option<Sighting>, now: Sighting, expected: Verdict| {
-            assert_eq!(judge(before, now, AFTER), expected, "{before:?} {now:?}");
-        };
-        check(None, seen(1, false, 20_000), Verdict::Wait);
-        check(
-            Some(seen(1, false, 0)),
-            seen(2, false, 20_000),
-            Verdict::Wait,
-        );
-        check(
-            Some(seen(1, false, 0)),
-            seen(1, false, 14_999),
-            Verdict::Wait,
-        );
-        check(
-            Some(seen(1, false, 0)),
-            seen(1, false, 15_000),
-            Verdict::Abandon,
-        );
-        check(
-            Some(seen(0, false, 0)),
-            seen(0, false, 15_000),
-            Verdict::Abandon,
-        );
-        check(
-            Some(seen(1, false, 0)),
-            seen(2, true, 20_000),
-            Verdict::Wait,
-        );
-        check(Some(seen(2, true, 0)), seen(2, true, 1), Verdict::Finish);
+        // The last sequence, whether the run is closed, and the time in ms; before and now.
+        for (before, now, expected) in [
+            (None, (1, false, 20_000), Action::Wait),
+            (Some((1, false, 0)), (2, false, 20_000), Action::Wait),
+            (Some((1, false, 0)), (1, false, 14_999), Action::Wait),
+            (Some((1, false, 0)), (1, false, 15_000), Action::Abandon),
+            (Some((0, false, 0)), (0, false, 15_000), Action::Abandon),
+            (Some((1, false, 0)), (2, true, 20_000), Action::Wait),
+            (Some((2, true, 0)), (2, true, 1), Action::Finish),
+        ] {
+            let found = action(before.map(seen), seen(now), AFTER);
+            assert_eq!(found, expected, "{before:?} {now:?}");
+        }
     }
 }

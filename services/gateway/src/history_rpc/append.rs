@@ -1,4 +1,4 @@
-//! Appends what is new of a caller's messages: reads, finds out what is new, and appends exactly behind what it read.
+//! Appends the new messages of a caller: reads the history, compares, and appends at the version that it read.
 
 use std::time::Duration;
 
@@ -14,52 +14,51 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use super::HistoryRpc;
-use super::asked::Keyed;
-use super::kept;
-use super::setback::Setback;
+use super::record_error::RecordError;
+use super::resolved_key::HistoryLocation;
 use super::stored::{End, History};
 use super::warning::Warning;
 use crate::metrics;
 use crate::request::Call;
 
-/// Most tries after the first.
+/// Maximum number of retries.
 const RETRIES_MAX: usize = 4;
-/// The first wait between two tries.
+/// First wait between two attempts.
 const WAIT_BASE: Duration = Duration::from_millis(20);
-/// The longest wait between two tries.
+/// Maximum wait between two attempts.
 const WAIT_MAX: Duration = Duration::from_millis(320);
-/// A commit's messages together are at most this part of what one message of the record holds: the rest is for the head,
-/// the tokens' counts and the ids, of which every event has some.
-const COMMIT_PART: usize = 2;
+/// The messages of a commit may fill a message of the record divided by this. The head and the ids and token counts of each
+/// event need the rest.
+const COMMIT_DIVISOR: usize = 2;
 
-/// What to record, and where.
+/// A request to record messages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recording<'call> {
-    /// Who calls.
+    /// The call.
     pub(super) call: &'call Call,
-    /// Where to.
-    pub(super) keyed: &'call Keyed,
-    /// What the caller has.
+    /// The history.
+    pub(super) location: &'call HistoryLocation,
+    /// The caller's messages.
     pub(super) current: &'call [MessageAppended],
-    /// The call's name for its retries.
+    /// Equal for all attempts of the call.
     pub(super) idempotency_key: Option<CommitId>,
 }
 
-/// How far a recording has come.
+/// The progress of a recording.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress {
-    /// The version that the caller has seen; none: that of the first read.
+    /// The version that the caller has seen; `None`: the version of the first read.
     pub(super) seen: Option<Version>,
-    /// The version of the conversation, as last seen.
+    /// The last known version of the conversation.
     pub(super) version: Version,
-    /// How many messages were appended.
+    /// The number of appended messages.
     pub(super) appended: usize,
 }
 
-/// Records what is new, whoever else does; what could not be recorded is told by the warning.
+/// Records the new messages, with retries after lost races. Returns a warning if not all could be recorded.
 ///
 /// # Errors
-/// The writer refuses the call.
+/// The writer rejects the call.
 pub(super) async fn record(
     rpc: &HistoryRpc,
     recording: Recording<'_>,
@@ -69,9 +68,9 @@ pub(super) async fn record(
     loop {
         let warning = match attempt(rpc, recording, progress).await {
             Ok(()) => return Ok(None),
-            Err(Setback::Refused(status)) => return Err(status),
-            Err(Setback::Lasting(warning)) => return Ok(Some(warning)),
-            Err(Setback::Passing(warning)) => warning,
+            Err(RecordError::Refused(status)) => return Err(status),
+            Err(RecordError::Permanent(warning)) => return Ok(Some(warning)),
+            Err(RecordError::Retryable(warning)) => warning,
         };
         if recording.call.deadline.is_over() || !backoff.wait().await {
             return Ok(Some(warning));
@@ -80,26 +79,26 @@ pub(super) async fn record(
     }
 }
 
-/// One try. What an earlier one appended, and what others did since, is no longer new to this one.
+/// One attempt. Messages that were appended in the meantime are not new for it.
 async fn attempt(
     rpc: &HistoryRpc,
     recording: Recording<'_>,
     progress: &mut Progress,
-) -> Result<(), Setback> {
+) -> Result<(), RecordError> {
     let end = End {
         messages: recording.current.len(),
         seen: progress.seen,
     };
-    let history = kept::read(&rpc.gateway, recording.keyed, end).await?;
-    let is_begun = history.is_some();
+    let history = recording.location.read(&rpc.gateway, end).await?;
+    let exists = history.is_some();
     let history = history.unwrap_or_default();
     progress.version = history.version;
     let seen = *progress.seen.get_or_insert(history.version);
     let new = new_messages(&history, seen, recording.current);
-    if !new.is_empty() && !is_begun {
-        progress.version = begin(rpc, recording).await?;
+    if !new.is_empty() && !exists {
+        progress.version = create(rpc, recording).await?;
     }
-    let commit_bytes_max = rpc.gateway.reader.record.payload_bytes_max() / COMMIT_PART;
+    let commit_bytes_max = rpc.gateway.reader.record.payload_bytes_max() / COMMIT_DIVISOR;
     for commit in commits(new, commit_bytes_max) {
         let count = commit.len();
         progress.version = append(rpc, recording, commit, progress.version).await?;
@@ -108,18 +107,19 @@ async fn attempt(
     Ok(())
 }
 
-/// A message that is to be appended, and its place among the caller's.
-type New = (usize, event::MessageAppended);
+/// A message to append, with its index among the caller's messages.
+type NewMessage = (usize, event::MessageAppended);
 
-fn new_messages(history: &History, seen: Version, current: &[MessageAppended]) -> Vec<New> {
-    let places = new_turns(history.seen_at(Some(seen)), current).into_iter();
-    let new = places.filter_map(|place| Some((place, current.get(place)?)));
-    new.map(|(place, message)| (place, wire::event::message_to_proto(message)))
+fn new_messages(history: &History, seen: Version, current: &[MessageAppended]) -> Vec<NewMessage> {
+    let indexes = new_turns(history.seen_at(Some(seen)), current).into_iter();
+    let new = indexes.filter_map(|index| Some((index, current.get(index)?)));
+    new.map(|(index, message)| (index, wire::event::message_to_proto(message)))
         .collect()
 }
 
-/// The messages in commits of at most [`EVENTS_PER_COMMIT_MAX`], and of at most so many bytes unless one alone is larger.
-fn commits(messages: Vec<New>, bytes_max: usize) -> Vec<Vec<New>> {
+/// Splits messages into commits of at most [`EVENTS_PER_COMMIT_MAX`] messages and `bytes_max` bytes. A larger message gets a
+/// commit of its own.
+fn commits(messages: Vec<NewMessage>, bytes_max: usize) -> Vec<Vec<NewMessage>> {
     let (mut commits, mut commit, mut bytes) = (Vec::new(), Vec::new(), 0);
     for message in messages {
         let size = message.1.encoded_len();
@@ -137,11 +137,11 @@ fn commits(messages: Vec<New>, bytes_max: usize) -> Vec<Vec<New>> {
     commits
 }
 
-/// Begins the conversation that keeps the history; gives its version.
-async fn begin(rpc: &HistoryRpc, recording: Recording<'_>) -> Result<Version, Setback> {
-    let target = &recording.keyed.target;
+/// Creates the conversation of the history. Returns its version.
+async fn create(rpc: &HistoryRpc, recording: Recording<'_>) -> Result<Version, RecordError> {
+    let target = &recording.location.target;
     let conversation = target.key.conversation.as_str();
-    let owner = event::owner::Kind::ChannelId(recording.keyed.channel.as_str().to_owned());
+    let owner = event::owner::Kind::ChannelId(recording.location.channel.as_str().to_owned());
     let request = write::CreateConversationRequest {
         agent_id: target.access.agent.as_str().to_owned(),
         conversation_id: conversation.to_owned(),
@@ -149,19 +149,19 @@ async fn begin(rpc: &HistoryRpc, recording: Recording<'_>) -> Result<Version, Se
         ..write::CreateConversationRequest::default()
     };
     let mut writer = rpc.writer.write_for(recording.call);
-    let begun = writer.create_conversation(request).await?.into_inner();
-    Ok(Version(begun.result.unwrap_or_default().version))
+    let created = writer.create_conversation(request).await?.into_inner();
+    Ok(Version(created.result.unwrap_or_default().version))
 }
 
-/// Appends one commit behind a version; gives the version then.
+/// Appends one commit at the expected version. Returns the new version.
 async fn append(
     rpc: &HistoryRpc,
     recording: Recording<'_>,
-    commit: Vec<New>,
+    commit: Vec<NewMessage>,
     expected: Version,
-) -> Result<Version, Setback> {
-    let target = &recording.keyed.target;
-    let first = commit.first().map_or(0, |(place, _)| *place);
+) -> Result<Version, RecordError> {
+    let target = &recording.location.target;
+    let first = commit.first().map_or(0, |(index, _)| *index);
     let key = recording
         .idempotency_key
         .map(|key| commit_id(key, first).to_string());
@@ -183,11 +183,11 @@ async fn append(
     Ok(Version(appended.result.unwrap_or_default().version))
 }
 
-/// The name of a commit of a call, by the place of its first message: the same at every retry, while no try's commit takes
-/// another's name.
+/// The id of a commit, derived from the call's key and the index of its first message: equal in all attempts, and unique
+/// within the call.
 fn commit_id(key: CommitId, first: usize) -> CommitId {
-    let place = u64::try_from(first).unwrap_or(u64::MAX);
-    CommitId(Uuid::new_v5(&key.0, &place.to_be_bytes()))
+    let index = u64::try_from(first).unwrap_or(u64::MAX);
+    CommitId(Uuid::new_v5(&key.0, &index.to_be_bytes()))
 }
 
 #[cfg(test)]
@@ -195,20 +195,20 @@ mod tests {
     use super::*;
 
     fn check(sizes: &[usize], bytes_max: usize, expected: &[usize]) {
-        let messages = sizes.iter().enumerate().map(|(place, size)| {
+        let messages = sizes.iter().enumerate().map(|(index, size)| {
             let author = "x".repeat(size - 3);
             let message = event::MessageAppended {
                 author,
                 ..event::MessageAppended::default()
             };
             assert_eq!(message.encoded_len(), *size);
-            (place, message)
+            (index, message)
         });
         let commits = commits(messages.collect(), bytes_max);
         let lengths: Vec<_> = commits.iter().map(Vec::len).collect();
         assert_eq!(lengths, expected);
-        let places: Vec<_> = commits.iter().flatten().map(|(place, _)| *place).collect();
-        assert!(places.into_iter().eq(0..sizes.len()));
+        let indexes = commits.iter().flatten().map(|(index, _)| *index);
+        assert!(indexes.eq(0..sizes.len()));
     }
 
     #[test]

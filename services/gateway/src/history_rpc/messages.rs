@@ -1,4 +1,4 @@
-//! The caller's messages, checked.
+//! Parses and checks the caller's messages.
 
 use domain::bounds::EVENT_BYTES_MAX;
 use domain::event::MessageAppended;
@@ -8,31 +8,31 @@ use wire::proto::event::v1 as event;
 
 use crate::request::out_of_range;
 
-/// Most messages that a caller gives at once.
+/// Maximum number of messages in a request.
 pub const CURRENT_MESSAGES_MAX: usize = 1_000;
-/// Kept back from an event's bytes for what stands around its message: the event's id, tags and lengths.
+/// Reserved bytes of an event for its id, tags and lengths.
 const AROUND_BYTES_MAX: usize = 64;
 
-/// The messages as the domain keeps them.
+/// Parses the messages.
 ///
 /// # Errors
-/// Too many, or one that could not be recorded; its path is named.
+/// There are too many messages, or one cannot be recorded. The error names the path of the field.
 pub(super) fn parse(
     messages: Vec<event::MessageAppended>,
 ) -> Result<Vec<MessageAppended>, Violation> {
     if messages.len() > CURRENT_MESSAGES_MAX {
         let count = messages.len();
-        let description = format!("are {count}, at most {CURRENT_MESSAGES_MAX} are taken");
+        let description = format!("are {count}, the maximum is {CURRENT_MESSAGES_MAX}");
         return Err(out_of_range(description).within("messages"));
     }
     let messages = messages.into_iter().enumerate();
-    let messages = messages.map(|(place, message)| {
-        checked(message).map_err(|violation| violation.at(place).within("messages"))
+    let messages = messages.map(|(index, message)| {
+        parse_message(message).map_err(|violation| violation.at(index).within("messages"))
     });
     messages.collect()
 }
 
-fn checked(message: event::MessageAppended) -> Result<MessageAppended, Violation> {
+fn parse_message(message: event::MessageAppended) -> Result<MessageAppended, Violation> {
     check_size(&message)?;
     let message = wire::event::message_from_proto(message)?;
     wire::event::check_message(&message)?;
@@ -40,13 +40,13 @@ fn checked(message: event::MessageAppended) -> Result<MessageAppended, Violation
 }
 
 fn check_size(message: &event::MessageAppended) -> Result<(), Violation> {
-    let (bytes, most) = (message.encoded_len(), EVENT_BYTES_MAX - AROUND_BYTES_MAX);
-    if bytes <= most {
+    let (bytes, bytes_max) = (message.encoded_len(), EVENT_BYTES_MAX - AROUND_BYTES_MAX);
+    if bytes <= bytes_max {
         return Ok(());
     }
     Err(Violation::new(
         ViolationReason::EventTooLarge,
-        format!("is {bytes} bytes, at most {most} are taken"),
+        format!("is {bytes} bytes, the maximum is {bytes_max}"),
     ))
 }
 
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_at_their_bound() {
+    fn lists_are_bounded() {
         check(vec![message(1); CURRENT_MESSAGES_MAX], None);
         check(
             vec![message(1); CURRENT_MESSAGES_MAX + 1],

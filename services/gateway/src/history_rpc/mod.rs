@@ -1,15 +1,14 @@
-//! The history service over gRPC, one file an rpc: history by a caller's key, which never stands in the caller's way.
+//! The history service over gRPC: histories under a caller's key. One file per rpc.
 //!
-//! What a key is and what is new are decided in `keyed_history`, which is pure. Reads go the way of every read; what is new
-//! goes to the writer under the caller's own token, as the gateway appends nothing.
+//! Failures of the store are warnings, so that the caller can continue with its own messages. The crate `keyed_history`
+//! decides which keys are valid and which messages are new. Appends go to the writer under the caller's own token.
 
 mod append;
-mod asked;
-mod kept;
 mod load_history;
 mod messages;
+mod record_error;
 mod record_history;
-mod setback;
+mod resolved_key;
 pub mod stored;
 mod warning;
 
@@ -31,7 +30,7 @@ pub struct HistoryRpc {
 }
 
 impl HistoryRpc {
-    /// The service of a gateway, which records by this writer.
+    /// The service of a gateway; `writer` records messages.
     #[must_use]
     pub fn new(gateway: Gateway, writer: WriterClient) -> Self {
         Self { gateway, writer }

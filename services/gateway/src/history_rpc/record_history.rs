@@ -1,4 +1,4 @@
-//! Appends those of the caller's messages that are new.
+//! Appends the new messages of the caller.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use wire::proto::history::v1 as proto;
 use wire::status::Problem;
 
 use super::append::{self, Progress, Recording};
-use super::asked::Asked;
+use super::resolved_key::ResolvedKey;
 use super::warning::Warning;
 use super::{HistoryRpc, messages};
 use crate::metrics::{self, HistoryCall};
@@ -24,22 +24,22 @@ pub(super) async fn handle(
     let request = request.into_inner();
     let idempotency_key = idempotency_key(&request.idempotency_key).map_err(Problem::from)?;
     let current = messages::parse(request.messages).map_err(Problem::from)?;
-    let asked = Asked::of(&rpc.gateway, &call, request.key).await?;
+    let key = ResolvedKey::of(&rpc.gateway, &call, request.key).await?;
     let mut progress = Progress {
         seen: request.loaded_version.map(Version),
         ..Progress::default()
     };
-    let warning = match &asked.keyed {
+    let warning = match &key.location {
         Err(warning) => Some(*warning),
-        Ok(keyed) => {
+        Ok(location) => {
             let span = tracing::info_span!(
                 "gateway.history.record",
-                tenant.id = keyed.target.key.tenant.as_str(),
-                conversation.id = keyed.target.key.conversation.as_str(),
+                tenant.id = location.target.key.tenant.as_str(),
+                conversation.id = location.target.key.conversation.as_str(),
             );
             let recording = Recording {
                 call: &call,
-                keyed,
+                location,
                 current: &current,
                 idempotency_key,
             };
@@ -49,20 +49,17 @@ pub(super) async fn handle(
         }
     };
     if let Some(warning) = warning {
-        asked.log(warning);
+        key.log(warning);
     }
-    metrics::history_answered(
-        HistoryCall::Record,
-        warning.map(Warning::code),
-        began.elapsed(),
-    );
+    let outcome = warning.map(Warning::code);
+    metrics::history_answered(HistoryCall::Record, outcome, began.elapsed());
     Ok(Response::new(proto::RecordHistoryResponse {
         appended_count: u32::try_from(progress.appended).unwrap_or(u32::MAX),
-        history_key: asked.history_key(),
-        conversation_id: asked.conversation_id(),
-        channel_id: asked.channel_id(),
+        history_key: key.history_key(),
+        conversation_id: key.conversation_id(),
+        channel_id: key.channel_id(),
         version: progress.version.0,
-        refused_keys: asked.refused_keys(),
+        refused_keys: key.refused_keys(),
         warnings: warning.map(Warning::to_proto).into_iter().collect(),
     }))
 }

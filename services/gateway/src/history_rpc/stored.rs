@@ -1,4 +1,4 @@
-//! The end of a stored history: what users and assistants said, over rows and tail.
+//! Reads the newest messages of users and assistants in a stored history.
 
 use domain::event::MessageAppended;
 use domain::{EventKind, Fact, Owner, Version};
@@ -9,46 +9,46 @@ use wire::status::{Problem, Reason};
 use crate::Gateway;
 use crate::assembly::bounds::CONTEXT_BYTES_MAX;
 
-/// Most messages that others may have recorded since a caller loaded: with more, an old one may look new.
+/// Maximum number of messages that others may have recorded after the caller's load. With more, an old message may look new.
 const SINCE_MAX: usize = 1_000;
 
-/// The end of a stored history, oldest first.
+/// The newest messages of a stored history, oldest first.
 #[derive(Debug, Default)]
 pub struct History {
     messages: Vec<MessageAppended>,
-    /// Of each message.
+    /// The version of each message.
     versions: Vec<Version>,
-    /// The conversation's.
+    /// The conversation's version.
     pub version: Version,
     /// The conversation's owner.
     pub owner: Option<Owner>,
 }
 
-/// Which end of it.
+/// Which messages to read.
 #[derive(Debug, Clone, Copy)]
 pub struct End {
-    /// So many messages that the caller may have seen, if there are as many.
+    /// Minimum number of messages that the caller has seen, if there are as many.
     pub messages: usize,
-    /// The version that the caller has seen; none: the last.
+    /// The version that the caller has seen; `None`: the last.
     pub seen: Option<Version>,
 }
 
 impl History {
-    /// The history, at the version that the caller has seen.
+    /// The history, split at the version that the caller has seen.
     #[must_use]
     pub fn seen_at(&self, seen: Option<Version>) -> Stored<'_> {
-        let place = self.place_of(seen);
-        let (seen, since) = self.messages.split_at_checked(place).unwrap_or_default();
+        let count = self.count_seen(seen);
+        let (seen, since) = self.messages.split_at_checked(count).unwrap_or_default();
         Stored { seen, since }
     }
 
-    /// The version of the last message; none: nobody has said anything.
+    /// The version of the last message; `None`: there are no messages.
     #[must_use]
     pub fn last_message(&self) -> Option<Version> {
         self.versions.last().copied()
     }
 
-    fn place_of(&self, seen: Option<Version>) -> usize {
+    fn count_seen(&self, seen: Option<Version>) -> usize {
         let is_seen = |version: &Version| seen.is_none_or(|seen| *version <= seen);
         self.versions.partition_point(is_seen)
     }
@@ -70,10 +70,10 @@ impl History {
     }
 }
 
-/// Reads it; `None`: nothing is stored yet, or it was erased.
+/// Reads a history; `None`: nothing is stored, or it was erased.
 ///
 /// # Errors
-/// Rows or record are away, or corrupt.
+/// Rows or record are unavailable or corrupt.
 pub async fn read(
     gateway: &Gateway,
     target: &Target,
@@ -99,7 +99,7 @@ pub async fn read(
     let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
     let mut newest = Newest::read(cursor, bounds, likely).await?;
     let history = History::of(&snapshot, &newest)?;
-    let is_enough = history.place_of(end.seen) >= end.messages;
+    let is_enough = history.count_seen(end.seen) >= end.messages;
     if is_enough || newest.coverage() != Coverage::Partial {
         return Ok(Some(history));
     }

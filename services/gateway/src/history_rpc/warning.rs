@@ -1,28 +1,28 @@
-//! What a caller is told where its history is not all that it could be.
+//! Warnings: why a history is incomplete, or why messages were not recorded.
 
 use wire::proto::history::v1 as proto;
 
-/// Why the history is not all that it could be.
+/// A warning in the answer of a history call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Warning {
-    /// No candidate is a key.
+    /// No candidate is a valid key.
     NoValidKey,
-    /// Rows, record or writer did not answer, or not sensibly.
+    /// Rows, record or writer are unavailable.
     Unavailable,
     /// The conversation under the key's id belongs to another owner than the key's channel.
     OwnerMismatch,
-    /// Others were faster at every try.
+    /// Each attempt lost a race against another call.
     Conflict,
-    /// An earlier call recorded something under the same idempotency key.
+    /// An earlier call used the same idempotency key for other messages.
     KeyReused,
-    /// The conversation is closed for events.
+    /// The conversation is archived.
     Archived,
-    /// The conversation is gone for good.
+    /// The conversation is erased.
     Erased,
 }
 
 impl Warning {
-    /// The code, as callers and metrics read it. Stable for ever.
+    /// The code in answers and metrics. It never changes.
     pub(super) fn code(self) -> &'static str {
         match self {
             Self::NoValidKey => "NO_VALID_KEY",
@@ -38,21 +38,23 @@ impl Warning {
     fn message(self) -> &'static str {
         match self {
             Self::NoValidKey => {
-                "no candidate is a valid key, so nothing was read or recorded: see refused_keys"
+                "no candidate is a valid key: nothing was read or recorded; see refused_keys"
             }
             Self::Unavailable => {
-                "the history store did not answer: go on with your own messages, and record them again later"
+                "the history store did not answer: continue with your own messages and record them again later"
             }
             Self::OwnerMismatch => {
-                "the conversation under this key's id is not the key's channel's, so nothing was read or recorded: erase it, or use another key or namespace"
+                "the conversation under this key's id does not belong to the key's channel: nothing was read or recorded; erase it, or use another key or namespace"
             }
-            Self::Conflict => "others recorded at the same time, again and again: record again",
+            Self::Conflict => "other calls recorded at the same time at each attempt: record again",
             Self::KeyReused => {
-                "an earlier call with this idempotency_key recorded something: give every call a key of its own"
+                "an earlier call used this idempotency_key for other messages: use a new key for each call"
             }
-            Self::Archived => "the conversation is archived, so nothing was recorded: restore it",
+            Self::Archived => {
+                "the conversation is archived: nothing was recorded; restore it first"
+            }
             Self::Erased => {
-                "the conversation was erased, so nothing was recorded: use another key or namespace"
+                "the conversation is erased: nothing was recorded; use another key or namespace"
             }
         }
     }

@@ -26,10 +26,10 @@ fn verified(user: &str) -> VerifiedUser {
     verify_user(&token, &[key], scope, Timestamp(0)).unwrap()
 }
 
-/// A session, a user's name and a token's user; empty: none.
-type Said = (&'static str, &'static str, &'static str);
+/// A session, a user id and the user of a token; empty: none.
+type Case = (&'static str, &'static str, &'static str);
 
-fn claimed((session, user, token): Said) -> Claimed {
+fn claimed((session, user, token): Case) -> Claimed {
     Claimed {
         session: SessionId::parse(session).ok(),
         user: UserId::parse(user).ok(),
@@ -46,11 +46,11 @@ fn owned_by(owner: Owner) -> Identified {
     }
 }
 
-/// Everything that can be said, under every rule, and for a listing by user.
+/// All combinations of claims, under every rule, and for a listing by user.
 #[test]
-fn the_whole_matrix() {
+fn every_combination_of_claims() {
     use Refusal::{SessionMissing, TokenRequired, UserMismatch};
-    let check = |said: Said, expected: [Expected; 4]| {
+    let check = |case: Case, expected: [Expected; 4]| {
         let [issued, trust, signed, lister] = expected;
         for (rule, expected) in [
             (IdentityRule::Issued, issued),
@@ -58,9 +58,9 @@ fn the_whole_matrix() {
             (IdentityRule::Open, trust),
             (IdentityRule::Signed, signed),
         ] {
-            assert_eq!(identify(rule, claimed(said)), expected, "{rule:?} {said:?}");
+            assert_eq!(identify(rule, claimed(case)), expected, "{rule:?} {case:?}");
         }
-        assert_eq!(identify_lister(claimed(said)), lister, "{said:?}");
+        assert_eq!(identify_lister(claimed(case)), lister, "{case:?}");
     };
     let session = || Ok(owned_by(Owner::Session(SessionId::parse("s").unwrap())));
     let named = || Ok(owned_by(Owner::User(UserId::parse("ada").unwrap())));

@@ -12,11 +12,11 @@ fn loopback() -> Policy {
     Policy::new(&egress::EgressConfig::loopback())
 }
 
-/// A tenant's server, which answers as it is told to.
+/// A tenant's server with a settable answer.
 struct Publisher {
     url: String,
     answer: Arc<Mutex<String>>,
-    asked: Arc<AtomicUsize>,
+    requests: Arc<AtomicUsize>,
 }
 
 impl Publisher {
@@ -26,13 +26,16 @@ impl Publisher {
         let publisher = Self {
             url,
             answer: Arc::default(),
-            asked: Arc::default(),
+            requests: Arc::default(),
         };
-        let (answer, asked) = (Arc::clone(&publisher.answer), Arc::clone(&publisher.asked));
+        let (answer, requests) = (
+            Arc::clone(&publisher.answer),
+            Arc::clone(&publisher.requests),
+        );
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let _ = stream.read(&mut [0; 4_096]).await;
-                asked.fetch_add(1, Ordering::SeqCst);
+                requests.fetch_add(1, Ordering::SeqCst);
                 let answer = answer.lock().await.clone();
                 let _ = stream.write_all(answer.as_bytes()).await;
             }
@@ -40,7 +43,7 @@ impl Publisher {
         publisher
     }
 
-    async fn says(&self, status: &str, body: &str) {
+    async fn set_answer(&self, status: &str, body: &str) {
         let length = body.len();
         *self.answer.lock().await = format!(
             "HTTP/1.1 {status}\r\nlocation: {}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}",
@@ -48,8 +51,8 @@ impl Publisher {
         );
     }
 
-    fn asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
     }
 }
 
@@ -65,60 +68,71 @@ fn just_before(time: Duration) -> Duration {
     time.checked_sub(Duration::from_nanos(1)).unwrap()
 }
 
-/// Some time.
 const BEGIN: Duration = Duration::from_hours(10);
 
 #[tokio::test]
-async fn a_set_is_kept_then_fetched_again_then_used_on() {
+async fn a_set_is_cached_then_fetched_again_then_used_while_stale() {
     let publisher = Publisher::start().await;
-    publisher.says("200 OK", SET).await;
+    publisher.set_answer("200 OK", SET).await;
     let jwks = Jwks::new(loopback()).unwrap();
-    // After how long, whether there are keys, how often the server was asked in all.
-    let check = async |after: Duration, has_keys: bool, asked: usize| {
+    // The time, whether there are keys, the number of requests so far.
+    let check = async |after: Duration, has_keys: bool, requests: usize| {
         let keys = jwks
-            .keys(&id(), &publisher.url, FRESH, at(BEGIN + after))
+            .keys(&id(), &publisher.url, CACHE_TTL, at(BEGIN + after))
             .await;
         assert_eq!(
-            (keys.is_some(), publisher.asked()),
-            (has_keys, asked),
+            (keys.is_some(), publisher.requests()),
+            (has_keys, requests),
             "{after:?}"
         );
     };
     check(Duration::ZERO, true, 1).await;
-    check(just_before(FRESH), true, 1).await;
-    check(FRESH, true, 2).await;
-    publisher.says("500 Internal Server Error", SET).await;
-    check(FRESH + FRESH, true, 3).await;
-    check(just_before(FRESH + FRESH + PAUSE), true, 3).await;
-    check(FRESH + FRESH + PAUSE, true, 4).await;
-    check(just_before(FRESH + STALE), true, 5).await;
-    check(FRESH + STALE, false, 5).await;
-    check(FRESH + STALE + PAUSE, false, 6).await;
-    publisher.says("200 OK", SET).await;
-    check(FRESH + STALE + PAUSE + PAUSE, true, 7).await;
-    let later = at(BEGIN + FRESH + STALE + PAUSE * 3);
-    let young = jwks.keys(&id(), &publisher.url, PAUSE, later).await;
+    check(just_before(CACHE_TTL), true, 1).await;
+    check(CACHE_TTL, true, 2).await;
+    publisher.set_answer("500 Internal Server Error", SET).await;
+    check(CACHE_TTL + CACHE_TTL, true, 3).await;
+    check(
+        just_before(CACHE_TTL + CACHE_TTL + REFETCH_INTERVAL_MIN),
+        true,
+        3,
+    )
+    .await;
+    check(CACHE_TTL + CACHE_TTL + REFETCH_INTERVAL_MIN, true, 4).await;
+    check(just_before(CACHE_TTL + STALE_TTL), true, 5).await;
+    check(CACHE_TTL + STALE_TTL, false, 5).await;
+    check(CACHE_TTL + STALE_TTL + REFETCH_INTERVAL_MIN, false, 6).await;
+    publisher.set_answer("200 OK", SET).await;
+    check(
+        CACHE_TTL + STALE_TTL + REFETCH_INTERVAL_MIN + REFETCH_INTERVAL_MIN,
+        true,
+        7,
+    )
+    .await;
+    let later = at(BEGIN + CACHE_TTL + STALE_TTL + REFETCH_INTERVAL_MIN * 3);
+    let young = jwks
+        .keys(&id(), &publisher.url, REFETCH_INTERVAL_MIN, later)
+        .await;
     assert!(young.is_some());
-    assert_eq!(publisher.asked(), 8);
+    assert_eq!(publisher.requests(), 8);
 }
 
 #[tokio::test]
-async fn many_callers_ask_once() {
+async fn concurrent_callers_fetch_once() {
     let publisher = Publisher::start().await;
-    publisher.says("200 OK", SET).await;
+    publisher.set_answer("200 OK", SET).await;
     let jwks = Arc::new(Jwks::new(loopback()).unwrap());
     let callers = (0..50).map(|_| {
         let (jwks, url) = (Arc::clone(&jwks), publisher.url.clone());
-        tokio::spawn(async move { jwks.keys(&id(), &url, FRESH, at(BEGIN)).await.is_some() })
+        tokio::spawn(async move { jwks.keys(&id(), &url, CACHE_TTL, at(BEGIN)).await.is_some() })
     });
     for caller in callers.collect::<Vec<_>>() {
         assert!(caller.await.unwrap());
     }
-    assert_eq!(publisher.asked(), 1);
+    assert_eq!(publisher.requests(), 1);
 }
 
 #[tokio::test]
-async fn what_is_no_set_gives_no_keys() {
+async fn invalid_sets_give_no_keys() {
     let padded = |bytes: usize| format!("{SET}{}", " ".repeat(bytes - SET.len()));
     for (status, body, expected) in [
         ("200 OK", padded(JWKS_BYTES_MAX), true),
@@ -129,18 +143,18 @@ async fn what_is_no_set_gives_no_keys() {
         ("404 Not Found", SET.to_owned(), false),
     ] {
         let publisher = Publisher::start().await;
-        publisher.says(status, &body).await;
+        publisher.set_answer(status, &body).await;
         let jwks = Jwks::new(loopback()).unwrap();
-        let keys = jwks.keys(&id(), &publisher.url, FRESH, at(BEGIN)).await;
+        let keys = jwks.keys(&id(), &publisher.url, CACHE_TTL, at(BEGIN)).await;
         assert_eq!(keys.is_some(), expected, "{status} {}", body.len());
-        assert_eq!(publisher.asked(), 1);
+        assert_eq!(publisher.requests(), 1);
     }
 }
 
 #[tokio::test]
-async fn places_that_must_not_be_asked_are_not() {
+async fn forbidden_urls_are_not_fetched() {
     let publisher = Publisher::start().await;
-    publisher.says("200 OK", SET).await;
+    publisher.set_answer("200 OK", SET).await;
     let jwks = Jwks::new(loopback()).unwrap();
     let with_name = publisher.url.replace("127.0.0.1", "ada@127.0.0.1");
     for url in [
@@ -150,12 +164,14 @@ async fn places_that_must_not_be_asked_are_not() {
         "x",
     ] {
         assert!(
-            jwks.keys(&id(), url, FRESH, at(BEGIN)).await.is_none(),
+            jwks.keys(&id(), url, CACHE_TTL, at(BEGIN)).await.is_none(),
             "{url}"
         );
     }
     let strict = Jwks::new(Policy::default()).unwrap();
-    let keys = strict.keys(&id(), &publisher.url, FRESH, at(BEGIN)).await;
+    let keys = strict
+        .keys(&id(), &publisher.url, CACHE_TTL, at(BEGIN))
+        .await;
     assert!(keys.is_none(), "loopback");
-    assert_eq!(publisher.asked(), 0);
+    assert_eq!(publisher.requests(), 0);
 }

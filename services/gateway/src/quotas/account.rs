@@ -1,4 +1,4 @@
-//! Whom a use counts against.
+//! The account that a request counts against.
 
 use std::net::IpAddr;
 
@@ -6,26 +6,26 @@ use ::quotas::Consumer;
 use domain::{Owner, OwnerDigest};
 use event_log::registry::AgentAccess;
 
-/// How a request came in.
+/// The API key and the client address of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Via {
-    /// The id of its API key; none: no frontend's.
+    /// The id of the API key; `None`: the request has none.
     pub api_key_id: Option<String>,
-    /// Its client's address, as rates count it; none: not known.
+    /// The client's address, as rate limits count it; `None`: unknown.
     pub address: Option<IpAddr>,
 }
 
-/// Whom a use counts against, with the leave to act for its agent.
+/// The account that a request counts against, with access to its agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Leave to act for the agent.
+    /// The right to act for the agent.
     pub access: AgentAccess,
-    /// Everyone that it counts against.
+    /// The tenant, agent, key, owner and address that it counts against.
     pub consumer: Consumer,
 }
 
 impl Account {
-    /// The account of an agent's use by an owner.
+    /// The account of an owner who uses an agent.
     #[must_use]
     pub fn of(access: &AgentAccess, owner: Option<&Owner>, via: &Via) -> Self {
         Self {

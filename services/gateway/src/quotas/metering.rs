@@ -1,7 +1,7 @@
-//! The metering of model calls: each call goes to the writer, which keeps it, and is sent until the writer has it.
+//! The metering of model calls: each call is sent to the writer, with retries until the writer has stored it.
 //!
-//! A call takes its room in the queue before the model is asked. So no call is made that cannot be metered: while the writer
-//! does not answer and the queue is full, models are not asked. What is in the queue is lost with the process.
+//! A call reserves its place in the queue before the model is called, so every call can be metered: while the writer does not
+//! answer and the queue is full, models are not called. The queue is lost when the process is killed.
 
 use std::time::Duration;
 
@@ -19,32 +19,32 @@ use wire::status::{Problem, Reason};
 
 use super::metrics;
 use crate::writer::WriterClient;
-use crate::writer::refusal::Refusal;
+use crate::writer::error::WriterError;
 
-/// Most calls that are under way or wait to be sent; models are not asked for more.
+/// Maximum number of active and queued calls. Beyond it, models are not called.
 pub const CALLS_WAITING_MAX: usize = 10_000;
-/// Most calls that are sent at once.
+/// Maximum number of concurrent sends.
 const SENDS_AT_ONCE: usize = 16;
-/// The first wait before a call is sent again.
+/// First wait between two attempts.
 const WAIT_BASE: Duration = Duration::from_millis(100);
-/// The longest wait before a call is sent again.
+/// Maximum wait between two attempts.
 const WAIT_MAX: Duration = Duration::from_secs(4);
-/// How often a call is sent once the gateway is ending.
+/// Maximum number of attempts after the shutdown has begun.
 const SENDS_AT_END_MAX: u32 = 3;
-/// When to try again where the queue is full.
+/// The retry delay that callers receive when the queue is full.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Where model calls are metered. Clones share it.
+/// The queue of metered calls. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Metering(mpsc::Sender<MeteredCall>);
 
-/// Room for one call.
+/// A reserved place in the queue for one call.
 #[derive(Debug)]
 pub struct MeterPermit(mpsc::OwnedPermit<MeteredCall>);
 
 impl Metering {
-    /// Starts the task that sends calls. It ends when `drain` has passed after the begin of the shutdown, once the calls under
-    /// way by then are sent. Needs a tokio runtime.
+    /// Starts the task that sends calls. When `drain` has passed since the begin of the shutdown, it sends the queued calls and
+    /// ends. Needs a tokio runtime.
     #[must_use]
     pub fn start(writer: WriterClient, drain: Duration, shutdown: &Shutdown) -> Self {
         let (metering, waiting) = Self::with_room(CALLS_WAITING_MAX);
@@ -57,10 +57,10 @@ impl Metering {
         (Self(calls), waiting)
     }
 
-    /// Takes room for a call that is to be made.
+    /// Reserves a place for a call, before the model is called.
     ///
     /// # Errors
-    /// `RECORD_UNAVAILABLE`: too many calls wait for the writer, or the gateway is ending.
+    /// `RECORD_UNAVAILABLE`: the queue is full, or the gateway shuts down.
     pub fn reserve(&self) -> Result<MeterPermit, Problem> {
         let permit = self.0.clone().try_reserve_owned();
         permit.map(MeterPermit).map_err(|_| {
@@ -77,7 +77,7 @@ impl MeterPermit {
     }
 }
 
-/// What a call of a consumer used; `None`: the consumer has no agent, which does not happen.
+/// The metered call of a consumer; `None`: the consumer's agent id is invalid, which does not happen.
 pub(super) fn metered(
     consumer: &Consumer,
     input_tokens: u64,
@@ -130,7 +130,7 @@ async fn send(writer: WriterClient, call: MeteredCall, shutdown: Shutdown) {
     let outcome = try_send(&writer, &call, &shutdown).await;
     metrics::metered(outcome);
     if outcome != "kept" {
-        tracing::error!(call.id = %call.id, outcome, "a model call is not metered");
+        tracing::error!(call.id = %call.id, outcome, "a model call could not be metered");
     }
 }
 
@@ -141,19 +141,19 @@ async fn try_send(writer: &WriterClient, call: &MeteredCall, shutdown: &Shutdown
     let mut sends_at_end = 0;
     let meter = || async {
         let answer = writer.runs().meter_model_call(request.clone()).await;
-        answer.map_err(Refusal::from)
+        answer.map_err(WriterError::from)
     };
     let answer = meter
         .retry(exponential(WAIT_BASE, WAIT_MAX))
         .when(|refusal| {
-            sends_at_end += u32::from(refusal.is_passing() && shutdown.has_begun());
-            refusal.is_passing() && sends_at_end < SENDS_AT_END_MAX
+            sends_at_end += u32::from(refusal.is_retryable() && shutdown.has_begun());
+            refusal.is_retryable() && sends_at_end < SENDS_AT_END_MAX
         })
         .await;
     match answer {
         Ok(answer) if answer.get_ref().is_counted => "kept",
         Ok(_) => "no_stream",
-        Err(refusal) if refusal.is_passing() => "unreachable",
+        Err(refusal) if refusal.is_retryable() => "unreachable",
         Err(_) => "refused",
     }
 }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_call_has_its_room_before_it_is_made() {
+    async fn a_call_reserves_its_place_first() {
         let (metering, mut waiting) = Metering::with_room(2);
         let consumer = Consumer {
             tenant: "t".to_owned(),
@@ -180,7 +180,7 @@ mod tests {
         assert!(metering.reserve().is_err());
         assert_eq!(waiting.recv().await.unwrap().output_tokens, 4);
         let third = metering.reserve().unwrap();
-        // What is not made gives its room back.
+        // Unused permits free their places.
         drop((second, third));
         waiting.close();
         assert!(metering.reserve().is_err());

@@ -1,18 +1,18 @@
-//! What the gateway reports of quotas.
+//! Metrics of quotas.
 //!
 //! | metric | unit | meaning |
 //! |---|---|---|
-//! | `hansard_gateway_quota_exceeded_total{quota,scope}` | refusals | requests and runs refused by a quota; quota `runs` or `model_tokens_per_day`, scope `tenant`, `agent`, `key`, `owner` or `address` |
-//! | `hansard_gateway_model_tokens_total{kind}` | tokens | of all calls of models, stateless ones included; kind `input` or `output` |
-//! | `hansard_gateway_model_calls_total{tokens}` | calls | of models; tokens `reported` by the server, or `estimated` from bytes where it reports none or the call was cut off |
-//! | `hansard_gateway_metered_calls_total{outcome}` | calls | of models that were to be metered; outcome `kept`; not metered: `no_stream` in the record, `refused` by the writer, or the writer was `unreachable` at the gateway's end |
-//! | `hansard_gateway_quota_reads_failed_total` | reads | of the tokens of the day from the read model, without an answer in time; the last known count is in force |
+//! | `hansard_gateway_quota_exceeded_total{quota,scope}` | requests | rejected by a quota; quota `runs` or `model_tokens_per_day`, scope `tenant`, `agent`, `key`, `owner` or `address` |
+//! | `hansard_gateway_model_tokens_total{kind}` | tokens | of all model calls, including stateless turns; kind `input` or `output` |
+//! | `hansard_gateway_model_calls_total{tokens}` | calls | of models; tokens `reported` by the server, or `estimated` from bytes if the server reports none or the call was interrupted |
+//! | `hansard_gateway_metered_calls_total{outcome}` | calls | of models; outcome `kept`; not metered: `no_stream` in the record, `refused` by the writer, writer `unreachable` until the gateway ended |
+//! | `hansard_gateway_quota_reads_failed_total` | reads | of today's tokens from the read model that failed or timed out; the last known count is used |
 
 use ::metrics::counter;
 use ::quotas::Exceeded;
 use domain::event::Usage;
 
-/// A quota refused a use.
+/// A quota rejected a request.
 pub(super) fn refused(exceeded: &Exceeded) {
     let (quota, scope) = (exceeded.quota.as_str(), exceeded.scope.as_str());
     counter!("hansard_gateway_quota_exceeded_total", "quota" => quota, "scope" => scope)
@@ -20,16 +20,16 @@ pub(super) fn refused(exceeded: &Exceeded) {
 }
 
 /// The tokens of the day could not be read.
-pub(super) fn unread() {
+pub(super) fn read_failed() {
     counter!("hansard_gateway_quota_reads_failed_total").increment(1);
 }
 
-/// A call of a model was to be metered.
+/// A model call was metered, or could not be.
 pub(super) fn metered(outcome: &'static str) {
     counter!("hansard_gateway_metered_calls_total", "outcome" => outcome).increment(1);
 }
 
-/// A call of a model was counted.
+/// The tokens of a model call were counted.
 pub(crate) fn spent(usage: &Usage, is_reported: bool) {
     let tokens = if is_reported { "reported" } else { "estimated" };
     counter!("hansard_gateway_model_calls_total", "tokens" => tokens).increment(1);

@@ -1,9 +1,8 @@
-//! What callers may use here, and what they use: runs under way, and model tokens of the day.
+//! Quotas of active runs and of model tokens per day, and their usage.
 //!
-//! The decisions are those of the crate `quotas`; here are their state and where it comes from. Runs under way are this
-//! process's own. Tokens are those of the read model and what this process has counted since; those of addresses are this
-//! process's own. Where the read model does not answer, the last known count is in force. Conversations, stored
-//! and appended bytes are the writer's to limit.
+//! The crate `quotas` decides; this module holds the state. Active runs are those of this process. Tokens are the sum of the
+//! read model's count and what this process has counted since; tokens of addresses are counted by this process alone. If the
+//! read model does not answer, the last known count is used. The writer limits conversations, stored and appended bytes.
 
 pub mod account;
 pub mod metering;
@@ -29,15 +28,15 @@ use crate::Gateway;
 use account::Account;
 use metering::{MeterPermit, Metering, metered};
 
-/// Most subjects whose tokens are remembered; the least used are read again when they call.
+/// Maximum number of subjects with cached token counts. The least used are evicted.
 pub const SUBJECTS_MAX: usize = 100_000;
-/// For how long a count of the read model is in force.
-const FRESH: Duration = Duration::from_secs(5);
-/// The longest wait for a count of the read model.
-const READ_MAX: Duration = Duration::from_millis(500);
+/// Cache TTL of a count of the read model.
+const CACHE_TTL: Duration = Duration::from_secs(5);
+/// Timeout of a read of the read model.
+const READ_TIMEOUT: Duration = Duration::from_millis(500);
 const NANOS_PER_MS: i64 = 1_000_000;
 
-/// What callers may use here, and what they use. Clones share it.
+/// The quotas and their usage. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Quotas(Arc<Shared>);
 
@@ -52,7 +51,7 @@ struct Shared {
     clock: Clock,
 }
 
-/// A run under way, counted for as long as it is kept.
+/// An active run. It is counted until this value is dropped.
 #[derive(Debug)]
 pub struct CountedRun {
     quotas: Quotas,
@@ -60,7 +59,7 @@ pub struct CountedRun {
 }
 
 impl Quotas {
-    /// The quotas of a gateway, where the registry says nothing those of its deployment.
+    /// The quotas of a gateway; `deployment` applies where the registry sets none.
     #[must_use]
     pub fn new(gateway: &Gateway, deployment: QuotaSet, metering: Metering) -> Self {
         Self(Arc::new(Shared {
@@ -80,22 +79,22 @@ impl Quotas {
         &self.0.deployment
     }
 
-    /// The quotas in force for an agent.
+    /// The effective quotas of an agent.
     #[must_use]
     pub fn in_force(&self, tenant: &TenantId, agent: &AgentId) -> QuotaSet {
         self.0.registry.quotas(&self.0.deployment, tenant, agent)
     }
 
-    /// The quotas in force for a tenant as a whole.
+    /// The effective quotas of a tenant.
     #[must_use]
     pub fn of_tenant(&self, tenant: &TenantId) -> QuotaSet {
         self.0.registry.tenant_quotas(&self.0.deployment, tenant)
     }
 
-    /// Counts a run against everyone it belongs to.
+    /// Counts a run against every subject of the account.
     ///
     /// # Errors
-    /// `QUOTA_EXCEEDED`: one of them has as many as its quota allows.
+    /// `QUOTA_EXCEEDED`: a subject has reached its quota.
     pub fn enter(&self, account: &Account) -> Result<CountedRun, Problem> {
         let consumer = &account.consumer;
         let quotas = self.in_force(account.access.tenant.tenant(), &account.access.agent);
@@ -108,13 +107,13 @@ impl Quotas {
         })
     }
 
-    /// How many runs of a tenant are under way here.
+    /// The number of a tenant's active runs on this gateway.
     #[must_use]
     pub fn runs_of(&self, tenant: &TenantId) -> u64 {
-        self.active().used(&whole(tenant))
+        self.active().used(&tenant_subject(tenant))
     }
 
-    /// Takes room for the metering of a call.
+    /// Reserves a place for the metering of a call.
     ///
     /// # Errors
     /// As [`Metering::reserve`].
@@ -122,8 +121,7 @@ impl Quotas {
         self.0.metering.reserve()
     }
 
-    /// Whether a model may be asked: tokens are left to everyone whom the call counts against. A call under way may go past
-    /// the quota by its own tokens.
+    /// Checks that every subject of the account has tokens left. An active call may exceed the quota by its own tokens.
     ///
     /// # Errors
     /// `QUOTA_EXCEEDED`.
@@ -143,7 +141,7 @@ impl Quotas {
         Ok(())
     }
 
-    /// Counts what a call of a model took, here and durably.
+    /// Counts the tokens of a model call, in memory and in the record.
     pub fn spend(&self, account: &Account, usage: &Usage, permit: MeterPermit) {
         let consumer = &account.consumer;
         if let Some(call) = metered(consumer, usage.input_tokens, usage.output_tokens) {
@@ -156,26 +154,26 @@ impl Quotas {
         }
     }
 
-    /// How many tokens of a tenant are counted today.
+    /// The number of tokens that a tenant used today.
     pub async fn tokens_of(&self, tenant: &TenantAccess) -> u64 {
-        let subject = whole(tenant.tenant());
+        let subject = tenant_subject(tenant.tenant());
         self.refresh(tenant, std::iter::once(subject.clone())).await;
         lock(&self.counted(&subject)).used(self.now_ms())
     }
 
-    /// What a tenant stores, as the rows have it; `None`: they cannot be read.
+    /// The storage that a tenant uses, from the rows; `None`: they cannot be read.
     pub async fn storage_of(&self, tenant: &TenantAccess) -> Option<Storage> {
         let reading = storage(&self.0.read_model, tenant, &StoredBy::Tenant);
-        timeout(READ_MAX, reading).await.ok()?.ok()
+        timeout(READ_TIMEOUT, reading).await.ok()?.ok()
     }
 
-    /// Reads what the read model has counted of subjects of a tenant, unless that is fresh.
+    /// Reads the counts of subjects of a tenant from the read model, unless the cached ones are fresh.
     async fn refresh(&self, tenant: &TenantAccess, subjects: impl Iterator<Item = Subject>) {
         let now_ms = self.now_ms();
         let metered = subjects.filter_map(|subject| Some((usage_scope(subject.scope)?, subject)));
         let metered: Vec<(UsageScope, Subject)> = metered.collect();
         let is_fresh = |(_, subject): &(UsageScope, Subject)| {
-            lock(&self.counted(subject)).is_fresh(now_ms, FRESH)
+            lock(&self.counted(subject)).is_fresh(now_ms, CACHE_TTL)
         };
         if metered.iter().all(is_fresh) {
             return;
@@ -186,8 +184,8 @@ impl Quotas {
         let named: Vec<(UsageScope, &str)> = named.collect();
         let today = Day::of(Timestamp(self.0.clock.now_nanos()));
         let reading = model_usage_of(&self.0.read_model, tenant, today, &named);
-        let Ok(Ok(tokens)) = timeout(READ_MAX, reading).await else {
-            metrics::unread();
+        let Ok(Ok(tokens)) = timeout(READ_TIMEOUT, reading).await else {
+            metrics::read_failed();
             return;
         };
         for ((_, subject), tokens) in metered.iter().zip(tokens) {
@@ -216,8 +214,7 @@ impl Drop for CountedRun {
     }
 }
 
-/// The tenant as a whole.
-fn whole(tenant: &TenantId) -> Subject {
+fn tenant_subject(tenant: &TenantId) -> Subject {
     Subject {
         scope: Scope::Tenant,
         tenant: tenant.as_str().to_owned(),
@@ -225,7 +222,7 @@ fn whole(tenant: &TenantId) -> Subject {
     }
 }
 
-/// As whom the read model counts a subject; `None`: it does not.
+/// The scope in the read model; `None`: the read model does not count this scope.
 fn usage_scope(scope: Scope) -> Option<UsageScope> {
     match scope {
         Scope::Tenant => Some(UsageScope::Tenant),

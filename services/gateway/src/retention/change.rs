@@ -1,4 +1,4 @@
-//! One change, as the writer is asked for it: the same for whoever asks, and for nothing but what the row said.
+//! One change of a conversation by retention. The command depends only on the row, so every gateway sends the same command.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::CommitResult;
 
-use super::Means;
+use super::Dependencies;
 
-/// What the note is about that goes before an archiving.
+/// The topic of the note before an archiving.
 const TOPIC: &str = "retention";
-/// The longest wait for one answer of the writer.
+/// The deadline of one call of the writer.
 const ANSWER_MAX: Duration = Duration::from_secs(8);
 
-/// What becomes of a conversation that a rule no longer keeps as it is.
+/// The change that a rule requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It goes, for good.
+    /// Erases the conversation.
     Erase,
-    /// It takes no more.
+    /// Archives the conversation.
     Archive {
-        /// Most messages that it may hold.
+        /// Maximum number of messages that it may hold.
         messages_max: u64,
     },
 }
@@ -44,7 +44,7 @@ impl Change {
     }
 }
 
-/// What is to be changed.
+/// A conversation to change.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) tenant: TenantId,
@@ -52,35 +52,35 @@ pub(super) struct Target {
     pub(super) found: ExpiredConversation,
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is made.
+    /// This call made the change.
     Changed,
-    /// Somebody made it before, or something else has happened since: there is nothing to do.
+    /// Another process made it, or the conversation has changed since: there is nothing to do.
     Settled,
     /// The gateway's own token does not allow it.
     Refused,
-    /// It is not made, or nobody knows: the next round tries again.
+    /// It failed, or the outcome is unknown: the next round tries again.
     Failed,
 }
 
-/// Asks the writer for the change.
-pub(super) async fn carry_out(means: Means, target: Target, change: Change) -> Outcome {
+/// Sends the change to the writer.
+pub(super) async fn apply(deps: Dependencies, target: Target, change: Change) -> Outcome {
     let answer = match change {
-        Change::Erase => erase(&means, &target).await,
-        Change::Archive { messages_max } => archive(&means, &target, messages_max).await,
+        Change::Erase => erase(&deps, &target).await,
+        Change::Archive { messages_max } => archive(&deps, &target, messages_max).await,
     };
-    let outcome = judge(&answer);
+    let outcome = outcome_of(&answer);
     if let (Outcome::Failed, Err(status)) = (outcome, &answer) {
         let conversation = &target.found.id;
-        tracing::warn!(tenant.id = %target.tenant, conversation.id = %conversation, code = ?status.code(), "retention could not change a conversation");
+        tracing::warn!(tenant.id = %target.tenant, conversation.id = %conversation, code = ?status.code(), "a retention change failed");
     }
     outcome
 }
 
-/// Unless something reads through it: the writer looks for that, so that a fork counts that was begun since the page was read.
-async fn erase(means: &Means, target: &Target) -> Result<CommitResult, Status> {
+/// Erases the conversation, unless forks read through it. The writer checks that, so that new forks count too.
+async fn erase(deps: &Dependencies, target: &Target) -> Result<CommitResult, Status> {
     let request = proto::EraseConversationRequest {
         target: Some(proto::CommandTarget {
             expected_version: Some(target.found.head.version.0),
@@ -89,14 +89,14 @@ async fn erase(means: &Means, target: &Target) -> Result<CommitResult, Status> {
         expected_owner: None,
         forks: proto::ForkRule::Refuse.into(),
     };
-    let mut writer = means.writer.write(ANSWER_MAX);
+    let mut writer = deps.writer.write(ANSWER_MAX);
     let answer = writer.erase_conversation(request).await?;
     Ok(answer.into_inner().result.unwrap_or_default())
 }
 
-/// A note that says why, and then the end. Nothing that happens in between makes the conversation any shorter.
+/// Appends a note with the reason, then archives the conversation. Events in between cannot make the conversation shorter.
 async fn archive(
-    means: &Means,
+    deps: &Dependencies,
     target: &Target,
     messages_max: u64,
 ) -> Result<CommitResult, Status> {
@@ -116,18 +116,18 @@ async fn archive(
                 ..event::Event::default()
             }],
         };
-        let mut writer = means.writer.write(ANSWER_MAX);
+        let mut writer = deps.writer.write(ANSWER_MAX);
         writer.append_events(request).await?;
     }
     let request = proto::ArchiveConversationRequest {
         target: Some(command(target, "archive")),
     };
-    let mut writer = means.writer.write(ANSWER_MAX);
+    let mut writer = deps.writer.write(ANSWER_MAX);
     let answer = writer.archive_conversation(request).await?;
     Ok(answer.into_inner().result.unwrap_or_default())
 }
 
-/// Whether the last commit is the note of one who then came no further.
+/// Whether the last commit is the note of an earlier attempt.
 fn is_noted(target: &Target) -> bool {
     let head = &target.found.head;
     let before = Version(head.version.0.saturating_sub(1));
@@ -144,14 +144,14 @@ fn command(target: &Target, step: &str) -> proto::CommandTarget {
     }
 }
 
-/// The name of a step that is taken because of a row of this version.
+/// The idempotency key of a step for a row of this version.
 fn key(target: &Target, step: &str, version: Version) -> Uuid {
     let Target { tenant, found, .. } = target;
     let name = format!("retention/{step}/{tenant}/{}/{}", found.id, version.0);
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
 }
 
-fn judge(answer: &Result<CommitResult, Status>) -> Outcome {
+fn outcome_of(answer: &Result<CommitResult, Status>) -> Outcome {
     let code = match answer {
         Ok(result) if result.replayed || result.commit_id.is_empty() => return Outcome::Settled,
         Ok(_) => return Outcome::Changed,
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_judged() {
+    fn answers_have_outcomes() {
         let check = |answer: Result<(&str, bool), Code>, expected: Outcome| {
             let answer = answer.map(|(commit_id, replayed)| CommitResult {
                 commit_id: commit_id.to_owned(),
@@ -179,7 +179,7 @@ mod tests {
                 ..CommitResult::default()
             });
             let answer = answer.map_err(|code| Status::new(code, ""));
-            assert_eq!(judge(&answer), expected, "{answer:?}");
+            assert_eq!(outcome_of(&answer), expected, "{answer:?}");
         };
         check(Ok(("c", false)), Outcome::Changed);
         check(Ok(("c", true)), Outcome::Settled);

@@ -1,41 +1,27 @@
-//! The settings of retention, and their bounds.
+//! The configuration of the retention job, with its bounds.
 
 use std::time::Duration;
 
 use runtime::config::{Bounds, Checks, Validate};
 use serde::{Deserialize, Serialize};
 
-const EVERY: Bounds<u64> = Bounds {
-    min: 0,
-    max: 86_400,
-    unit: "s",
-};
-const CHANGES: Bounds<u32> = Bounds {
-    min: 1,
-    max: 100_000,
-    unit: "changes",
-};
-const AT_ONCE: Bounds<u32> = Bounds {
-    min: 1,
-    max: 64,
-    unit: "changes",
-};
-const PER_SECOND: Bounds<u32> = Bounds {
-    min: 1,
-    max: 1_000,
-    unit: "changes",
-};
+use crate::config::count;
 
-/// How agents' rules of retention are seen to.
+const EVERY: Bounds<u64> = count(0, 86_400, "s");
+const CHANGES: Bounds<u32> = count(1, 100_000, "changes");
+const AT_ONCE: Bounds<u32> = count(1, 64, "changes");
+const PER_SECOND: Bounds<u32> = count(1, 1_000, "changes");
+
+/// The configuration of the retention job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetentionConfig {
-    /// How long it is from one round to the next, in s, up to a quarter less or more; 0: this gateway does none.
+    /// Interval between two rounds, in s, plus or minus up to 25%; 0: this gateway runs no rounds.
     pub every_seconds: u64,
-    /// Most conversations that a round changes; the next one goes on where it ended.
+    /// Maximum number of conversations that a round changes. The next round continues where it ended.
     pub changes_max: u32,
-    /// Most changes under way at once.
+    /// Maximum number of concurrent changes.
     pub changes_at_once: u32,
-    /// Most changes a second.
+    /// Maximum number of changes per second.
     pub changes_per_second: u32,
 }
 
@@ -51,13 +37,13 @@ impl Default for RetentionConfig {
 }
 
 impl RetentionConfig {
-    /// How long it is from one round to the next; `None`: no round is done.
+    /// The interval between two rounds; `None`: there are no rounds.
     #[must_use]
     pub fn every(&self) -> Option<Duration> {
         (self.every_seconds > 0).then(|| Duration::from_secs(self.every_seconds))
     }
 
-    /// What each round keeps to.
+    /// The limits of each round.
     #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {
@@ -78,19 +64,19 @@ impl Validate for RetentionConfig {
     }
 }
 
-/// The longest that a round waits for the rows to hold what was recorded before it.
+/// Maximum wait of a round for the rows to reach the end of the record.
 const ROWS_WAIT: Duration = Duration::from_secs(10);
 
-/// What a round keeps to.
+/// The limits of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most conversations that it changes, or tries to.
+    /// Maximum number of attempted changes.
     pub changes_max: u32,
-    /// Most changes under way at once.
+    /// Maximum number of concurrent changes.
     pub changes_at_once: u32,
-    /// How long it is from the beginning of one change to that of the next, at least.
+    /// Minimum interval between the starts of two changes.
     pub change_every: Duration,
-    /// The longest wait for the rows to hold what was recorded before it.
+    /// Maximum wait for the rows to reach the end of the record.
     pub rows_wait: Duration,
 }
 
@@ -124,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_between_rounds_means_no_rounds() {
+    fn an_interval_of_zero_disables_rounds() {
         let check = |every_seconds: u64, expected: Option<u64>| {
             let config = RetentionConfig {
                 every_seconds,

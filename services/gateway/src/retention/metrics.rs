@@ -1,22 +1,22 @@
-//! What retention tells of itself.
+//! Metrics of retention.
 //!
 //! | metric | unit | meaning |
 //! |---|---|---|
-//! | `hansard_gateway_retention_rounds_total{outcome}` | rounds | `ok`; `cut`: not all agents were seen to the end; or put off: `registry_stale`, `rows_behind`, `refused`, `unavailable` |
-//! | `hansard_gateway_retention_round_seconds` | s | one round |
-//! | `hansard_gateway_retention_changes_total{rule,outcome}` | conversations | rule `idle`, `per_session`, `per_user`, `per_channel` (erased), `messages` (archived); outcome `changed`, `settled` (by somebody else, or there is news of it), `failed`, `refused` |
-//! | `hansard_gateway_retention_left_over` | agents | of which the last round did not see all |
+//! | `hansard_gateway_retention_rounds_total{outcome}` | rounds | outcome `ok`; `cut`: not all agents were processed completely; postponed: `registry_stale`, `rows_behind`, `refused`, `unavailable` |
+//! | `hansard_gateway_retention_round_seconds` | s | duration of a round |
+//! | `hansard_gateway_retention_changes_total{rule,outcome}` | conversations | rule `idle`, `per_session`, `per_user`, `per_channel` (erased), `messages` (archived); outcome `changed`, `settled` (already changed, or has new events), `failed`, `refused` |
+//! | `hansard_gateway_retention_left_over` | agents | not processed completely by the last round |
 
 use std::time::Duration;
 
 use ::metrics::{counter, gauge, histogram};
 
 use super::change::Outcome;
-use super::rules::Kind;
+use super::rules::RuleKind;
 use super::{RoundError, Tally};
 
-/// A change is made, or not.
-pub(super) fn change_ended(kind: Kind, outcome: Outcome) {
+/// A change ended.
+pub(super) fn change_ended(kind: RuleKind, outcome: Outcome) {
     let outcome = match outcome {
         Outcome::Changed => "changed",
         Outcome::Settled => "settled",
@@ -27,7 +27,7 @@ pub(super) fn change_ended(kind: Kind, outcome: Outcome) {
         .increment(1);
 }
 
-/// A round is over.
+/// A round ended.
 pub(super) fn round_ended(done: &Result<Tally, RoundError>, took: Duration) {
     let outcome = match done {
         Ok(tally) if tally.left_over == 0 => "ok",

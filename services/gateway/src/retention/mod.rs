@@ -1,23 +1,22 @@
-//! Retention: a background job that erases and archives what the agents' rules no longer keep.
+//! Retention: a background job that erases and archives conversations by the agents' rules.
 //!
-//! Rules come from the registry, what they are about from the rows, and every change goes to the record through the writer,
-//! under the gateway's own token: this deletes nothing by itself. Any number of gateways may do it at once, and any of them
-//! may end anywhere: a change names the version of the row that it was decided on, so whatever happened since stands, and
-//! its key is the same for all, so it happens once. A round begins once the rows hold all that was recorded before it, and is
-//! put off where they do not: what owners have is never counted by rows that are behind.
+//! Rules come from the registry, conversations from the rows. Changes go through the writer under the gateway's own token.
+//! Any number of gateways may run the job, and each may stop at any point: a change names the version of the row that it was
+//! decided on, so it fails after new events; its idempotency key is the same on all gateways, so it happens once. A round
+//! starts when the rows have reached the end of the record, and is postponed otherwise: rows that are behind would miscount
+//! the conversations of an owner.
 //!
-//! A conversation with a run under way is left alone until that is over, and none is erased that others were forked from
-//! until those are gone: they could not be read without it.
+//! A conversation with an active run is skipped. A conversation with forks is erased only after its forks, because they read
+//! through it.
 
 mod change;
 pub mod config;
-mod fence;
 pub mod metrics;
 mod progress;
+mod resume_points;
 mod round;
 mod round_result;
 mod rules;
-mod walks;
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -32,50 +31,51 @@ use tracing::Instrument as _;
 
 pub use config::{Limits, RetentionConfig};
 pub use progress::FAILURES_MAX;
+pub use resume_points::ResumePoints;
 pub use round::{PAGES_PER_RULE_MAX, round};
 pub use round_result::{RoundError, Tally};
-pub use walks::Walks;
 
 use crate::writer::WriterClient;
 
-/// What the job works with. Clones share it.
+/// The dependencies of the job. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Means {
+pub struct Dependencies {
     /// The record.
     pub record: Record,
     /// The agents and their rules.
     pub registry: Registry,
     /// The rows.
     pub read_model: ReadModel,
-    /// What changes are asked of.
+    /// The writer.
     pub writer: WriterClient,
     /// The gateway's own token: scopes append and read, any tenant.
     pub token: Secret,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
 }
 
-/// Does rounds until `shutdown` begins, unless the configuration says never. Needs a tokio runtime.
-pub fn start(means: Means, config: &RetentionConfig, shutdown: &Shutdown) {
+/// Runs rounds until `shutdown` begins, if the configuration enables them. Needs a tokio runtime.
+pub fn start(deps: Dependencies, config: &RetentionConfig, shutdown: &Shutdown) {
     let Some(every) = config.every() else { return };
-    shutdown.spawn_cancellable(keep(means, config.limits(), every));
+    shutdown.spawn_cancellable(run_rounds(deps, config.limits(), every));
 }
 
-async fn keep(means: Means, limits: Limits, every: Duration) -> Infallible {
-    let mut walks = Walks::default();
+async fn run_rounds(deps: Dependencies, limits: Limits, every: Duration) -> Infallible {
+    let mut resume_points = ResumePoints::default();
     loop {
         sleep(jittered(every)).await;
         let began = Instant::now();
         let span = tracing::info_span!("gateway.retention.round");
-        let done = round(&means, &limits, &mut walks).instrument(span).await;
-        metrics::round_ended(&done, began.elapsed());
-        report(&done, began.elapsed());
+        let result = round(&deps, &limits, &mut resume_points)
+            .instrument(span)
+            .await;
+        metrics::round_ended(&result, began.elapsed());
+        log(&result, began.elapsed());
     }
 }
 
-fn report(done: &Result<Tally, RoundError>, took: Duration) {
-    match done {
-        // Without rules there is nothing to tell.
+fn log(result: &Result<Tally, RoundError>, took: Duration) {
+    match result {
         Ok(tally) if tally.agents == 0 => {}
         Ok(tally) => tracing::info!(
             agents = tally.agents,
@@ -84,16 +84,16 @@ fn report(done: &Result<Tally, RoundError>, took: Duration) {
             failed = tally.failed,
             left_over = tally.left_over,
             took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            "a round of retention is done"
+            "a retention round is complete"
         ),
         Err(RoundError::Refused) => {
-            tracing::error!("retention is not done: set `writer_token`, with append and read");
+            tracing::error!("retention cannot run: set `writer_token`, with append and read");
         }
-        Err(error) => tracing::warn!(%error, "a round of retention is put off"),
+        Err(error) => tracing::warn!(%error, "a retention round is postponed"),
     }
 }
 
-/// So that gateways that began together do not all read the same at once.
+/// Keeps gateways that started together from running rounds at the same time.
 fn jittered(every: Duration) -> Duration {
     rand::random_range(every.mul_f64(0.75)..=every.mul_f64(1.25))
 }

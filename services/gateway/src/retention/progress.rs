@@ -1,4 +1,4 @@
-//! The changes of a round: paced, few at once, and no more than it may make.
+//! The progress of a round: sends its changes at a bounded rate and concurrency, and counts them.
 
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval};
@@ -6,16 +6,16 @@ use tracing::Instrument as _;
 
 use read_model::ExpiryRule;
 
-use super::change::{Change, Outcome, Target, carry_out};
+use super::change::{Change, Outcome, Target, apply};
 use super::config::Limits;
 use super::round_result::Tally;
-use super::rules::Kind;
-use super::{Means, metrics};
+use super::rules::RuleKind;
+use super::{Dependencies, metrics};
 
-/// How many changes may fail before a round ends: whatever is in their way may be gone at the next one.
+/// Number of failed changes that ends a round. The next round may succeed.
 pub const FAILURES_MAX: u32 = 20;
 
-/// How far a round has come.
+/// The progress of a round.
 #[derive(Debug)]
 pub(super) struct Progress {
     pub(super) tally: Tally,
@@ -25,16 +25,16 @@ pub(super) struct Progress {
     ticks: Interval,
 }
 
-/// Whether all of it was done.
+/// Whether a part of a round was processed completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
-    Whole,
-    /// The round came to its end before.
-    Cut,
+pub(super) enum Completion {
+    Complete,
+    /// The round ended before.
+    Partial,
 }
 
 impl Progress {
-    /// At the beginning.
+    /// The progress of a new round.
     pub(super) fn new(limits: &Limits) -> Self {
         let mut ticks = interval(limits.change_every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -47,20 +47,20 @@ impl Progress {
         }
     }
 
-    /// Whether the round must not go on.
+    /// Whether the round must end.
     pub(super) fn is_over(&self) -> bool {
         self.is_refused || self.changes_left == 0 || self.tally.failed >= FAILURES_MAX
     }
 
-    /// Changes what a rule's page names.
+    /// Changes the conversations of a page.
     pub(super) async fn change_all(
         &mut self,
-        means: &Means,
+        deps: &Dependencies,
         targets: Vec<Target>,
         rule: &ExpiryRule,
-    ) -> Extent {
-        let kind = Kind::of(rule);
-        let mut extent = Extent::Whole;
+    ) -> Completion {
+        let kind = RuleKind::of(rule);
+        let mut completion = Completion::Complete;
         let mut under_way = JoinSet::new();
         for target in targets {
             if under_way.len() >= self.changes_at_once
@@ -69,21 +69,21 @@ impl Progress {
                 self.count(kind, ended.unwrap_or(Outcome::Failed));
             }
             if self.is_over() {
-                extent = Extent::Cut;
+                completion = Completion::Partial;
                 break;
             }
             self.ticks.tick().await;
             self.changes_left -= 1;
-            let change = carry_out(means.clone(), target, Change::by(rule));
+            let change = apply(deps.clone(), target, Change::by(rule));
             under_way.spawn(change.in_current_span());
         }
         while let Some(ended) = under_way.join_next().await {
             self.count(kind, ended.unwrap_or(Outcome::Failed));
         }
-        extent
+        completion
     }
 
-    fn count(&mut self, kind: Kind, outcome: Outcome) {
+    fn count(&mut self, kind: RuleKind, outcome: Outcome) {
         metrics::change_ended(kind, outcome);
         match outcome {
             Outcome::Changed => self.tally.changed += 1,

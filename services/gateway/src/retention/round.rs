@@ -1,51 +1,57 @@
-//! One round: every agent with rules has its turn, as far as the round's limits reach.
+//! One retention round: processes every agent with rules, within the limits of the round.
 
 use std::collections::{BTreeSet, HashSet};
+use std::time::Duration;
 
 use domain::{AgentId, TenantId, Timestamp};
 use event_log::Registry;
 use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
+use read_model::projections::conversations::wait_until_reached;
 use read_model::{ExpiredConversation, ExpiryRule, ReadModelError, expired, forked};
 use wire::proto::operate::v1::{Agent, RetentionSettings};
 
+use super::Dependencies;
 use super::change::{Change, Target};
 use super::config::Limits;
-use super::progress::{Extent, Progress};
+use super::progress::{Completion, Progress};
+use super::resume_points::ResumePoints;
 use super::round_result::{RoundError, Tally};
-use super::rules::{Kind, resumed, rules_of};
-use super::walks::Walks;
-use super::{Means, fence};
+use super::rules::{RuleKind, resumed, rules_of};
 
-/// Most pages of one rule of one agent that a round reads; the next one goes on behind them.
+/// Maximum number of pages per rule and agent that a round reads. The next round continues after them.
 pub const PAGES_PER_RULE_MAX: usize = 100;
 
-/// Does a round: erases and archives what the agents' rules no longer keep, as of its beginning at the latest.
+/// Runs a round: erases and archives conversations by the agents' rules.
 ///
 /// # Errors
-/// [`RoundError`]; what was done before stays done.
-pub async fn round(means: &Means, limits: &Limits, walks: &mut Walks) -> Result<Tally, RoundError> {
-    let agents = walks.in_turn(&with_rules(&means.registry));
+/// [`RoundError`]; changes from before the error remain.
+pub async fn round(
+    deps: &Dependencies,
+    limits: &Limits,
+    resume_points: &mut ResumePoints,
+) -> Result<Tally, RoundError> {
+    let agents = resume_points.in_order(&agents_with_rules(&deps.registry));
     if agents.is_empty() {
         return Ok(Tally::default());
     }
-    if !means.registry.is_fresh() {
+    if !deps.registry.is_fresh() {
         return Err(RoundError::RegistryStale);
     }
-    let principal = means.registry.authenticate(means.token.expose()).await;
+    let principal = deps.registry.authenticate(deps.token.expose()).await;
     let principal = principal.ok_or(RoundError::Refused)?;
-    fence::wait(means, limits.rows_wait).await?;
+    wait_for_rows(deps, limits.rows_wait).await?;
     let mut progress = Progress::new(limits);
     progress.tally.agents = agents.len();
     for agent in agents {
-        let extent = if progress.is_over() {
-            Extent::Cut
+        let completion = if progress.is_over() {
+            Completion::Partial
         } else {
-            take_turn(means, &principal, &agent, (walks, &mut progress)).await?
+            process_agent(deps, &principal, &agent, resume_points, &mut progress).await?
         };
-        if extent == Extent::Cut {
+        if completion == Completion::Partial {
             progress.tally.left_over += 1;
             if progress.is_over() {
-                walks.begin_with(&agent);
+                resume_points.start_next_with(&agent);
             }
         }
     }
@@ -55,7 +61,17 @@ pub async fn round(means: &Means, limits: &Limits, walks: &mut Walks) -> Result<
     Ok(progress.tally)
 }
 
-fn with_rules(registry: &Registry) -> BTreeSet<AgentId> {
+/// Waits until the rows hold all commits that the record holds now.
+///
+/// # Errors
+/// [`RoundError::RowsBehind`] after `wait_max`; record or rows are unavailable.
+async fn wait_for_rows(deps: &Dependencies, wait_max: Duration) -> Result<(), RoundError> {
+    let ends = deps.record.ends().await?;
+    let is_reached = wait_until_reached(&deps.read_model, &ends, wait_max).await?;
+    is_reached.then_some(()).ok_or(RoundError::RowsBehind)
+}
+
+fn agents_with_rules(registry: &Registry) -> BTreeSet<AgentId> {
     let tenants = registry.list_tenants().into_iter();
     let tenants = tenants.filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok());
     let agents = tenants.flat_map(|tenant| registry.list_agents(&tenant));
@@ -72,95 +88,102 @@ fn has_rule(settings: &RetentionSettings) -> bool {
     !rules_of(settings, Timestamp(0)).is_empty()
 }
 
-/// An agent's turn. What its rows do wrong is its own affair.
-async fn take_turn(
-    means: &Means,
+/// Processes an agent. Corrupt rows of one agent do not end the round.
+async fn process_agent(
+    deps: &Dependencies,
     principal: &Principal,
     agent: &AgentId,
-    (walks, progress): (&mut Walks, &mut Progress),
-) -> Result<Extent, RoundError> {
-    let registry = &means.registry;
+    resume_points: &mut ResumePoints,
+    progress: &mut Progress,
+) -> Result<Completion, RoundError> {
+    let registry = &deps.registry;
     let access = match registry.authorize(principal, Scope::Read, agent).await {
         Ok(access) => access,
         Err(AccessError::MissingScope(_)) => return Err(RoundError::Refused),
-        // A token of one tenant does nothing for the others.
-        Err(AccessError::UnknownAgent | AccessError::UnknownTenant) => return Ok(Extent::Cut),
+        // The token is bound to another tenant.
+        Err(AccessError::UnknownAgent | AccessError::UnknownTenant) => {
+            return Ok(Completion::Partial);
+        }
     };
-    let mut turn = Turn {
-        means,
+    let mut round = AgentRound {
+        deps,
         access: &access,
         progress,
     };
-    match turn.take(walks).await {
+    match round.run(resume_points).await {
         Err(error @ ReadModelError::Unavailable { .. }) => {
-            walks.begin_with(agent);
+            resume_points.start_next_with(agent);
             Err(error.into())
         }
         Err(error) => {
-            tracing::error!(tenant.id = %access.tenant.tenant(), agent.id = %agent, %error, "an agent's rows cannot be read");
-            turn.progress.tally.failed += 1;
-            Ok(Extent::Cut)
+            tracing::error!(tenant.id = %access.tenant.tenant(), agent.id = %agent, %error, "the rows of an agent cannot be read");
+            round.progress.tally.failed += 1;
+            Ok(Completion::Partial)
         }
-        Ok(extent) => Ok(extent),
+        Ok(completion) => Ok(completion),
     }
 }
 
-struct Turn<'a> {
-    means: &'a Means,
+/// The part of a round that processes one agent.
+struct AgentRound<'a> {
+    deps: &'a Dependencies,
     access: &'a AgentAccess,
     progress: &'a mut Progress,
 }
 
-impl Turn<'_> {
-    async fn take(&mut self, walks: &mut Walks) -> Result<Extent, ReadModelError> {
+impl AgentRound<'_> {
+    async fn run(
+        &mut self,
+        resume_points: &mut ResumePoints,
+    ) -> Result<Completion, ReadModelError> {
         let agent = &self.access.agent;
-        let known = self.means.registry.agent(agent);
+        let known = self.deps.registry.agent(agent);
         let Some(settings) = known.as_ref().and_then(retention_of) else {
-            return Ok(Extent::Whole);
+            return Ok(Completion::Complete);
         };
-        let mut extent = Extent::Whole;
-        for rule in rules_of(settings, Timestamp(self.means.clock.now_nanos())) {
-            let kind = Kind::of(&rule);
-            let place = walks.take(agent, kind);
-            if place.is_some() && kind == Kind::Messages {
-                // A conversation grows too long while it is used: those of late are looked at in every round.
-                self.walk(rule.clone(), 1).await?;
+        let mut completion = Completion::Complete;
+        for rule in rules_of(settings, Timestamp(self.deps.clock.now_nanos())) {
+            let kind = RuleKind::of(&rule);
+            let resume_point = resume_points.take(agent, kind);
+            if resume_point.is_some() && kind == RuleKind::Messages {
+                // Conversations become too long while they are used: every round checks the most recent ones first.
+                self.process_pages(rule.clone(), 1).await?;
             }
-            let begin = match place {
-                Some(place) => resumed(&rule, place),
+            let start = match resume_point {
+                Some(resume_point) => resumed(&rule, resume_point),
                 None => rule,
             };
-            if let Some(place) = self.walk(begin, PAGES_PER_RULE_MAX).await? {
-                walks.keep(agent, place);
-                extent = Extent::Cut;
+            if let Some(next) = self.process_pages(start, PAGES_PER_RULE_MAX).await? {
+                resume_points.save(agent, next);
+                completion = Completion::Partial;
             }
         }
-        Ok(extent)
+        Ok(completion)
     }
 
-    /// Walks by a rule; where it ended, unless at the end.
-    async fn walk(
+    /// Processes pages of a rule. Returns where to continue; `None`: there are no more pages.
+    async fn process_pages(
         &mut self,
-        begin: ExpiryRule,
+        start: ExpiryRule,
         pages_max: usize,
     ) -> Result<Option<ExpiryRule>, ReadModelError> {
-        let mut next = Some(begin);
+        let mut next = Some(start);
         for _ in 0..pages_max {
             let Some(rule) = next.take_if(|_| !self.progress.is_over()) else {
                 break;
             };
             let AgentAccess { tenant, agent, .. } = self.access;
-            let page = expired(&self.means.read_model, tenant, agent, &rule).await?;
+            let page = expired(&self.deps.read_model, tenant, agent, &rule).await?;
             let targets = self.targets(page.conversations, &rule).await?;
-            next = match self.progress.change_all(self.means, targets, &rule).await {
-                Extent::Whole => page.next,
-                Extent::Cut => Some(rule),
+            next = match self.progress.change_all(self.deps, targets, &rule).await {
+                Completion::Complete => page.next,
+                Completion::Partial => Some(rule),
             };
         }
         Ok(next)
     }
 
-    /// What may be changed of what a page names.
+    /// The conversations of a page that may be changed.
     async fn targets(
         &self,
         found: Vec<ExpiredConversation>,
@@ -169,15 +192,13 @@ impl Turn<'_> {
         let AgentAccess { tenant, agent, .. } = self.access;
         let ids: Vec<_> = found.iter().map(|found| &found.id).collect();
         let forked = match Change::by(rule) {
-            Change::Erase if !ids.is_empty() => {
-                forked(&self.means.read_model, tenant, &ids).await?
-            }
+            Change::Erase if !ids.is_empty() => forked(&self.deps.read_model, tenant, &ids).await?,
             Change::Erase | Change::Archive { .. } => HashSet::new(),
         };
-        let free = found
+        let unused = found
             .into_iter()
             .filter(|found| found.head.active_run.is_none() && !forked.contains(&found.id));
-        let targets = free.map(|found| Target {
+        let targets = unused.map(|found| Target {
             tenant: tenant.tenant().clone(),
             agent: agent.clone(),
             found,

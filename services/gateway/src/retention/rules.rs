@@ -1,4 +1,4 @@
-//! An agent's rules, as the registry has them. Pure.
+//! Converts an agent's retention settings into rules for the read model. Pure.
 
 use domain::Timestamp;
 use read_model::{ExpiryRule, KEPT_PER_OWNER_MAX};
@@ -6,9 +6,9 @@ use wire::proto::operate::v1::RetentionSettings;
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
-/// What a rule goes by.
+/// The kind of a rule: what it limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Kind {
+pub(super) enum RuleKind {
     /// Time without an event.
     Idle,
     /// Conversations of a session.
@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Messages,
 }
 
-impl Kind {
+impl RuleKind {
     pub(super) fn of(rule: &ExpiryRule) -> Self {
         match rule {
             ExpiryRule::Idle { .. } => Self::Idle,
@@ -44,10 +44,10 @@ impl Kind {
     }
 }
 
-/// The rules that the settings set, each from its beginning.
+/// The rules of the settings, each from its first page.
 ///
-/// An owner's conversations beyond [`KEPT_PER_OWNER_MAX`] cannot be told from the others: a rule that keeps more, which the
-/// registry does not take, is none.
+/// The read model supports at most [`KEPT_PER_OWNER_MAX`] conversations per owner. A larger limit, which the registry
+/// rejects, gives no rule.
 pub(super) fn rules_of(settings: &RetentionSettings, now: Timestamp) -> Vec<ExpiryRule> {
     let mut rules = Vec::new();
     if settings.idle_seconds_max > 0 {
@@ -73,9 +73,9 @@ pub(super) fn rules_of(settings: &RetentionSettings, now: Timestamp) -> Vec<Expi
     rules
 }
 
-/// A rule from the place on where an earlier walk by it ended.
-pub(super) fn resumed(rule: &ExpiryRule, place: ExpiryRule) -> ExpiryRule {
-    match (rule, place) {
+/// A rule that continues where an earlier round ended.
+pub(super) fn resumed(rule: &ExpiryRule, resume_point: ExpiryRule) -> ExpiryRule {
+    match (rule, resume_point) {
         (ExpiryRule::PerSession { keep, .. }, ExpiryRule::PerSession { after, .. }) => {
             ExpiryRule::PerSession { keep: *keep, after }
         }
@@ -91,7 +91,7 @@ pub(super) fn resumed(rule: &ExpiryRule, place: ExpiryRule) -> ExpiryRule {
                 after,
             }
         }
-        // The oldest are gone, or are the first to be tried again.
+        // The oldest conversations are erased, or must be tried again first.
         (rule, _) => rule.clone(),
     }
 }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_rules() {
+    fn settings_give_rules() {
         let check = |settings: RetentionSettings, expected: &[ExpiryRule]| {
             assert_eq!(rules_of(&settings, NOW), expected, "{settings:?}");
         };
@@ -145,32 +145,32 @@ mod tests {
         check(settings(u64::MAX, 0, 0), &[long]);
         let kinds = |settings: &RetentionSettings| {
             let rules = rules_of(settings, NOW);
-            rules.iter().map(Kind::of).collect::<Vec<_>>()
+            rules.iter().map(RuleKind::of).collect::<Vec<_>>()
         };
         assert_eq!(CONVERSATIONS_PER_OWNER_MAX, KEPT_PER_OWNER_MAX);
         assert_eq!(
             kinds(&settings(1, 1, 1)),
             [
-                Kind::Idle,
-                Kind::PerSession,
-                Kind::PerUser,
-                Kind::PerChannel,
-                Kind::Messages
+                RuleKind::Idle,
+                RuleKind::PerSession,
+                RuleKind::PerUser,
+                RuleKind::PerChannel,
+                RuleKind::Messages
             ]
         );
     }
 
     #[test]
-    fn a_walk_goes_on_by_the_rule_of_today() {
+    fn a_resumed_rule_has_the_current_limit() {
         let after = Some(SessionId::parse("s").unwrap());
         let per_session = |keep, after| ExpiryRule::PerSession { keep, after };
-        let place = per_session(5, after.clone());
+        let resume_point = per_session(5, after.clone());
         let rule = per_session(3, None);
-        assert_eq!(resumed(&rule, place.clone()), per_session(3, after));
+        assert_eq!(resumed(&rule, resume_point.clone()), per_session(3, after));
         let idle = ExpiryRule::Idle {
             since: NOW,
             after: None,
         };
-        assert_eq!(resumed(&idle, place), idle);
+        assert_eq!(resumed(&idle, resume_point), idle);
     }
 }

@@ -1,4 +1,4 @@
-//! One conversation, without its events.
+//! Returns one conversation, without its events.
 
 use history::Snapshot;
 use tonic::{Request, Response, Status};

@@ -1,6 +1,6 @@
-//! Conversations of a session, a user, an agent or a tenant: a page.
+//! Lists conversations of a session, user, channel, agent or tenant, by pages.
 
-use domain::{AgentId, ChannelId, SessionId, Status as Stands, UserId, Violation};
+use domain::{AgentId, ChannelId, SessionId, UserId, Violation};
 use prost::Message as _;
 use read_model::queries::ListFilter;
 use tonic::{Request, Response, Status};
@@ -47,26 +47,21 @@ pub(super) async fn handle(
 
 fn filter(filter: Option<Filter>, agent: AgentId) -> Result<ListFilter, Violation> {
     match filter {
-        Some(Filter::SessionId(session)) => {
-            let session =
-                SessionId::parse(session).map_err(|violation| violation.within("session_id"))?;
-            Ok(ListFilter::Session { agent, session })
-        }
-        Some(Filter::UserId(user)) => {
-            let user = UserId::parse(user).map_err(|violation| violation.within("user_id"))?;
-            Ok(ListFilter::User { agent, user })
-        }
-        Some(Filter::ChannelId(channel)) => {
-            let channel =
-                ChannelId::parse(channel).map_err(|violation| violation.within("channel_id"))?;
-            Ok(ListFilter::Channel { agent, channel })
-        }
+        Some(Filter::SessionId(session)) => SessionId::parse(session)
+            .map(|session| ListFilter::Session { agent, session })
+            .map_err(|violation| violation.within("session_id")),
+        Some(Filter::UserId(user)) => UserId::parse(user)
+            .map(|user| ListFilter::User { agent, user })
+            .map_err(|violation| violation.within("user_id")),
+        Some(Filter::ChannelId(channel)) => ChannelId::parse(channel)
+            .map(|channel| ListFilter::Channel { agent, channel })
+            .map_err(|violation| violation.within("channel_id")),
         Some(Filter::WholeAgent(_)) => Ok(ListFilter::Agent(agent)),
         Some(Filter::WholeTenant(_)) => Ok(ListFilter::Tenant),
         None => Err(missing().within("filter")),
     }
 }
 
-fn status(status: i32) -> Result<Option<Stands>, Violation> {
+fn status(status: i32) -> Result<Option<domain::Status>, Violation> {
     known::<ConversationStatus>(status, "status").map(wire::conversation::status_from_proto)
 }

@@ -1,4 +1,4 @@
-//! Events of one conversation by version: a page, in either direction.
+//! Lists the events of one conversation by version, by pages, in either direction.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use crate::page_token::{self, QueryHash, take_number};
 use crate::request::{Bounded, Call, first_version, known, missing, out_of_range, target_of};
 use crate::{problem, render};
 
-/// Events of a page.
+/// The number of events of a page.
 pub const EVENTS_PAGE: Bounded = Bounded {
     field: "page_size",
     default: 200,
     max: 1_000,
 };
-/// A page ends before it passes this many bytes of events.
+/// Maximum size of the events of a page, in bytes.
 pub const EVENTS_PAGE_BYTES_MAX: u64 = 3 * 1024 * 1024;
 
 pub(super) async fn handle(
@@ -29,30 +29,30 @@ pub(super) async fn handle(
 ) -> Result<Response<proto::ListEventsResponse>, Status> {
     let call = Call::of(&request);
     let target = request.get_mut().target.take();
-    let asked = Asked::of(request.get_ref()).map_err(Problem::from)?;
+    let range = EventRange::of(request.get_ref()).map_err(Problem::from)?;
     let target = target_of(gateway, &call, target).await?;
-    let hash = asked.hash(&target);
-    let kinds: Vec<EventKind> = asked.kinds.iter().copied().collect();
+    let hash = range.hash(&target);
+    let kinds: Vec<EventKind> = range.kinds.iter().copied().collect();
     let mut query = Query {
-        from: asked.from,
-        to: asked.to,
+        from: range.from,
+        to: range.to,
         kinds: &kinds,
-        ..Query::all(asked.direction)
+        ..Query::all(range.direction)
     };
     let start = start(&request.get_ref().page_token, hash)?;
-    match (asked.direction, start) {
+    match (range.direction, start) {
         (Direction::Forward, Some(start)) => {
             (query.from, query.after) = (start.version, start.after);
         }
         (Direction::Backward, Some(start)) => query.to = start.version,
         (_, None) => {}
     }
-    let page = Page::recorded(&gateway.reader, &target, query, asked.bounds).await?;
+    let page = Page::recorded(&gateway.reader, &target, query, range.bounds).await?;
     Ok(Response::new(response(&target, page, hash)?))
 }
 
-/// What is asked for, before a page token moves it on.
-struct Asked {
+/// The requested range, without the page token.
+struct EventRange {
     from: Version,
     to: Version,
     kinds: BTreeSet<EventKind>,
@@ -60,14 +60,14 @@ struct Asked {
     bounds: PageBounds,
 }
 
-impl Asked {
+impl EventRange {
     fn of(request: &proto::ListEventsRequest) -> Result<Self, Violation> {
         let from = first_version(request.from_version);
         let to = match request.to_version {
             0 => EventQuery::TO_THE_END,
             to if to < from.0 => {
                 let description =
-                    format!("is {to}, before from_version {from}: give a later one, or 0");
+                    format!("is {to}, less than from_version {from}: send a later version, or 0");
                 return Err(out_of_range(description).within("to_version"));
             }
             to => Version(to),

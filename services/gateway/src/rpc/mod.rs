@@ -1,4 +1,4 @@
-//! The read service over gRPC, one file an rpc.
+//! The read service over gRPC. One file per rpc.
 
 mod assemble_context;
 mod get_conversation;

@@ -1,4 +1,4 @@
-//! Events of one conversation from a version on: history first, then live.
+//! Streams the events of one conversation from a version: first the history, then live events.
 
 use domain::{ConversationKey, Version};
 use history::{Freshness, Snapshot, Target};
@@ -12,7 +12,7 @@ use crate::Gateway;
 use crate::request::{Call, agent_id, conversation_id, first_version, out_of_range};
 use crate::watcher::{self, Watch};
 
-/// What a watcher is sent.
+/// The stream of responses.
 pub type Responses = ReceiverStream<Result<proto::WatchConversationResponse, Status>>;
 
 pub(super) async fn handle(
@@ -22,8 +22,8 @@ pub(super) async fn handle(
     let call = Call::of(&request);
     let request = request.into_inner();
     let target = target(gateway, &call, &request).await?;
-    let place = gateway.watch.place()?;
-    // Subscribed before history is read: what is stored from here on comes live.
+    let permit = gateway.watchers.acquire()?;
+    // The subscription starts before the read of the history, so that no commit is lost between them.
     let live = call
         .deadline
         .record(gateway.reader.record.live(&target.key))
@@ -41,11 +41,11 @@ pub(super) async fn handle(
         target,
         from,
         live,
-        place,
+        permit,
         forked_from,
     };
-    let (responses, following) = watcher::watch(gateway, watch);
-    tokio::spawn(following.instrument(span));
+    let (responses, work) = watcher::watch(gateway, watch);
+    tokio::spawn(work.instrument(span));
     Ok(Response::new(ReceiverStream::new(responses)))
 }
 
@@ -75,7 +75,7 @@ fn check_from(from: Version, version: Version) -> Result<(), Problem> {
         return Ok(());
     }
     let description = format!(
-        "is {from}, at most {} is taken: one past the last",
+        "is {from}, the maximum is {}: the next version",
         version.next()
     );
     Err(out_of_range(description).within("from_version").into())

@@ -25,7 +25,7 @@ async fn a_gateway_does_it_by_itself() {
         record: stack.record_config.clone(),
         read_model: ReadModelConfig::new(&stack.database_url),
         writer_url: stack.writer_url.clone(),
-        writer_token: stack.means.token.clone(),
+        writer_token: stack.deps.token.clone(),
         retention: RetentionConfig {
             every_seconds: 1,
             ..RetentionConfig::default()

@@ -1,7 +1,7 @@
 //! A round has bounds, and the next one goes on where it ended.
 
 use event_log::registry::Scope;
-use gateway::retention::{FAILURES_MAX, Limits, RoundError, Tally, Walks};
+use gateway::retention::{FAILURES_MAX, Limits, ResumePoints, RoundError, Tally};
 
 use crate::callers::session;
 use crate::stack::{START, Stack, TENANT, rules, token};
@@ -16,7 +16,7 @@ async fn every_agent_has_its_turn() {
         ids.extend(stack.create_many(agent, agent, 4).await);
     }
     stack.clock.set(i64::MAX);
-    let mut walks = Walks::default();
+    let mut resume_points = ResumePoints::default();
     for (changed, left_over, erased) in [(5, 2, 5), (5, 2, 10), (2, 0, 12), (0, 0, 12)] {
         let expected = Tally {
             agents: 3,
@@ -24,7 +24,10 @@ async fn every_agent_has_its_turn() {
             left_over,
             ..Tally::default()
         };
-        assert_eq!(stack.round_from(&mut walks).await.unwrap(), expected);
+        assert_eq!(
+            stack.round_from(&mut resume_points).await.unwrap(),
+            expected
+        );
         assert_eq!(stack.erased(&ids).await, ids[..erased]);
     }
 }
@@ -41,10 +44,10 @@ async fn an_owner_with_far_too_many_comes_down_to_the_bound() {
         stack.create("one", &id, session("s"), at).await;
         ids.push(id);
     }
-    let mut walks = Walks::default();
+    let mut resume_points = ResumePoints::default();
     let mut changed = 0;
     for _ in 0..6 {
-        changed += stack.round_from(&mut walks).await.unwrap().changed;
+        changed += stack.round_from(&mut resume_points).await.unwrap().changed;
     }
     assert_eq!(changed, 47);
     assert_eq!(stack.erased(&ids).await, ids[..47]);
@@ -56,8 +59,8 @@ async fn without_a_writer_it_ends_soon_and_without_a_right_at_once() {
     stack.agent("a", rules(0, 0, 1)).await;
     let ids = stack.create_many("a", "a", 30).await;
     stack.clock.set(i64::MAX);
-    let registry = stack.means.registry.clone();
-    let valid = stack.means.token.clone();
+    let registry = stack.deps.registry.clone();
+    let valid = stack.deps.token.clone();
     for scopes in [
         &[Scope::Append, Scope::Read][..],
         &[Scope::Erase, Scope::Append],
@@ -65,11 +68,11 @@ async fn without_a_writer_it_ends_soon_and_without_a_right_at_once() {
         &[],
     ] {
         stack.set_token(token(&registry, scopes, Some(TENANT)).await);
-        let refused = stack.round_from(&mut Walks::default()).await;
+        let refused = stack.round_from(&mut ResumePoints::default()).await;
         assert!(matches!(refused, Err(RoundError::Refused)), "{scopes:?}");
     }
     stack.set_token(runtime::config::Secret::default());
-    let refused = stack.round_from(&mut Walks::default()).await;
+    let refused = stack.round_from(&mut ResumePoints::default()).await;
     assert!(matches!(refused, Err(RoundError::Refused)));
     stack.set_token(valid);
     stack.projected().await;

@@ -51,8 +51,8 @@ async fn past_the_bound_they_are_closed_with_a_note() {
 
 /// The topic and the text of a conversation's last note, as its row has it.
 async fn note(stack: &Stack, id: &str) -> (String, String) {
-    let registry = &stack.means.registry;
-    let principal = registry.authenticate(stack.means.token.expose()).await;
+    let registry = &stack.deps.registry;
+    let principal = registry.authenticate(stack.deps.token.expose()).await;
     let principal = principal.unwrap();
     let agent = domain::AgentId::parse("brief").unwrap();
     let access = registry.authorize(&principal, Scope::Read, &agent);
@@ -62,7 +62,7 @@ async fn note(stack: &Stack, id: &str) -> (String, String) {
         ..EventQuery::latest(1, u64::MAX)
     };
     let id = domain::ConversationId::parse(id).unwrap();
-    let found = standing_with_events(&stack.means.read_model, &access.tenant, &id, &query).await;
+    let found = standing_with_events(&stack.deps.read_model, &access.tenant, &id, &query).await;
     let (_, events) = found.unwrap().unwrap();
     let event = decode_event(events.first().unwrap().bytes.clone()).unwrap();
     let Fact::Annotation(Annotation::SystemNoted(noted)) = event.fact else {
@@ -77,7 +77,7 @@ async fn a_run_under_way_is_awaited_whatever_the_rule() {
     stack.agent("strict", rules(1, 0, 1)).await;
     stack.create("strict", "c", session("s"), START).await;
     stack.say("strict", "c", 2).await;
-    let mut service = stack.means.writer.runs();
+    let mut service = stack.deps.writer.runs();
     let start = StartRunRequest {
         target: Some(target("strict", "c")),
         run_id: RUN.to_owned(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::Status;
-use gateway::retention::{Limits, Walks, round};
+use gateway::retention::{Limits, ResumePoints, round};
 use runtime::clock::Clock;
 use tokio::time::timeout;
 
@@ -68,9 +68,9 @@ async fn news_in_the_middle_of_a_round_is_kept() {
         change_every: Duration::from_millis(300),
         ..stack.limits
     };
-    let means = stack.means.clone();
+    let deps = stack.deps.clone();
     let under_way =
-        tokio::spawn(async move { round(&means, &limits, &mut Walks::default()).await });
+        tokio::spawn(async move { round(&deps, &limits, &mut ResumePoints::default()).await });
     eventually("the first one erased", || async {
         (!stack.erased(&ids[..1]).await.is_empty()).then_some(())
     })

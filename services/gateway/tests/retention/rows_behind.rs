@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gateway::retention::{RoundError, Tally, Walks};
+use gateway::retention::{ResumePoints, RoundError, Tally};
 
 use crate::callers::session;
 use crate::stack::{START, Stack, rules};
@@ -20,7 +20,7 @@ async fn a_projector_that_stands_still_puts_rounds_off() {
     stack.claim("one", "newer", "u").await;
     let rows_wait = stack.limits.rows_wait;
     stack.limits.rows_wait = Duration::from_millis(300);
-    let put_off = stack.round_from(&mut Walks::default()).await;
+    let put_off = stack.round_from(&mut ResumePoints::default()).await;
     assert!(
         matches!(put_off, Err(RoundError::RowsBehind)),
         "{put_off:?}"

@@ -7,7 +7,9 @@ use devstack::{NatsServer, test};
 use domain::{AgentId, ConversationId, ConversationKey, Head, Label, Status, TenantId, Timestamp};
 use event_log::registry::{CheckedSettings, NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
-use gateway::retention::{Limits, Means, RetentionConfig, RoundError, Tally, Walks, round};
+use gateway::retention::{
+    Dependencies, Limits, ResumePoints, RetentionConfig, RoundError, Tally, round,
+};
 use gateway::writer::WriterClient;
 use projector::ProjectorConfig;
 use read_model::projections::conversations::lease;
@@ -34,7 +36,7 @@ pub(crate) const SECOND: i64 = 1_000_000_000;
 
 /// A system with a clock of retention's own. Dropped, all of it ends.
 pub(crate) struct Stack {
-    pub(crate) means: Means,
+    pub(crate) deps: Dependencies,
     pub(crate) clock: ManualClock,
     pub(crate) record_config: RecordConfig,
     pub(crate) database_url: String,
@@ -60,7 +62,7 @@ impl Stack {
         let writer_url = start_writer(&record_config, &database_url, &writer).await;
         let clock = ManualClock::at(START.0);
         let token = token(&registry, &[Scope::Append, Scope::Read, Scope::Erase], None).await;
-        let means = Means {
+        let deps = Dependencies {
             read_model: ReadModel::connect_lazy(&ReadModelConfig::new(&database_url)).unwrap(),
             writer: WriterClient::at(&writer_url, token.clone()).unwrap(),
             token,
@@ -69,7 +71,7 @@ impl Stack {
             registry,
         };
         let mut stack = Self {
-            means,
+            deps,
             clock,
             record_config,
             database_url,
@@ -112,7 +114,7 @@ impl Stack {
     /// An agent, with rules where any number is not 0.
     pub(crate) async fn agent(&self, name: &str, rules: RetentionSettings) {
         let (tenant, agent) = (TenantId::parse(TENANT).unwrap(), agent_id(name));
-        let registry = &self.means.registry;
+        let registry = &self.deps.registry;
         let made = registry.create_agent(&tenant, &agent, "", START).await;
         made.unwrap();
         self.set_rules(name, Some(rules)).await;
@@ -123,7 +125,7 @@ impl Stack {
             retention,
             ..AgentSettings::default()
         });
-        let registry = &self.means.registry;
+        let registry = &self.deps.registry;
         let agent = agent_id(agent);
         let set = registry.set_agent_settings(&agent, settings.unwrap());
         set.await.unwrap();
@@ -131,22 +133,25 @@ impl Stack {
 
     /// The writer, called by somebody with the same rights.
     pub(crate) fn writer(&self) -> WriteServiceClient<Authenticated> {
-        self.means.writer.write(PATIENCE)
+        self.deps.writer.write(PATIENCE)
     }
 
     /// Gives this gateway another token.
     pub(crate) fn set_token(&mut self, token: Secret) {
-        self.means.writer = WriterClient::at(&self.writer_url, token.clone()).unwrap();
-        self.means.token = token;
+        self.deps.writer = WriterClient::at(&self.writer_url, token.clone()).unwrap();
+        self.deps.token = token;
     }
 
     /// A round of this gateway's, from the beginning.
     pub(crate) async fn round(&self) -> Tally {
-        self.round_from(&mut Walks::default()).await.unwrap()
+        self.round_from(&mut ResumePoints::default()).await.unwrap()
     }
 
-    pub(crate) async fn round_from(&self, walks: &mut Walks) -> Result<Tally, RoundError> {
-        round(&self.means, &self.limits, walks).await
+    pub(crate) async fn round_from(
+        &self,
+        resume_points: &mut ResumePoints,
+    ) -> Result<Tally, RoundError> {
+        round(&self.deps, &self.limits, resume_points).await
     }
 
     /// What the record says of a conversation.
@@ -155,7 +160,7 @@ impl Stack {
             tenant: TenantId::parse(TENANT).unwrap(),
             conversation: ConversationId::parse(id).unwrap(),
         };
-        let last = self.means.record.last_from_leader(&key).await.unwrap();
+        let last = self.deps.record.last_from_leader(&key).await.unwrap();
         last.unwrap().open_head().unwrap()
     }
 
@@ -176,9 +181,9 @@ impl Stack {
     /// Waits until the rows hold what the record holds.
     pub(crate) async fn projected(&self) {
         eventually("rows that are not behind", || async {
-            let checkpoints = lease::checkpoints(&self.means.read_model).await.ok()?;
+            let checkpoints = lease::checkpoints(&self.deps.read_model).await.ok()?;
             for checkpoint in &checkpoints {
-                let bounds = self.means.record.bounds_of(checkpoint.lease.partition);
+                let bounds = self.deps.record.bounds_of(checkpoint.lease.partition);
                 if bounds.await.unwrap().last > checkpoint.sequence {
                     return None;
                 }

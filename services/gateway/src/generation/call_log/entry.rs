@@ -1,4 +1,4 @@
-//! What is kept of a call: its facts, and its bodies without secrets, cut at their bound. Pure but for the new id.
+//! Entries of the provider log: metadata of a call, and its bodies, redacted and truncated. Pure, except for the new id.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,16 +7,16 @@ use models::Exchange;
 use redact::{Counts, Rules, redact_text};
 use uuid::Uuid;
 
-use super::About;
+use super::CallOrigin;
 
 /// The entry of a call. Without rules its bodies are not kept.
 ///
-/// Bodies are redacted whole, then cut: what is cut off could else hide from the rules what is left.
+/// Bodies are redacted before they are truncated: a truncated secret would not match the rules.
 ///
 /// # Errors
-/// The outcome is no label.
+/// The outcome is not a valid label.
 pub fn entry(
-    about: &About,
+    origin: &CallOrigin,
     exchange: Exchange,
     rules: Option<&Rules>,
 ) -> Result<ModelCall, Violation> {
@@ -25,11 +25,11 @@ pub fn entry(
         .map(|body| String::from_utf8_lossy(&body).into_owned());
     Ok(ModelCall {
         id: LogId(Uuid::now_v7()),
-        run: about.run,
-        purpose: about.purpose,
+        run: origin.run,
+        purpose: origin.purpose,
         attempt: exchange.attempt,
-        server: about.server.clone(),
-        model: about.model.clone(),
+        server: origin.server.clone(),
+        model: origin.model.clone(),
         started_at: timestamp(exchange.started_at),
         first_piece_ms: exchange.first_piece.map(ms),
         took_ms: ms(exchange.took),
@@ -46,7 +46,7 @@ pub fn entry(
 
 fn redacted(body: Option<String>, rules: Option<&Rules>) -> Option<LoggedBody> {
     let (text, rules) = (body?, rules?);
-    // Receipts of contexts have the counts.
+    // The counts are in the receipts of contexts.
     let redacted = redact_text(&text, rules, &mut Counts::default());
     Some(LoggedBody::of(redacted.unwrap_or(text)))
 }

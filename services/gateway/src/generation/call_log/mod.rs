@@ -1,8 +1,8 @@
-//! The log of model servers' calls: what an agent's settings have kept of them goes to the writer, behind the answers.
+//! The provider log: sends requests to model servers and their replies to the writer, in the background.
 //!
-//! Off unless the settings say otherwise. Answers never wait for it and never fail by it: what finds no room, or no writer
-//! within a few tries, is dropped and counted. Secrets are taken out here, by the rules of the agent's context policy, before
-//! anything leaves the process.
+//! Off by default; an agent's settings turn it on. Answers never wait for the log and never fail because of it: a call is
+//! dropped and counted if the queue is full or the writer does not answer after a few attempts. Secrets are redacted here, by
+//! the rules of the agent's context policy, before the entry leaves the process.
 
 pub mod entry;
 pub mod metrics;
@@ -21,23 +21,23 @@ use super::settings::ModelChoice;
 use crate::Gateway;
 use crate::writer::WriterClient;
 
-/// Most calls that wait to be sent; more are dropped.
+/// Maximum number of queued calls. Further calls are dropped.
 pub const CALLS_WAITING_MAX: usize = 1_024;
-/// Most KiB of bodies that wait to be sent; more are dropped.
+/// Maximum size of the queued bodies, in KiB. Further calls are dropped.
 pub const KIB_WAITING_MAX: usize = 32 * 1_024;
 
 const KIB: usize = 1_024;
 
-/// What a call is made for.
+/// The run, the purpose and the model of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct About {
-    /// Whose call it is.
+pub struct CallOrigin {
+    /// The agent.
     pub agent: AgentId,
     /// The conversation.
     pub key: ConversationKey,
     /// The run.
     pub run: RunId,
-    /// What for.
+    /// The purpose.
     pub purpose: CallPurpose,
     /// The model server.
     pub server: ModelServerId,
@@ -45,44 +45,44 @@ pub struct About {
     pub model: Label,
 }
 
-/// A call that waits to be sent.
+/// A call in the queue.
 #[derive(Debug)]
-struct Waiting {
-    about: Arc<About>,
+struct QueuedCall {
+    origin: Arc<CallOrigin>,
     exchange: Exchange,
-    /// Its share of the room.
+    /// Its share of [`KIB_WAITING_MAX`].
     _room: OwnedSemaphorePermit,
 }
 
-/// Where calls are told. Clones share it.
+/// The queue of the provider log. Clones share it.
 #[derive(Debug, Clone)]
 pub struct CallLog {
-    /// None once the gateway ends: those who listen then have one of their own until they are done.
-    calls: Arc<Mutex<Option<mpsc::Sender<Waiting>>>>,
+    /// `None` after the shutdown has begun. Active listeners keep a sender of their own.
+    calls: Arc<Mutex<Option<mpsc::Sender<QueuedCall>>>>,
     room: Arc<Semaphore>,
 }
 
 impl CallLog {
-    /// A log, and a task that sends what it is told; it ends with `shutdown`, once all that is under way by then is told.
-    /// Needs a tokio runtime.
+    /// Starts the log and the task that sends its calls. After `shutdown` begins, the task ends when all active listeners are
+    /// dropped. Needs a tokio runtime.
     #[must_use]
     pub fn start(gateway: Gateway, writer: WriterClient, shutdown: &Shutdown) -> Self {
-        let (log, waiting) = Self::with_room(CALLS_WAITING_MAX, KIB_WAITING_MAX);
-        let means = ship::Means { gateway, writer };
-        shutdown.spawn(ship::ship(means, waiting, log.clone(), shutdown.clone()));
+        let (log, queue) = Self::with_room(CALLS_WAITING_MAX, KIB_WAITING_MAX);
+        let deps = ship::Dependencies { gateway, writer };
+        shutdown.spawn(ship::ship(deps, queue, log.clone(), shutdown.clone()));
         log
     }
 
-    fn with_room(calls_max: usize, kib_max: usize) -> (Self, mpsc::Receiver<Waiting>) {
-        let (calls, waiting) = mpsc::channel(calls_max);
+    fn with_room(calls_max: usize, kib_max: usize) -> (Self, mpsc::Receiver<QueuedCall>) {
+        let (calls, queue) = mpsc::channel(calls_max);
         let log = Self {
             calls: Arc::new(Mutex::new(Some(calls))),
             room: Arc::new(Semaphore::new(kib_max)),
         };
-        (log, waiting)
+        (log, queue)
     }
 
-    /// Who is to hear of a call of a run; `None`: nothing of it is kept.
+    /// The listener for a call of a run; `None`: the call is not logged.
     #[must_use]
     pub fn listener(
         &self,
@@ -95,7 +95,7 @@ impl CallLog {
             LogDetail::Facts => Wanted::Facts,
             LogDetail::Bodies => Wanted::Bodies,
         };
-        let about = Arc::new(About {
+        let origin = Arc::new(CallOrigin {
             agent: run.agent.clone(),
             key: run.key.clone(),
             run: run.run,
@@ -109,20 +109,20 @@ impl CallLog {
             let room = Arc::clone(&room);
             let permit = room.try_acquire_many_owned(kib_of(&exchange));
             let is_sent = permit.is_ok_and(|permit| {
-                let waiting = Waiting {
-                    about: Arc::clone(&about),
+                let call = QueuedCall {
+                    origin: Arc::clone(&origin),
                     exchange,
                     _room: permit,
                 };
-                calls.try_send(waiting).is_ok()
+                calls.try_send(call).is_ok()
             });
             if !is_sent {
-                metrics::told("no_room");
+                metrics::logged("no_room");
             }
         }))
     }
 
-    /// Lets nobody begin to listen any more.
+    /// Stops new listeners.
     fn close(&self) {
         self.calls().take();
     }
@@ -132,7 +132,7 @@ impl CallLog {
     }
 }
 
-/// What a call takes of the room, in KiB; one at least.
+/// The share of a call of [`KIB_WAITING_MAX`], in KiB; at least one.
 fn kib_of(exchange: &Exchange) -> u32 {
     let request = exchange.request.as_ref().map_or(0, bytes::Bytes::len);
     let reply = exchange.reply.as_ref().map_or(0, String::len);

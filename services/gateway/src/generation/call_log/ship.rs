@@ -1,4 +1,4 @@
-//! Sends calls to the writer, a few at a time, each a few times at most.
+//! Sends the calls of the provider log to the writer, with bounded concurrency and retries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,31 +12,32 @@ use tokio::task::JoinSet;
 use wire::proto::run::v1 as proto;
 
 use super::entry::entry;
-use super::{About, CallLog, Waiting, metrics};
+use super::{CallLog, CallOrigin, QueuedCall, metrics};
 use crate::Gateway;
+use crate::policies::ReadyPolicy;
 use crate::writer::WriterClient;
-use crate::writer::refusal::Refusal;
+use crate::writer::error::WriterError;
 
-/// Most calls that are sent at once.
+/// Maximum number of concurrent sends.
 const SENDS_AT_ONCE: usize = 4;
-/// How often a call is sent again while the writer does not take it.
-const RESENDS_MAX: usize = 4;
-/// The first wait before it is sent again.
+/// Maximum number of retries of a call.
+const RETRIES_MAX: usize = 4;
+/// First wait between two attempts.
 const WAIT_BASE: Duration = Duration::from_millis(250);
-/// The longest wait before it is sent again.
+/// Maximum wait between two attempts.
 const WAIT_MAX: Duration = Duration::from_secs(4);
 
-/// What sending needs. Clones share it.
+/// The dependencies of sending. Clones share them.
 #[derive(Debug, Clone)]
-pub(super) struct Means {
+pub(super) struct Dependencies {
     pub(super) gateway: Gateway,
     pub(super) writer: WriterClient,
 }
 
-/// Sends what is told; ends once nobody can tell any more.
+/// Sends the queued calls. Ends when all senders are dropped.
 pub(super) async fn ship(
-    means: Means,
-    mut waiting: mpsc::Receiver<Waiting>,
+    deps: Dependencies,
+    mut queue: mpsc::Receiver<QueuedCall>,
     log: CallLog,
     shutdown: Shutdown,
 ) {
@@ -48,9 +49,9 @@ pub(super) async fn ship(
                 log.close();
                 is_closed = true;
             }
-            next = waiting.recv(), if sends.len() < SENDS_AT_ONCE => {
+            next = queue.recv(), if sends.len() < SENDS_AT_ONCE => {
                 let Some(next) = next else { break };
-                sends.spawn(send(means.clone(), next, shutdown.clone()));
+                sends.spawn(send(deps.clone(), next, shutdown.clone()));
             }
             Some(_) = sends.join_next() => {}
         }
@@ -58,64 +59,63 @@ pub(super) async fn ship(
     while sends.join_next().await.is_some() {}
 }
 
-async fn send(means: Means, waiting: Waiting, shutdown: Shutdown) {
-    let outcome = try_send(&means, waiting, &shutdown).await;
-    metrics::told(outcome);
+async fn send(deps: Dependencies, call: QueuedCall, shutdown: Shutdown) {
+    let outcome = try_send(&deps, call, &shutdown).await;
+    metrics::logged(outcome);
 }
 
-async fn try_send(means: &Means, waiting: Waiting, shutdown: &Shutdown) -> &'static str {
-    let Waiting {
-        about,
+async fn try_send(deps: &Dependencies, call: QueuedCall, shutdown: &Shutdown) -> &'static str {
+    let QueuedCall {
+        origin,
         exchange,
         _room: room,
-    } = waiting;
+    } = call;
     let has_bodies = exchange.request.is_some() || exchange.reply.is_some();
-    let rules = if has_bodies {
-        rules(&means.gateway, &about).await
+    let policy = if has_bodies {
+        policy(&deps.gateway, &origin).await
     } else {
         None
     };
-    let of_call = Arc::clone(&about);
-    // A large body keeps a thread busy for some ten milliseconds, which no answer is to wait for.
+    let entry_origin = Arc::clone(&origin);
+    // Redacting a large body takes about ten milliseconds of CPU time: not on a thread that serves requests.
     let entry = tokio::task::spawn_blocking(move || {
-        entry(
-            &of_call,
-            exchange,
-            rules.as_deref().map(|ready| &ready.rules),
-        )
+        let rules = policy.as_deref().map(|policy| &policy.rules);
+        entry(&entry_origin, exchange, rules)
     });
     let Ok(Ok(call)) = entry.await else {
         return "refused";
     };
     drop(room);
-    let request = request(&about, &call);
+    let request = request(&origin, &call);
     let log = || async {
-        let answer = means.writer.runs().log_model_call(request.clone()).await;
-        answer.map_err(Refusal::from)
+        let answer = deps.writer.runs().log_model_call(request.clone()).await;
+        answer.map_err(WriterError::from)
     };
     let answer = log
-        .retry(exponential(WAIT_BASE, WAIT_MAX).with_max_times(RESENDS_MAX))
-        .when(|refusal| refusal.is_passing() && !shutdown.has_begun())
+        .retry(exponential(WAIT_BASE, WAIT_MAX).with_max_times(RETRIES_MAX))
+        .when(|refusal| refusal.is_retryable() && !shutdown.has_begun())
         .await;
     match answer {
         Ok(answer) if answer.get_ref().is_kept => "kept",
         Ok(_) => "off",
-        Err(refusal) if refusal.is_passing() => "unreachable",
+        Err(refusal) if refusal.is_retryable() => "unreachable",
         Err(_) => "refused",
     }
 }
 
-/// The rules of the agent's policy; `None`: they cannot be had, and nothing goes out without them.
-async fn rules(gateway: &Gateway, about: &About) -> Option<Arc<crate::policies::ReadyPolicy>> {
-    let agent = (&about.key.tenant, &about.agent);
-    let policy = gateway.policies.find(&gateway.registry, agent, None);
+/// The agent's context policy; `None`: it is unavailable. No body is logged without its redaction rules.
+async fn policy(gateway: &Gateway, origin: &CallOrigin) -> Option<Arc<ReadyPolicy>> {
+    let (tenant, agent) = (&origin.key.tenant, &origin.agent);
+    let policy = gateway
+        .policies
+        .find(&gateway.registry, tenant, agent, None);
     policy.await.ok()
 }
 
-fn request(about: &About, call: &ModelCall) -> proto::LogModelCallRequest {
+fn request(origin: &CallOrigin, call: &ModelCall) -> proto::LogModelCallRequest {
     proto::LogModelCallRequest {
-        agent_id: about.agent.as_str().to_owned(),
-        conversation_id: about.key.conversation.as_str().to_owned(),
+        agent_id: origin.agent.as_str().to_owned(),
+        conversation_id: origin.key.conversation.as_str().to_owned(),
         call: Some(wire::model_call::call_to_proto(call)),
     }
 }

@@ -3,27 +3,15 @@ use std::time::{Duration, Instant, SystemTime};
 use bytes::Bytes;
 use context::Policy;
 use domain::bounds::LOGGED_BODY_BYTES_MAX;
-use domain::{ConversationId, TenantId};
 use redact::Rules;
-use uuid::Uuid;
 
 use super::entry::entry;
 use super::*;
+use crate::generation::run_key::test_run;
 
-fn run() -> RunKey {
-    RunKey {
-        agent: AgentId::parse("a").unwrap(),
-        key: ConversationKey {
-            tenant: TenantId::parse("t").unwrap(),
-            conversation: ConversationId::parse("c").unwrap(),
-        },
-        run: RunId(Uuid::nil()),
-    }
-}
-
-fn about() -> About {
-    let RunKey { agent, key, run } = run();
-    About {
+fn origin() -> CallOrigin {
+    let RunKey { agent, key, run } = test_run();
+    CallOrigin {
         agent,
         key,
         run,
@@ -50,44 +38,44 @@ fn exchange(request: &str, reply: &str) -> Exchange {
     }
 }
 
-/// What is kept of a request, and whether it is cut.
-fn kept(request: &str) -> (String, bool) {
+/// The logged body of a request, and whether it is truncated.
+fn logged(request: &str) -> (String, bool) {
     let rules = Rules::compile(&Policy::parse("{}").unwrap().redact).unwrap();
-    let call = entry(&about(), exchange(request, ""), Some(&rules)).unwrap();
+    let call = entry(&origin(), exchange(request, ""), Some(&rules)).unwrap();
     let body = call.request.unwrap();
     assert_eq!(call.request_bytes, u64::try_from(request.len()).unwrap());
     (body.text, body.is_cut)
 }
 
 #[test]
-fn secrets_are_taken_out_and_bodies_cut() {
+fn secrets_are_redacted_and_bodies_truncated() {
     let check = |request: &str, expected: &str| {
-        assert_eq!(kept(request), (expected.to_owned(), false));
+        assert_eq!(logged(request), (expected.to_owned(), false));
     };
     check(r#"{"content":"hello"}"#, r#"{"content":"hello"}"#);
     check(
         r#"{"password":"hunter22","a":1}"#,
         r#"{"password":"[redacted:password]","a":1}"#,
     );
-    let (text, is_cut) = kept(&"x".repeat(LOGGED_BODY_BYTES_MAX));
-    assert_eq!((text.len(), is_cut), (LOGGED_BODY_BYTES_MAX, false));
-    let (text, is_cut) = kept(&"x".repeat(LOGGED_BODY_BYTES_MAX + 1));
-    assert_eq!((text.len(), is_cut), (LOGGED_BODY_BYTES_MAX, true));
+    for (bytes, expected) in [(0, false), (1, true)] {
+        let (text, is_cut) = logged(&"x".repeat(LOGGED_BODY_BYTES_MAX + bytes));
+        assert_eq!((text.len(), is_cut), (LOGGED_BODY_BYTES_MAX, expected));
+    }
 }
 
 #[test]
-fn a_secret_across_the_cut_is_no_secret_in_part() {
+fn a_secret_at_the_cut_is_redacted() {
     let secret = format!("sk-proj-{}", "Ab1".repeat(20));
     for before in 0..=secret.len() {
         let filler = "x ".repeat((LOGGED_BODY_BYTES_MAX - before) / 2);
-        let (text, _) = kept(&format!("{filler} {secret}"));
+        let (text, _) = logged(&format!("{filler} {secret}"));
         assert!(!text.contains("sk-proj-Ab1"), "{before}");
     }
 }
 
 #[test]
 fn without_rules_no_body_is_kept() {
-    let call = entry(&about(), exchange("q", "a"), None).unwrap();
+    let call = entry(&origin(), exchange("q", "a"), None).unwrap();
     assert_eq!((call.request, call.reply), (None, None));
     assert_eq!((call.request_bytes, call.reply_bytes), (1, 1));
 }
@@ -95,11 +83,11 @@ fn without_rules_no_body_is_kept() {
 fn listener(log: &CallLog, detail: Option<LogDetail>) -> Option<Listener> {
     let model = ModelChoice::of(None);
     let kept = detail.map(|detail| ProviderLogs { detail, days: 1 });
-    log.listener(kept, &run(), &model, CallPurpose::Answer)
+    log.listener(kept, &test_run(), &model, CallPurpose::Answer)
 }
 
-/// Tells calls through a built-in model, as answers do.
-async fn tell(log: &CallLog, calls: usize) {
+/// Calls the built-in model with a listener.
+async fn call_model(log: &CallLog, calls: usize) {
     let servers = models::ModelServers::new(&models::ModelServersConfig::default()).unwrap();
     let body = formats::canonical::render(&context::Transcript::default()).body;
     for _ in 0..calls {
@@ -115,20 +103,17 @@ async fn tell(log: &CallLog, calls: usize) {
 }
 
 #[tokio::test]
-async fn a_full_queue_drops_and_holds_up_nobody() {
+async fn a_full_queue_drops_calls_and_delays_no_answer() {
     let check = async |calls_max: usize, kib_max: usize, expected: usize| {
-        let (log, mut waiting) = CallLog::with_room(calls_max, kib_max);
+        let (log, mut queue) = CallLog::with_room(calls_max, kib_max);
         let began = Instant::now();
-        tell(&log, 10).await;
+        call_model(&log, 10).await;
         assert!(began.elapsed() < Duration::from_secs(5));
-        let mut told = 0;
-        while waiting.try_recv().is_ok() {
-            told += 1;
-        }
-        assert_eq!(told, expected, "{calls_max} {kib_max}");
-        // What was taken out leaves room.
-        tell(&log, 1).await;
-        assert!(waiting.try_recv().is_ok());
+        let queued = std::iter::from_fn(|| queue.try_recv().ok()).count();
+        assert_eq!(queued, expected, "{calls_max} {kib_max}");
+        // A received call frees its room.
+        call_model(&log, 1).await;
+        assert!(queue.try_recv().is_ok());
     };
     check(3, 1_000, 3).await;
     check(100, 4, 4).await;
@@ -136,13 +121,13 @@ async fn a_full_queue_drops_and_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn who_listens_is_heard_to_the_end() {
-    let (log, mut waiting) = CallLog::with_room(10, 10);
+async fn a_closed_log_keeps_its_listeners() {
+    let (log, mut queue) = CallLog::with_room(10, 10);
     assert!(listener(&log, None).is_none());
     let held = listener(&log, Some(LogDetail::Facts));
     log.close();
     assert!(listener(&log, Some(LogDetail::Facts)).is_none());
-    assert!(waiting.try_recv().is_err());
+    assert!(queue.try_recv().is_err());
     drop(held);
-    assert!(waiting.recv().await.is_none());
+    assert!(queue.recv().await.is_none());
 }

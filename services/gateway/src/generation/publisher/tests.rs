@@ -1,25 +1,16 @@
-//! What is published together, and what waits.
+//! Batches and the bounds of the queue.
 
-use domain::{AgentId, ConversationId, ConversationKey, RunId, TenantId};
 use runtime::config::Secret;
-use uuid::Uuid;
 
 use super::*;
+use crate::generation::run_key::test_run;
 
 const LONG: Duration = Duration::from_mins(1);
 const MOMENT: Duration = Duration::from_millis(20);
 
-fn publisher(keep_alive: Duration) -> (Outlet, Publisher) {
+fn publisher(keep_alive: Duration) -> (PartSender, Publisher) {
     let writer = WriterClient::at("http://127.0.0.1:1", Secret::default()).unwrap();
-    let run = RunKey {
-        agent: AgentId::parse("a").unwrap(),
-        key: ConversationKey {
-            tenant: TenantId::parse("t").unwrap(),
-            conversation: ConversationId::parse("c").unwrap(),
-        },
-        run: RunId(Uuid::nil()),
-    };
-    Publisher::new(writer, run, keep_alive)
+    Publisher::new(writer, test_run(), keep_alive)
 }
 
 fn text(bytes: usize) -> RunPartKind {
@@ -35,11 +26,11 @@ fn began(index: u32) -> RunPartKind {
 }
 
 async fn check(given: Vec<RunPartKind>, expected: &[&[RunPartKind]]) {
-    let (outlet, mut publisher) = publisher(LONG);
+    let (part_sender, mut publisher) = publisher(LONG);
     for kind in given {
-        outlet.send(kind).await.unwrap();
+        part_sender.send(kind).await.unwrap();
     }
-    drop(outlet);
+    drop(part_sender);
     for batch in expected {
         assert_eq!(publisher.next_batch().await.as_deref(), Some(*batch));
     }
@@ -47,7 +38,7 @@ async fn check(given: Vec<RunPartKind>, expected: &[&[RunPartKind]]) {
 }
 
 #[tokio::test]
-async fn what_waits_goes_together_up_to_the_bounds() {
+async fn queued_parts_form_batches_up_to_the_bounds() {
     let half = BATCH_BYTES / 2;
     check(vec![], &[]).await;
     check(vec![text(1), text(2), began(0)], &[&[text(3), began(0)]]).await;
@@ -62,26 +53,29 @@ async fn what_waits_goes_together_up_to_the_bounds() {
 }
 
 #[tokio::test]
-async fn silence_is_followed_by_a_sign_of_life() {
-    let (_outlet, mut publisher) = publisher(MOMENT);
-    let sign = [RunPartKind::KeptAlive];
-    assert_eq!(publisher.next_batch().await.as_deref(), Some(&sign[..]));
+async fn a_keep_alive_part_follows_silence() {
+    let (_part_sender, mut publisher) = publisher(MOMENT);
+    let keep_alive = [RunPartKind::KeptAlive];
+    assert_eq!(
+        publisher.next_batch().await.as_deref(),
+        Some(&keep_alive[..])
+    );
 }
 
 #[tokio::test]
-async fn no_more_waits_than_there_is_room_for() {
+async fn senders_wait_while_the_queue_is_full() {
     let check = async |kind: RunPartKind, room: usize| {
-        let (outlet, mut publisher) = publisher(LONG);
+        let (part_sender, mut publisher) = publisher(LONG);
         for _ in 0..room {
-            outlet.send(kind.clone()).await.unwrap();
+            part_sender.send(kind.clone()).await.unwrap();
         }
-        let beyond = timeout(MOMENT, outlet.send(kind.clone())).await;
-        assert!(beyond.is_err(), "{room} is the most");
+        let beyond = timeout(MOMENT, part_sender.send(kind.clone())).await;
+        assert!(beyond.is_err(), "{room} is the maximum");
         publisher.next_batch().await.unwrap();
-        let beyond = timeout(LONG, outlet.send(kind.clone())).await;
+        let beyond = timeout(LONG, part_sender.send(kind.clone())).await;
         assert!(matches!(beyond, Ok(Ok(()))));
         drop(publisher);
-        assert_eq!(outlet.send(kind).await, Err(Closed));
+        assert_eq!(part_sender.send(kind).await, Err(Closed));
     };
     check(RunPartKind::KeptAlive, PARTS_WAITING_MAX).await;
     let bytes = usize::try_from(BYTES_WAITING_MAX).unwrap();

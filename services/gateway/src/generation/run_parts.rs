@@ -1,23 +1,22 @@
-//! What a model streams, as the pieces of a run; and what a run may come to. Pure.
+//! Parts of runs: made from the deltas of a model, and the size limits of a run. Pure.
 
 use domain::bounds::{DELTA_BYTES_MAX, EVENT_BYTES_MAX};
 use domain::{CallId, Fact, RunPartKind, ToolName, Violation};
 use formats::Delta;
 use prost::Message as _;
 
-/// Kept back of [`EVENT_BYTES_MAX`] for what is recorded beside a fact: ids and times.
+/// Reserved bytes of [`EVENT_BYTES_MAX`] for the ids and times that are recorded with a fact.
 const EVENT_MARGIN_BYTES: usize = 1_024;
-/// Most bytes of what a run comes to, as encoded: the commit that finishes it is one request to the writer, of at most
-/// 4 MiB.
+/// Maximum encoded size of a run's facts, in bytes. The finishing commit is one request to the writer, of at most 4 MiB.
 pub const RUN_FACTS_BYTES_MAX: usize = 3 * 1_024 * 1_024;
-/// Most bytes of an unfinished step's deltas: kept as one message, should the run end there.
+/// Maximum size of the deltas of an unfinished step, in bytes. If the run ends there, they become one message.
 pub const STEP_DELTAS_BYTES_MAX: usize = EVENT_BYTES_MAX - 16 * 1_024;
 
-/// The pieces that stand for a delta: none where it adds nothing, several where it is longer than a part may be.
+/// The parts for a delta: none for an empty delta, several for one that is longer than a part.
 ///
 /// # Errors
-/// An id or a name that no event can hold.
-pub fn of_delta(delta: Delta) -> Result<Vec<RunPartKind>, Violation> {
+/// The call id or the tool name is invalid in events.
+pub fn parts_from_delta(delta: Delta) -> Result<Vec<RunPartKind>, Violation> {
     Ok(match delta {
         Delta::Text(text) => split(&text).map(RunPartKind::TextDelta).collect(),
         Delta::Thinking(text) => split(&text).map(RunPartKind::ThinkingDelta).collect(),
@@ -40,7 +39,7 @@ pub fn of_delta(delta: Delta) -> Result<Vec<RunPartKind>, Violation> {
     })
 }
 
-/// The bytes that a piece takes up.
+/// The size of a part in bytes.
 #[must_use]
 pub fn size_bytes(kind: &RunPartKind) -> usize {
     match kind {
@@ -57,25 +56,25 @@ pub fn size_bytes(kind: &RunPartKind) -> usize {
     }
 }
 
-/// How much a run has come to, and may still.
+/// The size of a run so far, checked against the limits.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Weight {
+pub struct RunSize {
     facts: usize,
     deltas: usize,
 }
 
-/// The run comes to more than can be recorded.
+/// The run is larger than what can be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the run comes to more than {STEP_DELTAS_BYTES_MAX} bytes in one answer, or {RUN_FACTS_BYTES_MAX} in all"
 )]
 pub struct TooLarge;
 
-impl Weight {
-    /// Adds a piece.
+impl RunSize {
+    /// Adds a part.
     ///
     /// # Errors
-    /// [`TooLarge`]: the piece must not be published.
+    /// [`TooLarge`]: the part must not be published.
     pub fn add(&mut self, kind: &RunPartKind) -> Result<(), TooLarge> {
         let bytes = size_bytes(kind);
         let mut after = *self;
@@ -119,7 +118,7 @@ fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// A text in pieces of at most [`DELTA_BYTES_MAX`], cut between characters.
+/// Splits a text between characters into pieces of at most [`DELTA_BYTES_MAX`].
 fn split(text: &str) -> impl Iterator<Item = String> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -151,7 +150,7 @@ mod tests {
     #[test]
     fn long_deltas_come_in_pieces() {
         let check = |text: &str, sizes: &[usize]| {
-            let pieces = of_delta(Delta::Text(text.to_owned())).unwrap();
+            let pieces = parts_from_delta(Delta::Text(text.to_owned())).unwrap();
             let seen: Vec<usize> = pieces.iter().map(size_bytes).collect();
             assert_eq!(seen, sizes);
             let joined: String = pieces.iter().map(joined).collect();
@@ -175,7 +174,7 @@ mod tests {
     #[test]
     fn an_answer_and_a_run_have_a_bound() {
         let check = |kinds: &[RunPartKind], fits: bool| {
-            let mut weight = Weight::default();
+            let mut weight = RunSize::default();
             let all = kinds.iter().try_for_each(|kind| weight.add(kind));
             assert_eq!(all.is_ok(), fits);
         };
@@ -211,7 +210,7 @@ mod tests {
             call_id: call_id.to_owned(),
             tool_name: "t".to_owned(),
         };
-        assert!(of_delta(began("c")).is_ok());
-        assert!(of_delta(began("")).is_err());
+        assert!(parts_from_delta(began("c")).is_ok());
+        assert!(parts_from_delta(began("")).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The one way to a model: within the quota of tokens, and counted however the call ends.
+//! Calls a model: checks the token quota first and counts the tokens, however the call ends. All calls go through here.
 
 use domain::event::Usage;
 use domain::{CallPurpose, Fact, RunEnd};
@@ -7,40 +7,40 @@ use models::{ModelError, ModelRequest, Piece, ReplyPieces};
 use wire::status::Problem;
 
 use super::Generations;
-use super::run_end::{of_model, of_problem};
+use super::run_end::{from_model_error, from_problem};
 use super::settings::ModelChoice;
 use crate::quotas::account::Account;
 use crate::quotas::metering::MeterPermit;
 use crate::quotas::{Quotas, metrics};
 
-/// Bytes of text that stand for one token where a server reports no tokens.
+/// Bytes of text per token, for the estimate where a server reports no tokens.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// Why a model was not asked, or does not answer.
+/// Why a model was not called, or does not answer.
 #[derive(Debug)]
-pub(super) enum AskError {
-    /// The tokens of the day are used up, or the call cannot be metered.
+pub(super) enum CallError {
+    /// The tokens of the day are used, or the call cannot be metered.
     Quota(Problem),
-    /// The model server.
+    /// The model server failed.
     Model(ModelError),
 }
 
-/// Who asks a model, and for what.
+/// The account, the model and the purpose of a call.
 #[derive(Debug)]
-pub(super) struct Asking<'a> {
+pub(super) struct CallSpec<'a> {
     pub(super) account: &'a Account,
     pub(super) model: &'a ModelChoice,
     pub(super) purpose: CallPurpose,
 }
 
-/// A reply in pieces that counts its tokens.
+/// A streamed reply that counts its tokens.
 #[derive(Debug)]
-pub(super) struct CountedReply {
+pub(super) struct MeteredReply {
     reply: ReplyPieces,
     count: TokenCount,
 }
 
-/// The tokens of one call. Dropped before the call's end is known, it counts what the bytes say.
+/// The tokens of one call. If it is dropped before the end of the call, it counts an estimate from the bytes.
 #[derive(Debug)]
 struct TokenCount {
     quotas: Quotas,
@@ -55,23 +55,23 @@ struct TokenCount {
 }
 
 impl Generations {
-    /// Asks a model. Comes back with the first piece at hand.
+    /// Calls a model. Returns when the first piece of the reply has arrived.
     ///
     /// # Errors
-    /// [`AskError`].
-    pub(super) async fn ask(
+    /// [`CallError`].
+    pub(super) async fn call_model(
         &self,
-        asking: Asking<'_>,
+        call: CallSpec<'_>,
         mut request: ModelRequest,
-    ) -> Result<CountedReply, AskError> {
-        let Asking {
+    ) -> Result<MeteredReply, CallError> {
+        let CallSpec {
             account,
             model,
             purpose,
-        } = asking;
+        } = call;
         let within = self.quotas.check_tokens(account).await;
-        within.map_err(AskError::Quota)?;
-        let permit = self.quotas.reserve().map_err(AskError::Quota)?;
+        within.map_err(CallError::Quota)?;
+        let permit = self.quotas.reserve().map_err(CallError::Quota)?;
         request.tenant.clone_from(&account.consumer.tenant);
         let mut count = TokenCount {
             quotas: self.quotas.clone(),
@@ -84,22 +84,22 @@ impl Generations {
             permit: Some(permit),
         };
         match self.models.stream(&model.server, request).await {
-            Ok(reply) => Ok(CountedReply { reply, count }),
+            Ok(reply) => Ok(MeteredReply { reply, count }),
             Err(error) => {
-                if !has_read(&error) {
+                if !may_have_read(&error) {
                     count.permit = None;
                 }
-                Err(AskError::Model(error))
+                Err(CallError::Model(error))
             }
         }
     }
 }
 
-impl CountedReply {
-    /// The next piece; none after the last.
+impl MeteredReply {
+    /// The next piece; `None` after the last.
     ///
     /// # Errors
-    /// [`ModelError`]; the reply ends with it.
+    /// [`ModelError`]; it ends the reply.
     pub(super) async fn next(&mut self) -> Option<Result<Piece, ModelError>> {
         let piece = self.reply.next().await;
         match &piece {
@@ -111,12 +111,12 @@ impl CountedReply {
     }
 }
 
-impl AskError {
-    /// The end of a run that could not ask.
+impl CallError {
+    /// The end of a run whose call failed.
     pub(super) fn end(&self) -> RunEnd {
         match self {
-            Self::Quota(problem) => of_problem(problem),
-            Self::Model(error) => of_model(error),
+            Self::Quota(problem) => from_problem(problem),
+            Self::Model(error) => from_model_error(error),
         }
     }
 
@@ -131,7 +131,7 @@ impl AskError {
 
 impl TokenCount {
     fn finish(&mut self, facts: &[Fact]) {
-        match reported(facts) {
+        match reported_usage(facts) {
             Some(usage) => self.count(&usage, true),
             None => self.count(&self.estimate(), false),
         }
@@ -181,7 +181,7 @@ impl Drop for TokenCount {
 }
 
 /// The tokens that a reply reports; `None`: it reports none.
-fn reported(facts: &[Fact]) -> Option<Usage> {
+fn reported_usage(facts: &[Fact]) -> Option<Usage> {
     let usages = facts.iter().filter_map(|fact| match fact {
         Fact::MessageAppended(message) => message.usage,
         Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {
@@ -196,8 +196,8 @@ fn reported(facts: &[Fact]) -> Option<Usage> {
     })
 }
 
-/// Whether a server that fails so may have read the request.
-fn has_read(error: &ModelError) -> bool {
+/// Whether the server may have read the request before this error.
+fn may_have_read(error: &ModelError) -> bool {
     match error {
         ModelError::UnknownServer
         | ModelError::Unusable { .. }

@@ -1,38 +1,39 @@
-//! Whose history a call asks for.
+//! Resolves the key of a call to a conversation and its channel.
 
-use domain::{AgentId, ChannelId, ConversationKey, Violation};
+use domain::{AgentId, ChannelId, ConversationKey, Owner, Violation};
 use event_log::registry::{AgentAccess, KeyPurpose};
 use keyed_history::{HistoryIds, HistoryKey, KeyRules, Namespace, Refused, Variables, resolve};
 use wire::proto::history::v1 as proto;
 use wire::status::Problem;
 
+use super::stored::{self, End, History};
 use super::warning::Warning;
 use crate::Gateway;
 use crate::metrics;
 use crate::request::{Call, agent_id, missing};
 use history::{Freshness, Target};
 
-/// What a call asks for, once the caller may.
+/// The resolved key of a call, after authorization.
 #[derive(Debug)]
-pub(super) struct Asked {
-    /// The key; `None`: no candidate is one.
+pub(super) struct ResolvedKey {
+    /// The key; `None`: no candidate is valid.
     key: Option<HistoryKey>,
-    /// Where its history is kept, or why that cannot be told.
-    pub(super) keyed: Result<Keyed, Warning>,
-    /// The candidates that are no keys.
+    /// The location of its history, or why it is unknown.
+    pub(super) location: Result<HistoryLocation, Warning>,
+    /// The invalid candidates.
     pub(super) refused: Vec<Refused>,
 }
 
-/// Where a history is kept.
+/// The conversation that holds a history.
 #[derive(Debug)]
-pub(super) struct Keyed {
+pub(super) struct HistoryLocation {
     /// The owner that its conversation must have.
     pub(super) channel: ChannelId,
     /// Its conversation.
     pub(super) target: Target,
 }
 
-impl Asked {
+impl ResolvedKey {
     /// # Errors
     /// A field breaks a rule, or the caller may not read the agent's conversations.
     pub(super) async fn of(
@@ -63,34 +64,37 @@ impl Asked {
             None => Err(Warning::NoValidKey),
             Some(key) => scope.ids(gateway, &access, key),
         };
-        let keyed = ids.map(|ids| Keyed::of(ids, access, call));
+        let location = ids.map(|ids| HistoryLocation::of(ids, access, call));
         Ok(Self {
             key: resolution.key,
-            keyed,
+            location,
             refused: resolution.refused,
         })
     }
 
-    /// The key as answers name it.
+    /// The key for answers; empty: none.
     pub(super) fn history_key(&self) -> String {
         let key = self.key.as_ref().map(HistoryKey::as_str);
         key.unwrap_or_default().to_owned()
     }
 
-    /// The conversation as answers name it.
+    /// The conversation id for answers; empty: none.
     pub(super) fn conversation_id(&self) -> String {
-        let keyed = self.keyed.as_ref().ok();
-        let conversation = keyed.map(|keyed| keyed.target.key.conversation.as_str());
+        let location = self.location.as_ref().ok();
+        let conversation = location.map(|location| location.target.key.conversation.as_str());
         conversation.unwrap_or_default().to_owned()
     }
 
-    /// The channel as answers name it.
+    /// The channel id for answers; empty: none.
     pub(super) fn channel_id(&self) -> String {
-        let channel = self.keyed.as_ref().map(|keyed| keyed.channel.as_str());
+        let channel = self
+            .location
+            .as_ref()
+            .map(|location| location.channel.as_str());
         channel.unwrap_or_default().to_owned()
     }
 
-    /// The refused candidates as answers name them.
+    /// The invalid candidates for answers.
     pub(super) fn refused_keys(&self) -> Vec<proto::RefusedKey> {
         let refused = self.refused.iter().map(|refused| proto::RefusedKey {
             candidate: refused.candidate.clone(),
@@ -99,18 +103,19 @@ impl Asked {
         refused.collect()
     }
 
-    /// Logs what a caller is warned of, in its place.
+    /// Logs a warning that the caller receives.
     pub(super) fn log(&self, warning: Warning) {
         let conversation = self.conversation_id();
+        let code = warning.code();
         tracing::warn!(
             conversation.id = conversation,
-            code = warning.code(),
-            "history falls short"
+            code,
+            "a history call returns a warning"
         );
     }
 }
 
-impl Keyed {
+impl HistoryLocation {
     fn of(ids: HistoryIds, access: AgentAccess, call: &Call) -> Self {
         Self {
             channel: ids.channel,
@@ -120,16 +125,34 @@ impl Keyed {
                     conversation: ids.conversation,
                 },
                 access,
-                // Callers keep no position tokens: what one call recorded, the next one reads.
+                // Callers send no position tokens, but a call must read what the previous one recorded.
                 freshness: Freshness::Leader,
                 fence: None,
                 deadline: call.deadline,
             },
         }
     }
+
+    /// Reads the history; `None`: nothing is stored, or it was erased.
+    ///
+    /// # Errors
+    /// It cannot be read, or the conversation belongs to another owner than the key's channel.
+    pub(super) async fn read(
+        &self,
+        gateway: &Gateway,
+        end: End,
+    ) -> Result<Option<History>, Warning> {
+        let history = stored::read(gateway, &self.target, end).await;
+        let history = history.map_err(|_| Warning::Unavailable)?;
+        let owner = Owner::Channel(self.channel.clone());
+        match history {
+            Some(history) if history.owner.as_ref() != Some(&owner) => Err(Warning::OwnerMismatch),
+            history => Ok(history),
+        }
+    }
 }
 
-/// What a key's rules are applied to, checked like them.
+/// The checked scope of a key.
 struct Scope {
     agent: AgentId,
     namespace: Namespace,
@@ -148,7 +171,7 @@ impl Scope {
         })
     }
 
-    /// The ids of a key's history. A tenant of an earlier version has no channel key until a writer has made its secret.
+    /// The ids of a key's history. A tenant from an earlier version has no channel key until a writer has created its secret.
     fn ids(
         &self,
         gateway: &Gateway,
@@ -158,12 +181,7 @@ impl Scope {
         let tenant = access.tenant.tenant();
         let channel_key = gateway.registry.tenant_key(tenant, KeyPurpose::Channel);
         let channel_key = channel_key.ok_or(Warning::Unavailable)?;
-        let (agent, namespace) = (&self.agent, &self.namespace);
-        Ok(HistoryIds::derive(
-            channel_key.as_bytes(),
-            agent,
-            namespace,
-            key,
-        ))
+        let (secret, agent) = (channel_key.as_bytes(), &self.agent);
+        Ok(HistoryIds::derive(secret, agent, &self.namespace, key))
     }
 }

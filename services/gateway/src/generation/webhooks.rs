@@ -1,4 +1,4 @@
-//! Tools that answer by a webhook: a call is posted, what comes back is its result. A failure is a result too.
+//! Posts tool calls to webhooks. The response is the call's result; a failure is a failed result.
 
 use std::time::Duration;
 
@@ -15,24 +15,26 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::calls::Called;
 use super::metrics;
 use super::run_key::RunKey;
 use super::settings::Webhook;
-use super::signature::{WEBHOOK_ID, WEBHOOK_SIGNATURE, WEBHOOK_TIMESTAMP, seconds, signatures};
+use super::tool_calls::CallEvent;
+use super::webhook_signature::{
+    WEBHOOK_ID, WEBHOOK_SIGNATURE, WEBHOOK_TIMESTAMP, seconds, signatures,
+};
 
-/// Most bytes of a webhook's answer.
+/// Maximum size of a webhook's response body, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 256 * 1_024;
-/// Most calls of a step that are on their way at once.
+/// Maximum number of concurrent calls of a step.
 pub const CALLS_AT_ONCE: usize = 8;
-/// Longest wait for a connection.
+/// Maximum wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// The header by which a webhook knows a call again.
+/// The header with the call's idempotency key.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// What is posted.
+/// The body of a webhook request.
 #[derive(Serialize)]
-struct Posted<'a> {
+struct CallPayload<'a> {
     tenant_id: &'a str,
     agent_id: &'a str,
     conversation_id: &'a str,
@@ -43,24 +45,24 @@ struct Posted<'a> {
     input: &'a RawValue,
 }
 
-/// For whom calls are posted.
+/// The values that all calls of a step share.
 #[derive(Debug, Clone)]
-pub(super) struct Poster<'a> {
+pub(super) struct PostContext<'a> {
     pub(super) run: &'a RunKey,
-    /// The conversation's owner, where a token has named them.
+    /// The conversation's owner, if a token has named them.
     pub(super) user: Option<&'a UserId>,
-    /// By which calls are signed.
+    /// The keys that sign the calls.
     pub(super) keys: Vec<WebhookKey>,
-    /// When.
+    /// The time of the signatures.
     pub(super) now: Timestamp,
 }
 
-/// Why a call has no answer; said to the model.
+/// Why a call has no result. The model reads the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum NoAnswer {
+enum WebhookError {
     #[error("the tool cannot be reached")]
     Unreachable,
-    /// Which rule of the deployment forbids it is for the log, not for the model.
+    /// The egress rule is logged; the model does not read it.
     #[error("the tool is at an address that may not be called")]
     Forbidden(Refusal),
     #[error("the tool did not answer in time")]
@@ -73,7 +75,7 @@ enum NoAnswer {
     NoText,
 }
 
-impl NoAnswer {
+impl WebhookError {
     fn of(error: &reqwest::Error) -> Self {
         models::refusal_of(error).map_or(Self::Unreachable, Self::Forbidden)
     }
@@ -84,7 +86,7 @@ impl NoAnswer {
 pub(super) struct Webhooks(EgressClient);
 
 impl Webhooks {
-    /// A client for the URLs that `policy` allows. It follows no redirects.
+    /// A client for the URLs that `policy` allows. It does not follow redirects.
     ///
     /// # Errors
     /// [`ModelsError::Tls`].
@@ -92,43 +94,45 @@ impl Webhooks {
         EgressClient::new(policy, CONNECT_TIMEOUT).map(Self)
     }
 
-    /// The results of calls, in their order; at most [`CALLS_AT_ONCE`] are on their way at once.
-    pub(super) async fn answers(
+    /// Posts calls, at most [`CALLS_AT_ONCE`] concurrently. Returns their results in the same order.
+    pub(super) async fn post_all(
         &self,
-        poster: &Poster<'_>,
-        calls: &[(Called, Webhook)],
+        context: &PostContext<'_>,
+        calls: &[(CallEvent, Webhook)],
     ) -> Vec<ToolReturned> {
-        let answers = calls
+        let results = calls
             .iter()
-            .map(|(called, webhook)| self.answer(poster, called, webhook));
-        // Collected first: the compiler cannot tell that the lazy map is `Send`.
-        stream::iter(answers.collect::<Vec<_>>())
+            .map(|(event, webhook)| self.result(context, event, webhook));
+        // Collected first: the compiler cannot prove that the lazy map is `Send`.
+        stream::iter(results.collect::<Vec<_>>())
             .buffered(CALLS_AT_ONCE)
             .collect()
             .await
     }
 
-    async fn answer(
+    async fn result(
         &self,
-        poster: &Poster<'_>,
-        called: &Called,
+        context: &PostContext<'_>,
+        event: &CallEvent,
         webhook: &Webhook,
     ) -> ToolReturned {
-        let call = &called.call;
-        let posting = self.post(poster, called, webhook);
-        let answered = tokio::time::timeout(webhook.timeout, posting).await;
-        let answered = answered.unwrap_or(Err(NoAnswer::TooLate));
-        metrics::webhook_called(match &answered {
+        let call = &event.call;
+        let response = self.post(context, event, webhook);
+        let response = tokio::time::timeout(webhook.timeout, response).await;
+        let response = response.unwrap_or(Err(WebhookError::TooLate));
+        metrics::webhook_called(match &response {
             Ok(_) => "ok",
-            Err(NoAnswer::Unreachable | NoAnswer::TooLate) => "unreachable",
-            Err(NoAnswer::Forbidden(_)) => "forbidden",
-            Err(NoAnswer::Refused(_) | NoAnswer::TooLong | NoAnswer::NoText) => "refused",
+            Err(WebhookError::Unreachable | WebhookError::TooLate) => "unreachable",
+            Err(WebhookError::Forbidden(_)) => "forbidden",
+            Err(WebhookError::Refused(_) | WebhookError::TooLong | WebhookError::NoText) => {
+                "refused"
+            }
         });
-        if let Err(NoAnswer::Forbidden(refusal)) = &answered {
+        if let Err(WebhookError::Forbidden(refusal)) = &response {
             let tool = call.tool_name.as_str();
-            tracing::warn!(tool.name = tool, agent.id = %poster.run.agent, reason = %refusal, "a webhook is not allowed");
+            tracing::warn!(tool.name = tool, agent.id = %context.run.agent, reason = %refusal, "the egress rules forbid a webhook");
         }
-        let (output, outcome) = match answered {
+        let (output, outcome) = match response {
             Ok(output) => (output, ToolOutcome::Succeeded),
             Err(error) => (text(error.to_string()), ToolOutcome::Failed),
         };
@@ -142,25 +146,25 @@ impl Webhooks {
 
     async fn post(
         &self,
-        poster: &Poster<'_>,
-        called: &Called,
+        context: &PostContext<'_>,
+        event: &CallEvent,
         webhook: &Webhook,
-    ) -> Result<ToolOutput, NoAnswer> {
-        let request = self.request(poster, called, webhook)?;
-        let again = request.try_clone();
-        let response = match (request.send().await, again) {
-            // Nothing was sent: the tool did not see the call.
-            (Err(error), Some(again)) if error.is_connect() => again.send().await,
-            (sent, _) => sent,
+    ) -> Result<ToolOutput, WebhookError> {
+        let request = self.request(context, event, webhook)?;
+        let retry = request.try_clone();
+        let response = match (request.send().await, retry) {
+            // Nothing was sent, so a retry cannot run the call twice.
+            (Err(error), Some(retry)) if error.is_connect() => retry.send().await,
+            (response, _) => response,
         };
-        let response = response.map_err(|error| NoAnswer::of(&error))?;
+        let response = response.map_err(|error| WebhookError::of(&error))?;
         if !response.status().is_success() {
-            return Err(NoAnswer::Refused(response.status().as_u16()));
+            return Err(WebhookError::Refused(response.status().as_u16()));
         }
         let is_json = is_json(response.headers().get(CONTENT_TYPE));
         let is_empty = response.status() == StatusCode::NO_CONTENT;
         let body = body(response).await?;
-        let body = String::from_utf8(body).map_err(|_| NoAnswer::NoText)?;
+        let body = String::from_utf8(body).map_err(|_| WebhookError::NoText)?;
         Ok(match JsonText::parse(body.as_str()) {
             Ok(json) if is_json && !is_empty => ToolOutput::Json(json),
             Ok(_) | Err(_) => text(body),
@@ -169,30 +173,30 @@ impl Webhooks {
 
     fn request(
         &self,
-        poster: &Poster<'_>,
-        Called { event, call }: &Called,
+        context: &PostContext<'_>,
+        CallEvent { event, call }: &CallEvent,
         webhook: &Webhook,
-    ) -> Result<RequestBuilder, NoAnswer> {
+    ) -> Result<RequestBuilder, WebhookError> {
         let input: &RawValue = serde_json::from_str(call.input.as_str()).unwrap_or(RawValue::NULL);
-        let run = poster.run;
-        let payload = Posted {
+        let run = context.run;
+        let payload = CallPayload {
             tenant_id: run.key.tenant.as_str(),
             agent_id: run.agent.as_str(),
             conversation_id: run.key.conversation.as_str(),
             run_id: run.run.to_string(),
-            user_id: poster.user.map(UserId::as_str),
+            user_id: context.user.map(UserId::as_str),
             call_id: call.call_id.as_str(),
             tool_name: call.tool_name.as_str(),
             input,
         };
         let body = serde_json::to_vec(&payload).unwrap_or_default();
         let id = webhook_key(&run.key, *event).to_string();
-        let seconds = seconds(poster.now);
-        let signed = signatures(&poster.keys, &id, seconds, &body);
+        let seconds = seconds(context.now);
+        let signatures = signatures(&context.keys, &id, seconds, &body);
         let request = self.0.request(Method::POST, &webhook.url);
-        let request = request.map_err(NoAnswer::Forbidden)?;
-        let request = match signed {
-            Some(signed) => request.header(WEBHOOK_SIGNATURE, signed),
+        let request = request.map_err(WebhookError::Forbidden)?;
+        let request = match signatures {
+            Some(signatures) => request.header(WEBHOOK_SIGNATURE, signatures),
             None => request,
         };
         Ok(request
@@ -204,15 +208,15 @@ impl Webhooks {
     }
 }
 
-/// By which a webhook knows a call again: the same whenever and by whichever run the call is posted, and of no other call.
-/// The ids of calls alone are made by models, who repeat them.
+/// The idempotency key of a tool call: equal for each attempt, different from the keys of all other calls. Models repeat the
+/// ids of calls, so those are not enough.
 #[must_use]
 pub fn webhook_key(key: &ConversationKey, event: EventId) -> Uuid {
     let name = format!("{}\n{}", key.tenant, key.conversation);
     Uuid::new_v5(&event.0, name.as_bytes())
 }
 
-/// A result of a text: of no parts where it is empty.
+/// The output for a text; without parts for an empty text.
 fn text(text: String) -> ToolOutput {
     let part = (!text.is_empty()).then_some(Part::Text(text));
     ToolOutput::Parts(part.into_iter().collect())
@@ -226,11 +230,15 @@ fn is_json(content_type: Option<&HeaderValue>) -> bool {
     essence.is_some_and(|essence| essence == "application/json" || essence.ends_with("+json"))
 }
 
-async fn body(mut response: Response) -> Result<Vec<u8>, NoAnswer> {
+async fn body(mut response: Response) -> Result<Vec<u8>, WebhookError> {
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|_| NoAnswer::Unreachable)? {
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|_| WebhookError::Unreachable)?
+    {
         if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-            return Err(NoAnswer::TooLong);
+            return Err(WebhookError::TooLong);
         }
         body.extend_from_slice(&chunk);
     }
@@ -242,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_known_by_its_type() {
+    fn json_is_recognised_by_its_content_type() {
         let check = |value: Option<&'static str>, expected: bool| {
             let value = value.map(HeaderValue::from_static);
             assert_eq!(is_json(value.as_ref()), expected, "{value:?}");

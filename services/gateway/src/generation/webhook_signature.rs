@@ -1,4 +1,4 @@
-//! Signatures of calls to webhooks, as Standard Webhooks has them. Pure.
+//! Signatures of webhook calls, as Standard Webhooks specifies them. Pure.
 //!
 //! Source: <https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md>.
 
@@ -8,20 +8,20 @@ use domain::Timestamp;
 use event_log::registry::WebhookKey;
 use ring::hmac;
 
-/// The header with the message's id: the same whenever the same call is posted again.
+/// The header with the message id: equal for each attempt of one call.
 pub(super) const WEBHOOK_ID: &str = "webhook-id";
 /// The header with the time of the attempt, in seconds since 1970.
 pub(super) const WEBHOOK_TIMESTAMP: &str = "webhook-timestamp";
 /// The header with the signatures.
 pub(super) const WEBHOOK_SIGNATURE: &str = "webhook-signature";
 
-/// The time of an attempt, as the header has it.
+/// The time of an attempt in seconds since 1970.
 pub(super) fn seconds(now: Timestamp) -> i64 {
     now.0.div_euclid(1_000_000_000)
 }
 
-/// The value of the header: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64, for each key, between spaces; `None`:
-/// there are no keys.
+/// The value of the header: for each key `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64, separated by spaces;
+/// `None`: there are no keys.
 pub(super) fn signatures(
     keys: &[WebhookKey],
     id: &str,
@@ -47,9 +47,9 @@ mod tests {
         WebhookKey::new(STANDARD.decode(base64).unwrap().into())
     }
 
-    /// The example of the specification's own libraries.
+    /// The example of the libraries of the specification.
     #[test]
-    fn the_published_example() {
+    fn signs_the_published_example() {
         let keys = [key("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")];
         let id = "msg_p5jXN8AQM9LWM0D4loKWxJek";
         let signed = signatures(&keys, id, 1_614_265_330, br#"{"test": 2432232314}"#);

@@ -1,0 +1,127 @@
+//! Stateless turns: a model answers the caller's messages, in a context that the agent's policy assembles from them. Nothing
+//! is recorded: no run, no tools. The turn ends when the caller drops the stream.
+
+use std::collections::VecDeque;
+
+use domain::event::MessageAppended;
+use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind};
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream, unfold};
+use models::{ModelError, ModelRequest, Piece};
+use wire::status::Problem;
+
+use super::call_model::{CallSpec, MeteredReply};
+use super::run_end::{end_with, from_model_error, log_failure};
+use super::{Followed, Generations, RunPermit, pieces};
+use crate::assembly::listed;
+use crate::quotas::account::Account;
+
+impl Generations {
+    /// A model's answer to the caller's messages, as the parts of a run that is not recorded. The model is called when the
+    /// stream is polled for the first time.
+    ///
+    /// # Errors
+    /// `runs_max` or a quota is reached, or no context can be assembled from the messages. An error of the model is the
+    /// error of the last part.
+    pub async fn answer_alone(
+        &self,
+        account: Account,
+        messages: Vec<MessageAppended>,
+    ) -> Result<BoxStream<'static, Followed>, Problem> {
+        let permit = self.acquire(&account).await?;
+        let access = &account.access;
+        let model = self.settings(access)?.model;
+        let format = self.models.format(&model.server);
+        let format = format.unwrap_or(formats::Format::Canonical);
+        let facts = messages.into_iter().map(Fact::MessageAppended).collect();
+        let form = (format, self.models.call_outputs(&model.server));
+        let (body, names) = listed::make(&self.gateway, access, form, facts).await?;
+        let request = ModelRequest {
+            model: model.model.clone(),
+            body,
+            tools: Vec::new(),
+            max_output_tokens: model.output_tokens_max,
+            temperature: model.temperature,
+            names,
+            // The provider log keeps no stateless turns.
+            ..ModelRequest::default()
+        };
+        let generations = self.clone();
+        let answer = async move {
+            let call = CallSpec {
+                account: &account,
+                model: &model,
+                purpose: CallPurpose::Answer,
+            };
+            let reply = generations.call_model(call, request).await;
+            parts(reply.map_err(|error| error.end()), permit)
+        };
+        Ok(stream::once(answer).flatten().boxed())
+    }
+}
+
+/// Turns a reply into numbered parts.
+struct ReplyStream {
+    reply: MeteredReply,
+    queue: VecDeque<RunPartKind>,
+    last_number: u64,
+    is_over: bool,
+    _permit: RunPermit,
+}
+
+fn parts(reply: Result<MeteredReply, RunEnd>, permit: RunPermit) -> BoxStream<'static, Followed> {
+    let reply = match reply {
+        Ok(reply) => reply,
+        Err(end) => {
+            log_failure(&end);
+            let kind = RunPartKind::RunEnded(end);
+            let part = Followed::Part(RunPart { number: 1, kind });
+            return stream::once(async move { part }).boxed();
+        }
+    };
+    let stream = ReplyStream {
+        reply,
+        queue: VecDeque::new(),
+        last_number: 0,
+        is_over: false,
+        _permit: permit,
+    };
+    let parts = unfold(stream, async |mut stream| {
+        let kind = stream.next().await?;
+        stream.last_number += 1;
+        let number = stream.last_number;
+        Some((Followed::Part(RunPart { number, kind }), stream))
+    });
+    parts.boxed()
+}
+
+impl ReplyStream {
+    async fn next(&mut self) -> Option<RunPartKind> {
+        loop {
+            if let Some(kind) = self.queue.pop_front() {
+                self.is_over = matches!(kind, RunPartKind::RunEnded(_));
+                return Some(kind);
+            }
+            if self.is_over {
+                return None;
+            }
+            match self.reply.next().await {
+                Some(Ok(Piece::Delta(delta))) => match run_parts::parts_from_delta(delta) {
+                    Ok(kinds) => self.queue.extend(kinds),
+                    Err(_) => self.end(from_model_error(&ModelError::Broken)),
+                },
+                Some(Ok(Piece::Finished(reply))) => {
+                    self.queue.push_back(RunPartKind::StepFinished(reply.facts));
+                    self.end(end_with(RunOutcome::Completed));
+                }
+                Some(Err(error)) => self.end(from_model_error(&error)),
+                None => self.end(from_model_error(&ModelError::Broken)),
+            }
+        }
+    }
+
+    fn end(&mut self, end: RunEnd) {
+        log_failure(&end);
+        self.queue.push_back(RunPartKind::RunEnded(end));
+    }
+}
