@@ -1,4 +1,4 @@
-//! A conversation, and what tests do with it through a gateway.
+//! A conversation that tests use through gateways.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ use wire::proto::write::v1 as write;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 use crate::node::Node;
-use crate::stack::{PATIENCE, Stack, TENANT};
-use crate::words::{new_event, part, text_of, user};
+use crate::stack::{DEADLINE, Stack, TENANT, answered_by, shared};
+use crate::texts::{new_event, part, text_of, user};
 
 /// A conversation.
 #[derive(Clone)]
@@ -33,6 +33,12 @@ pub(crate) struct Chat<'s> {
 }
 
 impl<'s> Chat<'s> {
+    /// A conversation with an agent that this model server answers.
+    pub(crate) async fn answered_by(stack: &'s Stack, server: &str) -> Self {
+        let agent = stack.agent(answered_by(server)).await;
+        Self::begin(stack, &agent).await
+    }
+
     /// Begins a conversation of an agent.
     pub(crate) async fn begin(stack: &'s Stack, agent: &AgentId) -> Self {
         let chat = Self {
@@ -56,7 +62,7 @@ impl<'s> Chat<'s> {
         chat
     }
 
-    /// The record that it is in.
+    /// The record with this conversation.
     pub(crate) fn record(&self) -> &Record {
         &self.stack.record
     }
@@ -76,7 +82,7 @@ impl<'s> Chat<'s> {
     }
 
     fn writer(&self) -> WriteServiceClient<Authenticated> {
-        self.stack.writer().write(PATIENCE)
+        self.stack.writer().write(DEADLINE)
     }
 
     pub(crate) fn run_key(&self, run: RunId) -> RunKey {
@@ -87,7 +93,7 @@ impl<'s> Chat<'s> {
         }
     }
 
-    /// Says something, which starts a run on a gateway.
+    /// Sends a message, which starts a run on a gateway.
     pub(crate) async fn say(&self, node: &Node, text: &str) -> RunHandle {
         self.start(node, vec![user(text)]).await.unwrap()
     }
@@ -127,52 +133,56 @@ impl<'s> Chat<'s> {
         node.within(stopping).await.unwrap();
     }
 
-    /// All that a follower is told from a part on.
+    /// All items that a follower receives from a part.
     pub(crate) async fn follow(&self, node: &Node, run: RunId, from: u64) -> Vec<Followed> {
         let (generations, key) = (node.generations.clone(), self.key.clone());
         let following = async move {
             let stream = generations.follow(&key, run, from).await.unwrap();
-            timeout(PATIENCE, stream.collect()).await
+            timeout(DEADLINE, stream.collect()).await
         };
-        let told = node.within(following).await;
-        told.expect("the run ends in time")
+        let items = node.within(following).await;
+        items.expect("the run ends in time")
     }
 
-    /// The parts of a run, each once and in order, as a follower sees them.
+    /// The parts of a run that a follower receives, each once and in order.
     pub(crate) async fn parts(&self, node: &Node, run: RunId, from: u64) -> Vec<RunPart> {
-        let told = self.follow(node, run, from).await;
-        let parts: Vec<RunPart> = told.into_iter().map(part).collect();
+        let items = self.follow(node, run, from).await;
+        let parts: Vec<RunPart> = items.into_iter().map(part).collect();
         for (expected, part) in (from..).zip(&parts) {
             assert_eq!(part.number, expected, "no gap, no repeat");
         }
         parts
     }
 
-    /// Waits until the run shows a text of at least so many words.
-    pub(crate) async fn words(&self, node: &Node, run: RunId, words: usize) {
-        let (generations, key) = (node.generations.clone(), self.key.clone());
-        let reading = async move {
-            let stream = generations.follow(&key, run, 1).await.unwrap();
-            let mut stream = std::pin::pin!(stream);
-            let mut seen = String::new();
-            while seen.split_whitespace().count() < words {
-                let told = timeout(PATIENCE, stream.next()).await.expect("in time");
-                seen.push_str(&text_of(&[part(told.expect("the run goes on"))]));
-            }
+    /// Waits until the text of the run has at least this many words.
+    pub(crate) async fn wait_for_words(&self, node: &Node, run: RunId, words: usize) {
+        let mut text = String::new();
+        let has_words = move |part: RunPart| {
+            text.push_str(&text_of(&[part]));
+            text.split_whitespace().count() >= words
         };
-        node.within(reading).await;
+        self.wait_for_part(node, run, has_words).await;
     }
 
-    /// Waits until the parts of a run have a finished step among them.
-    pub(crate) async fn stepped(&self, node: &Node, run: RunId) {
+    /// Waits until a step of the run is finished.
+    pub(crate) async fn wait_for_step(&self, node: &Node, run: RunId) {
+        let is_step = |part: RunPart| matches!(part.kind, RunPartKind::StepFinished(_));
+        self.wait_for_part(node, run, is_step).await;
+    }
+
+    async fn wait_for_part(
+        &self,
+        node: &Node,
+        run: RunId,
+        mut is_met: impl FnMut(RunPart) -> bool + Send + 'static,
+    ) {
         let (generations, key) = (node.generations.clone(), self.key.clone());
         let reading = async move {
             let stream = generations.follow(&key, run, 1).await.unwrap();
             let mut stream = std::pin::pin!(stream);
             loop {
-                let told = timeout(PATIENCE, stream.next()).await.expect("in time");
-                let told = part(told.expect("the run goes on"));
-                if matches!(told.kind, RunPartKind::StepFinished(_)) {
+                let item = timeout(DEADLINE, stream.next()).await.expect("in time");
+                if is_met(part(item.expect("the run continues"))) {
                     return;
                 }
             }
@@ -180,13 +190,13 @@ impl<'s> Chat<'s> {
         node.within(reading).await;
     }
 
-    /// The run's outcome and the conversation's events, once it is finished.
-    pub(crate) async fn finished(
+    /// Waits until the run is finished. Returns its outcome and the conversation's events.
+    pub(crate) async fn wait_for_finish(
         &self,
         node: &Node,
         run: RunId,
     ) -> (RunOutcome, Vec<RecordedEvent>) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + DEADLINE;
         loop {
             let events = self.events(node).await;
             let outcome = events.iter().find_map(|event| match &event.event.fact {
@@ -224,15 +234,15 @@ impl<'s> Chat<'s> {
     pub(crate) async fn target(&self, node: &Node) -> Target {
         let token = self.stack.config.writer_token.expose();
         let registry = &node.gateway.registry;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + DEADLINE;
         loop {
             let principal = registry.authenticate(token).await.unwrap();
             let access = registry
                 .authorize(&principal, Scope::Read, &self.agent)
                 .await;
-            // The gateway may not know of the agent's latest settings yet, nor of the agent.
-            let known = registry.agent(&self.agent) == self.stack.registry.agent(&self.agent);
-            if let (Ok(access), true) = (access, known) {
+            // The gateway's registry may be behind.
+            let is_current = registry.agent(&self.agent) == self.stack.registry.agent(&self.agent);
+            if let (Ok(access), true) = (access, is_current) {
                 return Target {
                     access,
                     key: self.key.clone(),
@@ -244,5 +254,22 @@ impl<'s> Chat<'s> {
             assert!(Instant::now() < deadline, "the agent never arrives");
             sleep(Duration::from_millis(5)).await;
         }
+    }
+}
+
+impl Chat<'static> {
+    /// A gateway of the shared stack, and a conversation that this model server answers.
+    pub(crate) async fn with_node(server: &str) -> (Node, Self) {
+        let stack = shared().await;
+        (
+            Node::start(stack).await,
+            Self::answered_by(stack, server).await,
+        )
+    }
+
+    /// The same with two gateways.
+    pub(crate) async fn with_two_nodes(server: &str) -> (Node, Node, Self) {
+        let (node, chat) = Self::with_node(server).await;
+        (node, Node::start(chat.stack).await, chat)
     }
 }

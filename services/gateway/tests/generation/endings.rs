@@ -1,4 +1,4 @@
-//! The many ways in which a run ends: by a stop, by its model, by a bound, with its gateway.
+//! Ends of runs: by a stop request, an error of the model, a timeout, or the shutdown of the gateway.
 
 use std::time::Duration;
 
@@ -10,18 +10,17 @@ use wire::proto::run::v1 as proto;
 use crate::chat::Chat;
 use crate::fake_server::{self, Reply};
 use crate::node::Node;
-use crate::stack::{SLOW, Stack, answered_by, run, shared};
-use crate::words::{prose, said, text_of};
+use crate::stack::{SLOW, Stack, run, shared};
+use crate::texts::{answers, prose, text_of};
 
 #[test]
-fn a_stop_from_elsewhere_ends_a_run_within_a_second() {
+fn a_stop_on_another_gateway_ends_a_run_within_a_second() {
     run(async {
         let stack = shared().await;
         let (one, other) = (Node::start(stack).await, Node::start(stack).await);
-        let agent = stack.agent(answered_by(SLOW)).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let chat = Chat::answered_by(stack, SLOW).await;
         let handle = chat.say(&one, &prose(500)).await;
-        chat.words(&other, handle.run, 5).await;
+        chat.wait_for_words(&other, handle.run, 5).await;
         let asked = Instant::now();
         chat.stop(&other, handle.run).await;
         let parts = chat.parts(&other, handle.run, 1).await;
@@ -30,9 +29,9 @@ fn a_stop_from_elsewhere_ends_a_run_within_a_second() {
             "{:?}",
             asked.elapsed()
         );
-        let (outcome, events) = chat.finished(&other, handle.run).await;
+        let (outcome, events) = chat.wait_for_finish(&other, handle.run).await;
         assert_eq!(outcome, RunOutcome::Stopped);
-        let kept = said(&events).pop().unwrap();
+        let kept = answers(&events).pop().unwrap();
         assert!(format!("echo: {}", prose(500)).starts_with(&kept));
         assert!(kept.split_whitespace().count() >= 5);
         assert_eq!(text_of(&parts), kept);
@@ -41,7 +40,7 @@ fn a_stop_from_elsewhere_ends_a_run_within_a_second() {
         chat.stop(&other, handle.run).await;
         let next = chat.say(&other, "go on").await;
         chat.stop(&one, next.run).await;
-        chat.finished(&one, next.run).await;
+        chat.wait_for_finish(&one, next.run).await;
     });
 }
 
@@ -83,10 +82,9 @@ fn a_model_that_fails_ends_a_run_and_its_text_is_kept() {
         for (replies, error_type, kept) in cases {
             let server = fake_server::start(replies).await;
             let node = Node::start_with(stack, |config| server.join(config)).await;
-            let agent = stack.agent(answered_by(fake_server::NAME)).await;
-            let chat = Chat::begin(stack, &agent).await;
+            let chat = Chat::answered_by(stack, fake_server::NAME).await;
             let handle = chat.say(&node, "x").await;
-            let (outcome, events) = chat.finished(&node, handle.run).await;
+            let (outcome, events) = chat.wait_for_finish(&node, handle.run).await;
             assert_eq!(outcome, RunOutcome::Failed, "{error_type}");
             let errors = events.iter().filter_map(|event| match &event.event.fact {
                 Fact::Annotation(Annotation::ErrorOccurred(error)) => {
@@ -95,41 +93,37 @@ fn a_model_that_fails_ends_a_run_and_its_text_is_kept() {
                 _ => None,
             });
             assert_eq!(errors.collect::<Vec<_>>(), [error_type]);
-            assert_eq!(said(&events), kept);
+            assert_eq!(answers(&events), kept);
         }
     });
 }
 
 #[test]
-fn a_model_server_that_nobody_has_named_fails_the_run() {
+fn an_unknown_model_server_fails_the_run() {
     run(async {
-        let stack = shared().await;
-        let node = Node::start(stack).await;
-        let agent = stack.agent(answered_by("nowhere")).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let (node, chat) = Chat::with_node("nowhere").await;
         let handle = chat.say(&node, "x").await;
-        let (outcome, _) = chat.finished(&node, handle.run).await;
+        let (outcome, _) = chat.wait_for_finish(&node, handle.run).await;
         assert_eq!(outcome, RunOutcome::Failed);
     });
 }
 
 #[test]
-fn a_run_may_not_take_for_ever() {
+fn a_run_has_a_timeout() {
     run(async {
         let stack = shared().await;
         let short = |config: &mut gateway::GatewayConfig| config.generation.run_timeout_ms = 1_000;
         let node = Node::start_with(stack, short).await;
-        let agent = stack.agent(answered_by(SLOW)).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let chat = Chat::answered_by(stack, SLOW).await;
         let handle = chat.say(&node, &prose(500)).await;
-        let (outcome, events) = chat.finished(&node, handle.run).await;
+        let (outcome, events) = chat.wait_for_finish(&node, handle.run).await;
         assert_eq!(outcome, RunOutcome::Failed);
-        assert!(!said(&events).is_empty());
+        assert!(!answers(&events).is_empty());
     });
 }
 
 #[test]
-fn a_gateway_that_ends_gives_its_runs_their_time() {
+fn a_gateway_drains_its_runs_at_shutdown() {
     run(async {
         let stack = shared().await;
         for (drain_ms, words, expected) in [
@@ -141,15 +135,14 @@ fn a_gateway_that_ends_gives_its_runs_their_time() {
                 Node::start_with(stack, drain).await,
                 Node::start(stack).await,
             );
-            let agent = stack.agent(answered_by(SLOW)).await;
-            let chat = Chat::begin(stack, &agent).await;
+            let chat = Chat::answered_by(stack, SLOW).await;
             let handle = chat.say(&node, &prose(words)).await;
-            chat.words(&other, handle.run, 3).await;
+            chat.wait_for_words(&other, handle.run, 3).await;
             node.drain().await;
-            let (outcome, events) = chat.finished(&other, handle.run).await;
+            let (outcome, events) = chat.wait_for_finish(&other, handle.run).await;
             assert_eq!(outcome, expected);
             let parts = chat.parts(&other, handle.run, 1).await;
-            assert_eq!(text_of(&parts), said(&events).pop().unwrap());
+            assert_eq!(text_of(&parts), answers(&events).pop().unwrap());
             assert!(
                 chat.start(&node, vec![]).await.is_err(),
                 "it starts no more"
@@ -163,12 +156,11 @@ fn an_erased_conversation_has_no_run() {
     run(async {
         let stack = shared().await;
         let node = Node::start(stack).await;
-        let agent = stack.agent(answered_by(SLOW)).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let chat = Chat::answered_by(stack, SLOW).await;
         let handle = chat.say(&node, &prose(500)).await;
-        chat.words(&node, handle.run, 3).await;
+        chat.wait_for_words(&node, handle.run, 3).await;
         chat.erase().await;
-        // All that it did ends: a drain needs to wait for nothing.
+        // Its task ends, so that the drain does not wait.
         node.drain().await;
         let last = stack
             .record
@@ -184,7 +176,7 @@ fn a_run_outlives_the_server_of_the_record() {
     run(async {
         let mut nats = test::nats().await;
         let stack = Stack::over(&nats).await;
-        // Nobody else ends it while nothing can be published.
+        // No other gateway ends the run while no part can be published.
         let patient = |config: &mut gateway::GatewayConfig| {
             config.generation.abandoned_after_ms = 60_000;
         };
@@ -192,19 +184,18 @@ fn a_run_outlives_the_server_of_the_record() {
             Node::start_with(&stack, patient).await,
             Node::start_with(&stack, patient).await,
         );
-        let agent = stack.agent(answered_by(SLOW)).await;
-        let chat = Chat::begin(&stack, &agent).await;
+        let chat = Chat::answered_by(&stack, SLOW).await;
         let handle = chat.say(&one, &prose(100)).await;
         let following = chat.parts(&other, handle.run, 1);
         let outage = async {
-            chat.words(&one, handle.run, 10).await;
+            chat.wait_for_words(&one, handle.run, 10).await;
             nats.kill();
             nats.restart().await.unwrap();
         };
         let (parts, ()) = tokio::join!(following, outage);
-        let (outcome, events) = chat.finished(&other, handle.run).await;
+        let (outcome, events) = chat.wait_for_finish(&other, handle.run).await;
         assert_eq!(outcome, RunOutcome::Completed);
-        let committed = said(&events).pop().unwrap();
+        let committed = answers(&events).pop().unwrap();
         assert_eq!(committed, format!("echo: {}", prose(100)));
         assert_eq!(text_of(&parts), committed);
         stack.shutdown.begin();

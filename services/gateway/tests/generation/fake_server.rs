@@ -1,4 +1,4 @@
-//! A model server of the test's own, which speaks OpenAI's chat completions and says what it is told to.
+//! A model server with scripted replies in the format of OpenAI chat completions.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -20,14 +20,14 @@ use tokio::task::JoinHandle;
 /// Its name among the model servers.
 pub(crate) const NAME: &str = "fake";
 
-/// What it says to one request.
+/// The reply to one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     /// A text.
     Text(&'static str),
     /// Calls of tools: id, name, input.
     Calls(Vec<(&'static str, &'static str, &'static str)>),
-    /// Nothing but a status.
+    /// Only a status.
     Refused(u16),
     /// A text, and then the connection breaks.
     BrokenOff(&'static str),
@@ -38,7 +38,7 @@ pub(crate) enum Reply {
 #[derive(Debug, Clone)]
 struct Script {
     replies: Arc<Mutex<VecDeque<Reply>>>,
-    asked: Arc<Mutex<Vec<Value>>>,
+    requests: Arc<Mutex<Vec<Value>>>,
 }
 
 /// A server; it ends when dropped.
@@ -48,11 +48,11 @@ pub(crate) struct FakeServer {
     serving: JoinHandle<()>,
 }
 
-/// Starts a server that gives these replies, in order; the last one for ever.
+/// Starts a server with these replies, in order; the last one repeats.
 pub(crate) async fn start(replies: Vec<Reply>) -> FakeServer {
     let script = Script {
         replies: Arc::new(Mutex::new(replies.into())),
-        asked: Arc::default(),
+        requests: Arc::default(),
     };
     let routes = Router::new()
         .route("/chat/completions", post(answer))
@@ -68,7 +68,7 @@ pub(crate) async fn start(replies: Vec<Reply>) -> FakeServer {
 }
 
 impl FakeServer {
-    /// Puts it among a gateway's model servers.
+    /// Adds it to a gateway's model servers.
     pub(crate) fn join(&self, config: &mut GatewayConfig) {
         let server = ModelServerConfig {
             kind: ServerKind::OpenAiChat,
@@ -80,8 +80,8 @@ impl FakeServer {
     }
 
     /// The bodies of all requests so far.
-    pub(crate) fn asked(&self) -> Vec<Value> {
-        self.script.asked.lock().unwrap().clone()
+    pub(crate) fn requests(&self) -> Vec<Value> {
+        self.script.requests.lock().unwrap().clone()
     }
 }
 
@@ -92,8 +92,8 @@ impl Drop for FakeServer {
 }
 
 async fn answer(State(script): State<Script>, body: Bytes) -> Response {
-    let asked = serde_json::from_slice(&body).unwrap();
-    script.asked.lock().unwrap().push(asked);
+    let request = serde_json::from_slice(&body).unwrap();
+    script.requests.lock().unwrap().push(request);
     let mut replies = script.replies.lock().unwrap();
     let reply = match replies.len() {
         1 => replies[0].clone(),

@@ -1,4 +1,4 @@
-//! Runs by real writers, projectors and gateways, with models of the test's own.
+//! Runs by real writers, projectors and gateways, with scripted models.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,14 +9,14 @@
 )]
 
 mod chat;
-mod crowd;
+mod concurrent_runs;
 mod endings;
 mod fake_server;
-mod following;
+mod followers;
 mod node;
 mod stack;
-mod starting;
+mod starts;
 mod summaries;
-mod sweeping;
-mod tools;
-mod words;
+mod sweeps;
+mod texts;
+mod webhooks;

@@ -1,4 +1,4 @@
-//! A gateway in a runtime of its own, so that it can be killed: all that it does ends at once.
+//! A gateway in a runtime of its own, so that a test can kill it: all its tasks end at once.
 
 use std::future::Future;
 
@@ -7,7 +7,7 @@ use gateway::{Gateway, GatewayConfig};
 use runtime::shutdown::Shutdown;
 use tokio::runtime::{Handle, Runtime};
 
-use crate::stack::{PATIENCE, Stack};
+use crate::stack::{DEADLINE, Stack};
 
 /// A gateway.
 pub(crate) struct Node {
@@ -43,7 +43,7 @@ impl Node {
         }
     }
 
-    /// Does something in the gateway's own runtime, as its doors would.
+    /// Runs a future in the gateway's own runtime, like its listeners do.
     pub(crate) async fn within<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -51,17 +51,17 @@ impl Node {
         self.handle().spawn(work).await.unwrap()
     }
 
-    /// Ends it at once: nothing that it was doing goes on.
+    /// Ends it at once, with all its tasks.
     pub(crate) fn kill(mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 
-    /// Ends it as a gateway ends: its runs have their time.
+    /// Shuts it down with a drain of its runs.
     pub(crate) async fn drain(&self) {
         self.shutdown.begin();
-        self.shutdown.wait(PATIENCE).await.unwrap();
+        self.shutdown.wait(DEADLINE).await.unwrap();
     }
 
     fn handle(&self) -> &Handle {

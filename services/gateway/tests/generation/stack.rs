@@ -1,4 +1,4 @@
-//! Servers, a writer and a projector for all tests of the process; gateways come and go.
+//! Servers, a writer and a projector that all tests of the process share. Each test starts its own gateways.
 
 use std::future::Future;
 use std::sync::OnceLock;
@@ -22,15 +22,15 @@ use uuid::Uuid;
 use wire::proto::operate::v1::{AgentSettings, ModelSettings};
 use writer::WriterConfig;
 
-/// The longest that a test waits for one thing.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// The deadline of each wait.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 /// The tenant of all conversations.
 pub(crate) const TENANT: &str = "acme";
 /// A model server that waits before each word.
 pub(crate) const SLOW: &str = "slow";
-/// How long it waits.
+/// The delay of [`SLOW`].
 pub(crate) const WORD_DELAY: Duration = Duration::from_millis(40);
-/// A model server that says nothing for longer than a run may, before each word.
+/// A model server whose delay before each word is longer than `abandoned_after_ms`.
 pub(crate) const MUTE: &str = "mute";
 const MUTE_DELAY: Duration = Duration::from_secs(3);
 
@@ -41,13 +41,13 @@ static SHARED: OnceCell<Stack> = OnceCell::const_new();
 pub(crate) struct Stack {
     pub(crate) record: Record,
     pub(crate) registry: Registry,
-    /// What every gateway begins with.
+    /// The configuration of every gateway.
     pub(crate) config: GatewayConfig,
-    /// What ends the writer and the projector.
+    /// Ends the writer and the projector.
     pub(crate) shutdown: Shutdown,
 }
 
-/// Runs a test in the runtime that all tests share, as their connections must.
+/// Runs a test in the shared runtime: shared connections need it.
 pub(crate) fn run(test: impl Future<Output = ()>) {
     let runtime = RUNTIME.get_or_init(|| Runtime::new().unwrap());
     runtime.block_on(async {
@@ -127,7 +127,7 @@ impl Stack {
         WriterClient::at(&self.config.writer_url, token).unwrap()
     }
 
-    /// An agent of its own with these settings.
+    /// A new agent with these settings.
     pub(crate) async fn agent(&self, settings: AgentSettings) -> AgentId {
         let agent = AgentId::parse(format!("a-{}", Uuid::now_v7())).unwrap();
         let tenant = TenantId::parse(TENANT).unwrap();
@@ -142,7 +142,7 @@ impl Stack {
     }
 }
 
-/// The settings of an agent whose model a server serves.
+/// The settings of an agent with a model on this server.
 pub(crate) fn answered_by(server: &str) -> AgentSettings {
     AgentSettings {
         model: Some(ModelSettings {

@@ -15,11 +15,11 @@ use wire::proto::operate::v1::{
 use crate::chat::Chat;
 use crate::fake_server::{self, NAME, Reply};
 use crate::node::Node;
-use crate::stack::{PATIENCE, answered_by, run, shared};
-use crate::words::prose;
+use crate::stack::{DEADLINE, answered_by, run, shared};
+use crate::texts::prose;
 
 #[test]
-fn a_long_history_is_summarised_and_the_next_context_says_so() {
+fn a_long_history_is_summarised_and_the_next_context_uses_the_summary() {
     run(async {
         let stack = shared().await;
         let server = fake_server::start(vec![Reply::Text("noted")]).await;
@@ -46,13 +46,13 @@ fn a_long_history_is_summarised_and_the_next_context_says_so() {
         for _ in 0..4 {
             assert_eq!(summary, None, "too early");
             let handle = chat.say(&node, &prose(150)).await;
-            chat.finished(&node, handle.run).await;
+            chat.wait_for_finish(&node, handle.run).await;
             summary = summary_of(&chat.events(&node).await);
         }
-        let summary = awaited(&chat, &node).await;
+        let summary = wait_for_summary(&chat, &node).await;
         assert_eq!(summary.text, format!("echo: {SUMMARY_REQUEST}"));
-        logged(&chat, CallPurpose::Answer).await;
-        logged(&chat, CallPurpose::Summary).await;
+        wait_for_log(&chat, CallPurpose::Answer).await;
+        wait_for_log(&chat, CallPurpose::Summary).await;
         let through = summary.through;
         let events = chat.events(&node).await;
         let next = events.iter().find(|event| event.version == through.next());
@@ -61,15 +61,15 @@ fn a_long_history_is_summarised_and_the_next_context_says_so() {
             "{through}"
         );
         let handle = chat.say(&node, "and then?").await;
-        chat.finished(&node, handle.run).await;
-        let asked = server.asked().pop().unwrap().to_string();
-        assert!(asked.contains(SUMMARY_REQUEST));
-        assert!(asked.matches("w150").count() < 4);
+        chat.wait_for_finish(&node, handle.run).await;
+        let request = server.requests().pop().unwrap().to_string();
+        assert!(request.contains(SUMMARY_REQUEST));
+        assert!(request.matches("w150").count() < 4);
     });
 }
 
 /// Waits until a call of the conversation for this purpose is logged.
-async fn logged(chat: &Chat<'_>, purpose: CallPurpose) {
+async fn wait_for_log(chat: &Chat<'_>, purpose: CallPurpose) {
     let mut messages = chat.record().follow_logs(Sequence(0));
     let finding = async {
         while let Some(message) = messages.next().await {
@@ -80,11 +80,11 @@ async fn logged(chat: &Chat<'_>, purpose: CallPurpose) {
             }
         }
     };
-    timeout(PATIENCE, finding).await.expect("a logged call");
+    timeout(DEADLINE, finding).await.expect("a logged call");
 }
 
-async fn awaited(chat: &Chat<'_>, node: &Node) -> HistorySummarised {
-    let deadline = Instant::now() + PATIENCE;
+async fn wait_for_summary(chat: &Chat<'_>, node: &Node) -> HistorySummarised {
+    let deadline = Instant::now() + DEADLINE;
     loop {
         if let Some(summary) = summary_of(&chat.events(node).await) {
             return summary;

@@ -1,4 +1,4 @@
-//! Rates and origins over real connections, around routes that know their caller's key.
+//! The HTTP listener: rate limits and origins over real connections, and its OpenAPI description.
 
 #![cfg(test)]
 #![allow(
@@ -7,7 +7,7 @@
     reason = "helpers of tests end a test by panicking"
 )]
 
-mod described;
+mod openapi;
 mod origins;
 mod rates;
-mod served;
+mod server;

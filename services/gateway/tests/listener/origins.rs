@@ -1,13 +1,13 @@
-//! A page reads what its key lets it read, and nothing else.
+//! Origins: only pages that the API key allows can send requests and read answers.
 
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::served::{ORIGIN, header, serve};
+use crate::server::{ORIGIN, header, serve};
 
 #[tokio::test]
 async fn only_pages_that_the_key_allows_may_ask_and_read() {
-    let served = serve(|_| {}).await;
+    let server = serve(|_| {}).await;
     let key = ("x-api-key", "k");
     for (headers, status, readable_by) in [
         (vec![key], 200, None),
@@ -16,10 +16,10 @@ async fn only_pages_that_the_key_allows_may_ask_and_read() {
         (vec![key, ("origin", "null")], 403, None),
         (vec![("origin", ORIGIN)], 401, None),
     ] {
-        let answer = served.get(&headers).await;
+        let answer = server.get(&headers).await;
         assert_eq!(answer.status(), status, "{headers:?}");
-        let told = header(&answer, "access-control-allow-origin");
-        assert_eq!(told, readable_by, "{headers:?}");
+        let allowed = header(&answer, "access-control-allow-origin");
+        assert_eq!(allowed, readable_by, "{headers:?}");
         let credentials = header(&answer, "access-control-allow-credentials");
         assert_eq!(credentials, readable_by.map(|_| "true"), "{headers:?}");
         if headers.len() == 2 {

@@ -1,4 +1,4 @@
-//! Each rate at its bound, one past it, and after a while.
+//! Rate limits: at the limit, beyond it, and after a wait.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use gateway::http::config::RateLimit;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::served::{Served, header, serve};
+use crate::server::{TestServer, header, serve};
 
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Three at once, then one a second.
+/// Three requests at once, then one per second.
 const FEW: RateLimit = RateLimit {
     per_second: 1,
     burst: 3,
@@ -21,31 +21,32 @@ type Headers<'a> = &'a [(&'a str, &'a str)];
 
 async fn check(
     change: impl FnOnce(&mut HttpSection),
-    whose: &str,
-    (same, other): (Headers<'_>, Headers<'_>),
+    limit: &str,
+    same: Headers<'_>,
+    other: Headers<'_>,
 ) {
-    let served = serve(change).await;
+    let server = serve(change).await;
     for remaining in ["2", "1", "0"] {
-        let answer = served.get(same).await;
-        assert_eq!(answer.status(), 200, "{whose} {remaining}");
+        let answer = server.get(same).await;
+        assert_eq!(answer.status(), 200, "{limit} {remaining}");
         assert_eq!(header(&answer, "ratelimit-limit"), Some("3"));
         assert_eq!(header(&answer, "ratelimit-remaining"), Some(remaining));
     }
-    let refused = served.get(same).await;
-    assert_eq!(refused.status(), 429, "{whose}");
+    let refused = server.get(same).await;
+    assert_eq!(refused.status(), 429, "{limit}");
     assert_eq!(header(&refused, "retry-after"), Some("1"));
     assert_eq!(header(&refused, "ratelimit-remaining"), Some("0"));
     assert_eq!(header(&refused, "ratelimit-reset"), Some("3"));
     let body: Value = refused.json().await.unwrap();
     assert_eq!(body["code"], "RATE_LIMITED");
-    assert_eq!(body["metadata"]["limit"], whose);
-    assert_eq!(served.get(other).await.status(), 200, "{whose}: another");
-    recovers(&served, same).await;
+    assert_eq!(body["metadata"]["limit"], limit);
+    assert_eq!(server.get(other).await.status(), 200, "{limit}: another");
+    recovers(&server, same).await;
 }
 
-async fn recovers(served: &Served, headers: Headers<'_>) {
+async fn recovers(server: &TestServer, headers: Headers<'_>) {
     let started = Instant::now();
-    while served.get(headers).await.status() != 200 {
+    while server.get(headers).await.status() != 200 {
         assert!(started.elapsed() < DEADLINE, "it never recovers");
         tokio::task::yield_now().await;
     }
@@ -56,26 +57,17 @@ async fn recovers(served: &Served, headers: Headers<'_>) {
 async fn a_key_has_its_rate() {
     let change = |section: &mut HttpSection| section.limits.key = FEW;
     let (same, other) = ([("x-api-key", "a")], [("x-api-key", "b")]);
-    check(change, "key", (&same, &other)).await;
+    check(change, "key", &same, &other).await;
 }
 
 #[tokio::test]
 async fn a_session_has_its_rate_within_its_key() {
     let change = |section: &mut HttpSection| section.limits.session = FEW;
     let same = [("x-api-key", "a"), ("x-session", "1")];
-    check(
-        change,
-        "session",
-        (&same, &[("x-api-key", "a"), ("x-session", "2")]),
-    )
-    .await;
-    let change = |section: &mut HttpSection| section.limits.session = FEW;
-    check(
-        change,
-        "session",
-        (&same, &[("x-api-key", "b"), ("x-session", "1")]),
-    )
-    .await;
+    for (key, session) in [("a", "2"), ("b", "1")] {
+        let other = [("x-api-key", key), ("x-session", session)];
+        check(change, "session", &same, &other).await;
+    }
 }
 
 #[tokio::test]
@@ -87,23 +79,23 @@ async fn an_address_has_its_rate_behind_a_trusted_proxy() {
     let key = ("x-api-key", "a");
     let same = [key, ("x-forwarded-for", "203.0.113.1")];
     let other = [key, ("x-forwarded-for", "203.0.113.2")];
-    check(change, "address", (&same, &other)).await;
+    check(change, "address", &same, &other).await;
 }
 
 #[tokio::test]
 async fn a_caller_cannot_claim_another_address() {
     for trusted in [vec![], vec!["127.0.0.0/8".parse().unwrap()]] {
-        let served = serve(|section| {
+        let server = serve(|section| {
             section.limits.address = FEW;
             section.trusted_proxies = trusted;
         })
         .await;
         let mut statuses = Vec::new();
         for n in 0..4 {
-            // What the proxy adds stands last.
+            // The proxy appends the address.
             let claimed = format!("198.51.100.{n}, 203.0.113.1");
             let headers = [("x-api-key", "a"), ("x-forwarded-for", claimed.as_str())];
-            statuses.push(served.get(&headers).await.status().as_u16());
+            statuses.push(server.get(&headers).await.status().as_u16());
         }
         assert_eq!(statuses, [200, 200, 200, 429]);
     }

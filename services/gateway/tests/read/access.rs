@@ -1,4 +1,4 @@
-//! Who may read what: what is not the caller's looks like what is not there.
+//! Access: a conversation of another owner, an erased and a missing conversation get the same answer.
 
 use std::collections::BTreeMap;
 
@@ -15,49 +15,37 @@ use crate::facts::user;
 use crate::stack::{FOREIGN_AGENT, FOREIGN_TENANT, OTHER_AGENT, run, shared};
 
 #[test]
-fn callers_without_leave() {
+fn callers_without_access() {
     run(async {
         let stack = shared().await;
         let author = Author::begin(stack).await;
         let get = || get_request(target(&author));
         for token in ["", "hs_unknown"] {
             let client = stack.client.with_token(token);
-            check(
-                client.get(get()).await,
-                Code::Unauthenticated,
-                "UNAUTHENTICATED",
-                "",
-            );
+            let got = client.get(get()).await;
+            check(got, Code::Unauthenticated, "UNAUTHENTICATED", "");
             let watch = client.watch(watch_request(&author, 1)).await;
             check(watch, Code::Unauthenticated, "UNAUTHENTICATED", "");
         }
         let appender = stack.token(&[Scope::Append], None).await;
-        let get_it = stack.client.with_token(&appender).get(get()).await;
-        check(get_it, Code::PermissionDenied, "MISSING_SCOPE", "");
+        let got = stack.client.with_token(&appender).get(get()).await;
+        check(got, Code::PermissionDenied, "MISSING_SCOPE", "");
 
+        let not_found = |outcome| {
+            let field = "target.agent_id";
+            bytes_of(&check(outcome, Code::NotFound, "AGENT_NOT_FOUND", field))
+        };
         let foreign = stack.token(&[Scope::Read], Some(FOREIGN_TENANT)).await;
         let foreign = stack.client.with_token(&foreign).get(get()).await;
-        let not_mine = check(
-            foreign,
-            Code::NotFound,
-            "AGENT_NOT_FOUND",
-            "target.agent_id",
-        );
-        let mut nobody = target(&author);
-        nobody.agent_id = "nobody".to_owned();
-        let missing = stack.client.get(get_request(nobody)).await;
-        let missing = check(
-            missing,
-            Code::NotFound,
-            "AGENT_NOT_FOUND",
-            "target.agent_id",
-        );
-        assert_alike(&not_mine, &missing);
+        let mut missing = target(&author);
+        missing.agent_id = "nobody".to_owned();
+        let missing = stack.client.get(get_request(missing)).await;
+        assert_eq!(not_found(foreign), not_found(missing));
     });
 }
 
 #[test]
-fn a_conversation_of_others_an_erased_and_a_missing_one_are_alike() {
+fn foreign_erased_and_missing_conversations_get_the_same_answer() {
     run(async {
         let stack = shared().await;
         let mut theirs = Author::begin(stack).await;
@@ -98,7 +86,7 @@ fn a_conversation_of_others_an_erased_and_a_missing_one_are_alike() {
 }
 
 #[test]
-fn an_erasure_holds_before_it_is_projected() {
+fn an_erasure_is_effective_before_it_is_projected() {
     run(async {
         let mut erased = Author::begin(shared().await).await;
         erased.append(vec![user("secret")]).await;
@@ -114,7 +102,7 @@ fn an_erasure_holds_before_it_is_projected() {
     });
 }
 
-/// What each endpoint answers for a conversation that is not found, byte for byte.
+/// The answer of each endpoint for a conversation that is not found, as bytes.
 async fn not_found(author: &Author<'_>, target: proto::ReadTarget) -> Vec<Vec<u8>> {
     let client = &author.stack.client;
     let watch = proto::WatchConversationRequest {
@@ -152,11 +140,7 @@ async fn not_found(author: &Author<'_>, target: proto::ReadTarget) -> Vec<Vec<u8
     statuses.into_iter().map(as_bytes).collect()
 }
 
-fn assert_alike(one: &Status, other: &Status) {
-    assert_eq!(bytes_of(one), bytes_of(other));
-}
-
-/// All that a caller sees of a status but the time of day.
+/// All that a caller receives of a status, except the date.
 fn bytes_of(status: &Status) -> Vec<u8> {
     let headers: BTreeMap<String, Vec<u8>> = status
         .metadata()

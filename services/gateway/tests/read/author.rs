@@ -1,4 +1,4 @@
-//! Appends commits to a conversation, as a writer would.
+//! Appends commits to a conversation, like a writer.
 
 use domain::event::ConversationCreated;
 use domain::{
@@ -24,7 +24,7 @@ pub(crate) struct Author<'s> {
 }
 
 impl<'s> Author<'s> {
-    /// Begins a conversation of the usual agent with a session of its own.
+    /// Begins a conversation of the default agent with a new session.
     pub(crate) async fn begin(stack: &'s Stack) -> Self {
         let session = SessionId::parse(Uuid::now_v7().to_string()).unwrap();
         Self::begin_with(stack, Owner::Session(session), (TENANT, AGENT)).await
@@ -60,7 +60,7 @@ impl<'s> Author<'s> {
         author
     }
 
-    /// Appends a commit; the token of its position.
+    /// Appends a commit. Returns the token of its position.
     pub(crate) async fn append(&mut self, facts: Vec<Fact>) -> String {
         let commit = CommitId(Uuid::now_v7());
         let sealed = self.seal(commit, facts);
@@ -78,14 +78,14 @@ impl<'s> Author<'s> {
         self.token()
     }
 
-    /// Makes a commit that stands after the last one and is not in the record, as if a replica did not know it yet.
+    /// Creates a commit after the last one that is not in the record, as if a replica did not have it yet.
     pub(crate) fn withhold(&mut self, facts: Vec<Fact>) {
         let sealed = self.seal(CommitId(Uuid::now_v7()), facts);
         let (_, last) = self.last().unwrap();
         self.take(&sealed, Sequence(last.0 + 1_000_000));
     }
 
-    /// Makes a commit that is missing in the record, as if it were lost: the next one follows it, after the last that is there.
+    /// Creates a commit that is not in the record, as if it were lost. The next commit follows it.
     pub(crate) fn lose(&mut self, facts: Vec<Fact>) {
         let sealed = self.seal(CommitId(Uuid::now_v7()), facts);
         let (_, last) = self.last().unwrap();
@@ -103,7 +103,7 @@ impl<'s> Author<'s> {
             .unwrap();
     }
 
-    /// Projects every commit up to a number of them.
+    /// Projects the first `commits` commits.
     pub(crate) async fn project(&mut self, commits: usize) {
         self.stack
             .projection

@@ -1,4 +1,4 @@
-//! A caller of the read service.
+//! A client of the read service.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use wire::proto::read::v1::read_service_client::ReadServiceClient;
 
 use crate::author::Author;
 
-/// The longest that a test waits for one thing.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// The deadline of each wait.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A caller with a token. Clones share one connection.
+/// A client with a token. Clones share one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     service: ReadServiceClient<Channel>,
@@ -31,7 +31,7 @@ impl Client {
         }
     }
 
-    /// The same caller with another token; empty: none.
+    /// The same client with another token; empty: none.
     pub(crate) fn with_token(&self, token: &str) -> Self {
         Self {
             token: token.to_owned(),
@@ -70,7 +70,7 @@ impl Client {
         &self,
         request: proto::AssembleContextRequest,
     ) -> Result<proto::AssembleContextResponse, Status> {
-        self.context_within(request, PATIENCE).await
+        self.context_within(request, DEADLINE).await
     }
 
     pub(crate) async fn context_within(
@@ -113,7 +113,7 @@ pub(crate) fn target(author: &Author<'_>) -> proto::ReadTarget {
     }
 }
 
-/// The same, of what the rows hold.
+/// An eventual read of an author's conversation.
 pub(crate) fn eventual(author: &Author<'_>) -> proto::ReadTarget {
     eventual_of(target(author))
 }

@@ -59,7 +59,7 @@ fn an_empty_conversation_has_an_empty_context() {
 }
 
 #[test]
-fn a_context_of_many_tool_calls_needs_more_than_is_likely() {
+fn a_context_of_many_tool_calls_needs_more_than_one_read() {
     run(async {
         let mut author = Author::begin(shared().await).await;
         author.append(vec![user("first"), user("second")]).await;
@@ -92,14 +92,14 @@ fn a_context_of_many_tool_calls_needs_more_than_is_likely() {
 }
 
 #[test]
-fn a_context_is_bounded_in_bytes_however_it_is_read() {
+fn a_context_is_bounded_in_bytes_in_rows_and_tail() {
     run(async {
         let mut author = Author::begin(shared().await).await;
         let large = "x".repeat(500 * 1024);
         for _ in 0..40 {
             author.append(vec![user(&large)]).await;
         }
-        // The 33rd from the end is the first with 16 MiB of newer ones; each is a little over 500 KiB.
+        // Each message is a little over 500 KiB: the newest 32 are less than 16 MiB.
         let expected = 33;
         for projected in [0, 20, author.commits.len()] {
             author.project(projected).await;
@@ -111,7 +111,7 @@ fn a_context_is_bounded_in_bytes_however_it_is_read() {
     });
 }
 
-/// The context is `expected`, in short, and came about as `report` says.
+/// Checks the context and its report, both in short notation.
 async fn check(author: &Author<'_>, messages_max: u32, expected: &str, report: &str) {
     let request = context_request(target(author), messages_max);
     let response = author.stack.client.context(request).await.unwrap();

@@ -1,4 +1,4 @@
-//! Errors: code, reason and field of each.
+//! Errors: their codes, reasons and fields.
 
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
@@ -9,7 +9,7 @@ use crate::author::Author;
 use crate::client::{context_request, events_request, get_request, target, watch_request};
 use crate::stack::{AGENT, run, shared};
 
-/// The error has this code and reason, and names this field; empty: none.
+/// Checks the code, the reason and the field of an error; empty: no field.
 #[track_caller]
 pub(crate) fn check<T>(
     outcome: Result<T, Status>,
@@ -54,62 +54,33 @@ pub(crate) fn invalid<T>(outcome: Result<T, Status>, reason: &str, field: &str) 
 }
 
 #[test]
-fn a_target_out_of_form() {
+fn invalid_targets() {
     run(async {
         let stack = shared().await;
         let author = Author::begin(stack).await;
         let client = &stack.client;
         let good = target(&author);
-        let cases = [
-            (
-                "",
-                &*good.conversation_id,
-                0,
-                "FIELD_MISSING",
-                "target.agent_id",
-            ),
-            (
-                "a b",
-                &good.conversation_id,
-                0,
-                "FIELD_MALFORMED",
-                "target.agent_id",
-            ),
-            (AGENT, "", 0, "FIELD_MISSING", "target.conversation_id"),
-            (AGENT, "a/b", 0, "FIELD_MALFORMED", "target.conversation_id"),
-            (
-                AGENT,
-                &"x".repeat(129),
-                0,
-                "FIELD_TOO_LONG",
-                "target.conversation_id",
-            ),
-            (
-                AGENT,
-                &good.conversation_id,
-                9,
-                "FIELD_OUT_OF_RANGE",
-                "target.consistency",
-            ),
-        ];
-        for (agent_id, conversation_id, consistency, reason, field) in cases {
+        let (id, long) = (good.conversation_id.as_str(), "x".repeat(129));
+        for (agent_id, conversation_id, consistency, reason, field) in [
+            ("", id, 0, "MISSING", "agent_id"),
+            ("a b", id, 0, "MALFORMED", "agent_id"),
+            (AGENT, "", 0, "MISSING", "conversation_id"),
+            (AGENT, "a/b", 0, "MALFORMED", "conversation_id"),
+            (AGENT, &long, 0, "TOO_LONG", "conversation_id"),
+            (AGENT, id, 9, "OUT_OF_RANGE", "consistency"),
+        ] {
             let target = proto::ReadTarget {
                 agent_id: agent_id.to_owned(),
                 conversation_id: conversation_id.to_owned(),
                 consistency,
                 position_token: String::new(),
             };
+            let (reason, field) = (&format!("FIELD_{reason}"), &format!("target.{field}"));
             invalid(client.get(get_request(target.clone())).await, reason, field);
-            invalid(
-                client.events(events_request(target.clone())).await,
-                reason,
-                field,
-            );
-            invalid(
-                client.context(context_request(target, 0)).await,
-                reason,
-                field,
-            );
+            let events = client.events(events_request(target.clone())).await;
+            invalid(events, reason, field);
+            let context = client.context(context_request(target, 0)).await;
+            invalid(context, reason, field);
         }
         let none = proto::GetConversationRequest { target: None };
         invalid(client.get(none).await, "FIELD_MISSING", "target");
@@ -121,18 +92,12 @@ fn contexts_out_of_range() {
     run(async {
         let author = Author::begin(shared().await).await;
         let client = &author.stack.client;
-        let outcome = client
-            .context(context_request(target(&author), 1_001))
-            .await;
-        let status = check(
-            outcome,
-            Code::InvalidArgument,
-            "FIELD_OUT_OF_RANGE",
-            "messages_max",
-        );
+        let request = context_request(target(&author), 1_001);
+        let (code, reason) = (Code::InvalidArgument, "FIELD_OUT_OF_RANGE");
+        let status = check(client.context(request).await, code, reason, "messages_max");
         assert_eq!(
             status.message(),
-            "messages_max is 1001, at most 1000 is taken"
+            "messages_max is 1001, the maximum is 1000"
         );
         client
             .context(context_request(target(&author), 1_000))
@@ -146,30 +111,19 @@ fn contexts_out_of_range() {
 #[test]
 fn pages_of_events_out_of_range() {
     type Change = fn(&mut proto::ListEventsRequest);
+    let out_of_range = "FIELD_OUT_OF_RANGE";
     let cases: [(Change, &str, &str); 6] = [
+        (|it| it.page_size = 1_001, out_of_range, "page_size"),
+        (|it| it.direction = 7, out_of_range, "direction"),
+        (|it| it.kinds = vec![1, 99], out_of_range, "kinds[1]"),
+        (|it| it.kinds = vec![0], "FIELD_MISSING", "kinds[0]"),
         (
-            |asked| asked.page_size = 1_001,
-            "FIELD_OUT_OF_RANGE",
-            "page_size",
-        ),
-        (
-            |asked| asked.direction = 7,
-            "FIELD_OUT_OF_RANGE",
-            "direction",
-        ),
-        (
-            |asked| asked.kinds = vec![1, 99],
-            "FIELD_OUT_OF_RANGE",
-            "kinds[1]",
-        ),
-        (|asked| asked.kinds = vec![0], "FIELD_MISSING", "kinds[0]"),
-        (
-            |asked| (asked.from_version, asked.to_version) = (3, 2),
-            "FIELD_OUT_OF_RANGE",
+            |it| (it.from_version, it.to_version) = (3, 2),
+            out_of_range,
             "to_version",
         ),
         (
-            |asked| asked.page_token = "?".to_owned(),
+            |it| it.page_token = "?".to_owned(),
             "PAGE_TOKEN_INVALID",
             "page_token",
         ),
@@ -177,9 +131,9 @@ fn pages_of_events_out_of_range() {
     run(async move {
         let author = Author::begin(shared().await).await;
         for (change, reason, field) in cases {
-            let mut asked = events_request(target(&author));
-            change(&mut asked);
-            invalid(author.stack.client.events(asked).await, reason, field);
+            let mut request = events_request(target(&author));
+            change(&mut request);
+            invalid(author.stack.client.events(request).await, reason, field);
         }
         let mut most = events_request(target(&author));
         most.page_size = 1_000;
@@ -188,37 +142,25 @@ fn pages_of_events_out_of_range() {
 }
 
 #[test]
-fn listings_out_of_form() {
+fn invalid_listings() {
     type Change = fn(&mut proto::ListConversationsRequest);
-    fn session(asked: &mut proto::ListConversationsRequest, id: &str) {
-        asked.filter = Some(Filter::SessionId(id.to_owned()));
+    fn session(request: &mut proto::ListConversationsRequest, id: &str) {
+        request.filter = Some(Filter::SessionId(id.to_owned()));
     }
     let cases: [(Change, &str, &str); 8] = [
+        (|it| it.agent_id.clear(), "FIELD_MISSING", "agent_id"),
+        (|it| it.filter = None, "FIELD_MISSING", "filter"),
+        (|it| session(it, ""), "FIELD_MISSING", "session_id"),
+        (|it| session(it, "\n"), "FIELD_MALFORMED", "session_id"),
         (
-            |asked| asked.agent_id = String::new(),
-            "FIELD_MISSING",
-            "agent_id",
-        ),
-        (|asked| asked.filter = None, "FIELD_MISSING", "filter"),
-        (|asked| session(asked, ""), "FIELD_MISSING", "session_id"),
-        (
-            |asked| session(asked, "\n"),
-            "FIELD_MALFORMED",
-            "session_id",
-        ),
-        (
-            |asked| session(asked, &"x".repeat(257)),
+            |it| session(it, &"x".repeat(257)),
             "FIELD_TOO_LONG",
             "session_id",
         ),
-        (|asked| asked.status = 44, "FIELD_OUT_OF_RANGE", "status"),
+        (|it| it.status = 44, "FIELD_OUT_OF_RANGE", "status"),
+        (|it| it.page_size = 201, "FIELD_OUT_OF_RANGE", "page_size"),
         (
-            |asked| asked.page_size = 201,
-            "FIELD_OUT_OF_RANGE",
-            "page_size",
-        ),
-        (
-            |asked| asked.page_token = "AAAA".to_owned(),
+            |it| it.page_token = "AAAA".to_owned(),
             "PAGE_TOKEN_INVALID",
             "page_token",
         ),
@@ -226,9 +168,9 @@ fn listings_out_of_form() {
     run(async move {
         let stack = shared().await;
         for (change, reason, field) in cases {
-            let mut asked = whole_agent();
-            change(&mut asked);
-            invalid(stack.client.list(asked).await, reason, field);
+            let mut request = whole_agent();
+            change(&mut request);
+            invalid(stack.client.list(request).await, reason, field);
         }
         let mut most = whole_agent();
         most.page_size = 200;

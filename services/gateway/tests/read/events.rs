@@ -17,27 +17,21 @@ fn ranges_directions_and_kinds() {
         author.append(vec![result("a"), user("3")]).await;
         for projected in [0, 1, 2, 3] {
             author.project(projected).await;
-            let all = query(&author, 0, 0, 1, &[]);
-            check(&author, &all, &[1, 2, 3, 4, 5, 6, 7]).await;
-            check(
-                &author,
-                &query(&author, 0, 0, 0, &[]),
-                &[1, 2, 3, 4, 5, 6, 7],
-            )
-            .await;
-            check(
-                &author,
-                &query(&author, 0, 0, 2, &[]),
-                &[7, 6, 5, 4, 3, 2, 1],
-            )
-            .await;
-            check(&author, &query(&author, 3, 6, 1, &[]), &[3, 4, 5, 6]).await;
-            check(&author, &query(&author, 3, 6, 2, &[]), &[6, 5, 4, 3]).await;
-            check(&author, &query(&author, 0, 0, 1, &[1]), &[2, 4, 7]).await;
-            check(&author, &query(&author, 0, 0, 2, &[3, 2, 3]), &[6, 5]).await;
-            check(&author, &query(&author, 7, 99, 1, &[]), &[7]).await;
-            check(&author, &query(&author, 8, 0, 1, &[]), &[]).await;
-            check(&author, &query(&author, 8, 0, 2, &[]), &[]).await;
+            for (from, to, direction, kinds, expected) in [
+                (0, 0, 1, &[][..], &[1, 2, 3, 4, 5, 6, 7][..]),
+                (0, 0, 0, &[], &[1, 2, 3, 4, 5, 6, 7]),
+                (0, 0, 2, &[], &[7, 6, 5, 4, 3, 2, 1]),
+                (3, 6, 1, &[], &[3, 4, 5, 6]),
+                (3, 6, 2, &[], &[6, 5, 4, 3]),
+                (0, 0, 1, &[1], &[2, 4, 7]),
+                (0, 0, 2, &[3, 2, 3], &[6, 5]),
+                (7, 99, 1, &[], &[7]),
+                (8, 0, 1, &[], &[]),
+                (8, 0, 2, &[], &[]),
+            ] {
+                let query = query(&author, from, to, direction, kinds);
+                check(&author, &query, expected).await;
+            }
         }
     });
 }
@@ -53,22 +47,16 @@ fn a_page_ends_before_it_passes_its_bytes() {
         for projected in [0, 5, 10] {
             author.project(projected).await;
             // 3 MiB hold six such events.
-            assert_eq!(
-                page_sizes(&author, 1).await,
-                [7, 3],
-                "{projected} projected"
-            );
-            assert_eq!(
-                page_sizes(&author, 2).await,
-                [6, 4],
-                "{projected} projected"
-            );
+            for (direction, expected) in [(1, [7, 3]), (2, [6, 4])] {
+                let sizes = page_sizes(&author, direction).await;
+                assert_eq!(sizes, expected, "{projected} projected");
+            }
         }
     });
 }
 
 #[test]
-fn an_eventual_page_holds_what_the_rows_hold() {
+fn an_eventual_page_comes_from_the_rows_alone() {
     run(async {
         let mut author = Author::begin(shared().await).await;
         author.append(vec![user("1")]).await;
@@ -85,7 +73,7 @@ fn an_eventual_page_holds_what_the_rows_hold() {
 }
 
 #[test]
-fn pages_go_on_where_they_ended_while_rows_catch_up() {
+fn pages_continue_without_gaps_while_rows_catch_up() {
     run(async {
         let mut author = Author::begin(shared().await).await;
         for text in 0..20 {
@@ -121,7 +109,7 @@ fn query(
     }
 }
 
-/// The query gives these versions, in one page and in pages of two.
+/// Checks the versions of a query, in one page and in pages of two.
 async fn check(author: &Author<'_>, query: &proto::ListEventsRequest, expected: &[u64]) {
     for page_size in [0, 2] {
         let mut query = proto::ListEventsRequest {

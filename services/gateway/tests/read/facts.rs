@@ -1,4 +1,4 @@
-//! Facts in short.
+//! Builds facts for tests.
 
 use domain::event::{
     ConversationUpdated, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput,

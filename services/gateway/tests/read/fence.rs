@@ -1,4 +1,4 @@
-//! Positions that a read must reach.
+//! Reads with position tokens.
 
 use tonic::Code;
 use wire::proto::read::v1 as proto;
@@ -11,7 +11,7 @@ use crate::facts::user;
 use crate::stack::{run, shared};
 
 #[test]
-fn a_fresh_read_reaches_what_is_acknowledged() {
+fn a_fresh_read_includes_an_acknowledged_commit() {
     run(async {
         let mut author = Author::begin(shared().await).await;
         let position_token = author.append(vec![user("1")]).await;
@@ -82,7 +82,7 @@ fn a_position_of_another_conversation_of_the_partition_is_reached() {
 }
 
 #[test]
-fn rows_ahead_of_a_lagging_replica_win() {
+fn rows_ahead_of_a_lagging_replica_are_used() {
     run(async {
         let mut author = Author::begin(shared().await).await;
         author.append(vec![user("1")]).await;

@@ -1,4 +1,4 @@
-//! Freshness: however much of a conversation is projected, every read answers alike.
+//! Freshness: answers do not depend on how much of a conversation is projected.
 
 use domain::Fact;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use crate::client::{context_request, events_request, get_request, target, watch_
 use crate::facts::{assistant, call, message, note, result, titled, user};
 use crate::stack::{run, shared};
 
-/// Random histories that are read.
+/// The number of random histories.
 const CASES: usize = 24;
 
 #[test]
@@ -29,7 +29,7 @@ fn reads_do_not_depend_on_what_is_projected() {
 }
 
 #[test]
-fn a_projector_far_behind_is_no_hindrance() {
+fn answers_do_not_depend_on_a_projector_that_is_far_behind() {
     run(async {
         let mut author = Author::begin(shared().await).await;
         author.append(vec![titled("early")]).await;
@@ -88,7 +88,7 @@ async fn answers(author: &Author<'_>, page_size: u32) -> Answers {
         let request = context_request(target(author), messages_max);
         let mut response = client.context(request).await.unwrap();
         let report = response.report.as_mut().unwrap();
-        // Where events came from is the one thing that may differ.
+        // Only the source of the events may differ.
         (report.events_from_rows, report.events_from_tail) =
             (report.events_from_rows + report.events_from_tail, 0);
         contexts.push(response);
@@ -119,7 +119,7 @@ async fn answers(author: &Author<'_>, page_size: u32) -> Answers {
     }
 }
 
-/// Every page of a query, without tokens: those name places in the record.
+/// Every page of a query, without tokens: those contain sequences of the record.
 async fn pages(
     author: &Author<'_>,
     mut query: proto::ListEventsRequest,
@@ -135,7 +135,7 @@ async fn pages(
     }
 }
 
-/// What a watcher sees until it has caught up.
+/// The items that a watcher receives until it has caught up.
 async fn watched(author: &Author<'_>, from_version: u64) -> Vec<Item> {
     let request = watch_request(author, from_version.min(author.version() + 1));
     let mut responses = author.stack.client.watch(request).await.unwrap();

@@ -1,4 +1,4 @@
-//! A commit that is missing among those that the rows do not hold yet.
+//! A missing commit among the commits without rows.
 
 use devstack::test;
 use event_log::ArchiveEntry;
@@ -11,7 +11,7 @@ use crate::errors::check;
 use crate::facts::user;
 use crate::stack::{Stack, run};
 
-/// Commits of which one in the middle is not in the record.
+/// A conversation with one commit in the middle that is not in the record.
 async fn with_gap(stack: &Stack) -> Author<'_> {
     let mut author = Author::begin(stack).await;
     author.append(vec![user("2")]).await;
@@ -22,7 +22,7 @@ async fn with_gap(stack: &Stack) -> Author<'_> {
 }
 
 #[test]
-fn a_gap_within_a_page_is_a_gap() {
+fn a_gap_within_a_page_is_reported() {
     run(async {
         let nats = test::nats().await;
         let stack = Stack::over(&nats, &test::database().await.url).await;
@@ -31,12 +31,12 @@ fn a_gap_within_a_page_is_a_gap() {
             let request = events_request(target(&author));
             author.stack.client.events(request).await
         };
-        // Nothing else can hold the commit: the record has lost it.
+        // Without an archive, the commit is lost.
         let lost = check(read().await, Code::DataLoss, "DATA_CORRUPT", "");
         let (conversation, after) = (&author.key.conversation, "after version 2,");
         assert!(lost.message().contains(conversation.as_str()), "{lost}");
         assert!(lost.message().contains(after), "{lost}");
-        // It may be in the archive, from which the rows will have it.
+        // With an archive, the commit may be there, and the rows will have it.
         stack.record.ensure_archive().await.unwrap();
         let entry = ArchiveEntry {
             segment: Uuid::now_v7(),

@@ -1,4 +1,4 @@
-//! The HTTP door of a whole gateway: what anybody may ask, what is refused, and the end.
+//! The HTTP listener of a gateway: public endpoints, unknown routes, and shutdown.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use crate::stack::{run, shared};
 
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A client: this process has other clients over TLS, so that a provider must be chosen.
+/// A client. Rustls needs a default provider, because this process has more than one.
 fn client() -> Client {
-    // Whoever is first chooses for all; the choice is the same.
+    // The first call wins; all calls install the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder().no_proxy().build().unwrap()
 }
 
-async fn ask(addr: SocketAddr, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
+async fn send(addr: SocketAddr, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
     let client = client();
     let request = client.request(method, format!("http://{addr}{path}"));
     let request = headers.iter().fold(request, |request, (name, value)| {
@@ -28,10 +28,10 @@ async fn ask(addr: SocketAddr, method: Method, path: &str, headers: &[(&str, &st
 }
 
 async fn get(addr: SocketAddr, path: &str) -> Response {
-    ask(addr, Method::GET, path, &[]).await
+    send(addr, Method::GET, path, &[]).await
 }
 
-async fn ready(addr: SocketAddr) {
+async fn wait_until_ready(addr: SocketAddr) {
     let deadline = Instant::now() + DEADLINE;
     while get(addr, "/healthz").await.status() != 200 {
         assert!(Instant::now() < deadline, "the gateway is never ready");
@@ -39,11 +39,11 @@ async fn ready(addr: SocketAddr) {
 }
 
 #[test]
-fn anybody_may_ask_for_health_limits_and_the_description() {
+fn health_limits_and_the_description_are_public() {
     run(async {
         let stack = shared().await;
-        let (addr, shutdown) = stack.door_with(|_| {}).await;
-        ready(addr).await;
+        let (addr, shutdown) = stack.http_with(|_| {}).await;
+        wait_until_ready(addr).await;
         let limits: Value = get(addr, "/v1/limits").await.json().await.unwrap();
         assert_eq!(limits["request"]["body_bytes_max"], 1024 * 1024);
         assert_eq!(limits["content"]["title_bytes_max"], 1_024);
@@ -59,22 +59,16 @@ fn anybody_may_ask_for_health_limits_and_the_description() {
         assert_eq!(schemes["bearer"]["scheme"], "bearer");
         shutdown.begin();
         shutdown.wait(DEADLINE).await.unwrap();
-        let client = client();
-        assert!(
-            client
-                .get(format!("http://{addr}/healthz"))
-                .send()
-                .await
-                .is_err()
-        );
+        let request = client().get(format!("http://{addr}/healthz"));
+        assert!(request.send().await.is_err());
     });
 }
 
 #[test]
-fn what_the_door_does_not_have_is_a_problem() {
+fn unknown_routes_and_methods_are_problems() {
     run(async {
         let stack = shared().await;
-        let (addr, shutdown) = stack.door_with(|_| {}).await;
+        let (addr, shutdown) = stack.http_with(|_| {}).await;
         for (method, path, status, code) in [
             (Method::GET, "/nowhere", 404, Some("ROUTE_NOT_FOUND")),
             (Method::POST, "/v1/limits", 405, Some("METHOD_NOT_ALLOWED")),
@@ -86,12 +80,12 @@ fn what_the_door_does_not_have_is_a_problem() {
             ),
             (Method::HEAD, "/v1/limits", 200, None),
         ] {
-            let answer = ask(addr, method.clone(), path, &[]).await;
+            let answer = send(addr, method.clone(), path, &[]).await;
             assert_eq!(answer.status(), status, "{method} {path}");
             assert!(answer.headers().contains_key("x-request-id"));
             let body: Option<Value> = answer.json().await.ok();
-            let told = body.as_ref().and_then(|body| body["code"].as_str());
-            assert_eq!(told, code, "{method} {path}");
+            let found = body.as_ref().and_then(|body| body["code"].as_str());
+            assert_eq!(found, code, "{method} {path}");
         }
         shutdown.begin();
     });
@@ -101,25 +95,26 @@ fn what_the_door_does_not_have_is_a_problem() {
 fn a_preflight_is_answered_for_any_page() {
     run(async {
         let stack = shared().await;
-        let (addr, shutdown) = stack.door_with(|_| {}).await;
-        let asked = [
+        let (addr, shutdown) = stack.http_with(|_| {}).await;
+        let preflight = [
             ("origin", "https://example.org"),
             ("access-control-request-method", "POST"),
             ("access-control-request-headers", "content-type,x-api-key"),
         ];
         for path in ["/v1/limits", "/nowhere"] {
-            let answer = ask(addr, Method::OPTIONS, path, &asked).await;
+            let answer = send(addr, Method::OPTIONS, path, &preflight).await;
             assert_eq!(answer.status(), 204, "{path}");
-            let told = answer.headers();
-            assert_eq!(told["access-control-allow-origin"], "https://example.org");
-            assert_eq!(
-                told["access-control-allow-headers"],
-                "content-type,x-api-key"
-            );
-            assert_eq!(told["access-control-max-age"], "600");
-            assert!(told["vary"].to_str().unwrap().contains("origin"));
-            // No key is known yet: whether a cookie counts is decided by the request after it.
-            assert_eq!(told["access-control-allow-credentials"], "true");
+            for (name, expected) in [
+                ("access-control-allow-origin", "https://example.org"),
+                ("access-control-allow-headers", "content-type,x-api-key"),
+                ("access-control-max-age", "600"),
+                // A preflight has no API key: the next request decides whether a cookie is accepted.
+                ("access-control-allow-credentials", "true"),
+            ] {
+                assert_eq!(answer.headers()[name], expected, "{path}");
+            }
+            let vary = answer.headers()["vary"].to_str().unwrap();
+            assert!(vary.contains("origin"));
         }
         shutdown.begin();
     });

@@ -17,7 +17,7 @@ fn conversations_by_session_newest_first() {
         let stack = shared().await;
         let session = Uuid::now_v7().to_string();
         let ids = conversations(stack, &session, (TENANT, AGENT), 5).await;
-        let elsewhere = conversations(stack, &session, (TENANT, OTHER_AGENT), 1).await;
+        let other_conversation = conversations(stack, &session, (TENANT, OTHER_AGENT), 1).await;
         conversations(stack, &session, (FOREIGN_TENANT, FOREIGN_AGENT), 1).await;
         let filter = Filter::SessionId(session);
         let mut newest_first = ids.clone();
@@ -26,10 +26,17 @@ fn conversations_by_session_newest_first() {
             let listed = list(stack, query(AGENT, filter.clone(), page_size)).await;
             assert_eq!(listed, newest_first, "pages of {page_size}");
         }
-        assert_eq!(list(stack, query(OTHER_AGENT, filter, 50)).await, elsewhere);
+        assert_eq!(
+            list(stack, query(OTHER_AGENT, filter, 50)).await,
+            other_conversation
+        );
         let tenant = Filter::WholeTenant(proto::WholeTenant {});
         let all = list(stack, query(AGENT, tenant, 200)).await;
-        assert!(ids.iter().chain(&elsewhere).all(|id| all.contains(id)));
+        assert!(
+            ids.iter()
+                .chain(&other_conversation)
+                .all(|id| all.contains(id))
+        );
     });
 }
 
@@ -54,11 +61,8 @@ fn conversations_by_user_and_status() {
         erased.erase().await;
         erased.project_all().await;
         let (archived, active) = (id_of(&archived), id_of(&active));
-        let both = {
-            let mut both = vec![archived.clone(), active.clone()];
-            both.sort_by(|one, other| other.cmp(one));
-            both
-        };
+        let mut both = vec![archived.clone(), active.clone()];
+        both.sort_by(|one, other| other.cmp(one));
         let cases = [
             (ConversationStatus::Unspecified, both),
             (ConversationStatus::Active, vec![active]),
@@ -73,17 +77,17 @@ fn conversations_by_user_and_status() {
     });
 }
 
-/// Conversations, projected, each with a later event than the one before; their ids.
+/// Creates and projects conversations, each with a later event than the previous one. Returns their ids.
 async fn conversations(
     stack: &Stack,
     session: &str,
-    place: (&str, &str),
+    agent: (&str, &str),
     count: usize,
 ) -> Vec<String> {
     let mut ids = Vec::new();
     for messages in 0..count {
         let owner = Owner::Session(SessionId::parse(session).unwrap());
-        let mut author = Author::begin_with(stack, owner, place).await;
+        let mut author = Author::begin_with(stack, owner, agent).await;
         for _ in 0..messages {
             author.append(vec![user("hello")]).await;
         }

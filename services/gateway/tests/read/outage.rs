@@ -1,4 +1,4 @@
-//! A dependency away: a clear answer within the deadline, and recovery by itself.
+//! Outages of a dependency: a clear error within the deadline, and recovery without a restart.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use tonic::{Code, Status};
 use wire::proto::read::v1 as proto;
 
 use crate::author::Author;
-use crate::client::{PATIENCE, context_request, eventual, target};
+use crate::client::{DEADLINE, context_request, eventual, target};
 use crate::errors::check;
 use crate::facts::user;
 use crate::stack::{Stack, run};
 
-/// The deadline of reads while a dependency is away.
-const DEADLINE: Duration = Duration::from_secs(1);
+/// The deadline of reads during an outage.
+const READ_DEADLINE: Duration = Duration::from_secs(1);
 
 #[test]
-fn without_the_record_fresh_reads_fail_and_eventual_ones_go_on() {
+fn without_the_record_fresh_reads_fail_and_eventual_reads_work() {
     run(async {
         let mut nats = test::nats().await;
         let stack = Stack::over(&nats, &test::database().await.url).await;
@@ -63,7 +63,7 @@ fn without_the_rows_every_read_fails() {
     });
 }
 
-/// The read fails for this reason, and so before its deadline, which would be told as such.
+/// Checks that the read fails with this reason, before its deadline.
 async fn unavailable(author: &Author<'_>, target: proto::ReadTarget, reason: &str) {
     let outcome = read(author, target).await;
     check(outcome, Code::Unavailable, reason, "");
@@ -75,16 +75,16 @@ async fn recovers(author: &Author<'_>) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, again).await.expect("reads work again");
+    timeout(DEADLINE, again).await.expect("reads work again");
 }
 
-/// How many messages a context has.
+/// The number of messages of a context.
 async fn read(author: &Author<'_>, target: proto::ReadTarget) -> Result<usize, Status> {
     let request = context_request(target, 5);
     let response = author
         .stack
         .client
-        .context_within(request, DEADLINE)
+        .context_within(request, READ_DEADLINE)
         .await?;
     Ok(response.messages.len())
 }

@@ -1,4 +1,4 @@
-//! Projects the commits that a test names, and no others.
+//! Projects only the commits that a test selects.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
 use read_model::projections::conversations::{Batch, Item, apply};
 use tokio::sync::Mutex;
 
-/// How long the leases of a test hold, in milliseconds.
+/// The TTL of leases, in ms.
 const LEASE_TTL_MS: u64 = 3_600_000;
 
 /// The holder of all partitions.
@@ -37,12 +37,12 @@ impl Projection {
         }
     }
 
-    /// Projects successive commits of one conversation, which follow those that were projected before.
+    /// Projects consecutive commits of one conversation. They follow the ones from before.
     pub(crate) async fn apply(&self, commits: &[StoredCommit]) {
         let Some(first) = commits.first() else { return };
         let mut checkpoints = self.checkpoints.lock().await;
         let checkpoint = checkpoints.get_mut(&first.position.partition).unwrap();
-        // Only the order of checkpoints counts here, so that conversations can be projected one by one.
+        // Checkpoints only need to increase, so that conversations can be projected one by one.
         let last = Sequence(checkpoint.sequence.0 + 1);
         let batch = Batch {
             lease: checkpoint.lease,

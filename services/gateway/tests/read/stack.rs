@@ -21,7 +21,7 @@ use tokio::sync::OnceCell;
 use crate::client::Client;
 use crate::projection::Projection;
 
-/// The tenant whose conversations are read, and two of its agents; and another tenant with an agent.
+/// The tenant with the conversations and two of its agents; another tenant with an agent.
 pub(crate) const TENANT: &str = "acme";
 pub(crate) const AGENT: &str = "helper";
 pub(crate) const OTHER_AGENT: &str = "seller";
@@ -40,11 +40,11 @@ pub(crate) struct Stack {
     /// A token that may read every tenant.
     pub(crate) token: String,
     pub(crate) client: Client,
-    /// What ends the gateway.
+    /// Ends the gateway.
     pub(crate) shutdown: Shutdown,
 }
 
-/// Runs a test in the runtime that all tests share, as their connections must.
+/// Runs a test in the shared runtime: shared connections need it.
 pub(crate) fn run(test: impl Future<Output = ()>) {
     let runtime = RUNTIME.get_or_init(|| Runtime::new().unwrap());
     runtime.block_on(async {
@@ -53,7 +53,7 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
     });
 }
 
-/// The stack of all tests that leave its servers alone.
+/// The stack of all tests that do not stop its servers.
 pub(crate) async fn shared() -> &'static Stack {
     SHARED
         .get_or_init(async || {
@@ -112,8 +112,8 @@ impl Stack {
         (start(&config, &shutdown, &self.token).await, shutdown)
     }
 
-    /// The HTTP door of another gateway over the same servers, with changes to its configuration.
-    pub(crate) async fn door_with(
+    /// The HTTP listener of another gateway over the same servers, with changes to its configuration.
+    pub(crate) async fn http_with(
         &self,
         change: impl FnOnce(&mut GatewayConfig),
     ) -> (SocketAddr, Shutdown) {

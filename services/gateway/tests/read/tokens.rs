@@ -1,4 +1,4 @@
-//! Tokens that cannot be taken.
+//! Invalid position tokens and page tokens.
 
 use wire::proto::read::v1 as proto;
 use wire::token::{PositionToken, RecordId};
@@ -10,13 +10,15 @@ use crate::facts::user;
 use crate::stack::{run, shared};
 
 #[test]
-fn position_tokens_that_cannot_be_taken() {
+fn invalid_position_tokens() {
     run(async {
         let stack = shared().await;
         let author = Author::begin(stack).await;
-        let mut elsewhere = Author::begin(stack).await;
-        while stack.record.partition_of(&elsewhere.key) == stack.record.partition_of(&author.key) {
-            elsewhere = Author::begin(stack).await;
+        let mut other_conversation = Author::begin(stack).await;
+        while stack.record.partition_of(&other_conversation.key)
+            == stack.record.partition_of(&author.key)
+        {
+            other_conversation = Author::begin(stack).await;
         }
         let last = author.commits.last().unwrap();
         let other_record = PositionToken {
@@ -26,7 +28,7 @@ fn position_tokens_that_cannot_be_taken() {
         };
         let cases = [
             ("garbage!".to_owned(), "POSITION_TOKEN_MALFORMED"),
-            (elsewhere.token(), "POSITION_TOKEN_MALFORMED"),
+            (other_conversation.token(), "POSITION_TOKEN_MALFORMED"),
             (other_record.encode(), "POSITION_TOKEN_OF_OTHER_RECORD"),
         ];
         for (position_token, reason) in cases {

@@ -1,4 +1,4 @@
-//! Watching.
+//! Watches of conversations.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::watch_conversation_response::Item;
 
 use crate::author::Author;
-use crate::client::{PATIENCE, watch_request};
+use crate::client::{DEADLINE, watch_request};
 use crate::errors::check;
 use crate::facts::{note, user};
 use crate::stack::{Stack, run, shared};
@@ -65,7 +65,7 @@ fn commits_during_history_come_once() {
 }
 
 #[test]
-fn a_reader_who_sleeps_misses_nothing() {
+fn a_slow_reader_misses_nothing() {
     run(async {
         let mut author = Author::begin(shared().await).await;
         let mut watching = watch(&author, 1).await;
@@ -112,12 +112,12 @@ fn a_drain_ends_the_stream() {
         shutdown.begin();
         let status = end(&mut watching).await.unwrap_err();
         assert_eq!(status.code(), Code::Unavailable);
-        shutdown.wait(PATIENCE).await.unwrap();
+        shutdown.wait(DEADLINE).await.unwrap();
     });
 }
 
 #[test]
-fn there_is_a_most_of_watchers() {
+fn the_number_of_watchers_is_limited() {
     run(async {
         let author = Author::begin(shared().await).await;
         let few = |config: &mut gateway::GatewayConfig| config.watchers_max = 2;
@@ -133,7 +133,7 @@ fn there_is_a_most_of_watchers() {
                 tokio::task::yield_now().await;
             }
         };
-        timeout(PATIENCE, again).await.expect("a place comes free");
+        timeout(DEADLINE, again).await.expect("a permit is free");
         shutdown.begin();
     });
 }
@@ -160,14 +160,14 @@ fn a_watch_outlives_the_server_of_the_record() {
     });
 }
 
-/// Appends once the record answers again; a first try would not be resolved while the server is away.
+/// Appends when the record answers again: an append during the outage would have an unknown outcome.
 async fn append_until_done(author: &mut Author<'_>) {
     let up = async {
         while author.stack.record.check().await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, up)
+    timeout(DEADLINE, up)
         .await
         .expect("the record answers again");
     author.append(vec![user("again")]).await;
@@ -200,14 +200,14 @@ async fn caught_up(responses: &mut Responses) -> u64 {
 }
 
 async fn item(responses: &mut Responses) -> Item {
-    let next = timeout(PATIENCE, responses.message())
+    let next = timeout(DEADLINE, responses.message())
         .await
         .expect("something comes in time");
-    next.unwrap().expect("the stream goes on").item.unwrap()
+    next.unwrap().expect("the stream continues").item.unwrap()
 }
 
 async fn end(responses: &mut Responses) -> Result<(), Status> {
-    let next = timeout(PATIENCE, responses.message())
+    let next = timeout(DEADLINE, responses.message())
         .await
         .expect("the stream ends in time");
     next.map(drop)

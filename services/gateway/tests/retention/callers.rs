@@ -1,4 +1,4 @@
-//! What callers do in conversations.
+//! Commands of callers: creates, forks, messages, changes of owner.
 
 use domain::Timestamp;
 use wire::proto::event::v1 as event;
@@ -7,7 +7,7 @@ use wire::proto::write::v1 as proto;
 use crate::stack::{SECOND, START, Stack};
 
 impl Stack {
-    /// A conversation that began, and had its last event, at this time.
+    /// Creates a conversation whose only event has this time.
     pub(crate) async fn create(
         &self,
         agent: &str,
@@ -15,38 +15,24 @@ impl Stack {
         owner: event::owner::Kind,
         at: Timestamp,
     ) {
-        let request = proto::CreateConversationRequest {
-            agent_id: agent.to_owned(),
-            conversation_id: id.to_owned(),
-            owner: Some(event::Owner { kind: Some(owner) }),
-            occurred_at: Some(wire::time::to_proto(at)),
-            ..proto::CreateConversationRequest::default()
-        };
-        let made = self.writer().create_conversation(request).await;
-        made.unwrap();
+        let request = creation(agent, id, owner, at);
+        self.writer().create_conversation(request).await.unwrap();
     }
 
-    /// A fork behind the first version of another conversation, whose first event is of this time.
+    /// Creates a fork of the first version of another conversation; its first event has this time.
     pub(crate) async fn fork(&self, agent: &str, id: &str, parent: &str, at: Timestamp) {
         let request = proto::CreateConversationRequest {
-            agent_id: agent.to_owned(),
-            conversation_id: id.to_owned(),
-            owner: Some(event::Owner {
-                kind: Some(session("s")),
-            }),
-            occurred_at: Some(wire::time::to_proto(at)),
             forked_from: Some(event::ForkPoint {
                 conversation_id: parent.to_owned(),
                 version: 1,
                 ..event::ForkPoint::default()
             }),
-            ..proto::CreateConversationRequest::default()
+            ..creation(agent, id, session("s"), at)
         };
-        let made = self.writer().create_conversation(request).await;
-        made.unwrap();
+        self.writer().create_conversation(request).await.unwrap();
     }
 
-    /// Conversations of one session each, the nth a second later than the one before; their ids begin with the prefix.
+    /// Creates conversations with one session each, one second apart. Their ids begin with the prefix.
     pub(crate) async fn create_many(&self, agent: &str, prefix: &str, count: i64) -> Vec<String> {
         let mut ids = Vec::new();
         for n in 0..count {
@@ -67,16 +53,15 @@ impl Stack {
             }],
             ..event::MessageAppended::default()
         };
-        let said = event::Event {
+        let appended = event::Event {
             fact: Some(event::event::Fact::MessageAppended(message)),
             ..event::Event::default()
         };
         let request = proto::AppendEventsRequest {
             target: Some(target(agent, id)),
-            events: vec![said; messages],
+            events: vec![appended; messages],
         };
-        let appended = self.writer().append_events(request).await;
-        appended.unwrap();
+        self.writer().append_events(request).await.unwrap();
     }
 
     /// The user claims a conversation.
@@ -88,8 +73,22 @@ impl Stack {
             }),
             expected_owner: None,
         };
-        let claimed = self.writer().change_owner(request).await;
-        claimed.unwrap();
+        self.writer().change_owner(request).await.unwrap();
+    }
+}
+
+fn creation(
+    agent: &str,
+    id: &str,
+    owner: event::owner::Kind,
+    at: Timestamp,
+) -> proto::CreateConversationRequest {
+    proto::CreateConversationRequest {
+        agent_id: agent.to_owned(),
+        conversation_id: id.to_owned(),
+        owner: Some(event::Owner { kind: Some(owner) }),
+        occurred_at: Some(wire::time::to_proto(at)),
+        ..proto::CreateConversationRequest::default()
     }
 }
 

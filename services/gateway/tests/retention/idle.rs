@@ -1,4 +1,4 @@
-//! Conversations in which nothing happens are erased.
+//! Idle conversations are erased.
 
 use domain::{Status, Timestamp};
 use gateway::retention::Tally;
@@ -10,7 +10,7 @@ use crate::stack::{SECOND, START, Stack, rules};
 const MICRO: i64 = 1_000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn past_the_bound_they_go_and_none_else() {
+async fn conversations_beyond_the_idle_time_are_erased() {
     let stack = Stack::start().await;
     stack.agent("strict", rules(0, 0, 60)).await;
     stack.agent("lenient", rules(0, 0, 3_600)).await;
@@ -44,7 +44,7 @@ async fn past_the_bound_they_go_and_none_else() {
         };
         assert_eq!(stack.round().await, expected, "{after}");
         assert_eq!(stack.erased(&all).await, erased, "{after}");
-        // A second time there is nothing left to do.
+        // A second round changes nothing.
         let again = Tally {
             changed: 0,
             ..expected
@@ -56,7 +56,7 @@ async fn past_the_bound_they_go_and_none_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn archived_ones_go_too_and_a_rule_that_is_gone_does_nothing() {
+async fn archived_conversations_are_erased_and_a_removed_rule_has_no_effect() {
     let stack = Stack::start().await;
     stack.agent("strict", rules(0, 0, 60)).await;
     stack.create("strict", "c", session("s"), START).await;
@@ -75,7 +75,7 @@ async fn archived_ones_go_too_and_a_rule_that_is_gone_does_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_others_were_forked_from_goes_after_them() {
+async fn a_conversation_is_erased_after_its_forks() {
     let stack = Stack::start().await;
     stack.agent("strict", rules(0, 0, 60)).await;
     stack.create("strict", "root", session("s"), START).await;

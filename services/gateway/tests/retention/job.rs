@@ -1,4 +1,4 @@
-//! The job in a gateway's life: it works by itself, tells of it, and ends with the gateway.
+//! The job in a gateway: it runs rounds, reports metrics and ends with the gateway.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::callers::session;
 use crate::stack::{START, Stack, eventually, rules};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_does_it_by_itself() {
+async fn a_gateway_runs_the_job() {
     let stack = Stack::start().await;
     stack.agent("strict", rules(0, 0, 60)).await;
     stack.agent("free", rules(0, 0, 0)).await;

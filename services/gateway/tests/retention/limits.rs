@@ -1,4 +1,4 @@
-//! A round has bounds, and the next one goes on where it ended.
+//! The limits of a round; the next round continues where it ended.
 
 use event_log::registry::Scope;
 use gateway::retention::{FAILURES_MAX, Limits, ResumePoints, RoundError, Tally};
@@ -7,7 +7,7 @@ use crate::callers::session;
 use crate::stack::{START, Stack, TENANT, rules, token};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_agent_has_its_turn() {
+async fn every_agent_is_processed() {
     let mut stack = Stack::start().await;
     stack.limits.changes_max = 5;
     let mut ids = Vec::new();
@@ -33,7 +33,7 @@ async fn every_agent_has_its_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_with_far_too_many_comes_down_to_the_bound() {
+async fn an_owner_with_many_conversations_gets_down_to_the_limit() {
     let mut stack = Stack::start().await;
     stack.limits.changes_max = 25;
     stack.agent("one", rules(0, 1, 0)).await;
@@ -54,7 +54,7 @@ async fn an_owner_with_far_too_many_comes_down_to_the_bound() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_writer_it_ends_soon_and_without_a_right_at_once() {
+async fn a_round_ends_early_without_a_writer_or_a_valid_token() {
     let mut stack = Stack::start().await;
     stack.agent("a", rules(0, 0, 1)).await;
     let ids = stack.create_many("a", "a", 30).await;

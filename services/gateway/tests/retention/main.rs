@@ -1,4 +1,4 @@
-//! Retention on real servers, through a real writer and a real projector.
+//! Retention with real servers, a real writer and a real projector.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! Conversations that hold too many messages are archived.
+//! Conversations with too many messages are archived.
 
 use domain::{Annotation, EventKind, Fact, Status};
 use event_log::registry::Scope;
@@ -13,7 +13,7 @@ use crate::stack::{START, Stack, rules};
 const RUN: &str = "019ab000-0000-7000-8000-000000000001";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn past_the_bound_they_are_closed_with_a_note() {
+async fn long_conversations_are_archived_with_a_note() {
     let stack = Stack::start().await;
     stack.agent("brief", rules(2, 0, 0)).await;
     stack.agent("free", rules(0, 0, 0)).await;
@@ -39,7 +39,7 @@ async fn past_the_bound_they_are_closed_with_a_note() {
     let (topic, text) = note(&stack, "past").await;
     assert_eq!(topic, "retention");
     assert_eq!(text, "archived: it holds 3 messages, at most 2 may be");
-    // Whoever opens it again has not made it shorter.
+    // A restored conversation is still too long.
     let request = RestoreConversationRequest {
         target: Some(target("brief", "past")),
     };
@@ -49,7 +49,7 @@ async fn past_the_bound_they_are_closed_with_a_note() {
     check("past", Status::Archived, 9).await;
 }
 
-/// The topic and the text of a conversation's last note, as its row has it.
+/// The topic and the text of a conversation's last note, from its row.
 async fn note(stack: &Stack, id: &str) -> (String, String) {
     let registry = &stack.deps.registry;
     let principal = registry.authenticate(stack.deps.token.expose()).await;
@@ -72,7 +72,7 @@ async fn note(stack: &Stack, id: &str) -> (String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_under_way_is_awaited_whatever_the_rule() {
+async fn a_conversation_with_an_active_run_is_skipped() {
     let stack = Stack::start().await;
     stack.agent("strict", rules(1, 0, 1)).await;
     stack.create("strict", "c", session("s"), START).await;

@@ -1,4 +1,4 @@
-//! Of each owner's conversations the newest stay.
+//! The newest conversations of each owner are kept.
 
 use domain::Timestamp;
 use wire::proto::event::v1::owner::Kind;
@@ -6,7 +6,7 @@ use wire::proto::event::v1::owner::Kind;
 use crate::callers::{session, user};
 use crate::stack::{SECOND, START, Stack, rules};
 
-/// Conversations by these owners, each a second later than the one before; `c0` and so on.
+/// Creates conversations with these owners, one second apart.
 async fn begin(stack: &Stack, agent: &str, owners: &[Kind]) -> Vec<String> {
     let mut ids = Vec::new();
     for (n, owner) in (0_i64..).zip(owners) {
@@ -23,7 +23,7 @@ async fn owners_are_counted_apart() {
     let stack = Stack::start().await;
     stack.agent("two", rules(0, 2, 0)).await;
     stack.agent("free", rules(0, 0, 0)).await;
-    // A session and a user of one name, and a session that has no more than it may.
+    // A session and a user with the same id, and a session within its limit.
     let owners = [
         session("a"),
         user("a"),
@@ -48,7 +48,7 @@ async fn owners_are_counted_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_changes_hands_is_counted_where_it_is() {
+async fn a_claimed_conversation_counts_for_its_new_owner() {
     let stack = Stack::start().await;
     stack.agent("two", rules(0, 2, 0)).await;
     let owners = [
@@ -59,7 +59,7 @@ async fn what_changes_hands_is_counted_where_it_is() {
         session("s"),
     ];
     let ids = begin(&stack, "two", &owners).await;
-    // The user claims the session's oldest: the session is within its bound then, and the user one past it.
+    // The user claims the session's oldest conversation. Then the session is within its limit and the user is not.
     stack.claim("two", "two-2", "u").await;
     assert_eq!(stack.round().await.changed, 1);
     assert_eq!(stack.erased(&ids).await, ["two-0"]);

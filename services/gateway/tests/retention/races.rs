@@ -1,4 +1,4 @@
-//! Several gateways at once, ends in the middle, and callers who are faster.
+//! Races: concurrent gateways, interrupted rounds, and new events during a round.
 
 use std::time::Duration;
 
@@ -9,56 +9,55 @@ use tokio::time::timeout;
 
 use crate::stack::{Stack, eventually, rules};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn two_gateways_do_everything_once() {
-    let stack = Stack::start().await;
+/// Conversations to erase, and conversations to archive.
+async fn expired(stack: &Stack, count: i64) -> (Vec<String>, Vec<String>) {
     stack.agent("idle", rules(0, 0, 1)).await;
     stack.agent("brief", rules(1, 0, 0)).await;
-    let idle = stack.create_many("idle", "i", 40).await;
-    let brief = stack.create_many("brief", "b", 40).await;
+    let idle = stack.create_many("idle", "i", count).await;
+    let brief = stack.create_many("brief", "b", count).await;
     for id in &brief {
         stack.say("brief", id, 2).await;
     }
     stack.clock.set(i64::MAX);
-    let (one, other) = tokio::join!(stack.round(), stack.round());
-    assert_eq!((one.failed, other.failed), (0, 0));
-    assert_eq!(one.changed + other.changed, 80);
-    assert_eq!(stack.erased(&idle).await, idle);
-    for id in &brief {
+    (idle, brief)
+}
+
+async fn check_changed(stack: &Stack, idle: &[String], brief: &[String]) {
+    assert_eq!(stack.erased(idle).await, idle);
+    for id in brief {
         let head = stack.head(id).await;
         assert_eq!((head.status, head.version.0), (Status::Archived, 5), "{id}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_ends_in_the_middle_is_followed_by_another() {
+async fn two_gateways_make_each_change_once() {
     let stack = Stack::start().await;
-    stack.agent("idle", rules(0, 0, 1)).await;
-    stack.agent("brief", rules(1, 0, 0)).await;
-    let idle = stack.create_many("idle", "i", 30).await;
-    let brief = stack.create_many("brief", "b", 30).await;
-    for id in &brief {
-        stack.say("brief", id, 2).await;
-    }
-    stack.clock.set(i64::MAX);
-    // Cut off anywhere, with nothing left of what it knew.
-    for patience_ms in (5..400).step_by(23) {
-        let cut = timeout(Duration::from_millis(patience_ms), stack.round()).await;
+    let (idle, brief) = expired(&stack, 40).await;
+    let (one, other) = tokio::join!(stack.round(), stack.round());
+    assert_eq!((one.failed, other.failed), (0, 0));
+    assert_eq!(one.changed + other.changed, 80);
+    check_changed(&stack, &idle, &brief).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_gateway_completes_an_interrupted_round() {
+    let stack = Stack::start().await;
+    let (idle, brief) = expired(&stack, 30).await;
+    // Each round is interrupted after a different time and loses its state.
+    for timeout_ms in (5..400).step_by(23) {
+        let cut = timeout(Duration::from_millis(timeout_ms), stack.round()).await;
         if cut.is_ok_and(|tally| tally.changed == 0) {
             break;
         }
     }
     stack.round().await;
     assert_eq!(stack.round().await.changed, 0);
-    assert_eq!(stack.erased(&idle).await, idle);
-    for id in &brief {
-        let head = stack.head(id).await;
-        assert_eq!((head.status, head.version.0), (Status::Archived, 5), "{id}");
-    }
+    check_changed(&stack, &idle, &brief).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn news_in_the_middle_of_a_round_is_kept() {
+async fn conversations_with_new_events_are_kept() {
     let stack = Stack::start().await;
     stack.agent("idle", rules(0, 0, 3_600)).await;
     let ids = stack.create_many("idle", "i", 12).await;
@@ -85,9 +84,9 @@ async fn news_in_the_middle_of_a_round_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_forked_since_its_page_was_read_stays() {
+async fn a_conversation_that_is_forked_during_the_round_stays() {
     let mut stack = Stack::start().await;
-    // One behind the other, so that the last one's page was read long before its turn.
+    // Slow changes: the page is read long before the last conversation of it is changed.
     stack.limits.changes_at_once = 1;
     stack.limits.change_every = Duration::from_millis(400);
     stack.agent("idle", rules(0, 0, 1)).await;
@@ -102,7 +101,7 @@ async fn what_is_forked_since_its_page_was_read_stays() {
         stack.fork("idle", "fork", &ids[3], late).await;
     };
     let (tally, ()) = tokio::join!(stack.round(), forking);
-    // The fork may have had a turn of its own by then; its parent was left alone at its turn.
+    // The round skips the parent. It may have checked the fork too.
     assert_eq!((tally.settled, tally.failed), (1, 0));
     assert_eq!(stack.erased(&ids).await, ids[..3]);
 }

@@ -23,18 +23,18 @@ use wire::proto::operate::v1::{AgentSettings, RetentionSettings};
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 use writer::WriterConfig;
 
-/// The longest that a test waits for one thing.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The deadline of each wait.
+const DEADLINE: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(20);
 
 /// The tenant of every agent.
 pub(crate) const TENANT: &str = "acme";
-/// When the conversations of tests began, unless they say otherwise: long ago.
+/// When the conversations of tests begin, by default.
 pub(crate) const START: Timestamp = Timestamp(1_700_000_000 * SECOND);
-/// Nanoseconds of one.
+/// Nanoseconds per second.
 pub(crate) const SECOND: i64 = 1_000_000_000;
 
-/// A system with a clock of retention's own. Dropped, all of it ends.
+/// A system with a manual clock for retention. It ends when it is dropped.
 pub(crate) struct Stack {
     pub(crate) deps: Dependencies,
     pub(crate) clock: ManualClock,
@@ -78,7 +78,7 @@ impl Stack {
             writer_url,
             limits: Limits {
                 change_every: Duration::from_millis(1),
-                rows_wait: PATIENCE,
+                rows_wait: DEADLINE,
                 ..RetentionConfig::default().limits()
             },
             projector: Shutdown::new(),
@@ -103,15 +103,15 @@ impl Stack {
 
     pub(crate) async fn stop_projector(&self) {
         self.projector.begin();
-        self.projector.wait(PATIENCE).await.unwrap();
+        self.projector.wait(DEADLINE).await.unwrap();
     }
 
     pub(crate) async fn stop_writer(&self) {
         self.writer.begin();
-        self.writer.wait(PATIENCE).await.unwrap();
+        self.writer.wait(DEADLINE).await.unwrap();
     }
 
-    /// An agent, with rules where any number is not 0.
+    /// Creates an agent with these rules.
     pub(crate) async fn agent(&self, name: &str, rules: RetentionSettings) {
         let (tenant, agent) = (TenantId::parse(TENANT).unwrap(), agent_id(name));
         let registry = &self.deps.registry;
@@ -131,18 +131,18 @@ impl Stack {
         set.await.unwrap();
     }
 
-    /// The writer, called by somebody with the same rights.
+    /// The writer, under the gateway's token.
     pub(crate) fn writer(&self) -> WriteServiceClient<Authenticated> {
-        self.deps.writer.write(PATIENCE)
+        self.deps.writer.write(DEADLINE)
     }
 
-    /// Gives this gateway another token.
+    /// Replaces the gateway's token.
     pub(crate) fn set_token(&mut self, token: Secret) {
         self.deps.writer = WriterClient::at(&self.writer_url, token.clone()).unwrap();
         self.deps.token = token;
     }
 
-    /// A round of this gateway's, from the beginning.
+    /// Runs a round without resume points.
     pub(crate) async fn round(&self) -> Tally {
         self.round_from(&mut ResumePoints::default()).await.unwrap()
     }
@@ -154,7 +154,7 @@ impl Stack {
         round(&self.deps, &self.limits, resume_points).await
     }
 
-    /// What the record says of a conversation.
+    /// The head of a conversation, from the record.
     pub(crate) async fn head(&self, id: &str) -> Head {
         let key = ConversationKey {
             tenant: TenantId::parse(TENANT).unwrap(),
@@ -164,7 +164,7 @@ impl Stack {
         last.unwrap().open_head().unwrap()
     }
 
-    /// The erased ones of these.
+    /// The conversations of these that are erased.
     pub(crate) async fn erased<'a>(
         &self,
         ids: impl IntoIterator<Item = &'a (impl AsRef<str> + 'a)>,
@@ -178,7 +178,7 @@ impl Stack {
         erased
     }
 
-    /// Waits until the rows hold what the record holds.
+    /// Waits until the rows have reached the end of the record.
     pub(crate) async fn projected(&self) {
         eventually("rows that are not behind", || async {
             let checkpoints = lease::checkpoints(&self.deps.read_model).await.ok()?;
@@ -224,12 +224,12 @@ pub(crate) async fn token(registry: &Registry, scopes: &[Scope], tenant: Option<
     Secret::new(made.unwrap().1.reveal())
 }
 
-/// Asks `probe` until it gives something.
+/// Polls `probe` until it returns a value.
 pub(crate) async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
 where
     F: Future<Output = Option<T>>,
 {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DEADLINE;
     loop {
         if let Some(found) = probe().await {
             return found;
@@ -239,7 +239,7 @@ where
     }
 }
 
-/// Rules with these bounds: messages, conversations of an owner, seconds without an event; 0: none.
+/// Rules with these limits: messages, conversations per owner, idle seconds; 0: none.
 pub(crate) fn rules(messages: u64, per_owner: u32, idle_seconds: u64) -> RetentionSettings {
     RetentionSettings {
         messages_max: messages,

@@ -1,4 +1,4 @@
-//! Runs that start, and those that may not.
+//! Starts of runs: accepted, rejected and repeated.
 
 use tonic::Code;
 use tonic_types::StatusExt as _;
@@ -9,56 +9,47 @@ use gateway::generation::Start;
 use crate::chat::Chat;
 use crate::node::Node;
 use crate::stack::{SLOW, answered_by, run, shared};
-use crate::words::{new_key, prose, said, text_of, user};
+use crate::texts::{answers, new_key, prose, text_of, user};
 
 #[test]
-fn a_run_says_what_it_records_on_every_gateway() {
+fn every_gateway_streams_what_a_run_records() {
     run(async {
-        let stack = shared().await;
-        let (one, other) = (Node::start(stack).await, Node::start(stack).await);
-        let agent = stack.agent(answered_by("echo")).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let (one, other, chat) = Chat::with_two_nodes("echo").await;
         for turn in ["hello there", "and again, with more words"] {
             let handle = chat.say(&one, turn).await;
             let parts = chat.parts(&other, handle.run, 1).await;
-            let (outcome, events) = chat.finished(&other, handle.run).await;
+            let (outcome, events) = chat.wait_for_finish(&other, handle.run).await;
             assert_eq!(outcome, RunOutcome::Completed);
-            let last = said(&events).pop().unwrap();
+            let last = answers(&events).pop().unwrap();
             assert_eq!(last, format!("echo: {turn}"));
             assert_eq!(text_of(&parts), last);
-            // After its end as before it.
+            // Also after its end.
             assert_eq!(chat.parts(&one, handle.run, 1).await, parts);
         }
     });
 }
 
 #[test]
-fn a_second_run_is_told_of_the_first() {
+fn a_second_run_is_rejected_with_the_id_of_the_first() {
     run(async {
-        let stack = shared().await;
-        let (one, other) = (Node::start(stack).await, Node::start(stack).await);
-        let agent = stack.agent(answered_by(SLOW)).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let (one, other, chat) = Chat::with_two_nodes(SLOW).await;
         let handle = chat.say(&one, &prose(30)).await;
-        chat.words(&other, handle.run, 2).await;
+        chat.wait_for_words(&other, handle.run, 2).await;
         let refused = chat.start(&other, vec![user("me too")]).await.unwrap_err();
         assert_eq!(refused.code(), Code::FailedPrecondition);
         let info = refused.get_details_error_info().unwrap();
         assert_eq!(info.reason, "RUN_ACTIVE");
         assert_eq!(info.metadata["run_id"], handle.run.to_string());
-        let (outcome, events) = chat.finished(&other, handle.run).await;
+        let (outcome, events) = chat.wait_for_finish(&other, handle.run).await;
         assert_eq!(outcome, RunOutcome::Completed);
-        assert_eq!(said(&events), [format!("echo: {}", prose(30))]);
+        assert_eq!(answers(&events), [format!("echo: {}", prose(30))]);
     });
 }
 
 #[test]
-fn a_start_that_is_sent_again_starts_nothing() {
+fn a_repeated_start_starts_nothing() {
     run(async {
-        let stack = shared().await;
-        let node = Node::start(stack).await;
-        let agent = stack.agent(answered_by("echo")).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let (node, chat) = Chat::with_node("echo").await;
         let key = new_key();
         let mut runs = Vec::new();
         for _ in 0..3 {
@@ -68,16 +59,16 @@ fn a_start_that_is_sent_again_starts_nothing() {
                 })
                 .await
                 .unwrap();
-            chat.finished(&node, handle.run).await;
+            chat.wait_for_finish(&node, handle.run).await;
             runs.push((handle.run, handle.commit.version));
         }
         assert!(runs.iter().all(|run| *run == runs[0]), "{runs:?}");
-        assert_eq!(said(&chat.events(&node).await), ["echo: once"]);
+        assert_eq!(answers(&chat.events(&node).await), ["echo: once"]);
     });
 }
 
 #[test]
-fn there_is_a_most_of_runs() {
+fn the_number_of_runs_is_limited() {
     run(async {
         let stack = shared().await;
         let node = Node::start_with(stack, |config| {
@@ -85,15 +76,12 @@ fn there_is_a_most_of_runs() {
             config.generation.run_wait_ms = 0;
         })
         .await;
-        let agent = stack.agent(answered_by(SLOW)).await;
-        let (first, second) = (
-            Chat::begin(stack, &agent).await,
-            Chat::begin(stack, &agent).await,
-        );
+        let first = Chat::answered_by(stack, SLOW).await;
+        let second = Chat::begin(stack, &first.agent).await;
         let handle = first.say(&node, &prose(10)).await;
         let refused = second.start(&node, vec![user("x")]).await.unwrap_err();
         assert_eq!(refused.code(), Code::ResourceExhausted);
-        first.finished(&node, handle.run).await;
+        first.wait_for_finish(&node, handle.run).await;
         while second.start(&node, vec![user("x")]).await.is_err() {
             tokio::task::yield_now().await;
         }
@@ -101,7 +89,7 @@ fn there_is_a_most_of_runs() {
 }
 
 #[test]
-fn two_gateways_that_start_the_same_run_make_it_once() {
+fn two_gateways_execute_the_same_start_once() {
     run(async {
         let stack = shared().await;
         let (one, other) = (Node::start(stack).await, Node::start(stack).await);
@@ -116,9 +104,9 @@ fn two_gateways_that_start_the_same_run_make_it_once() {
             let (first, second) = tokio::join!(start(&one), start(&other));
             let (first, second) = (first.unwrap(), second.unwrap());
             assert_eq!(first.run, second.run);
-            let (outcome, events) = chat.finished(&one, first.run).await;
+            let (outcome, events) = chat.wait_for_finish(&one, first.run).await;
             assert_eq!(outcome, RunOutcome::Completed);
-            assert_eq!(said(&events), ["echo: once"]);
+            assert_eq!(answers(&events), ["echo: once"]);
         }
     });
 }

@@ -1,18 +1,18 @@
-//! Texts, and what parts and events say.
+//! Builds facts, and reads the texts of parts and events.
 
 use domain::event::{MessageAppended, Role};
 use domain::{CallId, CommitId, Fact, NewEvent, Part, RecordedEvent, RunPart, RunPartKind};
 use gateway::generation::Followed;
 use uuid::Uuid;
 
-pub(crate) fn part(told: Followed) -> RunPart {
-    match told {
+pub(crate) fn part(item: Followed) -> RunPart {
+    match item {
         Followed::Part(part) => part,
         Followed::Gone => panic!("the parts are gone"),
     }
 }
 
-/// The text that parts show.
+/// The text of parts.
 pub(crate) fn text_of(parts: &[RunPart]) -> String {
     let texts = parts.iter().filter_map(|part| match &part.kind {
         RunPartKind::TextDelta(text) => Some(text.as_str()),
@@ -21,8 +21,8 @@ pub(crate) fn text_of(parts: &[RunPart]) -> String {
     texts.collect()
 }
 
-/// What the assistant has said, one text a message.
-pub(crate) fn said(events: &[RecordedEvent]) -> Vec<String> {
+/// The texts of the assistant's messages.
+pub(crate) fn answers(events: &[RecordedEvent]) -> Vec<String> {
     let messages = events.iter().filter_map(|event| match &event.event.fact {
         Fact::MessageAppended(message) if message.role == Role::Assistant => Some(message),
         _ => None,
@@ -55,7 +55,7 @@ pub(crate) fn new_event(fact: Fact) -> NewEvent {
     }
 }
 
-/// So many different words.
+/// A text of this many different words.
 pub(crate) fn prose(words: usize) -> String {
     let words: Vec<String> = (1..=words).map(|word| format!("w{word}")).collect();
     words.join(" ")

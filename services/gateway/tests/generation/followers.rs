@@ -1,4 +1,4 @@
-//! Readers who follow runs.
+//! Followers of runs.
 
 use domain::RunId;
 use futures::StreamExt as _;
@@ -9,16 +9,13 @@ use uuid::Uuid;
 
 use crate::chat::Chat;
 use crate::node::Node;
-use crate::stack::{SLOW, WORD_DELAY, answered_by, run, shared};
-use crate::words::{prose, said, text_of};
+use crate::stack::{SLOW, WORD_DELAY, run, shared};
+use crate::texts::{answers, prose, text_of};
 
 #[test]
-fn whoever_joins_whenever_sees_every_part_once() {
+fn followers_receive_every_part_once_at_any_time() {
     run(async {
-        let stack = shared().await;
-        let (one, other) = (Node::start(stack).await, Node::start(stack).await);
-        let agent = stack.agent(answered_by(SLOW)).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let (one, other, chat) = Chat::with_two_nodes(SLOW).await;
         let handle = chat.say(&one, &prose(40)).await;
         let mut joins = Vec::new();
         for number in 0..24 {
@@ -30,20 +27,17 @@ fn whoever_joins_whenever_sees_every_part_once() {
             });
         }
         let texts = futures::future::join_all(joins).await;
-        let (_, events) = chat.finished(&one, handle.run).await;
-        let committed = said(&events).pop().unwrap();
+        let (_, events) = chat.wait_for_finish(&one, handle.run).await;
+        let committed = answers(&events).pop().unwrap();
         assert_eq!(committed, format!("echo: {}", prose(40)));
         assert!(texts.iter().all(|text| *text == committed));
     });
 }
 
 #[test]
-fn a_reader_goes_on_from_any_part() {
+fn a_follower_can_start_at_any_part() {
     run(async {
-        let stack = shared().await;
-        let node = Node::start(stack).await;
-        let agent = stack.agent(answered_by("echo")).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let (node, chat) = Chat::with_node("echo").await;
         let handle = chat.say(&node, &prose(50)).await;
         let all = chat.parts(&node, handle.run, 1).await;
         for from in 1..=all.len() {
@@ -56,17 +50,16 @@ fn a_reader_goes_on_from_any_part() {
 }
 
 #[test]
-fn what_is_not_kept_is_said_to_be_gone() {
+fn parts_that_are_not_stored_are_gone() {
     run(async {
         let stack = shared().await;
         let node = Node::start(stack).await;
-        let agent = stack.agent(answered_by("echo")).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let chat = Chat::answered_by(stack, "echo").await;
         let gone = [Followed::Gone];
         assert_eq!(chat.follow(&node, RunId(Uuid::now_v7()), 1).await, gone);
         let handle = chat.say(&node, "x").await;
         let last = chat.parts(&node, handle.run, 1).await.len();
-        chat.finished(&node, handle.run).await;
+        chat.wait_for_finish(&node, handle.run).await;
         let beyond = u64::try_from(last).unwrap() + 1;
         assert_eq!(chat.follow(&node, handle.run, beyond).await, gone);
         stack.record.erase_parts(&chat.key).await.unwrap();
@@ -75,12 +68,11 @@ fn what_is_not_kept_is_said_to_be_gone() {
 }
 
 #[test]
-fn there_is_a_most_of_followers() {
+fn the_number_of_followers_is_limited() {
     run(async {
         let stack = shared().await;
         let node = Node::start_with(stack, |config| config.generation.followers_max = 1).await;
-        let agent = stack.agent(answered_by(SLOW)).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let chat = Chat::answered_by(stack, SLOW).await;
         let handle = chat.say(&node, &prose(10)).await;
         let (generations, key) = (node.generations.clone(), chat.key.clone());
         node.within(async move {

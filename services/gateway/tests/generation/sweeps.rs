@@ -1,4 +1,4 @@
-//! Runs whose gateway is gone.
+//! The sweeper: runs whose gateway was killed.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use wire::proto::run::v1 as proto;
 
 use crate::chat::Chat;
 use crate::node::Node;
-use crate::stack::{MUTE, SLOW, Stack, answered_by, run, shared};
-use crate::words::{prose, said, text_of};
+use crate::stack::{MUTE, SLOW, Stack, run, shared};
+use crate::texts::{answers, prose, text_of};
 
 #[test]
 fn a_run_whose_gateway_is_killed_ends_as_abandoned() {
@@ -17,45 +17,41 @@ fn a_run_whose_gateway_is_killed_ends_as_abandoned() {
         let stack = shared().await;
         let (dying, other) = (Node::start(stack).await, Node::start(stack).await);
         let third = Node::start(stack).await;
-        let agent = stack.agent(answered_by(SLOW)).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let chat = Chat::answered_by(stack, SLOW).await;
         let handle = chat.say(&dying, &prose(500)).await;
-        chat.words(&other, handle.run, 8).await;
+        chat.wait_for_words(&other, handle.run, 8).await;
         dying.kill();
         let killed = Instant::now();
-        // A reader on another gateway sees the end too.
+        // A follower on another gateway receives the end too.
         let parts = chat.parts(&other, handle.run, 1).await;
         assert!(
             killed.elapsed() < Duration::from_secs(8),
             "{:?}",
             killed.elapsed()
         );
-        let (outcome, events) = chat.finished(&third, handle.run).await;
+        let (outcome, events) = chat.wait_for_finish(&third, handle.run).await;
         assert_eq!(outcome, RunOutcome::Abandoned);
-        let kept = said(&events).pop().unwrap();
+        let kept = answers(&events).pop().unwrap();
         assert!(kept.split_whitespace().count() >= 8);
         assert_eq!(text_of(&parts), kept);
         let next = chat.say(&other, "and now?").await;
         chat.stop(&other, next.run).await;
-        chat.finished(&other, next.run).await;
+        chat.wait_for_finish(&other, next.run).await;
     });
 }
 
 #[test]
-fn a_run_that_says_nothing_for_long_is_left_alone() {
+fn a_silent_run_is_not_ended() {
     run(async {
-        let stack = shared().await;
-        let (one, _other) = (Node::start(stack).await, Node::start(stack).await);
-        let agent = stack.agent(answered_by(MUTE)).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let (one, _other, chat) = Chat::with_two_nodes(MUTE).await;
         let handle = chat.say(&one, "x").await;
-        let (outcome, _) = chat.finished(&one, handle.run).await;
+        let (outcome, _) = chat.wait_for_finish(&one, handle.run).await;
         assert_eq!(outcome, RunOutcome::Completed);
     });
 }
 
 #[test]
-fn a_run_that_was_closed_and_not_finished_does_not_stand_in_the_way() {
+fn a_run_that_was_closed_and_not_finished_does_not_block_the_next_one() {
     run(async {
         let stack = shared().await;
         let dying = Node::start(stack).await;
@@ -63,10 +59,9 @@ fn a_run_that_was_closed_and_not_finished_does_not_stand_in_the_way() {
             config.generation.sweep_every_ms = 60_000;
         };
         let other = Node::start_with(stack, calm).await;
-        let agent = stack.agent(answered_by(SLOW)).await;
-        let chat = Chat::begin(stack, &agent).await;
+        let chat = Chat::answered_by(stack, SLOW).await;
         let handle = chat.say(&dying, &prose(500)).await;
-        chat.words(&other, handle.run, 3).await;
+        chat.wait_for_words(&other, handle.run, 3).await;
         dying.kill();
         let last = stack.record.last_parts(&chat.key, handle.run).await;
         let last = last.unwrap().unwrap();
@@ -78,20 +73,21 @@ fn a_run_that_was_closed_and_not_finished_does_not_stand_in_the_way() {
                 error: None,
             }),
         };
-        close(stack, &chat, (handle.run, last.sequence), &ended).await;
+        close(stack, &chat, handle.run, last.sequence, &ended).await;
         let next = chat.say(&other, "next").await;
-        let (outcome, events) = chat.finished(&other, handle.run).await;
+        let (outcome, events) = chat.wait_for_finish(&other, handle.run).await;
         assert_eq!(outcome, RunOutcome::Completed);
-        assert!(!said(&events).is_empty());
+        assert!(!answers(&events).is_empty());
         chat.stop(&other, next.run).await;
-        chat.finished(&other, next.run).await;
+        chat.wait_for_finish(&other, next.run).await;
     });
 }
 
 async fn close(
     stack: &Stack,
     chat: &Chat<'_>,
-    (run, previous): (domain::RunId, Sequence),
+    run: domain::RunId,
+    previous: Sequence,
     end: &RunPart,
 ) {
     let request = proto::AppendPartsRequest {

@@ -1,4 +1,4 @@
-//! Calls of tools: by webhooks, up to a bound of steps; and those that wait for the client, or for a person.
+//! Tool calls: posted to webhooks, up to a limit of steps, or left open for the client or an approval.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -21,10 +21,10 @@ use wire::proto::operate::v1::{AgentSettings, ToolSettings};
 use crate::chat::Chat;
 use crate::fake_server::{self, NAME, Reply};
 use crate::node::Node;
-use crate::stack::{PATIENCE, Stack, answered_by, run, shared};
-use crate::words::{call_id, said, user};
+use crate::stack::{DEADLINE, Stack, answered_by, run, shared};
+use crate::texts::{answers, call_id, user};
 
-/// What was posted: the idempotency key, and the body.
+/// The posted requests: idempotency key and body.
 type Posted = Arc<Mutex<Vec<(String, Value)>>>;
 
 /// Webhooks: `/weather`, `/text`, `/broken`, `/away` (redirects), `/long`, `/hang` (never answers).
@@ -99,9 +99,9 @@ fn webhooks_answer_and_the_model_reads_it() {
         let tools = vec![tool("weather", Some(hooks)), tool("text", Some(hooks))];
         let chat = agent(stack, tools, 0).await;
         let handle = chat.say(&node, "what's the weather?").await;
-        let (outcome, events) = chat.finished(&node, handle.run).await;
+        let (outcome, events) = chat.wait_for_finish(&node, handle.run).await;
         assert_eq!(outcome, RunOutcome::Completed);
-        assert_eq!(said(&events).last().unwrap(), "sunny");
+        assert_eq!(answers(&events).last().unwrap(), "sunny");
         let results = returned(&events);
         let json = ToolOutput::Json(JsonText::parse(r#"{"sun": true}"#).unwrap());
         assert_eq!(results[0].output, json);
@@ -113,9 +113,9 @@ fn webhooks_answer_and_the_model_reads_it() {
         assert_eq!(posted[0].1["tool_name"], "weather");
         assert_eq!(posted[0].1["input"]["city"], "Bern");
         assert_eq!(posted[0].1["run_id"], handle.run.to_string());
-        // The second step read the first, which was not committed yet.
-        let asked = server.asked();
-        let messages = asked[1]["messages"].as_array().unwrap().iter();
+        // The second step reads the first one, which is not committed yet.
+        let requests = server.requests();
+        let messages = requests[1]["messages"].as_array().unwrap().iter();
         let roles: Vec<_> = messages
             .map(|message| message["role"].as_str().unwrap())
             .collect();
@@ -144,13 +144,13 @@ fn a_webhook_that_fails_gives_a_failed_result() {
             let node = Node::start_with(stack, |config| server.join(config)).await;
             let chat = agent(stack, vec![tool(name, Some(at))], 0).await;
             let handle = chat.say(&node, "x").await;
-            let (outcome, events) = chat.finished(&node, handle.run).await;
+            let (outcome, events) = chat.wait_for_finish(&node, handle.run).await;
             assert_eq!(outcome, RunOutcome::Completed);
             let result = returned(&events)[0];
             assert_eq!(result.outcome, ToolOutcome::Failed);
-            let told = ToolOutput::Parts(vec![Part::Text(expected.to_owned())]);
-            assert_eq!(result.output, told);
-            assert_eq!(said(&events).last().unwrap(), "pity");
+            let expected = ToolOutput::Parts(vec![Part::Text(expected.to_owned())]);
+            assert_eq!(result.output, expected);
+            assert_eq!(answers(&events).last().unwrap(), "pity");
         }
     });
 }
@@ -169,16 +169,16 @@ fn a_webhook_that_the_deployment_does_not_allow_is_not_called() {
         let node = Node::start_with(stack, strict).await;
         let chat = agent(stack, vec![tool("text", Some(hooks))], 0).await;
         let handle = chat.say(&node, "x").await;
-        let (_, events) = chat.finished(&node, handle.run).await;
-        let told = "the tool is at an address that may not be called".to_owned();
+        let (_, events) = chat.wait_for_finish(&node, handle.run).await;
+        let text = "the tool is at an address that may not be called".to_owned();
         let result = returned(&events)[0];
-        assert_eq!(result.output, ToolOutput::Parts(vec![Part::Text(told)]));
+        assert_eq!(result.output, ToolOutput::Parts(vec![Part::Text(text)]));
         assert_eq!(posted.lock().unwrap().len(), 0);
     });
 }
 
 #[test]
-fn a_run_has_a_most_of_steps() {
+fn the_number_of_steps_is_limited() {
     run(async {
         let stack = shared().await;
         let (hooks, posted) = webhooks().await;
@@ -190,17 +190,17 @@ fn a_run_has_a_most_of_steps() {
             let chat = agent(stack, vec![tool("text", Some(hooks))], steps_max).await;
             posted.lock().unwrap().clear();
             let handle = chat.say(&node, "x").await;
-            let (outcome, _) = chat.finished(&node, handle.run).await;
+            let (outcome, _) = chat.wait_for_finish(&node, handle.run).await;
             assert_eq!(outcome, RunOutcome::Completed);
             let steps = usize::try_from(steps_max).unwrap();
-            assert_eq!(server.asked().len(), steps);
+            assert_eq!(server.requests().len(), steps);
             assert_eq!(posted.lock().unwrap().len(), steps);
         }
     });
 }
 
 #[test]
-fn a_call_for_the_client_waits_for_it() {
+fn a_call_for_the_client_stays_open() {
     run(async {
         let stack = shared().await;
         let (hooks, posted) = webhooks().await;
@@ -210,7 +210,7 @@ fn a_call_for_the_client_waits_for_it() {
         let tools = vec![tool("text", Some(hooks)), tool("mine", None)];
         let chat = agent(stack, tools, 0).await;
         let handle = chat.say(&node, "x").await;
-        let (outcome, events) = chat.finished(&node, handle.run).await;
+        let (outcome, events) = chat.wait_for_finish(&node, handle.run).await;
         assert_eq!(
             (outcome, returned(&events).len()),
             (RunOutcome::Completed, 1)
@@ -223,9 +223,9 @@ fn a_call_for_the_client_waits_for_it() {
             outcome: ToolOutcome::Succeeded,
         });
         let handle = chat.start(&node, vec![answer]).await.unwrap();
-        let (_, events) = chat.finished(&node, handle.run).await;
-        assert_eq!(said(&events).last().unwrap(), "thanks");
-        assert_eq!(server.asked().len(), 2);
+        let (_, events) = chat.wait_for_finish(&node, handle.run).await;
+        assert_eq!(answers(&events).last().unwrap(), "thanks");
+        assert_eq!(server.requests().len(), 2);
     });
 }
 
@@ -243,7 +243,7 @@ fn a_pending_approval_survives_a_restart() {
         let chat = agent(stack, vec![approved], 0).await;
         let node = Node::start_with(stack, |config| server.join(config)).await;
         let handle = chat.say(&node, "x").await;
-        chat.finished(&node, handle.run).await;
+        chat.wait_for_finish(&node, handle.run).await;
         assert!(posted.lock().unwrap().is_empty());
         node.kill();
         let node = Node::start_with(stack, |config| server.join(config)).await;
@@ -253,8 +253,8 @@ fn a_pending_approval_survives_a_restart() {
             })
             .await
             .unwrap();
-        let (_, events) = chat.finished(&node, handle.run).await;
-        assert_eq!(said(&events).last().unwrap(), "sunny");
+        let (_, events) = chat.wait_for_finish(&node, handle.run).await;
+        assert_eq!(answers(&events).last().unwrap(), "sunny");
         let posted = posted.lock().unwrap().clone();
         assert_eq!(posted.len(), 1);
         assert_eq!(posted[0].1["input"]["city"], "Bern");
@@ -262,7 +262,7 @@ fn a_pending_approval_survives_a_restart() {
 }
 
 #[test]
-fn a_call_has_one_key_wherever_it_is_posted_and_no_other_call_has_it() {
+fn each_call_has_a_unique_idempotency_key() {
     run(async {
         let stack = shared().await;
         let (hooks, posted) = webhooks().await;
@@ -273,9 +273,9 @@ fn a_call_has_one_key_wherever_it_is_posted_and_no_other_call_has_it() {
         };
         settings.model.as_mut().unwrap().steps_max = 3;
         let agent = stack.agent(settings).await;
-        let command = crate::words::new_key();
+        let command = crate::texts::new_key();
         let mut keys = Vec::new();
-        // Models call the same again and again, and callers may name turns of two conversations alike.
+        // Models repeat the ids of calls, and callers may use one idempotency key in two conversations.
         for _ in 0..2 {
             let server = fake_server::start(vec![calls(), calls(), Reply::Text("sunny")]).await;
             let node = Node::start_with(stack, |config| server.join(config)).await;
@@ -285,14 +285,14 @@ fn a_call_has_one_key_wherever_it_is_posted_and_no_other_call_has_it() {
                 .start_with(&node, vec![user("x")], named)
                 .await
                 .unwrap();
-            let (_, events) = chat.finished(&node, handle.run).await;
+            let (_, events) = chat.wait_for_finish(&node, handle.run).await;
             let posts = std::mem::take(&mut *posted.lock().unwrap());
             let posts: Vec<String> = posts.into_iter().map(|(key, _)| key).collect();
             let made = events
                 .iter()
                 .filter(|event| matches!(event.event.fact, Fact::ToolCalled(_)));
             let made = made.map(|event| webhook_key(&chat.key, event.event.id).to_string());
-            // The key that whoever reads the record would post it under.
+            // The key can be derived from the record.
             assert_eq!(posts, made.collect::<Vec<_>>());
             keys.extend(posts);
         }
@@ -301,7 +301,7 @@ fn a_call_has_one_key_wherever_it_is_posted_and_no_other_call_has_it() {
 }
 
 #[test]
-fn a_call_that_is_posted_again_has_the_key_of_the_first_time() {
+fn a_repeated_post_has_the_same_idempotency_key() {
     run(async {
         let stack = shared().await;
         let (hooks, posted) = webhooks().await;
@@ -318,11 +318,11 @@ fn a_call_that_is_posted_again_has_the_key_of_the_first_time() {
                 .collect::<Vec<_>>()
         };
         eventually(|| (keys().len() == 1).then_some(())).await;
-        chat.stepped(&node, handle.run).await;
-        // The gateway is gone while the tool works: a person has the call run once more.
+        chat.wait_for_step(&node, handle.run).await;
+        // The gateway is killed while the tool works. A person approves the call again.
         node.kill();
         let node = Node::start_with(stack, |config| server.join(config)).await;
-        chat.finished(&node, handle.run).await;
+        chat.wait_for_finish(&node, handle.run).await;
         let approve = |start: &mut Start| start.approved = vec![call_id("call_1")];
         let again = chat.start_with(&node, vec![], approve).await.unwrap();
         eventually(|| (keys().len() == 2).then_some(())).await;
@@ -334,7 +334,7 @@ fn a_call_that_is_posted_again_has_the_key_of_the_first_time() {
 
 /// Awaits a condition.
 async fn eventually<T>(mut condition: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DEADLINE;
     loop {
         if let Some(met) = condition() {
             return met;
@@ -345,22 +345,22 @@ async fn eventually<T>(mut condition: impl FnMut() -> Option<T>) -> T {
 }
 
 #[test]
-fn a_result_that_came_from_elsewhere_meanwhile_is_no_obstacle() {
+fn a_repeated_call_id_does_not_block_later_runs() {
     run(async {
         let stack = shared().await;
         let calls = Reply::Calls(vec![("c1", "mine", "{}")]);
         let server = fake_server::start(vec![calls.clone(), calls, Reply::Text("ok")]).await;
         let node = Node::start_with(stack, |config| server.join(config)).await;
         let chat = agent(stack, vec![tool("mine", None)], 0).await;
-        // The model names a second call as the first, which still waits: both cannot be recorded.
+        // The model repeats the id of an open call: the second call cannot be recorded.
         for _ in 0..2 {
             let handle = chat.start(&node, vec![user("x")]).await.unwrap();
-            chat.finished(&node, handle.run).await;
+            chat.wait_for_finish(&node, handle.run).await;
         }
         let handle = chat.start(&node, vec![user("x")]).await.unwrap();
-        let (outcome, events) = chat.finished(&node, handle.run).await;
+        let (outcome, events) = chat.wait_for_finish(&node, handle.run).await;
         assert_eq!(outcome, RunOutcome::Completed);
-        assert_eq!(said(&events).last().unwrap(), "ok");
+        assert_eq!(answers(&events).last().unwrap(), "ok");
         let unrecordable = events.iter().any(|event| match &event.event.fact {
             Fact::Annotation(Annotation::ErrorOccurred(error)) => {
                 error.error_type.as_str() == "run_unrecordable"

@@ -1,11 +1,15 @@
+<<<<<<<< HEAD:services/gateway/tests/listener/described.rs
 //! The OpenAPI description, as programs read it.
+========
+//! The OpenAPI description of the HTTP listener.
+>>>>>>>> 2813cef (gateway tests: plain names and comments; tables instead of repeated set-ups):services/gateway/tests/listener/openapi.rs
 
 use std::collections::BTreeSet;
 
 use gateway::http::router::document;
 use serde_json::Value;
 
-/// What anybody may ask.
+/// Endpoints without authentication.
 const PUBLIC: [&str; 2] = ["/healthz", "/v1/limits"];
 
 fn check(path: &str, method: &str, operation: &Value) {
@@ -26,13 +30,13 @@ fn check(path: &str, method: &str, operation: &Value) {
     assert_eq!(in_path, named, "{name}: parameters of the path");
     let responses = operation["responses"].as_object().unwrap();
     assert!(responses.contains_key("default"), "{name}: problems");
-    // Beside it, 204 may say that there is nothing to tell.
-    let idle = usize::from(responses.len() > 2 && responses.contains_key("204"));
-    assert_eq!(responses.len() - idle, 2, "{name}: one way to go well");
+    // A 204 response may be described in addition to the successful one.
+    let no_content = usize::from(responses.len() > 2 && responses.contains_key("204"));
+    assert_eq!(responses.len() - no_content, 2, "{name}: one success");
 }
 
 #[test]
-fn every_operation_is_described_whole() {
+fn every_operation_is_described_completely() {
     let document = serde_json::to_value(document()).unwrap();
     let mut ids = BTreeSet::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -47,7 +51,7 @@ fn every_operation_is_described_whole() {
     }
 }
 
-/// `/v1/limits`, and `/v1/chat` with what is below it, have names of the shape that their callers brought with them.
+/// The fields of `/v1/limits`, `/v1/chat` and the endpoints below it are in snake case, for compatibility with their callers.
 const SNAKE_CASE: [&str; 24] = [
     "age_max_ms",
     "body_bytes_max",
@@ -99,14 +103,14 @@ fn bodies_are_described_as_they_are_written() {
     let snake: Vec<_> = names.iter().filter(|name| name.contains('_')).collect();
     assert_eq!(snake, SNAKE_CASE);
     for reference in references {
-        let place = reference.strip_prefix('#').unwrap();
-        assert!(document.pointer(place).is_some(), "{reference}");
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference}");
     }
 }
 
-/// What may be `null` is said once: `oneOf` takes no value that fits two of its parts.
+/// `null` is described once: `oneOf` rejects a value that matches two alternatives.
 #[test]
-fn a_title_or_metadata_that_went_is_described() {
+fn a_cleared_title_or_metadata_is_described() {
     let document = serde_json::to_value(document()).unwrap();
     let facts = document["components"]["schemas"]["FactBody"]["oneOf"].as_array();
     let updated = facts.unwrap().iter().find(|fact| {

@@ -1,4 +1,4 @@
-//! A guarded route on a port of its own, and requests to it.
+//! A server with one guarded route, and requests to it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -23,13 +23,13 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// The origin that every key of this test allows.
 pub(crate) const ORIGIN: &str = "https://example.org";
 
-/// More than any test asks for.
+/// More requests than any test sends.
 pub(crate) const PLENTY: RateLimit = RateLimit {
     per_second: 1_000,
     burst: 1_000,
 };
 
-/// A caller whose key and session are the headers' own words.
+/// A caller whose key and session are the values of the headers.
 struct Caller;
 
 impl FromRequestParts<RateLimits> for Caller {
@@ -55,14 +55,14 @@ async fn hello(_caller: Caller, State(_limits): State<RateLimits>) -> &'static s
     "hello"
 }
 
-pub(crate) struct Served {
+pub(crate) struct TestServer {
     addr: SocketAddr,
     client: Client,
     _end: tokio_util::sync::DropGuard,
     _server: JoinHandle<()>,
 }
 
-pub(crate) async fn serve(change: impl FnOnce(&mut HttpSection)) -> Served {
+pub(crate) async fn serve(change: impl FnOnce(&mut HttpSection)) -> TestServer {
     let mut section = HttpSection {
         server: HttpConfig::default(),
         ..HttpSection::default()
@@ -83,7 +83,7 @@ pub(crate) async fn serve(change: impl FnOnce(&mut HttpSection)) -> Served {
         .unwrap();
     let (addr, end) = (server.local_addr(), CancellationToken::new());
     let serving = server.serve(end.clone());
-    Served {
+    TestServer {
         addr,
         client: client(),
         _end: end.drop_guard(),
@@ -93,7 +93,7 @@ pub(crate) async fn serve(change: impl FnOnce(&mut HttpSection)) -> Served {
     }
 }
 
-impl Served {
+impl TestServer {
     pub(crate) async fn get(&self, headers: &[(&str, &str)]) -> Response {
         self.send(Method::GET, headers).await
     }
@@ -108,14 +108,14 @@ impl Served {
     }
 }
 
-/// A header of an answer, where it has one.
+/// A header of an answer.
 pub(crate) fn header<'a>(answer: &'a Response, name: &str) -> Option<&'a str> {
     answer.headers().get(name)?.to_str().ok()
 }
 
-/// A client: this process has other clients over TLS, so that a provider must be chosen.
+/// A client. Rustls needs a default provider, because this process has more than one.
 fn client() -> Client {
-    // Whoever is first chooses for all; the choice is the same.
+    // The first call wins; all calls install the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder().no_proxy().build().unwrap()
 }
