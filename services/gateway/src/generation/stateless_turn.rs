@@ -12,7 +12,7 @@ use wire::status::Problem;
 
 use super::call_model::{CallSpec, MeteredReply};
 use super::run_end::{end_with, from_model_error, log_failure};
-use super::{Followed, Generations, RunPermit, pieces};
+use super::{Followed, Generations, RunPermit, run_parts};
 use crate::assembly::listed;
 use crate::quotas::account::Account;
 

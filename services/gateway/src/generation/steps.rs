@@ -18,7 +18,7 @@ use super::run_parts::{self, RunSize};
 use super::settings::Webhook;
 use super::tool_calls::CallEvent;
 use super::webhooks::PostContext;
-use super::{Generations, RunSpec, calls};
+use super::{Generations, RunSpec, tool_calls};
 use crate::assembly::{self, Order, listed};
 use history::Deadline;
 use history::Target;

@@ -127,7 +127,7 @@ impl CallLog {
         self.calls().take();
     }
 
-    fn calls(&self) -> std::sync::MutexGuard<'_, Option<mpsc::Sender<Waiting>>> {
+    fn calls(&self) -> std::sync::MutexGuard<'_, Option<mpsc::Sender<QueuedCall>>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
