@@ -35,7 +35,7 @@ impl IdentityRule {
 
     /// Whether the agent has users.
     #[must_use]
-    pub fn knows_users(self) -> bool {
+    pub fn has_users(self) -> bool {
         match self {
             Self::Issued => false,
             Self::Signed | Self::Trust | Self::Open => true,
@@ -45,7 +45,7 @@ impl IdentityRule {
 
 /// The claims of a caller about their identity.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Claimed {
+pub struct Claims {
     /// The session: a valid issued one, or, under [`IdentityRule::Open`], a chosen id.
     pub session: Option<SessionId>,
     /// The user id that the request sends.
@@ -56,7 +56,7 @@ pub struct Claimed {
 
 /// The identity that follows from the claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identified {
+pub struct Identity {
     /// The owner of the caller's conversations.
     pub owner: Owner,
     /// Whether a token proves the owner. Otherwise the frontend chose the session or the user id.
@@ -108,7 +108,7 @@ impl Caller {
     pub fn resolve(
         access: AgentAccess,
         rule: IdentityRule,
-        claimed: Claimed,
+        claimed: Claims,
     ) -> Result<Self, Refusal> {
         check_tenant(&access, claimed.verified.as_ref())?;
         Ok(Self::new(access, identify(rule, claimed)?))
@@ -118,12 +118,12 @@ impl Caller {
     ///
     /// # Errors
     /// As [`identify_lister`]; [`TokenError::WrongTenant`] for a token of another tenant than the key's.
-    pub fn resolve_lister(access: AgentAccess, claimed: Claimed) -> Result<Self, Refusal> {
+    pub fn resolve_lister(access: AgentAccess, claimed: Claims) -> Result<Self, Refusal> {
         check_tenant(&access, claimed.verified.as_ref())?;
         Ok(Self::new(access, identify_lister(claimed)?))
     }
 
-    fn new(access: AgentAccess, identified: Identified) -> Self {
+    fn new(access: AgentAccess, identified: Identity) -> Self {
         Self {
             access,
             owner: identified.owner,
@@ -143,8 +143,8 @@ fn check_tenant(access: &AgentAccess, verified: Option<&VerifiedUser>) -> Result
 ///
 /// # Errors
 /// There is no owner, a required token is missing, or token and user id differ.
-pub fn identify(rule: IdentityRule, claimed: Claimed) -> Result<Identified, Refusal> {
-    let Claimed {
+pub fn identify(rule: IdentityRule, claimed: Claims) -> Result<Identity, Refusal> {
+    let Claims {
         session,
         user,
         verified,
@@ -158,7 +158,7 @@ pub fn identify(rule: IdentityRule, claimed: Claimed) -> Result<Identified, Refu
         IdentityRule::Signed | IdentityRule::Trust | IdentityRule::Open => user.map_or_else(
             || of_session(session),
             |user| {
-                Ok(Identified {
+                Ok(Identity {
                     owner: Owner::User(user),
                     verified: false,
                 })
@@ -171,24 +171,24 @@ pub fn identify(rule: IdentityRule, claimed: Claimed) -> Result<Identified, Refu
 ///
 /// # Errors
 /// The token is missing or names another user.
-pub fn identify_lister(claimed: Claimed) -> Result<Identified, Refusal> {
+pub fn identify_lister(claimed: Claims) -> Result<Identity, Refusal> {
     of_token(claimed.user.as_ref(), claimed.verified)
 }
 
-fn of_session(session: Option<SessionId>) -> Result<Identified, Refusal> {
+fn of_session(session: Option<SessionId>) -> Result<Identity, Refusal> {
     let session = session.ok_or(Refusal::SessionMissing)?;
-    Ok(Identified {
+    Ok(Identity {
         owner: Owner::Session(session),
         verified: false,
     })
 }
 
-fn of_token(user: Option<&UserId>, verified: Option<VerifiedUser>) -> Result<Identified, Refusal> {
+fn of_token(user: Option<&UserId>, verified: Option<VerifiedUser>) -> Result<Identity, Refusal> {
     let verified = verified.ok_or(Refusal::TokenRequired)?;
     if user.is_some_and(|user| user != verified.user()) {
         return Err(Refusal::UserMismatch);
     }
-    Ok(Identified {
+    Ok(Identity {
         owner: Owner::User(verified.user().clone()),
         verified: true,
     })

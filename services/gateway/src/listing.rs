@@ -6,12 +6,12 @@ use wire::proto::event::v1::ConversationStatus;
 use wire::status::Problem;
 
 use crate::page_token::{self, QueryHash, take_number};
-use crate::request::Bounded;
+use crate::request::BoundedNumber;
 use crate::{Gateway, problem};
 use history::Deadline;
 
 /// The number of conversations of a page.
-pub const CONVERSATIONS_PAGE: Bounded = Bounded {
+pub const CONVERSATIONS_PAGE: BoundedNumber = BoundedNumber {
     field: "page_size",
     default: 50,
     max: 200,

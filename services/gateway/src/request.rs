@@ -63,7 +63,7 @@ impl Call {
 ///
 /// # Errors
 /// The caller has no access, or a field is invalid.
-pub async fn target_of(
+pub async fn read_target(
     gateway: &Gateway,
     call: &Call,
     target: Option<proto::ReadTarget>,
@@ -105,7 +105,7 @@ pub fn conversation_id(text: &str) -> Result<ConversationId, Violation> {
 
 /// A numeric field with a default and a maximum.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounded {
+pub struct BoundedNumber {
     /// The name of the field.
     pub field: &'static str,
     /// The value for 0.
@@ -114,7 +114,7 @@ pub struct Bounded {
     pub max: u32,
 }
 
-impl Bounded {
+impl BoundedNumber {
     /// Checks a value; 0 gives the default.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ pub fn position_of(gateway: &Gateway, result: &CommitResult) -> Option<Position>
 }
 
 fn freshness(consistency: i32) -> Result<Freshness, Violation> {
-    match known(consistency, "consistency")? {
+    match parse_enum(consistency, "consistency")? {
         proto::Consistency::Unspecified | proto::Consistency::Fresh => Ok(Freshness::Fresh),
         proto::Consistency::Eventual => Ok(Freshness::Eventual),
     }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn numbers_have_a_default_and_a_maximum() {
-        let bounded = Bounded {
+        let bounded = BoundedNumber {
             field: "page_size",
             default: 50,
             max: 200,

@@ -1,9 +1,9 @@
 //! The bounds of a context.
 
-use crate::request::Bounded;
+use crate::request::BoundedNumber;
 
 /// Messages of a context.
-pub const MESSAGES: Bounded = Bounded {
+pub const MESSAGES: BoundedNumber = BoundedNumber {
     field: "messages_max",
     default: 50,
     max: 1_000,

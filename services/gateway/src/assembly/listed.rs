@@ -27,10 +27,10 @@ pub async fn make(
     (format, call_outputs): (Format, CallOutputs),
     facts: Vec<Fact>,
 ) -> Result<(Vec<u8>, Names), Problem> {
-    let agent = (access.tenant.tenant(), &access.agent);
+    let (tenant, agent) = (access.tenant.tenant(), &access.agent);
     let policy = gateway
         .policies
-        .find(&gateway.registry, agent, None)
+        .find(&gateway.registry, tenant, agent, None)
         .await?;
     let client = ClientContext::default();
     let settings = Settings {

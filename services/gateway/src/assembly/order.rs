@@ -12,7 +12,7 @@ use wire::status::Problem;
 use crate::Gateway;
 use crate::assembly::bounds::MESSAGES;
 use crate::policies::ReadyPolicy;
-use crate::request::{known, out_of_range};
+use crate::request::{out_of_range, parse_enum};
 use history::Target;
 
 /// What a caller asks of a context in a form.
@@ -39,24 +39,27 @@ impl Order {
         target: &Target,
         request: proto::AssembleContextRequest,
     ) -> Result<Option<Self>, Problem> {
-        let asked = known::<proto::ContextFormat>(request.format, "format")?;
+        let asked = parse_enum::<proto::ContextFormat>(request.format, "format")?;
         let Some(format) = format(asked) else {
             refuse_without_format(&request)?;
             return Ok(None);
         };
         let render = request.render.unwrap_or_default();
-        known::<proto::InstructionsRole>(render.instructions_role, "render.instructions_role")?;
-        known::<proto::Thoughts>(render.thoughts, "render.thoughts")?;
-        known::<proto::CallOutputs>(render.call_outputs, "render.call_outputs")?;
+        parse_enum::<proto::InstructionsRole>(
+            render.instructions_role,
+            "render.instructions_role",
+        )?;
+        parse_enum::<proto::Thoughts>(render.thoughts, "render.thoughts")?;
+        parse_enum::<proto::CallOutputs>(render.call_outputs, "render.call_outputs")?;
         let messages_max = match request.messages_max {
             0 => None,
             asked => Some(MESSAGES.take(asked).map_err(Problem::from)?),
         };
         let messages_max =
             messages_max.map(|count| MessageCount(usize::try_from(count).unwrap_or(usize::MAX)));
-        let agent = (&target.key.tenant, &target.access.agent);
+        let (tenant, agent) = (&target.key.tenant, &target.access.agent);
         let policies = &gateway.policies;
-        let policy = policies.find(&gateway.registry, agent, request.policy);
+        let policy = policies.find(&gateway.registry, tenant, agent, request.policy);
         Ok(Some(Self {
             at: (request.at_version > 0).then_some(Version(request.at_version)),
             messages_max,
@@ -75,8 +78,10 @@ impl Order {
         target: &Target,
         format: Format,
     ) -> Result<Self, Problem> {
-        let agent = (&target.key.tenant, &target.access.agent);
-        let policy = gateway.policies.find(&gateway.registry, agent, None);
+        let (tenant, agent) = (&target.key.tenant, &target.access.agent);
+        let policy = gateway
+            .policies
+            .find(&gateway.registry, tenant, agent, None);
         Ok(Self {
             at: None,
             messages_max: None,

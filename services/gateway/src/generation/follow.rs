@@ -31,7 +31,7 @@ const RETRY_WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// An item of the stream that a follower of a run receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Followed {
+pub enum FollowItem {
     /// The next part.
     Part(RunPart),
     /// The run is over or never existed, and its parts are not stored any more. The committed messages hold its result.
@@ -66,7 +66,7 @@ impl Followers {
     }
 }
 
-/// The parts of a run from `from_part`. Ends after the run's end, or after [`Followed::Gone`]. Drop the stream to stop.
+/// The parts of a run from `from_part`. Ends after the run's end, or after [`FollowItem::Gone`]. Drop the stream to stop.
 ///
 /// # Errors
 /// `followers_max` is reached, or the record does not answer.
@@ -76,7 +76,7 @@ pub(super) async fn follow(
     key: &ConversationKey,
     run: RunId,
     from_part: u64,
-) -> Result<impl Stream<Item = Followed> + Send + use<>, Problem> {
+) -> Result<impl Stream<Item = FollowItem> + Send + use<>, Problem> {
     let permit = followers.acquire()?;
     let live = Deadline::until(None)
         .record(gateway.reader.record.live_parts(key, run))
@@ -120,11 +120,11 @@ struct Follower {
 }
 
 impl Follower {
-    async fn next(&mut self) -> Option<Followed> {
+    async fn next(&mut self) -> Option<FollowItem> {
         loop {
             if let Some(part) = self.queue.pop_front() {
                 self.is_over = is_end(&part);
-                return Some(Followed::Part(part));
+                return Some(FollowItem::Part(part));
             }
             if self.is_over {
                 return None;
@@ -132,7 +132,7 @@ impl Follower {
             if self.must_read {
                 self.is_over = !self.catch_up().await;
                 if self.is_over {
-                    return Some(Followed::Gone);
+                    return Some(FollowItem::Gone);
                 }
                 continue;
             }

@@ -51,9 +51,9 @@ use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
 
 pub use config::GenerationConfig;
-pub use follow::Followed;
+pub use follow::FollowItem;
 pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
-pub use run_key::{RunKey, started_by};
+pub use run_key::{RunKey, run_started_by};
 pub use start::{RunHandle, Start};
 pub use summarise::REQUEST as SUMMARY_REQUEST;
 pub use webhooks::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_key};
@@ -178,7 +178,7 @@ impl Generations {
     }
 
     /// The parts of a run of any gateway from the part `from_part`: the stored ones, then the live ones, each once. Ends
-    /// after the run's end, or after [`Followed::Gone`]. The caller checks access first.
+    /// after the run's end, or after [`FollowItem::Gone`]. The caller checks access first.
     ///
     /// # Errors
     /// `followers_max` is reached, or the record does not answer.
@@ -187,7 +187,7 @@ impl Generations {
         key: &ConversationKey,
         run: RunId,
         from_part: u64,
-    ) -> Result<impl Stream<Item = Followed> + Send + use<>, Problem> {
+    ) -> Result<impl Stream<Item = FollowItem> + Send + use<>, Problem> {
         follow::follow(&self.gateway, &self.followers, key, run, from_part).await
     }
 
@@ -227,7 +227,7 @@ impl Generations {
 
     /// Finishes a run if its end is among its parts. Returns whether it is over now; `false`: it continues, or the record
     /// does not answer. The caller checks access first.
-    pub async fn finish_closed(&self, run: &RunKey) -> bool {
+    pub async fn finish_if_closed(&self, run: &RunKey) -> bool {
         start::finish_if_closed(self, run).await
     }
 

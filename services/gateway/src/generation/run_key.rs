@@ -49,6 +49,6 @@ pub(super) fn test_run() -> RunKey {
 
 /// The id of the run that a command starts. Retries derive the same id.
 #[must_use]
-pub fn started_by(command: CommitId) -> RunId {
+pub fn run_started_by(command: CommitId) -> RunId {
     RunId(Uuid::new_v5(&command.0, b"run"))
 }

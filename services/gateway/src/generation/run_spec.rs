@@ -23,7 +23,7 @@ pub(super) struct RunSpec {
     /// The messages that the model reads instead of the conversation; `None`: the conversation.
     pub(super) messages: Option<Vec<MessageAppended>>,
     /// Open calls that a person has approved.
-    pub(super) approved: Vec<CallId>,
+    pub(super) approved_calls: Vec<CallId>,
     /// The conversation's owner, if a token has named them.
     pub(super) verified_user: Option<UserId>,
     /// The position of the starting commit: reads of the run must include it.

@@ -15,7 +15,7 @@ use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
 
 use super::finish::finish;
-use super::run_key::{RunKey, started_by};
+use super::run_key::{RunKey, run_started_by};
 use super::{Generations, RunSpec, driver, parts_log};
 use crate::quotas::account::Account;
 use crate::writer::error::WriterError;
@@ -42,11 +42,11 @@ pub struct Start {
     /// calls; at most [`domain::bounds::RUN_EVENTS_MAX`].
     pub events: Vec<NewEvent>,
     /// The version that the conversation must have; `None`: any.
-    pub behind: Option<Version>,
+    pub expected_version: Option<Version>,
     /// The messages that the model reads instead of the conversation; `None`: the conversation.
-    pub given: Option<Vec<MessageAppended>>,
+    pub messages: Option<Vec<MessageAppended>>,
     /// Open calls that a person has approved. Those with a webhook are posted before the model is called.
-    pub approved: Vec<CallId>,
+    pub approved_calls: Vec<CallId>,
     /// The conversation's owner, if a token has named them. It is sent to webhooks.
     pub verified_user: Option<UserId>,
     /// Equal for all attempts of this start.
@@ -75,7 +75,7 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
     let run = RunKey {
         agent: start.access.agent.clone(),
         key: start.key.clone(),
-        run: started_by(command),
+        run: run_started_by(command),
     };
     let permit = match generations.acquire(&start.account).await {
         Ok(permit) => Some(permit),
@@ -102,8 +102,8 @@ pub(super) async fn start(generations: &Generations, start: Start) -> Result<Run
             access: start.access,
             account: start.account,
             settings,
-            messages: start.given,
-            approved: start.approved,
+            messages: start.messages,
+            approved_calls: start.approved_calls,
             verified_user: start.verified_user,
             _permit: permit,
         };
@@ -139,7 +139,7 @@ async fn commit_start(
     };
     let request = proto::StartRunRequest {
         target: Some(write::CommandTarget {
-            expected_version: start.behind.map(|version| version.0),
+            expected_version: start.expected_version.map(|version| version.0),
             ..run.target(Some(command))
         }),
         run_id: run.run.to_string(),

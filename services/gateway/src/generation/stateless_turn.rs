@@ -12,7 +12,7 @@ use wire::status::Problem;
 
 use super::call_model::{CallSpec, MeteredReply};
 use super::run_end::{end_with, from_model_error, log_failure};
-use super::{Followed, Generations, RunPermit, run_parts};
+use super::{FollowItem, Generations, RunPermit, run_parts};
 use crate::assembly::listed;
 use crate::quotas::account::Account;
 
@@ -23,11 +23,11 @@ impl Generations {
     /// # Errors
     /// `runs_max` or a quota is reached, or no context can be assembled from the messages. An error of the model is the
     /// error of the last part.
-    pub async fn answer_alone(
+    pub async fn answer_stateless(
         &self,
         account: Account,
         messages: Vec<MessageAppended>,
-    ) -> Result<BoxStream<'static, Followed>, Problem> {
+    ) -> Result<BoxStream<'static, FollowItem>, Problem> {
         let permit = self.acquire(&account).await?;
         let access = &account.access;
         let model = self.settings(access)?.model;
@@ -69,13 +69,13 @@ struct ReplyStream {
     _permit: RunPermit,
 }
 
-fn parts(reply: Result<MeteredReply, RunEnd>, permit: RunPermit) -> BoxStream<'static, Followed> {
+fn parts(reply: Result<MeteredReply, RunEnd>, permit: RunPermit) -> BoxStream<'static, FollowItem> {
     let reply = match reply {
         Ok(reply) => reply,
         Err(end) => {
             log_failure(&end);
             let kind = RunPartKind::RunEnded(end);
-            let part = Followed::Part(RunPart { number: 1, kind });
+            let part = FollowItem::Part(RunPart { number: 1, kind });
             return stream::once(async move { part }).boxed();
         }
     };
@@ -90,7 +90,7 @@ fn parts(reply: Result<MeteredReply, RunEnd>, permit: RunPermit) -> BoxStream<'s
         let kind = stream.next().await?;
         stream.last_number += 1;
         let number = stream.last_number;
-        Some((Followed::Part(RunPart { number, kind }), stream))
+        Some((FollowItem::Part(RunPart { number, kind }), stream))
     });
     parts.boxed()
 }

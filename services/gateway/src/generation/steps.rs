@@ -177,7 +177,7 @@ impl<'a> Steps<'a> {
 
     /// Posts the calls that a person has approved to their webhooks.
     async fn post_approved(&mut self) -> Result<(), Halt> {
-        let approved = &self.spec.approved;
+        let approved = &self.spec.approved_calls;
         let open = tool_calls::read_open(&self.generations.gateway, &self.target, approved).await;
         let open = open.map_err(|problem| Halt::Ended(from_problem(&problem)))?;
         let settings = &self.spec.settings;

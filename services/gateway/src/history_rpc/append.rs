@@ -16,7 +16,7 @@ use wire::proto::write::v1 as write;
 use super::HistoryRpc;
 use super::record_error::RecordError;
 use super::resolved_key::HistoryLocation;
-use super::stored::{End, History};
+use super::stored_history::{History, HistoryQuery};
 use super::warning::Warning;
 use crate::metrics;
 use crate::request::Call;
@@ -85,7 +85,7 @@ async fn attempt(
     recording: Recording<'_>,
     progress: &mut Progress,
 ) -> Result<(), RecordError> {
-    let end = End {
+    let end = HistoryQuery {
         messages: recording.current.len(),
         seen: progress.seen,
     };

@@ -10,14 +10,14 @@ use wire::status::Problem;
 
 use super::messages;
 use super::resolved_key::{HistoryLocation, ResolvedKey};
-use super::stored::{End, History};
+use super::stored_history::{History, HistoryQuery};
 use super::warning::Warning;
 use crate::Gateway;
 use crate::metrics::{self, HistoryCall};
-use crate::request::{Bounded, Call};
+use crate::request::{BoundedNumber, Call};
 
 /// The number of messages of a loaded history.
-pub const MESSAGES: Bounded = Bounded {
+pub const MESSAGES: BoundedNumber = BoundedNumber {
     field: "messages_max",
     default: 50,
     max: 1_000,
@@ -35,7 +35,7 @@ pub(super) async fn handle(
     let current = messages::parse(request.messages).map_err(Problem::from)?;
     let key = ResolvedKey::of(gateway, &call, request.key).await?;
     // One message more than can be returned, to detect truncation.
-    let end = End {
+    let end = HistoryQuery {
         messages: messages_max.get().max(current.len()) + 1,
         seen: None,
     };
@@ -66,7 +66,7 @@ pub(super) async fn handle(
 async fn load(
     gateway: &Gateway,
     location: &Result<HistoryLocation, Warning>,
-    end: End,
+    end: HistoryQuery,
 ) -> (History, Option<Warning>) {
     let location = match location {
         Ok(location) => location,

@@ -9,7 +9,7 @@ mod messages;
 mod record_error;
 mod record_history;
 mod resolved_key;
-pub mod stored;
+pub mod stored_history;
 mod warning;
 
 use tonic::{Request, Response, Status};

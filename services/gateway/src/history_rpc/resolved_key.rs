@@ -6,7 +6,7 @@ use keyed_history::{HistoryIds, HistoryKey, KeyRules, Namespace, Refused, Variab
 use wire::proto::history::v1 as proto;
 use wire::status::Problem;
 
-use super::stored::{self, End, History};
+use super::stored_history::{self, History, HistoryQuery};
 use super::warning::Warning;
 use crate::Gateway;
 use crate::metrics;
@@ -140,9 +140,9 @@ impl HistoryLocation {
     pub(super) async fn read(
         &self,
         gateway: &Gateway,
-        end: End,
+        end: HistoryQuery,
     ) -> Result<Option<History>, Warning> {
-        let history = stored::read(gateway, &self.target, end).await;
+        let history = stored_history::read(gateway, &self.target, end).await;
         let history = history.map_err(|_| Warning::Unavailable)?;
         let owner = Owner::Channel(self.channel.clone());
         match history {

@@ -29,18 +29,18 @@ fn verified(user: &str) -> VerifiedUser {
 /// A session, a user id and the user of a token; empty: none.
 type Case = (&'static str, &'static str, &'static str);
 
-fn claimed((session, user, token): Case) -> Claimed {
-    Claimed {
+fn claimed((session, user, token): Case) -> Claims {
+    Claims {
         session: SessionId::parse(session).ok(),
         user: UserId::parse(user).ok(),
         verified: (!token.is_empty()).then(|| verified(token)),
     }
 }
 
-type Expected = Result<Identified, Refusal>;
+type Expected = Result<Identity, Refusal>;
 
-fn owned_by(owner: Owner) -> Identified {
-    Identified {
+fn owned_by(owner: Owner) -> Identity {
+    Identity {
         owner,
         verified: false,
     }
@@ -65,7 +65,7 @@ fn every_combination_of_claims() {
     let session = || Ok(owned_by(Owner::Session(SessionId::parse("s").unwrap())));
     let named = || Ok(owned_by(Owner::User(UserId::parse("ada").unwrap())));
     let proven = || {
-        named().map(|named| Identified {
+        named().map(|named| Identity {
             verified: true,
             ..named
         })

@@ -8,7 +8,7 @@ use event_log::registry::AgentAccess;
 
 /// The API key and the client address of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Via {
+pub struct RequestSource {
     /// The id of the API key; `None`: the request has none.
     pub api_key_id: Option<String>,
     /// The client's address, as rate limits count it; `None`: unknown.
@@ -27,7 +27,7 @@ pub struct Account {
 impl Account {
     /// The account of an owner who uses an agent.
     #[must_use]
-    pub fn of(access: &AgentAccess, owner: Option<&Owner>, via: &Via) -> Self {
+    pub fn of(access: &AgentAccess, owner: Option<&Owner>, via: &RequestSource) -> Self {
         Self {
             access: access.clone(),
             consumer: Consumer {

@@ -13,7 +13,7 @@ use wire::status::Problem;
 use crate::assembly::bounds::{CONTEXT_BYTES_MAX, MESSAGES};
 use crate::assembly::{self, Order, reach};
 use crate::metrics::{self, Source};
-use crate::request::{Call, target_of};
+use crate::request::{Call, read_target};
 use crate::{Gateway, render};
 
 /// Events read at first, beyond an eighth more than messages are asked for: each row costs about a microsecond, and one
@@ -30,7 +30,7 @@ pub(super) async fn handle(
     // What costs nothing to check is checked before anything is asked of the registry or the record.
     let messages_max = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
     let messages_max = MessageCount(usize::try_from(messages_max).unwrap_or(usize::MAX));
-    let target = target_of(gateway, &call, request.target.take()).await?;
+    let target = read_target(gateway, &call, request.target.take()).await?;
     let order = Order::of(gateway, &target, request).await?;
     let span = tracing::info_span!(
         "gateway.context.assemble",

@@ -5,14 +5,14 @@ use tonic::{Request, Response, Status};
 use wire::proto::read::v1::{GetConversationRequest, GetConversationResponse};
 
 use crate::Gateway;
-use crate::request::{Call, target_of};
+use crate::request::{Call, read_target};
 
 pub(super) async fn handle(
     gateway: &Gateway,
     request: Request<GetConversationRequest>,
 ) -> Result<Response<GetConversationResponse>, Status> {
     let call = Call::of(&request);
-    let target = target_of(gateway, &call, request.into_inner().target).await?;
+    let target = read_target(gateway, &call, request.into_inner().target).await?;
     let snapshot = Snapshot::open(&gateway.reader, &target).await?;
     let position_token = snapshot.position_token();
     let conversation = snapshot.into_conversation().await?;

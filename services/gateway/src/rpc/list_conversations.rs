@@ -11,7 +11,7 @@ use wire::status::Problem;
 
 use crate::Gateway;
 use crate::listing::{CONVERSATIONS_PAGE, Listing, Paging};
-use crate::request::{Call, agent_id, known, missing};
+use crate::request::{Call, agent_id, missing, parse_enum};
 
 pub(super) async fn handle(
     gateway: &Gateway,
@@ -63,5 +63,5 @@ fn filter(filter: Option<Filter>, agent: AgentId) -> Result<ListFilter, Violatio
 }
 
 fn status(status: i32) -> Result<Option<domain::Status>, Violation> {
-    known::<ConversationStatus>(status, "status").map(wire::conversation::status_from_proto)
+    parse_enum::<ConversationStatus>(status, "status").map(wire::conversation::status_from_proto)
 }

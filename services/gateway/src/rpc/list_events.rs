@@ -11,11 +11,13 @@ use wire::status::Problem;
 
 use crate::Gateway;
 use crate::page_token::{self, QueryHash, take_number};
-use crate::request::{Bounded, Call, first_version, known, missing, out_of_range, target_of};
+use crate::request::{
+    BoundedNumber, Call, first_version, missing, out_of_range, parse_enum, read_target,
+};
 use crate::{problem, render};
 
 /// The number of events of a page.
-pub const EVENTS_PAGE: Bounded = Bounded {
+pub const EVENTS_PAGE: BoundedNumber = BoundedNumber {
     field: "page_size",
     default: 200,
     max: 1_000,
@@ -30,7 +32,7 @@ pub(super) async fn handle(
     let call = Call::of(&request);
     let target = request.get_mut().target.take();
     let range = EventRange::of(request.get_ref()).map_err(Problem::from)?;
-    let target = target_of(gateway, &call, target).await?;
+    let target = read_target(gateway, &call, target).await?;
     let hash = range.hash(&target);
     let kinds: Vec<EventKind> = range.kinds.iter().copied().collect();
     let mut query = Query {
@@ -72,7 +74,7 @@ impl EventRange {
             }
             to => Version(to),
         };
-        let direction = match known(request.direction, "direction")? {
+        let direction = match parse_enum(request.direction, "direction")? {
             proto::Direction::Unspecified | proto::Direction::Forward => Direction::Forward,
             proto::Direction::Backward => Direction::Backward,
         };
@@ -113,7 +115,7 @@ impl EventRange {
 fn kinds(kinds: &[i32]) -> Result<BTreeSet<EventKind>, Violation> {
     let kind = |(index, kind): (usize, &i32)| {
         let within = |violation: Violation| violation.at(index).within("kinds");
-        let kind = known::<proto::EventKind>(*kind, "").map_err(within)?;
+        let kind = parse_enum::<proto::EventKind>(*kind, "").map_err(within)?;
         wire::event::kind_from_proto(kind).ok_or_else(|| within(missing()))
     };
     kinds.iter().enumerate().map(kind).collect()

@@ -9,8 +9,8 @@ use domain::{
 use event_log::Record;
 use event_log::registry::Scope;
 use futures::StreamExt as _;
-use gateway::generation::{Followed, RunHandle, RunKey, Start};
-use gateway::quotas::account::{Account, Via};
+use gateway::generation::{FollowItem, RunHandle, RunKey, Start};
+use gateway::quotas::account::{Account, RequestSource};
 use history::{Deadline, Direction, Freshness, Page, PageBounds, Query, Target, decode};
 use runtime::grpc::Authenticated;
 use tokio::time::{Instant, sleep, timeout};
@@ -111,13 +111,13 @@ impl<'s> Chat<'s> {
         let access = self.target(node).await.access;
         let mut start = Start {
             verified_user: None,
-            account: Account::of(&access, None, &Via::default()),
+            account: Account::of(&access, None, &RequestSource::default()),
             access,
             key: self.key.clone(),
             events: facts.into_iter().map(new_event).collect(),
-            behind: None,
-            given: None,
-            approved: Vec::new(),
+            expected_version: None,
+            messages: None,
+            approved_calls: Vec::new(),
             idempotency_key: None,
             deadline: Deadline::until(None),
         };
@@ -134,7 +134,7 @@ impl<'s> Chat<'s> {
     }
 
     /// All items that a follower receives from a part.
-    pub(crate) async fn follow(&self, node: &Node, run: RunId, from: u64) -> Vec<Followed> {
+    pub(crate) async fn follow(&self, node: &Node, run: RunId, from: u64) -> Vec<FollowItem> {
         let (generations, key) = (node.generations.clone(), self.key.clone());
         let following = async move {
             let stream = generations.follow(&key, run, from).await.unwrap();

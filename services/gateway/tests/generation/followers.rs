@@ -2,7 +2,7 @@
 
 use domain::RunId;
 use futures::StreamExt as _;
-use gateway::generation::Followed;
+use gateway::generation::FollowItem;
 use tokio::time::sleep;
 use tonic::Code;
 use uuid::Uuid;
@@ -55,7 +55,7 @@ fn parts_that_are_not_stored_are_gone() {
         let stack = shared().await;
         let node = Node::start(stack).await;
         let chat = Chat::answered_by(stack, "echo").await;
-        let gone = [Followed::Gone];
+        let gone = [FollowItem::Gone];
         assert_eq!(chat.follow(&node, RunId(Uuid::now_v7()), 1).await, gone);
         let handle = chat.say(&node, "x").await;
         let last = chat.parts(&node, handle.run, 1).await.len();

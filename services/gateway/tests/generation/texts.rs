@@ -2,13 +2,13 @@
 
 use domain::event::{MessageAppended, Role};
 use domain::{CallId, CommitId, Fact, NewEvent, Part, RecordedEvent, RunPart, RunPartKind};
-use gateway::generation::Followed;
+use gateway::generation::FollowItem;
 use uuid::Uuid;
 
-pub(crate) fn part(item: Followed) -> RunPart {
+pub(crate) fn part(item: FollowItem) -> RunPart {
     match item {
-        Followed::Part(part) => part,
-        Followed::Gone => panic!("the parts are gone"),
+        FollowItem::Part(part) => part,
+        FollowItem::Gone => panic!("the parts are gone"),
     }
 }
 

@@ -249,7 +249,7 @@ fn a_pending_approval_survives_a_restart() {
         let node = Node::start_with(stack, |config| server.join(config)).await;
         let handle = chat
             .start_with(&node, vec![], |start| {
-                start.approved = vec![call_id("c1"), call_id("no such call")];
+                start.approved_calls = vec![call_id("c1"), call_id("no such call")];
             })
             .await
             .unwrap();
@@ -323,7 +323,7 @@ fn a_repeated_post_has_the_same_idempotency_key() {
         node.kill();
         let node = Node::start_with(stack, |config| server.join(config)).await;
         chat.wait_for_finish(&node, handle.run).await;
-        let approve = |start: &mut Start| start.approved = vec![call_id("call_1")];
+        let approve = |start: &mut Start| start.approved_calls = vec![call_id("call_1")];
         let again = chat.start_with(&node, vec![], approve).await.unwrap();
         eventually(|| (keys().len() == 2).then_some(())).await;
         chat.stop(&node, again.run).await;

@@ -17,8 +17,8 @@ use crate::http::cookies::session_cookie;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
 use crate::http::state::HttpState;
 use crate::http::{cors, positions, problem};
-use crate::identity::{Caller, Claimed, IdentityRule, Refusal};
-use crate::quotas::account::Via;
+use crate::identity::{Caller, Claims, IdentityRule, Refusal};
+use crate::quotas::account::RequestSource;
 
 const API_KEY_HEADER: &str = "x-api-key";
 const USER_TOKEN_HEADER: &str = "x-user-token";
@@ -30,7 +30,7 @@ pub struct Frontend {
     /// The key.
     pub key: FrontendKey,
     /// The key and the address that usage is counted for.
-    pub via: Via,
+    pub via: RequestSource,
     pub(in crate::http) ids: CallerIds,
     /// The session in the agent's cookie, if the page may use one.
     pub(in crate::http) cookie: Option<String>,
@@ -71,7 +71,7 @@ impl FromRequestParts<HttpState> for Frontend {
         if cookie.is_some() && ids.session_id.is_none() {
             positions::use_cookie(&parts.headers, &key.access.agent);
         }
-        let via = Via {
+        let via = RequestSource {
             api_key_id: Some(key.api_key_id.clone()),
             address: state.limits.address_of(&parts.extensions, &parts.headers),
         };
@@ -161,12 +161,12 @@ impl Frontend {
         })
     }
 
-    fn resolve_user(&self, claimed: Claimed) -> Result<Caller, HttpProblem> {
+    fn resolve_user(&self, claimed: Claims) -> Result<Caller, HttpProblem> {
         let caller = Caller::resolve_lister(self.key.access.clone(), claimed);
         caller.map_err(|refusal| problems::from_refusal(&refusal))
     }
 
-    async fn claimed(&self, state: &HttpState, body: CallerIds) -> Result<Claimed, HttpProblem> {
+    async fn claimed(&self, state: &HttpState, body: CallerIds) -> Result<Claims, HttpProblem> {
         let ids = CallerIds::merged(&[self.ids.clone(), body])?;
         let session = self.session(state, ids.session_id)?;
         let user = ids.user_id.map(UserId::parse).transpose();
@@ -179,7 +179,7 @@ impl Frontend {
             }
             None => None,
         };
-        Ok(Claimed {
+        Ok(Claims {
             session,
             user,
             verified,

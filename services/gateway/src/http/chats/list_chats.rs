@@ -12,11 +12,11 @@ use crate::http::positions::{self, catch_up};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::listing::{Listing, Paging};
-use crate::request::Bounded;
+use crate::request::BoundedNumber;
 use history::Deadline;
 
 /// Page size.
-pub const CHATS_PAGE: Bounded = Bounded {
+pub const CHATS_PAGE: BoundedNumber = BoundedNumber {
     field: "limit",
     default: 50,
     max: 200,

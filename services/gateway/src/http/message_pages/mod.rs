@@ -16,10 +16,10 @@ use wire::status::Problem;
 use crate::http::owned_chat::{OwnedChat, from_read_error};
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::request::Bounded;
+use crate::request::BoundedNumber;
 
 /// Page size.
-pub const MESSAGES_PAGE: Bounded = Bounded {
+pub const MESSAGES_PAGE: BoundedNumber = BoundedNumber {
     field: "limit",
     default: 50,
     max: 200,

@@ -83,7 +83,7 @@ pub(super) async fn known_user(
     frontend: &Frontend,
 ) -> Result<Caller, HttpProblem> {
     let user = frontend.user(state).await?;
-    if !frontend.identity_rule(state).knows_users() {
+    if !frontend.identity_rule(state).has_users() {
         let detail = "the agent has no users: set its identity mode to signed or trust";
         let status = StatusCode::FORBIDDEN;
         return Err(HttpProblem::new(status, "USERS_NOT_KNOWN", detail));

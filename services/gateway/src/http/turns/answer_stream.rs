@@ -21,7 +21,7 @@ use runtime::http::{DrainSignal, StreamSlot};
 use tokio::time::sleep;
 use utoipa::ToSchema;
 
-use crate::generation::Followed;
+use crate::generation::FollowItem;
 
 /// A keep-alive is sent after this time without an event.
 pub const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -53,7 +53,7 @@ pub(in crate::http) struct AnswerStream {
     /// The run; `None`: the turn is not stored.
     pub(in crate::http) run: Option<RunId>,
     /// The parts of the run, from the first.
-    pub(in crate::http) parts: BoxStream<'static, Followed>,
+    pub(in crate::http) parts: BoxStream<'static, FollowItem>,
     /// Completes when the run is finished; then `[DONE]` is sent.
     pub(in crate::http) finished: BoxFuture<'static, ()>,
     /// Converts parts to chunks.
@@ -104,7 +104,7 @@ impl AnswerStream {
 struct Frames {
     run: Option<RunId>,
     opening: Option<Vec<UiChunk>>,
-    parts: BoxStream<'static, Followed>,
+    parts: BoxStream<'static, FollowItem>,
     finished: Option<BoxFuture<'static, ()>>,
     ui: UiStream,
     after: u64,
@@ -131,7 +131,7 @@ impl Frames {
                 biased;
                 () = self.draining.begun() => return Some(self.interrupted(DRAINING)),
                 followed = self.parts.next() => match followed {
-                    Some(Followed::Part(part)) => {
+                    Some(FollowItem::Part(part)) => {
                         if let Some(text) = self.part(&part) {
                             return Some(text);
                         }
@@ -139,7 +139,7 @@ impl Frames {
                             return self.done().await;
                         }
                     }
-                    Some(Followed::Gone) | None => return Some(self.interrupted(GONE)),
+                    Some(FollowItem::Gone) | None => return Some(self.interrupted(GONE)),
                 },
                 () = sleep(HEARTBEAT) => return Some(KEEP_ALIVE.to_owned()),
             }

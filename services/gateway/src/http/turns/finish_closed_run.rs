@@ -22,7 +22,7 @@ pub(in crate::http) async fn finish_closed_run(
         key: chat.target.key.clone(),
         run: active.id,
     };
-    if !state.generations.finish_closed(&run).await {
+    if !state.generations.finish_if_closed(&run).await {
         return Ok(chat);
     }
     let (conversation, _) = read_conversation(state, &chat.target).await?;

@@ -5,7 +5,7 @@ use domain::{CommitId, EventKind, Fact, Lifecycle, Version};
 use history::{Direction, Newest, Page, PageBounds, Query, Snapshot, View, WindowBounds, decode};
 use runtime::http::HttpProblem;
 
-use crate::generation::started_by;
+use crate::generation::run_started_by;
 use crate::http::owned_chat::{OwnedChat, from_read_error};
 use crate::http::problem;
 use crate::http::state::HttpState;
@@ -59,7 +59,7 @@ fn find(
     chat: &OwnedChat,
     key: CommitId,
 ) -> Result<Option<Version>, HttpProblem> {
-    let run = started_by(key);
+    let run = run_started_by(key);
     for row in newest.newest_first() {
         let event = decode(&chat.target.key, row).map_err(problem::from_problem)?;
         if matches!(&event.event.fact, Fact::Lifecycle(Lifecycle::RunStarted(started)) if started.run == run)

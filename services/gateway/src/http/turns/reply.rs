@@ -8,7 +8,7 @@ use futures::stream::BoxStream;
 use runs::RunFold;
 use runtime::http::{DrainSignal, HttpProblem};
 
-use crate::generation::Followed;
+use crate::generation::FollowItem;
 use crate::problem::RETRY_AFTER;
 
 /// A complete answer.
@@ -25,7 +25,7 @@ pub(in crate::http) struct Reply {
 /// # Errors
 /// 502 `RUN_FAILED` if the model failed; 503 if the run or this gateway ended early.
 pub(in crate::http) async fn collect_reply(
-    mut parts: BoxStream<'static, Followed>,
+    mut parts: BoxStream<'static, FollowItem>,
     run: Option<RunId>,
     draining: DrainSignal,
 ) -> Result<Reply, HttpProblem> {
@@ -36,7 +36,7 @@ pub(in crate::http) async fn collect_reply(
             () = draining.begun() => return Err(ended_early(run)),
             followed = parts.next() => followed,
         };
-        let Some(Followed::Part(part)) = followed else {
+        let Some(FollowItem::Part(part)) = followed else {
             return Err(ended_early(run));
         };
         fold.absorb(&part).map_err(|_| failed(run, None))?;

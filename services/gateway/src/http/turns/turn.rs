@@ -16,7 +16,7 @@ use crate::generation::Start;
 use crate::http::owned_chat::OwnedChat;
 use crate::http::positions;
 use crate::http::state::HttpState;
-use crate::quotas::account::{Account, Via};
+use crate::quotas::account::{Account, RequestSource};
 use history::Deadline;
 
 /// What is recorded and answered.
@@ -34,7 +34,7 @@ pub(in crate::http) struct Turn {
     /// What the model reads instead of the chat; `None`: the chat.
     pub(in crate::http) history: Option<Vec<MessageAppended>>,
     /// The key and the address that usage is counted for.
-    pub(in crate::http) via: Via,
+    pub(in crate::http) via: RequestSource,
     /// The client's own id of the message, stored with it.
     pub(in crate::http) client_message_id: Option<String>,
 }
@@ -171,9 +171,9 @@ pub(in crate::http) async fn start(
         ),
         key: chat.target.key.clone(),
         events: Turn::events(turn.facts, turn.client_message_id),
-        behind: turn.expected_version,
-        given: turn.history,
-        approved: turn.approved,
+        expected_version: turn.expected_version,
+        messages: turn.history,
+        approved_calls: turn.approved,
         verified_user: chat.authority.verified_user().cloned(),
         idempotency_key: turn.key,
         deadline: Deadline::until(None).at_most(crate::http::commands::COMMAND_MAX),

@@ -13,7 +13,7 @@ use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::generation::Followed;
+use crate::generation::FollowItem;
 use crate::http::callers::frontend::{CallerHeaders, Frontend};
 use crate::http::owned_chat::OwnedChat;
 use crate::http::problem;
@@ -138,8 +138,8 @@ pub(in crate::http) async fn follow(
     if Some(run) != active {
         // The parts of a finished run are available immediately, or not at all.
         match parts.next().await {
-            Some(Followed::Part(first)) => parts = with_first(first, parts),
-            Some(Followed::Gone) | None => return Ok(StatusCode::NO_CONTENT.into_response()),
+            Some(FollowItem::Part(first)) => parts = with_first(first, parts),
+            Some(FollowItem::Gone) | None => return Ok(StatusCode::NO_CONTENT.into_response()),
         }
     }
     let approvals = state.approvals(&chat.target.access.agent);
@@ -193,7 +193,7 @@ async fn has_more(state: &HttpState, chat: &OwnedChat, last: PartId) -> Result<b
     let key = &chat.target.key;
     let parts = state.generations.follow(key, last.run, 1).await;
     let mut parts = parts.map_err(problem::from_problem)?.boxed();
-    while let Some(Followed::Part(part)) = parts.next().await {
+    while let Some(FollowItem::Part(part)) = parts.next().await {
         if part.number > last.part {
             return Ok(true);
         }
@@ -203,9 +203,9 @@ async fn has_more(state: &HttpState, chat: &OwnedChat, last: PartId) -> Result<b
 
 fn with_first(
     first: domain::RunPart,
-    rest: BoxStream<'static, Followed>,
-) -> BoxStream<'static, Followed> {
-    let first = futures::stream::once(async move { Followed::Part(first) });
+    rest: BoxStream<'static, FollowItem>,
+) -> BoxStream<'static, FollowItem> {
+    let first = futures::stream::once(async move { FollowItem::Part(first) });
     first.chain(rest).boxed()
 }
 

@@ -16,7 +16,7 @@ use wire::status::Reason;
 use super::turn_messages::{TurnMessages, check_assistant};
 use super::turn_with_history::GivenHistory;
 use super::{delayed_answer, failed_turn, turn_messages, turn_with_history};
-use crate::generation::Followed;
+use crate::generation::FollowItem;
 use crate::http::callers::frontend::{CallerHeaders, CallerIds, Frontend};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
@@ -28,7 +28,7 @@ use crate::http::turns::reply::{Reply, collect_reply};
 use crate::http::turns::turn::{self, StartedRun, Turn};
 use crate::http::{positions, problem};
 use crate::identity::Caller;
-use crate::quotas::account::{Account, Via};
+use crate::quotas::account::{Account, RequestSource};
 
 /// One turn.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -82,7 +82,7 @@ struct ActiveTurn {
     /// The session and its run.
     stored: Option<(ConversationKey, RunId)>,
     ui: UiStream,
-    parts: BoxStream<'static, Followed>,
+    parts: BoxStream<'static, FollowItem>,
 }
 
 /// One turn, with the history of a session or without.
@@ -194,11 +194,11 @@ async fn follow(
 async fn answer_without_session(
     state: &HttpState,
     caller: &Caller,
-    via: &Via,
+    via: &RequestSource,
     messages: Vec<MessageAppended>,
 ) -> Result<ActiveTurn, HttpProblem> {
     let account = Account::of(&caller.access, Some(&caller.owner), via);
-    let parts = state.generations.answer_alone(account, messages).await;
+    let parts = state.generations.answer_stateless(account, messages).await;
     Ok(ActiveTurn {
         stored: None,
         ui: UiStream::new(RunId(Uuid::now_v7()), None, Approvals::default()),

@@ -9,7 +9,7 @@ use runtime::http::HttpProblem;
 use wire::status::Reason;
 
 use super::turn_messages::check_assistant;
-use crate::history_rpc::stored::{self, End, History};
+use crate::history_rpc::stored_history::{self, History, HistoryQuery};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::owned_chat::{OwnedChat, from_read_error, not_found};
 use crate::http::state::HttpState;
@@ -17,7 +17,7 @@ use crate::http::turns::allowed_roles::AllowedRoles;
 use crate::http::turns::finish_closed_run::finish_closed_run;
 use crate::http::turns::first_attempt;
 use crate::http::turns::turn::{self, StartedRun, Turn};
-use crate::quotas::account::Via;
+use crate::quotas::account::RequestSource;
 
 /// Maximum number of attempts while the session changes without new messages: a title, a summary.
 const ATTEMPTS_MAX: u32 = 4;
@@ -29,7 +29,7 @@ pub(super) struct GivenHistory {
     /// The roles that new messages may have.
     pub(super) allowed: AllowedRoles,
     /// The key and the address that usage is counted for.
-    pub(super) via: Via,
+    pub(super) via: RequestSource,
 }
 
 /// Records the new messages and starts a run at the version that was read: of two concurrent turns, one succeeds. A
@@ -99,11 +99,11 @@ async fn read(
     given: &GivenHistory,
     seen: Option<Version>,
 ) -> Result<History, HttpProblem> {
-    let end = End {
+    let end = HistoryQuery {
         messages: given.messages.len(),
         seen,
     };
-    let history = stored::read(&state.gateway, &session.target, end).await;
+    let history = stored_history::read(&state.gateway, &session.target, end).await;
     history.map_err(from_read_error)?.ok_or_else(not_found)
 }
 

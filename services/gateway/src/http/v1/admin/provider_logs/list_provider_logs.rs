@@ -17,11 +17,11 @@ use crate::http::state::HttpState;
 use crate::http::v1::admin::conversations::list_conversations::time;
 use crate::page_token::{self, QueryHash, take_number};
 use crate::problem::page_token_invalid;
-use crate::request::Bounded;
+use crate::request::BoundedNumber;
 use history::Deadline;
 
 /// Page size.
-pub const PROVIDER_LOGS_PAGE: Bounded = Bounded {
+pub const PROVIDER_LOGS_PAGE: BoundedNumber = BoundedNumber {
     field: "limit",
     default: 50,
     max: 200,

@@ -13,10 +13,10 @@ use crate::http::callers::admin::Admin;
 use crate::http::owned_chat::from_read_error;
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::request::Bounded;
+use crate::request::BoundedNumber;
 
 /// Page size.
-pub const EVENTS_PAGE: Bounded = Bounded {
+pub const EVENTS_PAGE: BoundedNumber = BoundedNumber {
     field: "limit",
     default: 200,
     max: 1_000,

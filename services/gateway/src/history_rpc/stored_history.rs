@@ -26,7 +26,7 @@ pub struct History {
 
 /// Which messages to read.
 #[derive(Debug, Clone, Copy)]
-pub struct End {
+pub struct HistoryQuery {
     /// Minimum number of messages that the caller has seen, if there are as many.
     pub messages: usize,
     /// The version that the caller has seen; `None`: the last.
@@ -77,7 +77,7 @@ impl History {
 pub async fn read(
     gateway: &Gateway,
     target: &Target,
-    end: End,
+    end: HistoryQuery,
 ) -> Result<Option<History>, Problem> {
     let likely = end.messages.max(1);
     let bounds = WindowBounds {
