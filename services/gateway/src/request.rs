@@ -57,6 +57,30 @@ impl Call {
             .await;
         access.map_err(|error| problem::of_access(&error, field))
     }
+
+    /// The target of a fresh read of a conversation; `field` is the field with the agent id, for errors.
+    ///
+    /// # Errors
+    /// As [`Call::authorize`].
+    pub async fn target(
+        &self,
+        gateway: &Gateway,
+        agent: AgentId,
+        conversation: ConversationId,
+        field: &str,
+    ) -> Result<Target, Problem> {
+        let access = self.authorize(gateway, agent, field).await?;
+        Ok(Target {
+            key: ConversationKey {
+                tenant: access.tenant.tenant().clone(),
+                conversation,
+            },
+            access,
+            freshness: Freshness::Fresh,
+            fence: None,
+            deadline: self.deadline,
+        })
+    }
 }
 
 /// The target of a read.
@@ -73,17 +97,12 @@ pub async fn read_target(
     let agent = agent_id(&target.agent_id).map_err(within)?;
     let conversation = conversation_id(&target.conversation_id).map_err(within)?;
     let freshness = freshness(target.consistency).map_err(within)?;
-    let access = call.authorize(gateway, agent, "target.agent_id").await?;
-    let key = ConversationKey {
-        tenant: access.tenant.tenant().clone(),
-        conversation,
-    };
+    let authorized = call.target(gateway, agent, conversation, "target.agent_id");
+    let authorized = authorized.await?;
     Ok(Target {
-        fence: fence(gateway, &key, &target.position_token)?,
-        access,
-        key,
+        fence: fence(gateway, &authorized.key, &target.position_token)?,
         freshness,
-        deadline: call.deadline,
+        ..authorized
     })
 }
 

@@ -81,11 +81,13 @@ async fn execute_and_close(generations: &Generations, spec: &RunSpec) -> bool {
 async fn close_with_retries(generations: &Generations, spec: &RunSpec, end: RunEnd) -> bool {
     let result = (|| close(generations, &spec.run, end.clone()))
         .retry(exponential(RETRY_WAIT_BASE, RETRY_WAIT_MAX))
-        .notify(|problem: &Problem, _| {
-            let reason = problem.reason().as_str();
-            tracing::warn!(reason, "a run cannot be closed yet: retrying");
-        });
+        .notify(log_retry);
     matches!(result.await, Ok(CloseResult::Closed))
+}
+
+fn log_retry(problem: &Problem, _wait: Duration) {
+    let reason = problem.reason().as_str();
+    tracing::warn!(reason, "a run cannot be closed or finished yet: retrying");
 }
 
 /// Sends the parts of the run to the publisher, its end last.
@@ -126,9 +128,6 @@ async fn finish_with_retries(
 ) -> Result<Finished, Problem> {
     (|| finish(generations, &spec.run, Some(spec.started.clone())))
         .retry(exponential(RETRY_WAIT_BASE, RETRY_WAIT_MAX))
-        .notify(|problem: &Problem, _| {
-            let reason = problem.reason().as_str();
-            tracing::warn!(reason, "a run cannot be finished yet: retrying");
-        })
+        .notify(log_retry)
         .await
 }

@@ -1,7 +1,7 @@
 //! Streams the events of one conversation from a version: first the history, then live events.
 
-use domain::{ConversationKey, Version};
-use history::{Freshness, Snapshot, Target};
+use domain::Version;
+use history::Snapshot;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
@@ -21,7 +21,10 @@ pub(super) async fn handle(
 ) -> Result<Response<Responses>, Status> {
     let call = Call::of(&request);
     let request = request.into_inner();
-    let target = target(gateway, &call, &request).await?;
+    let agent = agent_id(&request.agent_id).map_err(Problem::from)?;
+    let conversation = conversation_id(&request.conversation_id).map_err(Problem::from)?;
+    let target = call.target(gateway, agent, conversation, "agent_id");
+    let target = target.await?;
     let permit = gateway.watchers.acquire()?;
     // The subscription starts before the read of the history, so that no commit is lost between them.
     let live = call
@@ -47,27 +50,6 @@ pub(super) async fn handle(
     let (responses, work) = watcher::watch(gateway, watch);
     tokio::spawn(work.instrument(span));
     Ok(Response::new(ReceiverStream::new(responses)))
-}
-
-async fn target(
-    gateway: &Gateway,
-    call: &Call,
-    request: &proto::WatchConversationRequest,
-) -> Result<Target, Problem> {
-    let agent = agent_id(&request.agent_id)?;
-    let conversation = conversation_id(&request.conversation_id)?;
-    let access = call.authorize(gateway, agent, "agent_id").await?;
-    let key = ConversationKey {
-        tenant: access.tenant.tenant().clone(),
-        conversation,
-    };
-    Ok(Target {
-        access,
-        key,
-        freshness: Freshness::Fresh,
-        fence: None,
-        deadline: call.deadline,
-    })
 }
 
 fn check_from(from: Version, version: Version) -> Result<(), Problem> {
