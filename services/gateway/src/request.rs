@@ -153,7 +153,7 @@ impl BoundedNumber {
 ///
 /// # Errors
 /// [`ViolationReason::OutOfRange`]: this version does not define the value.
-pub fn known<E: TryFrom<i32>>(value: i32, field: &str) -> Result<E, Violation> {
+pub fn parse_enum<E: TryFrom<i32>>(value: i32, field: &str) -> Result<E, Violation> {
     E::try_from(value).map_err(|_| {
         out_of_range(format!("is {value}, which this version does not define")).within(field)
     })

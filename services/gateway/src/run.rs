@@ -162,11 +162,11 @@ async fn bind_http(state: HttpState) -> Result<BoundHttpServer, StartError> {
     let limits = state.limits.clone();
     let trusted_proxies = state.section.trusted_proxies.clone();
     let routes = router::router(state).map_err(StartError::OpenApi)?;
-    let door = server
+    let listener = server
         .trusted_proxies(trusted_proxies)
         .router(routes)
         .layered(|routes| router::guarded(routes, limits));
-    Ok(door.bind().await?)
+    Ok(listener.bind().await?)
 }
 
 fn watch_health(health: &Health, shutdown: &Shutdown, gateway: &Gateway) {

@@ -91,9 +91,9 @@ mod tests {
             vec![message(1), message(most + 1)],
             Some(("messages[1]", ViolationReason::EventTooLarge)),
         );
-        let nobody = event::MessageAppended::default();
+        let empty = event::MessageAppended::default();
         check(
-            vec![nobody],
+            vec![empty],
             Some(("messages[0].role", ViolationReason::Missing)),
         );
         check(

@@ -21,13 +21,13 @@ fn a_stop_on_another_gateway_ends_a_run_within_a_second() {
         let chat = Chat::answered_by(stack, SLOW).await;
         let handle = chat.say(&one, &prose(500)).await;
         chat.wait_for_words(&other, handle.run, 5).await;
-        let asked = Instant::now();
+        let requested = Instant::now();
         chat.stop(&other, handle.run).await;
         let parts = chat.parts(&other, handle.run, 1).await;
         assert!(
-            asked.elapsed() < Duration::from_secs(1),
+            requested.elapsed() < Duration::from_secs(1),
             "{:?}",
-            asked.elapsed()
+            requested.elapsed()
         );
         let (outcome, events) = chat.wait_for_finish(&other, handle.run).await;
         assert_eq!(outcome, RunOutcome::Stopped);

@@ -72,7 +72,7 @@ impl<'s> Author<'s> {
         };
         let outcome = self.stack.record.append(&self.key, append).await.unwrap();
         let AppendOutcome::Committed { sequence } = outcome else {
-            panic!("nobody else appends: {outcome:?}");
+            panic!("no other writer appends: {outcome:?}");
         };
         self.take(&sealed, sequence);
         self.token()
