@@ -12,6 +12,7 @@ use runtime::config::{Bounds, Checks, Secret, Validate};
 use runtime::grpc::GrpcConfig;
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::{count, ms};
 use crate::generation::GenerationConfig;
 use crate::http::HttpSection;
 use crate::retention::RetentionConfig;
@@ -20,17 +21,6 @@ use crate::writer::WriterClient;
 const FENCE_WAIT: Bounds<u64> = ms(0, 60_000);
 const WATCHERS: Bounds<usize> = count(1, 100_000, "watchers");
 const IDLE_CHECK: Bounds<u64> = ms(100, 600_000);
-
-/// The bounds of a duration in ms.
-pub(crate) const fn ms(min: u64, max: u64) -> Bounds<u64> {
-    let unit = "ms";
-    Bounds { min, max, unit }
-}
-
-/// The bounds of a number of things.
-pub(crate) const fn count<N: Copy>(min: N, max: N, unit: &'static str) -> Bounds<N> {
-    Bounds { min, max, unit }
-}
 
 /// The configuration of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 //! [`generation::call_log`] logs their requests and replies if the agent's settings ask for it.
 
 pub mod assembly;
+mod bounds;
 pub mod config;
 pub mod generation;
 pub mod history_rpc;

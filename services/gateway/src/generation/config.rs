@@ -5,7 +5,7 @@ use std::time::Duration;
 use runtime::config::{Bounds, Checks, Validate};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{count, ms};
+use crate::bounds::{count, ms};
 
 const RUNS: Bounds<usize> = count(1, 10_000, "runs");
 const RUNS_WAITING: Bounds<usize> = count(0, 10_000, "runs");

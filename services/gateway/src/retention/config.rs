@@ -5,7 +5,7 @@ use std::time::Duration;
 use runtime::config::{Bounds, Checks, Validate};
 use serde::{Deserialize, Serialize};
 
-use crate::config::count;
+use crate::bounds::count;
 
 const EVERY: Bounds<u64> = count(0, 86_400, "s");
 const CHANGES: Bounds<u32> = count(1, 100_000, "changes");

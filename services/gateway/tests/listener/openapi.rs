@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:services/gateway/tests/listener/described.rs
-//! The OpenAPI description, as programs read it.
-========
 //! The OpenAPI description of the HTTP listener.
->>>>>>>> 2813cef (gateway tests: plain names and comments; tables instead of repeated set-ups):services/gateway/tests/listener/openapi.rs
 
 use std::collections::BTreeSet;
 
