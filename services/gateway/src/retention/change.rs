@@ -184,18 +184,17 @@ mod tests {
         check(Ok(("c", false)), Outcome::Changed);
         check(Ok(("c", true)), Outcome::Settled);
         check(Ok(("", false)), Outcome::Settled);
-        for code in [Code::Aborted, Code::NotFound, Code::FailedPrecondition] {
-            check(Err(code), Outcome::Settled);
-        }
-        for code in [Code::Unauthenticated, Code::PermissionDenied] {
-            check(Err(code), Outcome::Refused);
-        }
-        for code in [
-            Code::Unavailable,
-            Code::DeadlineExceeded,
-            Code::ResourceExhausted,
+        for (code, expected) in [
+            (Code::Aborted, Outcome::Settled),
+            (Code::NotFound, Outcome::Settled),
+            (Code::FailedPrecondition, Outcome::Settled),
+            (Code::Unauthenticated, Outcome::Refused),
+            (Code::PermissionDenied, Outcome::Refused),
+            (Code::Unavailable, Outcome::Failed),
+            (Code::DeadlineExceeded, Outcome::Failed),
+            (Code::ResourceExhausted, Outcome::Failed),
         ] {
-            check(Err(code), Outcome::Failed);
+            check(Err(code), expected);
         }
     }
 }

@@ -80,8 +80,7 @@ fn a_model_that_fails_ends_a_run_and_its_text_is_kept() {
             (vec![Reply::Failing("so far")], "model_failed", &["so far"]),
         ];
         for (replies, error_type, kept) in cases {
-            let server = fake_server::start(replies).await;
-            let node = Node::start_with(stack, |config| server.join(config)).await;
+            let (_server, node) = Node::with_replies(stack, replies).await;
             let chat = Chat::answered_by(stack, fake_server::NAME).await;
             let handle = chat.say(&node, "x").await;
             let (outcome, events) = chat.wait_for_finish(&node, handle.run).await;

@@ -7,6 +7,7 @@ use gateway::{Gateway, GatewayConfig};
 use runtime::shutdown::Shutdown;
 use tokio::runtime::{Handle, Runtime};
 
+use crate::fake_server::{self, FakeServer, Reply};
 use crate::stack::{DEADLINE, Stack};
 
 /// A gateway.
@@ -41,6 +42,13 @@ impl Node {
             gateway,
             shutdown,
         }
+    }
+
+    /// A gateway with a model server that gives these replies.
+    pub(crate) async fn with_replies(stack: &Stack, replies: Vec<Reply>) -> (FakeServer, Self) {
+        let server = fake_server::start(replies).await;
+        let node = Self::start_with(stack, |config| server.join(config)).await;
+        (server, node)
     }
 
     /// Runs a future in the gateway's own runtime, like its listeners do.

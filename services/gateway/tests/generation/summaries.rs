@@ -13,7 +13,7 @@ use wire::proto::operate::v1::{
 };
 
 use crate::chat::Chat;
-use crate::fake_server::{self, NAME, Reply};
+use crate::fake_server::{NAME, Reply};
 use crate::node::Node;
 use crate::stack::{DEADLINE, answered_by, run, shared};
 use crate::texts::prose;
@@ -22,8 +22,7 @@ use crate::texts::prose;
 fn a_long_history_is_summarised_and_the_next_context_uses_the_summary() {
     run(async {
         let stack = shared().await;
-        let server = fake_server::start(vec![Reply::Text("noted")]).await;
-        let node = Node::start_with(stack, |config| server.join(config)).await;
+        let (server, node) = Node::with_replies(stack, vec![Reply::Text("noted")]).await;
         let agent = stack
             .agent(AgentSettings {
                 summaries: Some(SummarySettings {

@@ -94,8 +94,7 @@ fn webhooks_answer_and_the_model_reads_it() {
         let input = r#"{"city":"Bern"}"#;
         let calls = vec![("c1", "weather", input), ("c2", "text", "{}")];
         let replies = vec![Reply::Calls(calls), Reply::Text("sunny")];
-        let server = fake_server::start(replies).await;
-        let node = Node::start_with(stack, |config| server.join(config)).await;
+        let (server, node) = Node::with_replies(stack, replies).await;
         let tools = vec![tool("weather", Some(hooks)), tool("text", Some(hooks))];
         let chat = agent(stack, tools, 0).await;
         let handle = chat.say(&node, "what's the weather?").await;
@@ -140,8 +139,7 @@ fn a_webhook_that_fails_gives_a_failed_result() {
             ("gone", away, "the tool cannot be reached"),
         ] {
             let replies = vec![Reply::Calls(vec![("c", name, "{}")]), Reply::Text("pity")];
-            let server = fake_server::start(replies).await;
-            let node = Node::start_with(stack, |config| server.join(config)).await;
+            let (_server, node) = Node::with_replies(stack, replies).await;
             let chat = agent(stack, vec![tool(name, Some(at))], 0).await;
             let handle = chat.say(&node, "x").await;
             let (outcome, events) = chat.wait_for_finish(&node, handle.run).await;
@@ -184,9 +182,9 @@ fn the_number_of_steps_is_limited() {
         let (hooks, posted) = webhooks().await;
         for steps_max in [1, 3] {
             let calls = |id| Reply::Calls(vec![(id, "text", "{}")]);
-            let server =
-                fake_server::start(vec![calls("a"), calls("b"), calls("c"), calls("d")]).await;
-            let node = Node::start_with(stack, |config| server.join(config)).await;
+            let (server, node) =
+                Node::with_replies(stack, vec![calls("a"), calls("b"), calls("c"), calls("d")])
+                    .await;
             let chat = agent(stack, vec![tool("text", Some(hooks))], steps_max).await;
             posted.lock().unwrap().clear();
             let handle = chat.say(&node, "x").await;
@@ -205,8 +203,8 @@ fn a_call_for_the_client_stays_open() {
         let stack = shared().await;
         let (hooks, posted) = webhooks().await;
         let calls = vec![("c1", "text", "{}"), ("c2", "mine", "{}")];
-        let server = fake_server::start(vec![Reply::Calls(calls), Reply::Text("thanks")]).await;
-        let node = Node::start_with(stack, |config| server.join(config)).await;
+        let (server, node) =
+            Node::with_replies(stack, vec![Reply::Calls(calls), Reply::Text("thanks")]).await;
         let tools = vec![tool("text", Some(hooks)), tool("mine", None)];
         let chat = agent(stack, tools, 0).await;
         let handle = chat.say(&node, "x").await;
@@ -277,8 +275,8 @@ fn each_call_has_a_unique_idempotency_key() {
         let mut keys = Vec::new();
         // Models repeat the ids of calls, and callers may use one idempotency key in two conversations.
         for _ in 0..2 {
-            let server = fake_server::start(vec![calls(), calls(), Reply::Text("sunny")]).await;
-            let node = Node::start_with(stack, |config| server.join(config)).await;
+            let (_server, node) =
+                Node::with_replies(stack, vec![calls(), calls(), Reply::Text("sunny")]).await;
             let chat = Chat::begin(stack, &agent).await;
             let named = |start: &mut Start| start.idempotency_key = Some(command);
             let handle = chat
@@ -306,8 +304,7 @@ fn a_repeated_post_has_the_same_idempotency_key() {
         let stack = shared().await;
         let (hooks, posted) = webhooks().await;
         let calls = Reply::Calls(vec![("call_1", "hang", "{}")]);
-        let server = fake_server::start(vec![calls, Reply::Text("sunny")]).await;
-        let node = Node::start_with(stack, |config| server.join(config)).await;
+        let (server, node) = Node::with_replies(stack, vec![calls, Reply::Text("sunny")]).await;
         let chat = agent(stack, vec![tool("hang", Some(hooks))], 0).await;
         let handle = chat.say(&node, "x").await;
         let keys = || {
@@ -349,8 +346,8 @@ fn a_repeated_call_id_does_not_block_later_runs() {
     run(async {
         let stack = shared().await;
         let calls = Reply::Calls(vec![("c1", "mine", "{}")]);
-        let server = fake_server::start(vec![calls.clone(), calls, Reply::Text("ok")]).await;
-        let node = Node::start_with(stack, |config| server.join(config)).await;
+        let (_server, node) =
+            Node::with_replies(stack, vec![calls.clone(), calls, Reply::Text("ok")]).await;
         let chat = agent(stack, vec![tool("mine", None)], 0).await;
         // The model repeats the id of an open call: the second call cannot be recorded.
         for _ in 0..2 {

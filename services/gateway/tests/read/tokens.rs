@@ -61,28 +61,21 @@ fn page_tokens_of_other_queries() {
             page_token: token.clone(),
             ..query(&author)
         };
-        let cases = [
-            proto::ListEventsRequest {
-                page_token: token.clone(),
-                ..query(&other)
-            },
-            proto::ListEventsRequest {
-                direction: 2,
-                ..mine.clone()
-            },
-            proto::ListEventsRequest {
-                kinds: vec![1],
-                ..mine.clone()
-            },
-            proto::ListEventsRequest {
-                from_version: 2,
-                ..mine.clone()
-            },
-            proto::ListEventsRequest {
-                to_version: 9,
-                ..mine.clone()
-            },
+        let changes: [fn(&mut proto::ListEventsRequest); 4] = [
+            |it| it.direction = 2,
+            |it| it.kinds = vec![1],
+            |it| it.from_version = 2,
+            |it| it.to_version = 9,
         ];
+        let mut cases = vec![proto::ListEventsRequest {
+            page_token: token.clone(),
+            ..query(&other)
+        }];
+        cases.extend(changes.map(|change| {
+            let mut case = mine.clone();
+            change(&mut case);
+            case
+        }));
         for case in cases {
             let outcome = stack.client.events(case).await;
             invalid(outcome, "PAGE_TOKEN_OF_OTHER_QUERY", "page_token");
