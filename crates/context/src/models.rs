@@ -1,18 +1,18 @@
-//! What is known of models by their names: enough to fill a policy's gaps. A policy's own numbers always win.
+//! Limits of known models, by name. They fill gaps of a policy; numbers in a policy take precedence.
 //!
-//! Contexts are those of the providers' published descriptions of their models, noted in November 2026; none was measured.
-//! Percentages are estimates, meant to be safe for prose, code and JSON: no provider but `OpenAI` publishes its vocabulary.
+//! Contexts are taken from the providers' descriptions of their models (November 2026) and were not measured. Percentages are
+//! safe estimates for prose, code and JSON: only `OpenAI` publishes its vocabulary.
 
-/// What a model takes.
+/// The limits of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelLimits {
-    /// What it reads and writes in one context, in tokens as its provider counts them.
+    /// The context window, in tokens as the provider counts them.
     pub context_tokens_max: u32,
-    /// How many tokens its provider may count, at most, where `o200k_base` counts 100: an estimate.
+    /// The most tokens that the provider counts where `o200k_base` counts 100: an estimate.
     pub tokens_percent: u16,
 }
 
-/// The start of a model's name, its context, its percentage.
+/// Prefix of a model's name, context window, percentage.
 const MODELS: [(&str, u32, u16); 14] = [
     ("gpt-3.5-turbo", 16_385, 120),
     ("gpt-4", 8_192, 120),
@@ -20,7 +20,7 @@ const MODELS: [(&str, u32, u16); 14] = [
     ("gpt-4o", 128_000, 100),
     ("gpt-4.1", 1_047_576, 100),
     ("gpt-4.5", 128_000, 100),
-    // Of its 400,000 tokens 128,000 are for the reply alone.
+    // 128,000 of its 400,000 tokens are reserved for the reply.
     ("gpt-5", 272_000, 100),
     ("chatgpt-4o", 128_000, 100),
     ("o1", 200_000, 100),
@@ -31,8 +31,8 @@ const MODELS: [(&str, u32, u16); 14] = [
     ("gemini-1.5-pro", 2_097_152, 110),
 ];
 
-/// What the model of this name takes: that of the longest start that is known. A provider's prefix (`openai/`, `models/`)
-/// and the name's case do not matter. None: nothing is known of it; a served model's context is its server's choice.
+/// The limits of a model: those of the longest known prefix of its name. A provider's prefix (`openai/`, `models/`) and case
+/// are ignored. None: the model is unknown; a self-hosted model's context is set by its server.
 #[must_use]
 pub fn limits(model: &str) -> Option<ModelLimits> {
     let name = model

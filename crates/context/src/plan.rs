@@ -1,59 +1,59 @@
-//! The stages in their order: from settings and events to a transcript, and the account of what became of each.
+//! Runs the stages in order: from settings and events to a transcript and its report.
 //!
-//! A plan is made before the first event is read: it tells [`crate::select`] how far to go. What was selected completes it.
-//! Everything follows from the policy and the events up to one version, so the same context can be made again at any time.
+//! A plan is made before the first event is read and tells [`crate::select`] how much to select. The selected units complete it.
+//! The result depends only on the policy and the events up to one version, so any context can be assembled again later.
 
 mod fit;
-mod written;
+mod omitted;
+mod prefix;
 
 use std::collections::BTreeSet;
 
 use domain::{ClientContext, Version};
 use redact::Rules;
 
-use crate::account::{Account, Epoch, LeftOut, Reason, Sections};
+use crate::outcome::Outcome;
 use crate::policy::Policy;
+use crate::report::{Epoch, Report, Sections};
 use crate::stages::budget::{Allowance, NoRoom, Room};
-use crate::stages::clear::{Cleared, clear};
+use crate::stages::clear::clear;
 use crate::stages::inject::{InjectError, inject};
 use crate::stages::own_instructions::{OWN_INSTRUCTIONS_PART, OwnInstructions};
 use crate::stages::redact::{Redactions, redact_client, redact_text};
 use crate::stages::repair::{Repaired, repair, repeated};
-use crate::stages::select::{Beginning, Extent, MessageCount, Selected};
+use crate::stages::select::{Extent, MessageCount, Selected, Start};
 use crate::stages::summarise::{self, Gap, Summary};
-use crate::stages::tool_digest::{tokens_max, tool_digest};
+use crate::stages::tool_digest::{Digest, tokens_max, tool_digest};
 use crate::transcript::Transcript;
-use crate::unit::Unit;
-use fit::{Begins, Weight};
-use written::{Standing, mark, places};
+use fit::{FirstTurn, Weight};
+use prefix::{Prefix, mark, token_counts};
 
-/// Most messages of a context that is bounded by tokens; where it has more, it begins at a block's edge among these.
+/// Most messages of a context that is bounded by tokens. A longer one first_turn at a block's edge within these messages.
 pub const BUDGETED_MESSAGES_MAX: usize = 2_000;
-/// What frames a section: its role and separators, tokens.
+/// Tokens of a section's role and separators.
 const SECTION_TOKENS: u64 = 16;
 
-/// What a context is made of, besides the events.
+/// The inputs of a context besides the events.
 #[derive(Debug, Clone)]
 pub struct Settings<'a> {
-    /// How it is made.
+    /// The policy.
     pub policy: &'a Policy,
-    /// The policy's rules of redaction, compiled.
+    /// The policy's compiled redaction rules.
     pub rules: &'a Rules,
-    /// Where the client was when the conversation began.
+    /// The client context of the conversation's first event.
     pub client: &'a ClientContext,
-    /// The newest summary at or before the version, if the policy uses one.
+    /// The newest summary at or before the version, if the policy uses summaries.
     pub summary: Option<Summary>,
-    /// The instructions that the conversation begins with, where its beginning may not go in; `None`: it goes in, or has none.
+    /// The instructions that the conversation first_turn with, if the turns may not contain its beginning. `None`: they do, or there are
+    /// no such instructions.
     pub own: Option<OwnInstructions>,
-    /// The last version that a fork shares with what it goes on from: calls up to there that have no result by then never
-    /// get one here. [`Version::ZERO`]: it is no fork.
+    /// The last version that a fork inherits. An inherited call without a result is not waited for. [`Version::ZERO`]: no fork.
     pub shared: Version,
-    /// The version of the newest rewind: from there on earlier events have other places in the count of tokens than they had.
-    /// [`Version::ZERO`]: there is none.
+    /// The version of the newest rewind. It changes the token counts of earlier events. [`Version::ZERO`]: none.
     pub rewound: Version,
 }
 
-/// What is known before the first event is read.
+/// The part of a context that is known before the first event is read.
 #[derive(Debug, Clone)]
 pub struct Plan<'a> {
     settings: Settings<'a>,
@@ -63,10 +63,10 @@ pub struct Plan<'a> {
     room: Room,
 }
 
-/// There can be no context.
+/// Why no context can be assembled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// There is no room.
+    /// The budget is too small.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
     /// A template cannot be rendered.
@@ -74,17 +74,17 @@ pub enum PlanError {
     Inject(#[from] InjectError),
 }
 
-/// A context before it takes a form.
+/// A context before it is rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assembled {
     /// The context.
     pub transcript: Transcript,
-    /// How it came about.
-    pub account: Account,
+    /// How it was assembled.
+    pub report: Report,
 }
 
 impl<'a> Plan<'a> {
-    /// Makes the sections that do not hang on events, and what room they leave.
+    /// Makes the sections that do not depend on events, and computes the room for turns.
     ///
     /// # Errors
     /// [`PlanError`].
@@ -95,7 +95,7 @@ impl<'a> Plan<'a> {
             redactions.merge(&redact_text(&mut summary.text, settings.rules));
         }
         let instructions = inject(settings.policy, &client)?;
-        // Both are reserved whether or not they are needed: the room must not change from turn to turn.
+        // Both are always reserved: the room for turns must not change from turn to turn.
         let opening = summarise::opening(settings.summary.as_ref(), Gap::LeftOut);
         let closing = settings.policy.tool_digest.as_ref();
         let closing = closing.map_or(0, |digest| u64::from(tokens_max(digest)) + SECTION_TOKENS);
@@ -116,7 +116,7 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    /// Moves the conversation's own instructions to the policy's, unless they would leave too little room.
+    /// Moves the conversation's own instructions to the policy's, unless they would take too much room.
     fn take_own_instructions(&mut self) -> Result<(), NoRoom> {
         let Some(mut own) = self.settings.own.take() else {
             return Ok(());
@@ -137,27 +137,31 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// What to select: at most so many messages; none given: as many as there is room for.
+    /// How much to select: at most `messages_max` messages, or as many as the budget has room for.
     #[must_use]
     pub fn extent(&self, messages_max: Option<MessageCount>) -> Extent<'a> {
-        let summary = self.settings.summary.as_ref();
-        let summarised = summary.map_or(Version::ZERO, |summary| summary.through);
         Extent {
             messages_max: messages_max.unwrap_or(MessageCount(BUDGETED_MESSAGES_MAX)),
-            after: summarised.max(self.own_through()),
+            after: self.summarised_through().max(self.own_through()),
             allowance: Some(Allowance::new(self.settings.policy, self.room)),
-            // Who asks for a count gets it; the bound of all others must not move with every message.
+            // A requested count is exact. Otherwise the bound must not move with every message.
             beginning: match messages_max {
-                Some(_) => Beginning::AtTheBound,
-                None => Beginning::AtAnEdge,
+                Some(_) => Start::AtBound,
+                None => Start::AtBlockEdge,
             },
         }
     }
 
-    /// The last version of the conversation's own instructions that go in with the policy's.
+    /// The last version of the conversation's own instructions that were moved; 0: none.
     fn own_through(&self) -> Version {
         let own = self.settings.own.as_ref();
         own.map_or(Version::ZERO, |own| own.through)
+    }
+
+    /// The last version that the summary covers; 0: there is no summary.
+    fn summarised_through(&self) -> Version {
+        let summary = self.settings.summary.as_ref();
+        summary.map_or(Version::ZERO, |summary| summary.through)
     }
 
     /// The room for turns.
@@ -166,7 +170,7 @@ impl<'a> Plan<'a> {
         self.room
     }
 
-    /// Makes the context of what was selected.
+    /// Assembles the context from the selected units.
     ///
     /// # Errors
     /// [`NoRoom::NewestTurn`].
@@ -175,162 +179,133 @@ impl<'a> Plan<'a> {
             let room = self.room.turns;
             return Err(NoRoom::NewestTurn { needed, room });
         }
-        let line = selected.measure.line;
+        let threshold = selected.measure.threshold;
         let mut weights = fit::weights(&selected, self.settings.policy);
         let repeats = repeated(&selected.units);
-        let mut carried = self.carried(&selected.units);
-        let places = places(&selected.units);
+        let mut outcomes = omitted::carried(&selected.units, self.summarised_through());
+        let token_counts = token_counts(&selected.units);
         let clearing = self.settings.policy.clear.as_ref();
         let cleared = clearing.map_or_else(Vec::new, |settings| {
-            clear(&mut selected.units, line, settings)
+            clear(&mut selected.units, threshold, settings)
         });
-        let stubs: BTreeSet<Version> = cleared.iter().map(|cleared| cleared.version).collect();
+        let stubs: BTreeSet<Version> = cleared.iter().map(|cleared| cleared.first).collect();
         let mut repaired = repair(
             std::mem::take(&mut selected.units),
-            repeats,
+            &repeats,
             &stubs,
             self.settings.shared,
         );
+        outcomes.extend(cleared);
+        outcomes.append(&mut repaired.outcomes);
         let redacted = fit::redact_turns(&mut repaired, &self.settings, &mut weights);
-        let begins = fit::begins(&weights, self.room)?;
-        carried.retain(|(unit, _)| *unit >= begins.first);
-        let redactions = begins.redactions(&redacted);
-        repaired.begin_at(begins.first);
-        self.mark_thoughts(&mut repaired, &selected, &places, &weights, begins);
-        Ok(self.account(
-            selected,
-            repaired,
-            Outcome {
-                begins,
-                carried: carried.into_iter().map(|(_, version)| version).collect(),
-                cleared,
-                redactions,
-            },
-        ))
+        let first_turn = fit::first_turn(&weights, self.room)?;
+        let redactions = first_turn.redactions(&redacted);
+        selected
+            .omitted
+            .extend(first_turn.apply(&mut repaired, &mut outcomes));
+        self.mark_thoughts(
+            &mut repaired,
+            &selected,
+            &token_counts,
+            &weights,
+            first_turn,
+        );
+        let fitted = Fitted {
+            first_turn,
+            redactions,
+            outcomes,
+        };
+        Ok(self.report(selected, repaired, fitted))
     }
 
-    /// Marks the turns whose thoughts were written behind another beginning: they read otherwise from then on.
+    /// Marks the turns with thoughts that were written after another prefix: formats omit these thoughts.
     fn mark_thoughts(
         &self,
         repaired: &mut Repaired,
         selected: &Selected,
-        places: &[(Version, u64)],
+        token_counts: &[(Version, u64)],
         weights: &[Weight],
-        begins: Begins,
+        first_turn: FirstTurn,
     ) {
         let measure = selected.measure;
         let summary = self.settings.summary.as_ref();
         let summarised = summary.map(|summary| summary.version);
-        let standing = Standing {
+        let prefix = Prefix {
             room: self.room,
-            line: measure.line,
-            places,
+            threshold: measure.threshold,
+            token_counts,
             weights,
-            begins,
-            since: summarised.max(repaired.revised).unwrap_or_default(),
-            moved_at: self.settings.rewound,
-            by_bound: measure.beside_line || selected.truncated && measure.refused.is_none(),
+            first_turn,
+            revised_at: summarised.max(repaired.revised).unwrap_or_default(),
+            recounted_at: self.settings.rewound,
+            is_cut_by_bound: measure.is_cut_elsewhere
+                || selected.truncated && measure.refused.is_none(),
         };
-        let revised = mark(&mut repaired.turns, &standing);
+        let revised = mark(&mut repaired.turns, &prefix);
         repaired.revised = repaired.revised.max(revised);
     }
 
-    /// The events at or before the summary's end, each with its unit: those that the summary does not stand for alone.
-    fn carried(&self, units: &[Unit]) -> Vec<(Version, Version)> {
-        let summary = self.settings.summary.as_ref();
-        let through = summary.map_or(Version::ZERO, |summary| summary.through);
-        let early = units.iter().take_while(|unit| unit.version <= through);
-        let versions =
-            early.flat_map(|unit| unit.versions().map(|version| (unit.version, version)));
-        let mut carried: Vec<_> = versions
-            .filter(|(_, version)| *version <= through)
-            .collect();
-        carried.sort_unstable_by_key(|(_, version)| *version);
-        carried
-    }
-
-    fn account(self, selected: Selected, repaired: Repaired, outcome: Outcome) -> Assembled {
-        let Outcome {
-            begins,
-            carried,
-            mut cleared,
+    fn report(self, selected: Selected, repaired: Repaired, fitted: Fitted) -> Assembled {
+        let Fitted {
+            first_turn,
             mut redactions,
-        } = outcome;
+            mut outcomes,
+        } = fitted;
         redactions.merge(&self.redactions);
-        if !begins.fits_all {
-            let kept = repaired.cleared();
-            cleared.retain(|cleared| kept.contains(&cleared.version));
-        }
         let summary = self.settings.summary.as_ref();
-        let is_left_out = selected.truncated || !begins.fits_all;
+        let is_left_out = selected.truncated || !first_turn.fits_all;
         let gap = if is_left_out { Gap::LeftOut } else { Gap::None };
         let opening = summarise::opening(summary, gap);
         let digest = self.settings.policy.tool_digest.as_ref();
-        let (turns, closing, digest) = match digest {
-            Some(settings) => {
-                let (turns, closing, told) = tool_digest(repaired.turns, settings);
-                (turns, closing, Some(told))
-            }
-            None => (repaired.turns, None, None),
+        let digest = match digest {
+            Some(settings) => tool_digest(repaired.turns, settings),
+            None => Digest {
+                turns: repaired.turns,
+                ..Digest::default()
+            },
         };
+        let left_out = is_left_out.then(|| omitted::left_out(&selected, &first_turn));
+        let (own, through) = (self.own_through(), self.summarised_through());
+        outcomes.extend(omitted::before_the_turns(own, through, left_out));
+        outcomes.extend(omitted::left_behind(&selected, left_out));
+        outcomes.extend(omitted::redacted(&redactions));
+        outcomes.extend(digest.outcomes);
         let sections = Sections {
             opening: opening.as_deref().map_or(0, weigh),
-            turns: begins.tokens,
-            closing: closing.as_deref().map_or(0, weigh),
+            turns: first_turn.tokens,
+            closing: digest.text.as_deref().map_or(0, weigh),
             ..self.sections
         };
-        let account = Account {
+        let report = Report {
             epoch: Epoch {
-                first: begins.first,
-                line: selected.measure.line,
+                first: first_turn.version,
+                threshold: selected.measure.threshold,
                 summary: summary.map_or(Version::ZERO, |summary| summary.version),
                 revised: repaired.revised.unwrap_or_default(),
             },
             sections,
             room: self.room.turns,
-            left_out: is_left_out.then(|| left_out(&selected, &begins)),
+            left_out,
             summarised: summary.map(|summary| summary.through),
             own_instructions: self.own_through(),
-            carried,
-            cleared,
-            digest,
             redactions,
-            repeated: repaired.repeated,
-            orphans: selected.orphans,
-            pending: repaired.pending,
-            interrupted: repaired.interrupted,
+            outcomes,
         };
         let transcript = Transcript {
             instructions: self.instructions,
             opening,
-            turns,
-            closing,
+            turns: digest.turns,
+            closing: digest.text,
         };
-        Assembled {
-            transcript,
-            account,
-        }
+        Assembled { transcript, report }
     }
 }
 
-fn left_out(selected: &Selected, begins: &Begins) -> LeftOut {
-    let by_budget = selected.measure.refused.is_some() || !begins.fits_all;
-    LeftOut {
-        before: begins.first,
-        tokens: begins.before,
-        reason: if by_budget {
-            Reason::Budget
-        } else {
-            Reason::Bound
-        },
-    }
-}
-
-struct Outcome {
-    begins: Begins,
-    carried: Vec<Version>,
-    cleared: Vec<Cleared>,
+/// What fits.
+struct Fitted {
+    first_turn: FirstTurn,
     redactions: Redactions,
+    outcomes: Vec<Outcome>,
 }
 
 fn weigh(text: &str) -> u64 {

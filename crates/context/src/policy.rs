@@ -1,7 +1,7 @@
-//! How a context is made: the settings of an agent, or of one request.
+//! Context policies: how the contexts of an agent, or of one request, are assembled.
 //!
-//! A policy is a JSON document. What is left out has its default, and defaults are not written: the same settings have the
-//! same digest, also after settings were added to the language.
+//! A policy is a JSON document. Fields that are missing have their defaults, and defaults are not written. So equal settings
+//! have equal digests, also after fields were added.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -10,49 +10,49 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 mod check;
-mod mistake;
+mod error;
 
 pub use check::{POLICY_BYTES_MAX, TEMPLATE_BYTES_MAX};
-pub use mistake::Mistake;
+pub use error::PolicyError;
 
-/// How a context is made.
+/// How contexts are assembled.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// The model that reads: a name that `models` knows brings its limits.
+    /// The model that reads the context. A name that `models` knows sets its limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The agent's system prompt: a template over `page_url`, `referrer`, `user_agent`, `locale`, `timezone` and `metadata`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// What of the client's context the model is told.
+    /// Which fields of the client context the model gets.
     #[serde(skip_serializing_if = "is_default")]
     pub inject: Inject,
-    /// How many tokens there are.
+    /// The token budget.
     #[serde(skip_serializing_if = "is_default")]
     pub budget: Budget,
-    /// What becomes of old tool results; not given: they stay.
+    /// How old tool results are cleared; missing: they are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clear: Option<Clear>,
-    /// What is kept from the model.
+    /// What is redacted.
     #[serde(skip_serializing_if = "is_default")]
     pub redact: redact::Settings,
-    /// Whether a summary stands for what it covers.
+    /// Whether a summary replaces the turns that it covers.
     #[serde(skip_serializing_if = "is_default")]
     pub summary: SummaryUse,
-    /// For models without tools: calls and results are left out, and a digest of the last ones stands at the end.
+    /// For models without tools: calls and results are replaced by a digest of the last ones, at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_digest: Option<ToolDigest>,
 }
 
-/// What of the client's context the model is told, after the instructions. All from the conversation's first event.
+/// Which fields of the client context follow the instructions. They come from the conversation's first event.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Inject {
-    /// The fields to tell, in this order.
+    /// The fields, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<InjectedField>,
-    /// How to tell them: a template over the same names as the instructions'; not given: a plain list.
+    /// A template over the same names as the instructions; missing: a plain list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
 }
@@ -61,9 +61,9 @@ pub struct Inject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InjectedField {
-    /// The page that the client was on.
+    /// The client's page.
     PageUrl,
-    /// The page before it.
+    /// The page that linked to it.
     Referrer,
     /// The client's user agent.
     UserAgent,
@@ -71,46 +71,46 @@ pub enum InjectedField {
     Locale,
     /// The client's timezone.
     Timezone,
-    /// Whatever else the client told.
+    /// The client's custom metadata.
     CustomMetadata,
 }
 
-/// How many tokens there are, as `o200k_base` counts them.
+/// The token budget, counted with `o200k_base`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
-    /// The model's whole context; not given: that of the model, else [`Budget::CONTEXT_TOKENS`].
+    /// The model's context window; missing: that of the model, else [`Budget::CONTEXT_TOKENS`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_tokens_max: Option<u32>,
-    /// What is kept free for the reply, for the tools' definitions, and for whatever else the caller adds; not given:
-    /// [`Budget::RESERVED_TOKENS`], but no more than a quarter of the context.
+    /// Reserved for the reply, the definitions of tools, and what the caller adds; missing: [`Budget::RESERVED_TOKENS`], at most a
+    /// quarter of the context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserved_tokens: Option<u32>,
-    /// How much of the room for turns is still filled after a trim, in percent, aged turns among them: less makes breaks of
-    /// the cache rarer and contexts shorter; 1 to 95, not given: [`Budget::LOW_WATER_PERCENT`]. With `clear`, fresh results
-    /// keep at least half of this part of their own room.
+    /// The percentage of the room for turns that is still used after old turns are dropped, cleared results included. A lower value
+    /// breaks the provider's cache less often and makes contexts shorter; 1 to 95, missing: [`Budget::LOW_WATER_PERCENT`]. With
+    /// `clear`, uncleared results keep at least half of this percentage of their room.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_water_percent: Option<u8>,
 }
 
 impl Budget {
-    /// The context of a model that is not known, tokens.
+    /// The context window of an unknown model, tokens.
     pub const CONTEXT_TOKENS: u32 = 128_000;
-    /// The usual reserve, tokens.
+    /// The default reserve, tokens.
     pub const RESERVED_TOKENS: u32 = 8_192;
-    /// The usual low-water mark, percent.
+    /// The default low-water mark, percent.
     pub const LOW_WATER_PERCENT: u8 = 50;
 }
 
-/// What becomes of old tool results: a stub that says so stands in their place.
+/// How old tool results are cleared: a stub replaces each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Clear {
-    /// How much of the room for turns holds results as they are, in percent, the newest first; 1 to 99.
+    /// The percentage of the room for turns in which results are kept, newest first; 1 to 99.
     pub fresh_percent: u8,
-    /// Results of fewer tokens stay.
+    /// Results with fewer tokens are kept.
     pub result_tokens_min: u32,
-    /// Results of these tools stay.
+    /// Results of these tools are kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keep_tools: Vec<String>,
 }
@@ -125,14 +125,14 @@ impl Default for Clear {
     }
 }
 
-/// Whether a summary stands for what it covers.
+/// Whether a summary replaces the turns that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryUse {
-    /// The newest one does.
+    /// The newest summary.
     #[default]
     Newest,
-    /// None does.
+    /// No summary.
     None,
 }
 
@@ -158,34 +158,35 @@ impl Default for ToolDigest {
     }
 }
 
-/// The SHA-256 of a policy's JSON text as it is written: its name for ever.
+/// The SHA-256 of a policy's canonical JSON: its permanent name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicyDigest(pub [u8; 32]);
 
 impl Policy {
-    /// The policy that a JSON document gives.
+    /// Parses a policy from JSON.
     ///
     /// # Errors
-    /// Each mistake, with its field.
-    pub fn parse(json: &str) -> Result<Self, Vec<Mistake>> {
+    /// All errors, each with its field.
+    pub fn parse(json: &str) -> Result<Self, Vec<PolicyError>> {
         check::bytes(json)?;
         check::objects(json)?;
-        let policy: Self = serde_json::from_str(json).map_err(|error| vec![Mistake::of(&error)])?;
-        let mistakes = check::mistakes(&policy);
-        if mistakes.is_empty() {
+        let policy: Self =
+            serde_json::from_str(json).map_err(|error| vec![PolicyError::of(&error)])?;
+        let errors = check::errors(&policy);
+        if errors.is_empty() {
             Ok(policy)
         } else {
-            Err(mistakes)
+            Err(errors)
         }
     }
 
-    /// The policy as JSON: what differs from the defaults, in the order of the fields.
+    /// The policy as JSON: fields that differ from the defaults, in the order of declaration.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Whether a context under it may tell of the client.
+    /// Whether contexts may contain fields of the client context.
     #[must_use]
     pub fn tells_of_client(&self) -> bool {
         let templates = [&self.instructions, &self.inject.template];
@@ -203,18 +204,18 @@ impl Policy {
     }
 }
 
-/// A policy in the form in which it is kept.
+/// A policy as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptPolicy {
     /// The settings.
     pub policy: Policy,
-    /// The same as JSON, without what is default.
+    /// Its canonical JSON.
     pub json: String,
     /// The SHA-256 of `json`.
     pub digest: PolicyDigest,
 }
 
-/// The policy of agents that have none of their own.
+/// The policy of agents without one.
 pub static DEFAULT_POLICY: LazyLock<KeptPolicy> = LazyLock::new(|| {
     let policy = Policy::default();
     KeptPolicy {

@@ -1,7 +1,7 @@
-//! The templates of a policy, shut in: they print values, choose and repeat, and that is all.
+//! The restricted templates of a policy: print values, choose and repeat.
 //!
-//! A template comes from whoever configures an agent, so it is given nothing that could grow: no assignments, no arithmetic,
-//! no joining of texts, no functions, no other templates. What is left is bounded by its steps and by its output.
+//! Templates come from tenants, so nothing in them may grow without bound: no assignments, arithmetic, concatenation, functions
+//! or includes. Steps and output are bounded.
 
 pub(crate) mod language;
 
@@ -15,9 +15,9 @@ use minijinja::{
     filters, tests,
 };
 
-/// Most bytes that a template may give.
+/// Most bytes of a template's output.
 pub const TEMPLATE_OUTPUT_BYTES_MAX: usize = 256 * 1024;
-/// Most steps that a template may take: about one for each value, text, choice and repetition.
+/// Most steps of a template: about one per value, text, choice and repetition.
 pub const TEMPLATE_STEPS_MAX: u64 = 20_000;
 
 /// The names that a template may use.
@@ -30,25 +30,25 @@ pub(crate) const NAMES: [&str; 6] = [
     "metadata",
 ];
 
-/// Why a template gave nothing.
+/// Why a template failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// Its output passed the bound.
+pub(crate) enum TemplateError {
+    /// The output is too long.
     TooLong,
-    /// Its steps passed the bound.
+    /// Too many steps.
     TooManySteps,
-    /// A value is not of the kind that the template needs; never what the value is.
+    /// A value has another type than the template needs. The value itself is not included.
     Unfit { line: usize, rule: String },
 }
 
-/// What is wrong with a template, in no more than one sentence each; empty: nothing.
-pub(crate) fn mistakes(template: &str) -> Vec<String> {
+/// The errors of a template, one sentence each; empty: it is valid.
+pub(crate) fn errors(template: &str) -> Vec<String> {
     let parsed = parse(template, "", SyntaxConfig, WhitespaceConfig::default());
     let tree = match parsed {
         Ok(tree) => tree,
-        Err(error) => return vec![format!("line {}: {}", line(&error), told(&error))],
+        Err(error) => return vec![format!("line {}: {}", line(&error), describe(&error))],
     };
-    let mut found = language::refused(&tree);
+    let mut found = language::disallowed(&tree);
     if !found.is_empty() {
         return found;
     }
@@ -67,20 +67,20 @@ pub(crate) fn mistakes(template: &str) -> Vec<String> {
                 .map(|name| format!("`{name}` is unknown: use {known}"));
             found.extend(unknown);
         }
-        Err(error) => found.push(format!("line {}: {}", line(&error), told(&error))),
+        Err(error) => found.push(format!("line {}: {}", line(&error), describe(&error))),
     }
     found
 }
 
-/// Renders a template in which [`mistakes`] finds nothing; absent values are empty.
-pub(crate) fn render(template: &str, values: &Value) -> Result<String, Refusal> {
+/// Renders a template without [`errors`]; missing values are empty.
+pub(crate) fn render(template: &str, values: &Value) -> Result<String, TemplateError> {
     let environment = environment();
     let mut output = Bounded::default();
     environment
         .template_from_str(template)
         .and_then(|compiled| compiled.render_captured_to(values, &mut output).map(drop))
         .map_err(|error| refusal(&error, &output))?;
-    String::from_utf8(output.bytes).map_err(|error| Refusal::Unfit {
+    String::from_utf8(output.bytes).map_err(|error| TemplateError::Unfit {
         line: 0,
         rule: error.utf8_error().to_string(),
     })
@@ -107,7 +107,7 @@ fn environment<'source>() -> Environment<'source> {
     environment
 }
 
-/// Prints texts and numbers as they are, everything else as JSON.
+/// Prints texts and numbers as they are, and everything else as JSON.
 fn print(output: &mut Output<'_>, state: &State<'_, '_>, value: &Value) -> Result<(), Error> {
     let nested = matches!(
         value.kind(),
@@ -120,15 +120,15 @@ fn print(output: &mut Output<'_>, state: &State<'_, '_>, value: &Value) -> Resul
     Ok(output.write_str(&json)?)
 }
 
-/// Kind and place alone: the detail of an error may hold a value.
-fn refusal(error: &Error, output: &Bounded) -> Refusal {
+/// Only kind and line: the detail of an error may contain a value.
+fn refusal(error: &Error, output: &Bounded) -> TemplateError {
     if output.full {
-        return Refusal::TooLong;
+        return TemplateError::TooLong;
     }
     if error.kind() == ErrorKind::OutOfFuel {
-        return Refusal::TooManySteps;
+        return TemplateError::TooManySteps;
     }
-    Refusal::Unfit {
+    TemplateError::Unfit {
         line: line(error),
         rule: error.kind().to_string(),
     }
@@ -138,12 +138,12 @@ fn line(error: &Error) -> usize {
     error.line().unwrap_or_default()
 }
 
-fn told(error: &Error) -> String {
+fn describe(error: &Error) -> String {
     let detail = error.detail().map(str::to_owned);
     detail.unwrap_or_else(|| error.kind().to_string())
 }
 
-/// Takes what fits.
+/// Writes as much as fits.
 #[derive(Debug, Default)]
 struct Bounded {
     bytes: Vec<u8>,

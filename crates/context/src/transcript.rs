@@ -1,84 +1,106 @@
-//! What a model should read next, before it takes a provider's form.
+//! A context before it is rendered for a provider.
 //!
-//! The stages make it and the formats write it: instructions first and unchanging, then the opening, the turns by version,
-//! and last what changes from one context to the next. So successive contexts share all that stands before it.
+//! The order never changes: instructions, the opening, turns by version, and last the section that changes with every context.
+//! So successive contexts share their prefix.
 
 use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
 use domain::{Label, Part, Version};
 
-/// A context in no provider's form.
+/// A context that is independent of providers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Transcript {
-    /// Instructions, in order; none is blank. They stand first and stay put.
+    /// Instructions, in order; none is blank. They come first and do not change.
     pub instructions: Vec<String>,
-    /// What stands for the turns that were left out: a summary, or a note that there were some. Not blank.
+    /// What replaces omitted turns: a summary or a note. Not blank.
     pub opening: Option<String>,
     /// The turns, by version.
     pub turns: Vec<Turn>,
-    /// What changes from one context to the next, last of all. Not blank.
+    /// The section that changes with every context. It comes last. Not blank.
     pub closing: Option<String>,
 }
 
-/// What one speaker says at once; an assistant's turn with its calls and all of their results: an atomic unit.
+/// A turn of one speaker. An assistant's turn includes its calls and all of their results: an atomic unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
     /// The version of its first event.
     pub version: Version,
     /// Who speaks.
     pub role: Role,
-    /// What is said, in order; may be empty.
+    /// The content, in order; may be empty.
     pub parts: Vec<Part>,
     /// The speaker's name, where several share a role.
     pub author: Option<Label>,
-    /// Whose model said it, where that is known.
+    /// The provider whose model wrote it, if known.
     pub provider: Option<Label>,
-    /// What stood before it when it was written.
+    /// The prefix that it was written after.
     pub written: Written,
     /// The calls, in order; only an assistant's turn has any.
     pub calls: Vec<AnsweredCall>,
 }
 
-/// What stood before a turn with thoughts when it was written.
+impl Turn {
+    /// The versions of the turn and of its calls and their results, ascending but for late results.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = Version> + '_ {
+        let calls = self
+            .calls
+            .iter()
+            .flat_map(|call| std::iter::once(call.version).chain(call.answer.origin.result()));
+        std::iter::once(self.version).chain(calls)
+    }
+}
+
+impl AnswerOrigin {
+    /// The version of the result; none where there is none.
+    #[must_use]
+    pub fn result(self) -> Option<Version> {
+        match self {
+            Self::Recorded(version) | Self::Cleared(version) => Some(version),
+            Self::Pending | Self::Interrupted => None,
+        }
+    }
+}
+
+/// The prefix that a turn with thoughts was written after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Written {
-    /// What stands before it in the context; so it is said of turns without thoughts too.
+    /// The prefix of this context, or the turn has no thoughts.
     #[default]
     BehindThis,
-    /// Another beginning: a provider that verifies thoughts by what stands before them refuses the turn's.
+    /// Another prefix: a provider that verifies thoughts by their prefix rejects the turn's thoughts.
     BehindAnother,
 }
 
-/// A call and its answer: there is always one.
+/// A call with its answer. Every call has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsweredCall {
     /// The version of the event that made it.
     pub version: Version,
-    /// The call. Its id may repeat that of an earlier call of the conversation that has its result.
+    /// The call. Its id may equal that of an earlier call that has a result.
     pub called: ToolCalled,
-    /// What the model reads as its result.
+    /// The result that the model reads.
     pub answer: Answer,
 }
 
-/// What a model reads as a call's result.
+/// The result of a call that a model reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// What came back, or what stands for it.
+    /// The tool's output, or its replacement.
     pub output: ToolOutput,
-    /// Whether the tool did its work.
+    /// Whether the tool succeeded.
     pub outcome: ToolOutcome,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: AnswerOrigin,
 }
 
-/// Where an answer comes from.
+/// The origin of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerOrigin {
-    /// The tool's result, of this version.
+    /// The tool's result, recorded at this version.
     Recorded(Version),
-    /// The tool's result, of this version, was cleared: a stub stands for it.
+    /// A stub of the tool's result, which was recorded at this version.
     Cleared(Version),
-    /// The call still waits: a note says so.
+    /// A note: the call is pending.
     Pending,
-    /// No result came before the model went on: a note says so.
+    /// A note: the model continued before a result was recorded.
     Interrupted,
 }

@@ -1,47 +1,47 @@
-//! Atomic units: what is kept or left out whole.
+//! Atomic units: included or omitted as a whole.
 
 use domain::event::{MessageAppended, Role, ToolCalled, ToolReturned};
 use domain::{CallId, EventTokens, Version};
 
-/// A turn with the results of all its calls: kept or left out whole (the head of the provider rules).
+/// A turn with the results of all its calls. It is included or omitted as a whole (see the head of the provider rules).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
-    /// The version of its first event: its place among the units.
+    /// The version of its first event. Units are ordered by it.
     pub version: Version,
-    /// What is said. None when the assistant only calls tools.
+    /// The message. None when the assistant only calls tools.
     pub message: Option<MessageAppended>,
-    /// What the message weighs; nothing without one.
+    /// The tokens of the message; zero without one.
     pub tokens: EventTokens,
     /// The calls of the turn, in order; only an assistant's turn has any.
     pub calls: Vec<Call>,
 }
 
-/// A call, with its result where there is one.
+/// A call with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// The version of the event that made it.
     pub version: Version,
     /// The call.
     pub called: ToolCalled,
-    /// What it weighs.
+    /// Its tokens.
     pub tokens: EventTokens,
-    /// Its result; none while it waits.
+    /// Its result; none while it is pending.
     pub result: Option<CallResult>,
 }
 
-/// A call's result, wherever in the conversation it came.
+/// A call's result, at any later version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallResult {
-    /// The version of the event that brought it.
+    /// The version of its event.
     pub version: Version,
     /// The result.
     pub returned: ToolReturned,
-    /// What it weighs.
+    /// Its tokens.
     pub tokens: EventTokens,
 }
 
 impl Unit {
-    /// Who speaks.
+    /// The role of the speaker.
     #[must_use]
     pub fn role(&self) -> Role {
         self.message
@@ -49,7 +49,7 @@ impl Unit {
             .map_or(Role::Assistant, |message| message.role)
     }
 
-    /// How many messages it is: its turn, and each result.
+    /// How many messages it counts as: its turn, and each result.
     #[must_use]
     pub fn messages(&self) -> usize {
         1 + results(&self.calls)
@@ -57,7 +57,7 @@ impl Unit {
 
     /// The tokens of all events before its first.
     #[must_use]
-    pub fn begins_at(&self) -> u64 {
+    pub fn tokens_before(&self) -> u64 {
         let first = match (&self.message, self.calls.first()) {
             (None, Some(call)) => call.tokens,
             _ => self.tokens,
@@ -65,7 +65,7 @@ impl Unit {
         first.before()
     }
 
-    /// The calls that still wait for a result, in order.
+    /// The calls without a result, in order.
     pub fn pending(&self) -> impl Iterator<Item = &CallId> {
         let waiting = self.calls.iter().filter(|call| call.result.is_none());
         waiting.map(|call| &call.called.call_id)
@@ -81,8 +81,8 @@ impl Unit {
 }
 
 impl Call {
-    /// The places of the call and its result: versions, and the tokens of the conversation through each.
-    pub(crate) fn places(&self) -> impl Iterator<Item = (Version, u64)> + use<> {
+    /// The versions of the call and its result, with the token count of the conversation through each.
+    pub(crate) fn token_counts(&self) -> impl Iterator<Item = (Version, u64)> + use<> {
         let result = self.result.as_ref();
         let result = result.map(|result| (result.version, result.tokens.through));
         std::iter::once((self.version, self.tokens.through)).chain(result)
@@ -95,7 +95,7 @@ impl Call {
     }
 }
 
-/// How many of the calls have their result.
+/// How many calls have a result.
 pub(crate) fn results(calls: &[Call]) -> usize {
     calls.iter().filter(|call| call.result.is_some()).count()
 }

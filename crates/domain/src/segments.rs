@@ -210,6 +210,17 @@ impl Segments {
         segments.filter(|segment| segment.first <= segment.last)
     }
 
+    /// The ranges of versions that rewinds hide, oldest first: first and last version of each.
+    #[must_use = "an iterator does nothing by itself"]
+    pub fn hidden(&self) -> impl Iterator<Item = (Version, Version)> + '_ {
+        let mut previous = Version::ZERO;
+        self.list.iter().filter_map(move |segment| {
+            let first = std::mem::replace(&mut previous, segment.last).next();
+            let last = Version(segment.first.0.saturating_sub(1));
+            (first <= last).then_some((first, last))
+        })
+    }
+
     /// The newest rewind that is in effect.
     #[must_use]
     pub fn latest_rewind(&self) -> Option<&Rewind> {

@@ -1,18 +1,20 @@
-//! Contexts in a form: reads what the plan asks for, lets pure code make the context, and accounts for it.
+//! Assembles contexts: reads what the plan needs, lets pure code build the context, and fills its receipt.
 
 pub mod bounds;
 mod client;
-pub mod listed;
-mod order;
+mod context_request;
+pub mod given_facts;
+pub mod outcome;
 mod own_instructions;
-mod pending;
 mod receipt;
 mod summary;
+mod unrecorded;
 
 use context::plan::BUDGETED_MESSAGES_MAX;
 use context::stages::budget;
 use context::{
-    Assembled, CONTEXT_KINDS, MessageCount, Plan, PlanError, Reach, Selection, Settings, select,
+    Assembled, CONTEXT_KINDS, MessageCount, Outcome, Plan, PlanError, Reach, Selection, Settings,
+    select,
 };
 use domain::{EventTokens, Fact, RecordedEvent, Version};
 use formats::Names;
@@ -22,109 +24,117 @@ use sha2::{Digest as _, Sha256};
 use wire::proto::read::v1 as proto;
 use wire::status::{Problem, Reason};
 
-pub use order::Order;
-use pending::Behind;
+pub use context_request::ContextRequest;
+use unrecorded::After;
 
 use crate::Gateway;
 use crate::assembly::bounds::CONTEXT_BYTES_MAX;
 
-/// Events read at first: a context of usual turns needs no second read.
+/// Events of the first read: enough for a context of usual turns.
 const EVENTS_LIKELY: usize = 256;
-/// The fewest tokens of an event that a model reads: no more events than this can be in a budget.
+/// Fewest tokens of an event that a model reads. With the budget it bounds the number of events.
 const EVENT_TOKENS_MIN: u64 = 8;
 
-/// A context in a form, and where it was read.
+/// An assembled and rendered context.
 #[derive(Debug)]
-pub struct Made {
+pub struct AssembledContext {
     /// The rendered context.
     pub body: Vec<u8>,
-    /// The call ids and tool names that had to be written otherwise in it.
+    /// The call ids and tool names that the format rewrites.
     pub names: Names,
-    /// Its proof.
+    /// Its receipt.
     pub receipt: proto::Receipt,
+    /// What the stages omitted or changed.
+    pub outcomes: Vec<Outcome>,
     /// The position that was read, as a token for callers.
     pub position_token: String,
-    /// Whether the rows held all that was read.
+    /// Whether all events were read from rows.
     pub is_in_rows: bool,
 }
 
-/// Makes a context.
+/// Assembles a context.
 ///
 /// # Errors
-/// As [`Snapshot::open`]; a version that is not there; no room.
-pub async fn make(gateway: &Gateway, target: &Target, order: &Order) -> Result<Made, Problem> {
-    make_with(gateway, target, order, &[]).await
-}
-
-/// Makes a context of a conversation and facts behind it that are not recorded yet, as if they were.
-///
-/// # Errors
-/// As [`make`].
-pub async fn make_with(
+/// As [`Snapshot::open`]; the version does not exist yet; the budget is too small; a template fails.
+pub async fn assemble(
     gateway: &Gateway,
     target: &Target,
-    order: &Order,
-    pending: &[Fact],
-) -> Result<Made, Problem> {
-    let policy = &order.policy.policy;
-    let (bounds, likely) = bounds(order);
+    request: &ContextRequest,
+) -> Result<AssembledContext, Problem> {
+    assemble_with(gateway, target, request, &[]).await
+}
+
+/// Assembles a context as if `unrecorded` facts had been appended to the conversation.
+///
+/// # Errors
+/// As [`assemble`].
+pub async fn assemble_with(
+    gateway: &Gateway,
+    target: &Target,
+    request: &ContextRequest,
+    unrecorded: &[Fact],
+) -> Result<AssembledContext, Problem> {
+    let policy = &request.policy.policy;
+    let (bounds, likely) = bounds(request);
     let query = Query {
-        to: order.at.unwrap_or(EventQuery::TO_THE_END),
+        to: request.at.unwrap_or(EventQuery::TO_THE_END),
         kinds: &CONTEXT_KINDS,
         ..Query::all(Direction::Backward)
     };
     let first = Newest::first_batch(bounds, likely);
     let opened = Snapshot::open_with(&gateway.reader, target, &query, first);
     let (snapshot, first) = opened.await?;
-    let at = order.version(snapshot.position().version)?;
+    let at = request.version(snapshot.position().version)?;
     let effective = snapshot.effective(at).await?;
     let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
     let mut newest = Newest::read(cursor, bounds, likely).await?;
     let summary = summary::newest(&snapshot, &effective, policy, at).await?;
     let shared = effective.inherited_before(at);
-    let behind = Behind {
+    let after = After {
         at,
-        shared: effective.inherited_before(at.next()),
+        inherited: effective.inherited_before(at.next()),
     };
-    pending::push(&mut newest, behind, pending)?;
+    unrecorded::push(&mut newest, after, unrecorded)?;
     let client = client::context(&snapshot, policy, shared.next()).await?;
     let rewind = effective.latest_rewind();
     let settings = Settings {
         policy,
-        rules: &order.policy.rules,
+        rules: &request.policy.rules,
         client: &client,
         summary,
         own: None,
         shared,
         rewound: rewind.map_or(Version::ZERO, |rewind| rewind.at),
     };
-    let mut assembled = assemble(order, settings.clone(), &mut newest).await?;
-    if assembled.account.is_without_the_beginning() {
+    let mut assembled = run_plan(request, settings.clone(), &mut newest).await?;
+    if assembled.report.is_without_the_beginning() {
         let own = own_instructions::read(&snapshot, &effective, at).await?;
         if own.is_some() {
             let with_own = Settings { own, ..settings };
-            let with_own = assemble(order, with_own, &mut newest).await;
-            assembled = where_it_fits(with_own, assembled)?;
+            let with_own = run_plan(request, with_own, &mut newest).await;
+            assembled = if_it_fits(with_own, assembled)?;
         }
     }
-    let options = order.options(&cache_key(target));
-    let rendered = formats::render(order.format, &assembled.transcript, &options);
+    let options = request.options(&cache_key(target));
+    let rendered = formats::render(request.format, &assembled.transcript, &options);
     let turns = assembled.transcript.turns.len();
-    let mut receipt = receipt::of(&assembled.account, &rendered);
+    let mut receipt = receipt::of(&assembled.report, &rendered, policy);
     receipt.turns = u32::try_from(turns).unwrap_or(u32::MAX);
-    order.sign(target, at, &mut receipt);
-    Ok(Made {
+    request.fill(target, at, &mut receipt);
+    let mut outcomes = assembled.report.outcomes;
+    outcomes.extend(outcome::of_history(&effective));
+    Ok(AssembledContext {
         body: rendered.body,
         names: rendered.names,
         receipt,
+        outcomes,
         position_token: snapshot.position_token(),
         is_in_rows: snapshot.is_in_rows(),
     })
 }
 
-/// The context with the conversation's own instructions; the one without where the newest turn needs the room that they would
-/// take.
-fn where_it_fits(
+/// The context with the conversation's own instructions, or the one without them if the newest turn needs their room.
+fn if_it_fits(
     with_own: Result<Assembled, Problem>,
     without: Assembled,
 ) -> Result<Assembled, Problem> {
@@ -134,32 +144,32 @@ fn where_it_fits(
     }
 }
 
-/// Selects, and reads older events as long as it must; then makes the context.
-async fn assemble(
-    order: &Order,
+/// Selects units, reading older events while they are needed; then completes the plan.
+async fn run_plan(
+    request: &ContextRequest,
     settings: Settings<'_>,
     newest: &mut Newest<'_>,
 ) -> Result<Assembled, Problem> {
-    let plan = Plan::new(settings).map_err(|error| refused(&error))?;
+    let plan = Plan::new(settings).map_err(|error| problem(&error))?;
     let selected = loop {
         let key = newest.cursor().snapshot().key();
         let mut counts = newest.cursor().segments().token_counts();
         let events = newest.newest_first();
         let events = events.map(|row| {
-            let event = counted(decode(key, row)?);
+            let event = with_token_count(decode(key, row)?);
             Ok::<_, Problem>(counts.count(event))
         });
-        let extent = plan.extent(order.messages_max);
+        let extent = plan.extent(request.messages_max);
         match select(events, extent, reach(newest.coverage()))? {
             Selection::Selected(selected) => break selected,
             Selection::NeedsOlder => newest.read_older().await?,
         }
     };
     plan.complete(selected)
-        .map_err(|no_room| refused(&PlanError::from(no_room)))
+        .map_err(|no_room| problem(&PlanError::from(no_room)))
 }
 
-/// How far back the events reach that a context is selected from.
+/// How far back the events reach.
 pub(crate) fn reach(coverage: Coverage) -> Reach {
     match coverage {
         Coverage::Whole => Reach::Beginning,
@@ -168,9 +178,9 @@ pub(crate) fn reach(coverage: Coverage) -> Reach {
     }
 }
 
-/// Events that are older than the count of tokens, or than that of the texts in their files, are counted as they are read;
-/// the line does not know them.
-fn counted(mut event: RecordedEvent) -> RecordedEvent {
+/// Counts the tokens of events that were recorded before tokens were counted, or before texts in files were. The clearing
+/// threshold does not include them.
+fn with_token_count(mut event: RecordedEvent) -> RecordedEvent {
     let tokens = &mut event.event.tokens;
     tokens.own = if *tokens == EventTokens::default() {
         tokens::of_fact(&event.event.fact)
@@ -180,12 +190,12 @@ fn counted(mut event: RecordedEvent) -> RecordedEvent {
     event
 }
 
-/// The most events that a context can need, and how many it is likely to need.
-fn bounds(order: &Order) -> (WindowBounds, usize) {
-    let messages = order
+/// The most events that a context can need, and how many the first read fetches.
+fn bounds(request: &ContextRequest) -> (WindowBounds, usize) {
+    let messages = request
         .messages_max
         .unwrap_or(MessageCount(BUDGETED_MESSAGES_MAX));
-    let most = budget::context_tokens(&order.policy.policy) / EVENT_TOKENS_MIN;
+    let most = budget::context_tokens(&request.policy.policy) / EVENT_TOKENS_MIN;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let bounds = WindowBounds {
         events_max: messages.events_max(),
@@ -194,7 +204,7 @@ fn bounds(order: &Order) -> (WindowBounds, usize) {
     (bounds, EVENTS_LIKELY.min(most).min(messages.events_max()))
 }
 
-/// The same for all contexts of a conversation, and nothing that names it.
+/// A key for the provider's cache: equal for all contexts of a conversation, and not reversible to its id.
 fn cache_key(target: &Target) -> String {
     let digest = Sha256::new()
         .chain_update(target.key.tenant.as_str())
@@ -207,7 +217,7 @@ fn cache_key(target: &Target) -> String {
     )
 }
 
-fn refused(error: &PlanError) -> Problem {
+fn problem(error: &PlanError) -> Problem {
     let reason = match error {
         PlanError::NoRoom(_) => Reason::BudgetTooSmall,
         PlanError::Inject(_) => Reason::TemplateFailed,
@@ -224,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_older_events_were_not_counted_for_is_counted_as_they_are_read() {
+    fn events_without_token_counts_are_counted() {
         let file = Part::File {
             source: MediaSource::Url(format!("data:text/csv,{}", "7,8.25 ".repeat(9_000))),
             media_type: None,
@@ -246,12 +256,12 @@ mod tests {
                     fact: fact.clone(),
                 },
             };
-            let told = counted(event).event.tokens;
+            let counted = with_token_count(event).event.tokens;
             let expected = EventTokens {
                 own: expected,
                 through,
             };
-            assert_eq!(told, expected, "{own}");
+            assert_eq!(counted, expected, "{own}");
         }
     }
 }

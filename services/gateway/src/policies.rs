@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context::policy::Mistake;
+use context::policy::PolicyError;
 use context::{DEFAULT_POLICY, Policy, PolicyDigest};
 use domain::{AgentId, TenantId, Violation, ViolationReason};
 use event_log::Registry;
@@ -94,7 +94,7 @@ impl Policies {
     }
 }
 
-fn invalid(mistakes: Vec<Mistake>) -> Problem {
+fn invalid(mistakes: Vec<PolicyError>) -> Problem {
     Problem::of_violations("policy_json", mistakes)
 }
 

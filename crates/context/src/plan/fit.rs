@@ -1,17 +1,19 @@
-//! What redaction does to the budget: a mark may be longer than the secret that it stands for. Turns that no longer fit make
-//! room by steps, as the line does.
+//! Fits turns into the budget after redaction: a mark can have more tokens than the secret that it replaces. The oldest turns
+//! are omitted by steps, as in the budget stage.
 
 use domain::Version;
 
 use super::Settings;
+use crate::outcome::{Effect, Outcome};
 use crate::policy::Policy;
 use crate::stages::budget::{self, NoRoom, Room};
 use crate::stages::redact::{Redactions, redact};
 use crate::stages::repair::Repaired;
 use crate::stages::select::Selected;
+use crate::transcript::Turn;
 use crate::unit::Unit;
 
-/// What a turn weighs, and all before it.
+/// The tokens of a turn and of everything before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Weight {
     pub(super) version: Version,
@@ -19,21 +21,21 @@ pub(super) struct Weight {
     tokens: u64,
 }
 
-/// Where the turns of a context begin.
+/// The first turn of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Begins {
-    /// The version of the first one; 0: there is none.
-    pub(super) first: Version,
-    /// What all before it weigh.
+pub(super) struct FirstTurn {
+    /// Its version; 0: there are no turns.
+    pub(super) version: Version,
+    /// The tokens before it.
     pub(super) before: u64,
-    /// What it and all after it weigh.
+    /// The tokens from it on.
     pub(super) tokens: u64,
-    /// Whether that is all of them.
+    /// Whether all turns fit.
     pub(super) fits_all: bool,
 }
 
-/// What units weigh, in their order. Without their calls, units are not stopped by the line but by what there is no room
-/// for: that stands first, so that the others make room for it by steps.
+/// The weights of units, in order. With a tool digest, the first unit that does not fit comes first, so that the others make
+/// room for it by steps.
 pub(super) fn weights(selected: &Selected, policy: &Policy) -> Vec<Weight> {
     let measure = selected.measure;
     let refused = measure.refused.filter(|_| policy.tool_digest.is_some());
@@ -44,14 +46,14 @@ pub(super) fn weights(selected: &Selected, policy: &Policy) -> Vec<Weight> {
     });
     let weigh = |unit: &Unit| Weight {
         version: unit.version,
-        before: unit.begins_at(),
-        tokens: budget::cost(unit, measure.line, policy),
+        before: unit.tokens_before(),
+        tokens: budget::cost(unit, measure.threshold, policy),
     };
     let units = selected.units.iter().map(weigh);
     refused.into_iter().chain(units).collect()
 }
 
-/// Redacts each turn, and adds what that may add to its weight. Answers what was redacted, by turn.
+/// Redacts each turn and adjusts its weight. Returns the redactions of each turn.
 pub(super) fn redact_turns(
     repaired: &mut Repaired,
     settings: &Settings<'_>,
@@ -60,7 +62,7 @@ pub(super) fn redact_turns(
     let mut redacted = Vec::new();
     for turn in &mut repaired.turns {
         let version = turn.version;
-        // With a digest, calls are not part of the turn's weight.
+        // With a digest, calls do not count towards the turn's weight.
         let calls = settings.policy.tool_digest.as_ref();
         let calls = calls.map(|_| std::mem::take(&mut turn.calls));
         let mut found = redact(std::slice::from_mut(turn), settings.rules);
@@ -84,32 +86,32 @@ pub(super) fn redact_turns(
     redacted
 }
 
-/// Finds where the turns begin that there is room for: where they do not all fit, at the first place among the line's at
-/// which the rest does, so that it stands still for many turns; at any turn, if nothing fits from there on.
+/// Finds the first turn such that the rest fits. If not all turns fit, it is the first turn after a step, so that it stays the
+/// same for many turns; if no step leaves a rest that fits, it is any turn.
 ///
 /// # Errors
 /// [`NoRoom::NewestTurn`].
-pub(super) fn begins(weights: &[Weight], room: Room) -> Result<Begins, NoRoom> {
-    let mut begins = Begins::from(weights);
-    if begins.tokens <= room.turns {
-        return Ok(begins);
+pub(super) fn first_turn(weights: &[Weight], room: Room) -> Result<FirstTurn, NoRoom> {
+    let mut first_turn = FirstTurn::from(weights);
+    if first_turn.tokens <= room.turns {
+        return Ok(first_turn);
     }
     let mut anywhere = None;
     let mut rest = weights;
     while let [left, kept @ ..] = rest
         && let [next, ..] = kept
     {
-        begins.tokens -= left.tokens;
-        begins = Begins {
-            first: next.version,
+        first_turn.tokens -= left.tokens;
+        first_turn = FirstTurn {
+            version: next.version,
             before: next.before,
             fits_all: false,
-            ..begins
+            ..first_turn
         };
-        if begins.tokens <= room.turns {
-            anywhere.get_or_insert(begins);
+        if first_turn.tokens <= room.turns {
+            anywhere.get_or_insert(first_turn);
             if left.before / room.step < next.before / room.step {
-                return Ok(begins);
+                return Ok(first_turn);
             }
         }
         rest = kept;
@@ -120,12 +122,12 @@ pub(super) fn begins(weights: &[Weight], room: Room) -> Result<Begins, NoRoom> {
     })
 }
 
-impl From<&[Weight]> for Begins {
+impl From<&[Weight]> for FirstTurn {
     /// All of them.
     fn from(weights: &[Weight]) -> Self {
         let first = weights.first();
         Self {
-            first: first.map_or(Version::ZERO, |weight| weight.version),
+            version: first.map_or(Version::ZERO, |weight| weight.version),
             before: first.map_or(0, |weight| weight.before),
             tokens: weights.iter().map(|weight| weight.tokens).sum(),
             fits_all: true,
@@ -133,12 +135,32 @@ impl From<&[Weight]> for Begins {
     }
 }
 
-impl Begins {
-    /// What was redacted in the turns that are left.
+impl FirstTurn {
+    /// Takes out the turns before the first one and the outcomes of their events. Returns the versions of those turns.
+    pub(super) fn apply(
+        self,
+        repaired: &mut Repaired,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Vec<Version> {
+        if self.fits_all {
+            return Vec::new();
+        }
+        let turns = std::mem::take(&mut repaired.turns).into_iter();
+        let (older, kept): (Vec<_>, Vec<_>) = turns.partition(|turn| turn.version < self.version);
+        repaired.turns = kept;
+        let stubs = repaired.cleared();
+        outcomes.retain(|outcome| {
+            let is_stub = matches!(outcome.effect, Effect::Cleared { .. });
+            outcome.turn >= self.version && (!is_stub || stubs.contains(&outcome.first))
+        });
+        older.iter().flat_map(Turn::versions).collect()
+    }
+
+    /// The redactions in the remaining turns.
     pub(super) fn redactions(&self, redacted: &[(Version, Redactions)]) -> Redactions {
         let mut found = Redactions::default();
         let kept = redacted.iter();
-        let kept = kept.filter(|(version, _)| *version >= self.first);
+        let kept = kept.filter(|(version, _)| *version >= self.version);
         for (_, redactions) in kept {
             found.merge(redactions);
         }
@@ -156,7 +178,7 @@ mod tests {
         step: 50,
     };
 
-    /// Turns of these weights at versions 1, 2, 3 …; what is told: the first one, what is before, what is left.
+    /// Turns of these weights at versions 1, 2, 3 …; expected: the first version, the tokens before it, the remaining tokens.
     fn check(tokens: &[u64], expected: Result<(u64, u64, u64), NoRoom>) {
         let mut before = 0;
         let weights: Vec<Weight> = (1..)
@@ -170,8 +192,9 @@ mod tests {
                 }
             })
             .collect();
-        let told = begins(&weights, ROOM);
-        let told = told.map(|begins| (begins.first.0, begins.before, begins.tokens));
+        let told = first_turn(&weights, ROOM);
+        let told =
+            told.map(|first_turn| (first_turn.version.0, first_turn.before, first_turn.tokens));
         assert_eq!(told, expected, "{tokens:?}");
     }
 

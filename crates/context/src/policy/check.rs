@@ -1,4 +1,4 @@
-//! What a policy may say.
+//! Validates policies.
 
 use std::ops::RangeInclusive;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use redact::Rules;
 
-use super::{Budget, Clear, Mistake, Policy, ToolDigest};
+use super::{Budget, Clear, Policy, PolicyError, ToolDigest};
 
 /// Most bytes of a policy's JSON text.
 pub const POLICY_BYTES_MAX: usize = 256 * 1024;
@@ -24,38 +24,39 @@ const NAME_BYTES_MAX: usize = 256;
 /// The settings that are objects.
 const SECTIONS: [&str; 5] = ["inject", "budget", "clear", "redact", "tool_digest"];
 
-pub(super) fn bytes(json: &str) -> Result<(), Vec<Mistake>> {
+pub(super) fn bytes(json: &str) -> Result<(), Vec<PolicyError>> {
     if json.len() > POLICY_BYTES_MAX {
         let rule = format!(
             "has {} bytes, at most {POLICY_BYTES_MAX} may be",
             json.len()
         );
-        return Err(vec![Mistake::new("", rule)]);
+        return Err(vec![PolicyError::new("", rule)]);
     }
     Ok(())
 }
 
-/// A list would be taken for an object's values in their order, which no document should hang on.
-pub(super) fn objects(json: &str) -> Result<(), Vec<Mistake>> {
-    let document: Value = serde_json::from_str(json).map_err(|error| vec![Mistake::of(&error)])?;
+/// Rejects lists where objects are expected: serde would read a list as an object's values by position.
+pub(super) fn objects(json: &str) -> Result<(), Vec<PolicyError>> {
+    let document: Value =
+        serde_json::from_str(json).map_err(|error| vec![PolicyError::of(&error)])?;
     let Value::Object(settings) = document else {
-        return Err(vec![Mistake::new("", "is no JSON object: give one")]);
+        return Err(vec![PolicyError::new("", "is no JSON object: give one")]);
     };
     let lists = SECTIONS.into_iter().filter(|section| {
         let setting = settings.get(*section);
         setting.is_some_and(Value::is_array)
     });
-    let mistakes: Vec<Mistake> = lists
-        .map(|section| Mistake::new(section, "is a list: give an object"))
+    let errors: Vec<PolicyError> = lists
+        .map(|section| PolicyError::new(section, "is a list: give an object"))
         .collect();
-    if mistakes.is_empty() {
+    if errors.is_empty() {
         Ok(())
     } else {
-        Err(mistakes)
+        Err(errors)
     }
 }
 
-pub(super) fn mistakes(policy: &Policy) -> Vec<Mistake> {
+pub(super) fn errors(policy: &Policy) -> Vec<PolicyError> {
     let mut found = Vec::new();
     let templates = [
         ("instructions", &policy.instructions),
@@ -77,18 +78,18 @@ pub(super) fn mistakes(policy: &Policy) -> Vec<Mistake> {
     found
 }
 
-fn template(field: &str, template: &str, found: &mut Vec<Mistake>) {
+fn template(field: &str, template: &str, found: &mut Vec<PolicyError>) {
     let length = template.len();
     if length > TEMPLATE_BYTES_MAX {
         let rule = format!("has {length} bytes, at most {TEMPLATE_BYTES_MAX} may be");
-        found.push(Mistake::new(field, rule));
+        found.push(PolicyError::new(field, rule));
         return;
     }
-    let mistakes = crate::template::mistakes(template).into_iter();
-    found.extend(mistakes.map(|rule| Mistake::new(field, rule)));
+    let errors = crate::template::errors(template).into_iter();
+    found.extend(errors.map(|rule| PolicyError::new(field, rule)));
 }
 
-fn budget(budget: &Budget, found: &mut Vec<Mistake>) {
+fn budget(budget: &Budget, found: &mut Vec<PolicyError>) {
     if let Some(tokens) = budget.context_tokens_max {
         within(found, "budget.context_tokens_max", tokens, CONTEXT_TOKENS);
     }
@@ -96,14 +97,14 @@ fn budget(budget: &Budget, found: &mut Vec<Mistake>) {
         && reserved >= context
     {
         let rule = format!("is {reserved}: give less than context_tokens_max, which is {context}");
-        found.push(Mistake::new("budget.reserved_tokens", rule));
+        found.push(PolicyError::new("budget.reserved_tokens", rule));
     }
     if let Some(percent) = budget.low_water_percent {
         within(found, "budget.low_water_percent", percent, 1..=95);
     }
 }
 
-fn clearing(clear: &Clear, found: &mut Vec<Mistake>) {
+fn clearing(clear: &Clear, found: &mut Vec<PolicyError>) {
     within(found, "clear.fresh_percent", clear.fresh_percent, 1..=99);
     names(
         found,
@@ -113,7 +114,7 @@ fn clearing(clear: &Clear, found: &mut Vec<Mistake>) {
     );
 }
 
-fn redact(redact: &redact::Settings, found: &mut Vec<Mistake>) {
+fn redact(redact: &redact::Settings, found: &mut Vec<PolicyError>) {
     let before = found.len();
     names(found, "redact.keys", &redact.keys, REDACT_KEYS_MAX);
     names(
@@ -122,13 +123,13 @@ fn redact(redact: &redact::Settings, found: &mut Vec<Mistake>) {
         &redact.patterns,
         REDACT_PATTERNS_MAX,
     );
-    // What is out of its bounds is told once.
+    // Values out of bounds are reported once.
     if found.len() == before {
-        found.extend(Rules::compile(redact).err().map(Mistake::from));
+        found.extend(Rules::compile(redact).err().map(PolicyError::from));
     }
 }
 
-fn tool_digest(digest: &ToolDigest, found: &mut Vec<Mistake>) {
+fn tool_digest(digest: &ToolDigest, found: &mut Vec<PolicyError>) {
     within(
         found,
         "tool_digest.results_max",
@@ -146,26 +147,26 @@ fn tool_digest(digest: &ToolDigest, found: &mut Vec<Mistake>) {
 }
 
 fn within<T: Copy + PartialOrd + std::fmt::Display>(
-    found: &mut Vec<Mistake>,
+    found: &mut Vec<PolicyError>,
     field: &str,
     value: T,
     bounds: RangeInclusive<T>,
 ) {
     if !bounds.contains(&value) {
         let rule = format!("is {value}: give {} to {}", bounds.start(), bounds.end());
-        found.push(Mistake::new(field, rule));
+        found.push(PolicyError::new(field, rule));
     }
 }
 
-fn names(found: &mut Vec<Mistake>, field: &str, names: &[String], count_max: usize) {
+fn names(found: &mut Vec<PolicyError>, field: &str, names: &[String], count_max: usize) {
     if names.len() > count_max {
         let rule = format!("has {} entries, at most {count_max} may be", names.len());
-        found.push(Mistake::new(field, rule));
+        found.push(PolicyError::new(field, rule));
     }
     for (index, name) in names.iter().enumerate() {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             let rule = format!("has {} bytes: give 1 to {NAME_BYTES_MAX}", name.len());
-            found.push(Mistake::new(&format!("{field}[{index}]"), rule));
+            found.push(PolicyError::new(&format!("{field}[{index}]"), rule));
         }
     }
 }
@@ -283,8 +284,8 @@ mod tests {
     fn check(json: &str, expected: &str) {
         let told = match Policy::parse(json) {
             Ok(_) => String::new(),
-            Err(mistakes) => {
-                let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+            Err(errors) => {
+                let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
                 told.join("; ")
             }
         };

@@ -1,72 +1,72 @@
-//! How much of a conversation a model has room for, and where the room ends.
+//! The token budget: how many turns fit, and which tool results are cleared.
 //!
-//! Tokens of a conversation are counted from its beginning, so the place of every event is known without reading what came
-//! before it. The room for turns has two zones: the newest events, as they are, and before the *line* the aged ones, whose
-//! tool results are cleared. The line stands still while the conversation grows, and when the newest no longer fit it moves
-//! by a whole step, down to the low-water mark: so contexts share their beginning for many turns, and one break serves all
-//! of them. The line follows from the count alone: nobody needs to remember it.
+//! Tokens are counted from the beginning of the conversation, so the token count of an event is known without reading earlier
+//! ones. The room for turns has two zones: the newest events as they are recorded, and older events, whose tool results are
+//! cleared. The *clearing threshold* separates them. It stays the same while the conversation grows; when the newest events no
+//! longer fit, it moves by a whole step, down to the low-water mark. So many successive contexts share their prefix. The
+//! threshold follows from the token count alone, so nothing needs to store it.
 
 use crate::models;
 use crate::policy::{Budget, Policy};
 use crate::stages::clear::{self, STUB_TOKENS};
 use crate::unit::Unit;
 
-/// The most that is reserved by default, as a part of the context: a quarter.
+/// The largest default reserve: a quarter of the context.
 const RESERVED_PART: u64 = 4;
 
-/// At the least, a trim keeps this part of what is fresh at the low-water mark.
+/// The smallest part of uncleared results that remains at the low-water mark.
 const FRESH_KEPT_PART: u64 = 2;
 
-/// The room for turns, tokens.
+/// The room for turns, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// All turns together.
     pub turns: u64,
-    /// The events past the line.
+    /// The events after the threshold.
     pub fresh: u64,
-    /// By how much the line moves at a time.
+    /// How far the threshold moves at a time.
     pub step: u64,
 }
 
-/// There is no room.
+/// The budget is too small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoRoom {
-    /// The instructions, and what is reserved, leave nothing for turns.
+    /// Instructions and reserve leave no room for turns.
     #[error(
         "instructions and summary need {fixed} tokens, of {available} that the budget leaves beside its reserve: shorten \
          them, or raise budget.context_tokens_max"
     )]
     Instructions {
-        /// What they need.
+        /// The tokens needed.
         fixed: u64,
-        /// What there is.
+        /// The tokens available.
         available: u64,
     },
-    /// The same, with a digest of tool calls among what is reserved.
+    /// The same, with a digest of tool calls in the reserve.
     #[error(
         "instructions, summary and digest need {fixed} tokens, of {available} that the budget leaves beside its reserve: lower \
          tool_digest.bytes_max, shorten the others, or raise budget.context_tokens_max"
     )]
     Digest {
-        /// What they need.
+        /// The tokens needed.
         fixed: u64,
-        /// What there is.
+        /// The tokens available.
         available: u64,
     },
-    /// The newest turn alone is too long.
+    /// The newest turn alone does not fit.
     #[error(
         "the newest turn needs {needed} tokens, of {room} that the budget leaves for turns: raise budget.context_tokens_max, or clear tool results"
     )]
     NewestTurn {
-        /// What it needs.
+        /// The tokens needed.
         needed: u64,
-        /// What there is.
+        /// The tokens available.
         room: u64,
     },
 }
 
 impl Room {
-    /// The room that a policy leaves beside `fixed` tokens of instructions and the like.
+    /// The room that a policy leaves after `fixed` tokens of instructions and other sections.
     ///
     /// # Errors
     /// [`NoRoom::Instructions`], [`NoRoom::Digest`].
@@ -84,7 +84,7 @@ impl Room {
         });
         let low_water = policy.budget.low_water_percent;
         let low_water = u64::from(low_water.unwrap_or(Budget::LOW_WATER_PERCENT));
-        // What is aged fills the room too, but must not leave the newest results with hardly any.
+        // Cleared turns use room too, but must not take most of it from the newest results.
         let kept = (turns * low_water / 100)
             .saturating_sub(turns - fresh)
             .max(fresh * low_water / (100 * FRESH_KEPT_PART));
@@ -95,14 +95,14 @@ impl Room {
         })
     }
 
-    /// The line for a conversation of so many tokens: the place of the first event that is not aged.
+    /// The clearing threshold of a conversation with `total` tokens: the token count of the first event that is not cleared.
     #[must_use]
-    pub fn line(self, total: u64) -> u64 {
+    pub fn threshold(self, total: u64) -> u64 {
         total.saturating_sub(self.fresh).div_ceil(self.step) * self.step
     }
 }
 
-/// The model's whole context, in its own tokens.
+/// The model's whole context window, in the model's own tokens.
 #[must_use]
 pub fn context_tokens(policy: &Policy) -> u64 {
     let known = policy.model.as_deref().and_then(models::limits);
@@ -110,7 +110,7 @@ pub fn context_tokens(policy: &Policy) -> u64 {
     u64::from(policy.budget.context_tokens_max.unwrap_or(known))
 }
 
-/// The tokens of a context, beside its reserve.
+/// The tokens of a context without its reserve.
 fn available(policy: &Policy) -> u64 {
     let model = policy.model.as_deref().and_then(models::limits);
     let percent = model.map_or(100, |model| model.tokens_percent);
@@ -120,7 +120,7 @@ fn available(policy: &Policy) -> u64 {
     context.saturating_sub(reserved) * 100 / u64::from(percent.max(1))
 }
 
-/// What is left of the room while turns are taken, the newest first.
+/// The remaining room while turns are admitted, newest first.
 #[derive(Debug, Clone)]
 pub struct Allowance<'a> {
     policy: &'a Policy,
@@ -134,30 +134,30 @@ pub struct Allowance<'a> {
 pub struct Measure {
     /// The tokens of the conversation up to the newest event.
     pub total: u64,
-    /// The place of the first event that is not aged.
-    pub line: u64,
-    /// What the turns taken weigh.
+    /// The clearing threshold.
+    pub threshold: u64,
+    /// The tokens of the admitted turns.
     pub spent: u64,
-    /// What the first turn weighs that there was no room for.
+    /// The tokens of the first turn that did not fit.
     pub refused: Option<u64>,
-    /// The place of that turn.
+    /// The token count of the conversation before that turn.
     pub refused_at: u64,
-    /// Whether the line alone does not say where the turns begin: the newest turn reaches over it, or what is past it does
-    /// not fit.
-    pub beside_line: bool,
+    /// Whether something other than the threshold decides where the turns begin: the newest turn reaches across it, or the turns
+    /// after it do not fit.
+    pub is_cut_elsewhere: bool,
 }
 
-/// Whether a turn has room.
+/// Whether a turn fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// It has.
+    /// It fits.
     Admitted,
-    /// It has not, nor has any older one.
+    /// Neither it nor any older turn fits.
     Full,
 }
 
 impl<'a> Allowance<'a> {
-    /// All of the room.
+    /// An allowance with all of the room.
     #[must_use]
     pub fn new(policy: &'a Policy, room: Room) -> Self {
         Self {
@@ -168,10 +168,10 @@ impl<'a> Allowance<'a> {
         }
     }
 
-    /// Draws the line, once the tokens of the conversation up to its newest event are known.
+    /// Computes the threshold from the tokens of the conversation up to its newest event.
     pub fn begin(&mut self, total: u64) {
         self.measure.total = total;
-        self.measure.line = self.room.line(total);
+        self.measure.threshold = self.room.threshold(total);
     }
 
     /// How the room was used so far.
@@ -180,15 +180,15 @@ impl<'a> Allowance<'a> {
         self.measure
     }
 
-    /// Takes a turn if there is room for it. The newest one needs only to fit at all.
+    /// Admits a turn if it fits. The newest one may use all of the room.
     pub fn admit(&mut self, unit: &Unit) -> Admission {
-        let cost = cost(unit, self.measure.line, self.policy);
+        let cost = cost(unit, self.measure.threshold, self.policy);
         let is_newest = self.measure.spent == 0;
-        // Without their calls, turns take hardly any of the room that the line is drawn by.
-        let is_by_line = self.policy.tool_digest.is_none();
-        if is_by_line && unit.begins_at() < self.measure.line {
+        // Without their calls, turns use little of the room that the threshold is computed from.
+        let is_by_threshold = self.policy.tool_digest.is_none();
+        if is_by_threshold && unit.tokens_before() < self.measure.threshold {
             if is_newest {
-                self.measure.beside_line = true;
+                self.measure.is_cut_elsewhere = true;
             } else {
                 self.aged += cost;
             }
@@ -197,8 +197,8 @@ impl<'a> Allowance<'a> {
         let is_aged_full = self.aged > self.room.turns - self.room.fresh;
         if spent > self.room.turns || is_aged_full {
             self.measure.refused = Some(cost);
-            self.measure.refused_at = unit.begins_at();
-            self.measure.beside_line |= !is_aged_full;
+            self.measure.refused_at = unit.tokens_before();
+            self.measure.is_cut_elsewhere |= !is_aged_full;
             return Admission::Full;
         }
         self.measure.spent = spent;
@@ -206,15 +206,17 @@ impl<'a> Allowance<'a> {
     }
 }
 
-/// What a turn weighs in a context whose results are cleared before `line`; with a digest, what it says alone.
+/// The tokens of a turn in a context whose results are cleared before `threshold`. With a digest, calls do not count.
 #[must_use]
-pub fn cost(unit: &Unit, line: u64, policy: &Policy) -> u64 {
+pub fn cost(unit: &Unit, threshold: u64, policy: &Policy) -> u64 {
     if policy.tool_digest.is_some() {
         return u64::from(unit.tokens.own);
     }
     let calls = unit.calls.iter().map(|call| {
         let result = match &call.result {
-            Some(result) if clear::is_due(call, result, line, policy.clear.as_ref()) => STUB_TOKENS,
+            Some(result) if clear::is_due(call, result, threshold, policy.clear.as_ref()) => {
+                STUB_TOKENS
+            }
             Some(result) => result.tokens.own,
             None => STUB_TOKENS,
         };

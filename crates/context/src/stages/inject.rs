@@ -1,7 +1,7 @@
-//! Inject: an agent's system prompt, and what its model is told of the client.
+//! Inject: an agent's system prompt and fields of the client context.
 //!
-//! Values are data: what a page's address or the metadata says is never read as a template. They are also no instructions
-//! of ours: what could break out of its line is taken from them.
+//! Values are data: a page's address or metadata is never parsed as a template. Characters that could end a line are removed, so
+//! that a value cannot pose as an instruction.
 
 #[cfg(test)]
 mod tests;
@@ -11,16 +11,16 @@ use domain::{ClientContext, JsonText};
 use minijinja::Value;
 
 use crate::policy::{InjectedField, Policy};
-use crate::template::{Refusal, TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_STEPS_MAX, render};
+use crate::template::{TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_STEPS_MAX, TemplateError, render};
 use values::{clean, values};
 
-/// Most characters of one value in the list of fields; `…` stands for the rest.
+/// Most characters of one value in the list of fields; the rest is replaced by `…`.
 pub const LISTED_CHARS_MAX: usize = 1_024;
 
-/// A template that gives no text with this client's context.
+/// A template that cannot be rendered for this client context.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InjectError {
-    /// Shorten the template, or what it repeats.
+    /// The output is too long: shorten the template, or what it repeats.
     #[error(
         "{field}: gives more than {TEMPLATE_OUTPUT_BYTES_MAX} bytes: shorten it, or what it repeats"
     )]
@@ -28,13 +28,13 @@ pub enum InjectError {
         /// The policy's field.
         field: &'static str,
     },
-    /// Make the template repeat less.
+    /// Too many steps: repeat less.
     #[error("{field}: takes more than {TEMPLATE_STEPS_MAX} steps: make it repeat less")]
     TooManySteps {
         /// The policy's field.
         field: &'static str,
     },
-    /// Let the template ask what kind of value it has.
+    /// A value has another type than the template needs: test it before use.
     #[error(
         "{field}: a value does not fit at line {line} ({rule}): test its kind there, with `is string` for one"
     )]
@@ -43,16 +43,16 @@ pub enum InjectError {
         field: &'static str,
         /// The template's line, from 1.
         line: usize,
-        /// What kind of thing went wrong; never the value.
+        /// The kind of error; never the value.
         rule: String,
     },
 }
 
-/// The sections of the instructions, in order: the system prompt, then what the model is told of the client. Blank ones are
-/// left out. The same policy and client give the same bytes.
+/// The sections of the instructions, in order: the system prompt, then fields of the client context. Blank ones are omitted. The
+/// same policy and client context give the same bytes.
 ///
 /// # Errors
-/// [`InjectError`]: of a policy that was checked when it was set, for a client's values alone.
+/// [`InjectError`]. A policy was validated when it was set, so only a client's values can cause one.
 pub fn inject(policy: &Policy, client: &ClientContext) -> Result<Vec<String>, InjectError> {
     let told = values(client);
     let mut sections = Vec::new();
@@ -69,13 +69,13 @@ pub fn inject(policy: &Policy, client: &ClientContext) -> Result<Vec<String>, In
 
 fn rendered(field: &'static str, template: &str, told: &Value) -> Result<String, InjectError> {
     render(template, told).map_err(|refusal| match refusal {
-        Refusal::TooLong => InjectError::TooLong { field },
-        Refusal::TooManySteps => InjectError::TooManySteps { field },
-        Refusal::Unfit { line, rule } => InjectError::Unfit { field, line, rule },
+        TemplateError::TooLong => InjectError::TooLong { field },
+        TemplateError::TooManySteps => InjectError::TooManySteps { field },
+        TemplateError::Unfit { line, rule } => InjectError::Unfit { field, line, rule },
     })
 }
 
-/// The fields that have a value, one a line; empty when none has.
+/// The fields that have a value, one per line; empty when none has.
 fn list(fields: &[InjectedField], client: &ClientContext) -> String {
     let lines: Vec<String> = fields
         .iter()

@@ -1,27 +1,27 @@
 //! The conversation's own instructions: the system and developer messages that it begins with.
 //!
-//! They say who the assistant is, so they stay when the turns behind them go: once something older has no room, or a summary
-//! stands for it, they are told with the policy's instructions. Until then they are turns like any other.
+//! They define the assistant, so they are kept when older turns are omitted or summarised: then they follow the policy's
+//! instructions. Until then they are ordinary turns.
 
 use domain::event::Role;
 use domain::{Fact, Part, RecordedEvent, Version};
 
-/// How many of a conversation's first events are looked at for them.
+/// How many of a conversation's first events are searched for them.
 pub const OWN_INSTRUCTIONS_EVENTS_MAX: u32 = 16;
-/// The part of the room that they may take at most: longer ones are left out like any turn.
+/// They may take at most one part in this many of the room for turns; longer ones are omitted like any turn.
 pub const OWN_INSTRUCTIONS_PART: u64 = 2;
 
 /// A conversation's own instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnInstructions {
-    /// The version of the last of them.
+    /// The version of the last one.
     pub through: Version,
-    /// What they say, in their order.
+    /// Their texts, in order.
     pub texts: Vec<String>,
 }
 
-/// Finds them among a conversation's first events, oldest first: all up to the first message that is somebody's, or that holds
-/// more than text.
+/// Finds them among a conversation's first events, oldest first. The first message with another role, or with other content than
+/// text, ends the search.
 #[must_use]
 pub fn own_instructions(first: impl IntoIterator<Item = RecordedEvent>) -> Option<OwnInstructions> {
     let mut found = OwnInstructions {
@@ -42,7 +42,7 @@ pub fn own_instructions(first: impl IntoIterator<Item = RecordedEvent>) -> Optio
     (!found.texts.is_empty()).then_some(found)
 }
 
-/// What a message says that has text alone, and some.
+/// The text of a message that has only text, and is not blank.
 fn text_of(parts: Vec<Part>) -> Option<String> {
     let texts = parts.into_iter().map(|part| match part {
         Part::Text(text) => Some(text),

@@ -1,7 +1,7 @@
-//! Redact: secrets are kept from the model. The crate `redact` finds them; this stage gives it the texts of turns.
+//! Redact: removes secrets from turns. The crate `redact` finds them; this stage passes it the texts.
 //!
-//! A file that comes along as a text is redacted as a text. Not redacted: the addresses of other pictures and files (their
-//! provider must fetch them), names, and what a provider encrypted.
+//! A file whose text is included in its address is redacted as text. Not redacted: addresses of other pictures and files (their
+//! provider must fetch them), names, and content that a provider encrypted.
 
 mod client;
 
@@ -14,35 +14,37 @@ use crate::transcript::{AnswerOrigin, AnsweredCall, Turn};
 pub use client::redact_client;
 pub use redact::Rules;
 
-/// What was kept back, by rule, in the order of the rules.
+/// What was redacted, by rule, in the order of the rules.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Redactions {
     counts: Counts,
+    /// The events in which something was replaced, each once, in the order of the turns.
+    replaced: Vec<Version>,
     dropped: Vec<Dropped>,
 }
 
-/// Something that was dropped whole, since its provider takes it back unaltered or not at all.
+/// Content that was dropped as a whole, since its provider accepts it only unaltered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped {
-    /// The version of the message, the call or the result that it was of.
+    /// The version of its message, call or result.
     pub version: Version,
-    /// What it was.
+    /// Its kind.
     pub what: DroppedKind,
 }
 
-/// What is dropped whole.
+/// The kinds of content that are dropped as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DroppedKind {
     /// A signed thought.
     Thinking,
     /// A provider's own item.
     ProviderItem,
-    /// The signature of a call, which was for another input.
+    /// The signature of a call, which was made for another input.
     CallSignature,
 }
 
 impl DroppedKind {
-    /// Its name, as receipts write it.
+    /// Its name in receipts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -54,33 +56,48 @@ impl DroppedKind {
 }
 
 impl Redactions {
-    /// How often each rule struck, in the order of the rules; none is zero.
+    /// How often each rule matched, in the order of the rules; none is zero.
     pub fn iter(&self) -> impl Iterator<Item = (Rule, u64)> + '_ {
         self.counts.iter()
     }
 
-    /// How much was kept back in all.
+    /// How many secrets were redacted.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.counts.total()
     }
 
-    /// What was dropped whole, in the order of the turns.
+    /// The versions of events with a replaced secret, each once, in the order of the turns.
+    #[must_use]
+    pub fn replaced(&self) -> &[Version] {
+        &self.replaced
+    }
+
+    /// Content that was dropped as a whole, in the order of the turns.
     #[must_use]
     pub fn dropped(&self) -> &[Dropped] {
         &self.dropped
     }
 
-    /// By how many tokens what is left weighs more than before, at most; below zero: by how many less, at least.
+    /// An upper bound on the added tokens; negative: a lower bound on the removed ones.
     #[must_use]
     pub fn tokens_added(&self) -> i64 {
         self.counts.tokens_added()
     }
 
-    /// Adds what was kept back elsewhere.
+    /// Adds other redactions.
     pub fn merge(&mut self, other: &Self) {
         self.counts.merge(&other.counts);
+        for version in &other.replaced {
+            self.note_replaced(*version);
+        }
         self.dropped.extend(&other.dropped);
+    }
+
+    fn note_replaced(&mut self, version: Version) {
+        if self.replaced.last() != Some(&version) {
+            self.replaced.push(version);
+        }
     }
 
     fn drop_whole(&mut self, version: Version, what: DroppedKind) {
@@ -88,8 +105,8 @@ impl Redactions {
     }
 }
 
-/// Redacts what is said, called and answered. A signed thought and a provider's own item are never altered: a hit drops them
-/// from their turn, which may be left without parts. A call whose input changes loses its signature, which was for another.
+/// Redacts messages, calls and results. A signed thought and a provider's own item are never altered: a match drops them from
+/// their turn, which may be left without parts. A call whose input changes loses its signature, which was made for another input.
 #[must_use]
 pub fn redact(turns: &mut [Turn], rules: &Rules) -> Redactions {
     let mut found = Redactions::default();
@@ -104,7 +121,7 @@ pub fn redact(turns: &mut [Turn], rules: &Rules) -> Redactions {
     found
 }
 
-/// Redacts a text that is no turn: instructions, a summary, a digest. A text that is a JSON document stays one.
+/// Redacts a text outside of turns: instructions, a summary, a digest. A JSON document remains a JSON document.
 #[must_use]
 pub fn redact_text(text: &mut String, rules: &Rules) -> Redactions {
     let mut found = Redactions::default();
@@ -115,25 +132,24 @@ pub fn redact_text(text: &mut String, rules: &Rules) -> Redactions {
 fn redact_call(call: &mut AnsweredCall, rules: &Rules, found: &mut Redactions) {
     if let Some(input) = redact::redact_json(call.called.input.as_str(), rules, &mut found.counts) {
         call.called.input = JsonText::recorded(input);
+        found.note_replaced(call.version);
         if call.called.signature.take().is_some() {
             found.drop_whole(call.version, DroppedKind::CallSignature);
         }
     }
-    let version = match call.answer.origin {
-        AnswerOrigin::Recorded(version) | AnswerOrigin::Cleared(version) => version,
-        AnswerOrigin::Pending | AnswerOrigin::Interrupted => call.version,
-    };
+    let version = call.answer.origin.result().unwrap_or(call.version);
     match &mut call.answer.output {
         ToolOutput::Json(output) => {
             if let Some(redacted) = redact::redact_json(output.as_str(), rules, &mut found.counts) {
                 *output = JsonText::recorded(redacted);
+                found.note_replaced(version);
             }
         }
         ToolOutput::Parts(parts) => parts.retain_mut(|part| keeps(part, version, rules, found)),
     }
 }
 
-/// Redacts a part of an event; false: it must go.
+/// Redacts a part of an event; returns whether the part is kept.
 fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redactions) -> bool {
     let mut hits = Counts::default();
     let dropped = match part {
@@ -143,7 +159,9 @@ fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redaction
             text,
             signature: None,
         } => {
-            replace(text, rules, found);
+            if replace(text, rules, found) {
+                found.note_replaced(version);
+            }
             return true;
         }
         Part::Thinking {
@@ -159,7 +177,9 @@ fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redaction
         | Part::File {
             source, media_type, ..
         } => {
-            redact_carried(source, media_type.as_ref(), rules, found);
+            if redact_carried(source, media_type.as_ref(), rules, found) {
+                found.note_replaced(version);
+            }
             return true;
         }
         Part::RedactedThinking(_) => None,
@@ -171,24 +191,30 @@ fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redaction
     dropped.is_none()
 }
 
-/// Redacts a text that an address carries along: most providers show it to their models.
+/// Redacts a text that an address contains: most providers show it to their models. Returns whether it changed.
 fn redact_carried(
     source: &mut MediaSource,
     media_type: Option<&Label>,
     rules: &Rules,
     found: &mut Redactions,
-) {
+) -> bool {
     let redacted = Carried::of(source, media_type).and_then(|carried| {
         let redacted = redact::redact_text(&carried.text, rules, &mut found.counts)?;
         Some(carried.address(&redacted))
     });
+    let is_changed = redacted.is_some();
     if let Some(address) = redacted {
         *source = MediaSource::Url(address);
     }
+    is_changed
 }
 
-fn replace(text: &mut String, rules: &Rules, found: &mut Redactions) {
-    if let Some(redacted) = redact::redact_text(text, rules, &mut found.counts) {
+/// Redacts a text; returns whether it changed.
+fn replace(text: &mut String, rules: &Rules, found: &mut Redactions) -> bool {
+    let redacted = redact::redact_text(text, rules, &mut found.counts);
+    let is_changed = redacted.is_some();
+    if let Some(redacted) = redacted {
         *text = redacted;
     }
+    is_changed
 }

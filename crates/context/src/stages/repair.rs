@@ -1,56 +1,56 @@
-//! From units to turns that every provider takes: each call has an answer, none stands twice, all stand by version.
+//! Repair: turns units into turns that every provider accepts. Each call has exactly one answer, nothing is repeated, and turns
+//! are ordered by version.
 //!
-//! A call without a result is no orphan while nothing came of it: it may wait for an approval, or its tool may still run.
-//! It says so, and the caller is told which they are. Where the assistant went on without the result, or the conversation is
-//! a fork that left the call behind, the call was interrupted, and its answer says that. Nothing is written to the record: a
-//! result that comes later takes its place.
+//! A call without a result is pending: it may wait for an approval, or its tool may still run. A note says so, and the caller
+//! gets its id. If the assistant continued without the result, or a fork inherited the call without it, the call was
+//! interrupted, and its note says that. Nothing is written to the record: a result that is recorded later replaces the note.
 
 mod repeated;
 
 use std::collections::BTreeSet;
 
 use domain::event::{Role, ToolOutcome, ToolOutput};
-use domain::{CallId, Part, Version};
+use domain::{Part, Version};
 
+use crate::outcome::{Effect, Outcome};
 use crate::transcript::{Answer, AnswerOrigin, AnsweredCall, Turn, Written};
 use crate::unit::{Call, Unit};
 use repeated::without;
 
 pub use repeated::repeated;
 
-/// What a model reads of a call that waits.
+/// The answer of a pending call.
 pub const PENDING: &str = "[No result yet: this tool call is still waiting.]";
-/// What a model reads of a call that was left.
+/// The answer of an interrupted call.
 pub const INTERRUPTED: &str = "[No result: this tool call was interrupted before its result was recorded. It may or may not have taken effect.]";
 
-/// Turns, and what was done to them.
+/// Repaired turns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Repaired {
     /// The turns, by version.
     pub turns: Vec<Turn>,
-    /// The calls that wait, in order.
-    pub pending: Vec<CallId>,
-    /// The calls that were interrupted, in order.
-    pub interrupted: Vec<CallId>,
-    /// The versions of messages and calls that repeat earlier ones and were left out, ascending.
-    pub repeated: Vec<Version>,
-    /// The newest version at which an earlier turn came to read otherwise: its result came after a later turn had begun, or
-    /// the assistant, or a fork, went on without it.
+    /// [`Effect::Repeated`] for each message and call that is omitted, ascending; then, in the order of the calls,
+    /// [`Effect::Pending`] and [`Effect::Interrupted`] for those without a result.
+    pub outcomes: Vec<Outcome>,
+    /// The newest version at which an earlier turn changed: its result was recorded after a later turn had begun, or the assistant,
+    /// or a fork, continued without it.
     pub revised: Option<Version>,
 }
 
-/// Makes turns of units, without what is `repeated`; `cleared` holds the versions of results that are stubs, calls up to
-/// `shared` are not waited for.
+/// Makes turns of units, without those in `repeated`. `cleared` holds the versions of results that are stubs. Calls up to
+/// `shared` are interrupted if they have no result.
 #[must_use]
 pub fn repair(
     mut units: Vec<Unit>,
-    repeated: Vec<Version>,
+    repeated: &[Version],
     cleared: &BTreeSet<Version>,
     shared: Version,
 ) -> Repaired {
     units.sort_by_key(|unit| unit.version);
+    let omitted = repeated.iter();
+    let omitted = omitted.map(|version| Outcome::of(*version, *version, Effect::Repeated));
     let mut repaired = Repaired {
-        repeated,
+        outcomes: omitted.collect(),
         revised: revised(&units, shared),
         ..Repaired::default()
     };
@@ -61,9 +61,9 @@ pub fn repair(
         } else {
             shared
         };
-        if let Some(unit) = without(unit, &repaired.repeated) {
+        if let Some(unit) = without(unit, repeated) {
             let turn = turn(unit, left_through, cleared);
-            repaired.note(&turn);
+            repaired.outcomes.extend(answerless(&turn));
             repaired.turns.push(turn);
         }
     }
@@ -71,20 +71,7 @@ pub fn repair(
 }
 
 impl Repaired {
-    /// Leaves out the turns before a version, and what was told of them.
-    pub fn begin_at(&mut self, first: Version) {
-        self.turns.retain(|turn| turn.version >= first);
-        self.repeated.retain(|version| *version >= first);
-        let turns = std::mem::take(&mut self.turns);
-        self.pending.clear();
-        self.interrupted.clear();
-        for turn in &turns {
-            self.note(turn);
-        }
-        self.turns = turns;
-    }
-
-    /// The versions of the results in whose place a stub stands.
+    /// The versions of the results that stubs replace.
     #[must_use]
     pub fn cleared(&self) -> BTreeSet<Version> {
         let calls = self.turns.iter().flat_map(|turn| &turn.calls);
@@ -94,20 +81,22 @@ impl Repaired {
         });
         cleared.collect()
     }
-
-    fn note(&mut self, turn: &Turn) {
-        for call in &turn.calls {
-            let list = match call.answer.origin {
-                AnswerOrigin::Pending => &mut self.pending,
-                AnswerOrigin::Interrupted => &mut self.interrupted,
-                AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_) => continue,
-            };
-            list.push(call.called.call_id.clone());
-        }
-    }
 }
 
-/// Calls up to `left_through` without a result were left.
+/// The outcomes of a turn's calls that have no result.
+fn answerless(turn: &Turn) -> impl Iterator<Item = Outcome> + '_ {
+    turn.calls.iter().filter_map(|call| {
+        let id = &call.called.call_id;
+        let effect = match call.answer.origin {
+            AnswerOrigin::Pending => Effect::Pending(id.clone()),
+            AnswerOrigin::Interrupted => Effect::Interrupted(id.clone()),
+            AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_) => return None,
+        };
+        Some(Outcome::of(turn.version, call.version, effect))
+    })
+}
+
+/// Calls up to `left_through` without a result are interrupted.
 fn turn(unit: Unit, left_through: Version, cleared: &BTreeSet<Version>) -> Turn {
     let role = unit.role();
     let calls_provider = unit.calls.first();
@@ -167,7 +156,7 @@ fn placeholder(origin: AnswerOrigin) -> Answer {
     }
 }
 
-/// The newest version at which an earlier turn came to read otherwise: its result came late, or it was given up.
+/// The newest version at which an earlier turn changed: its result was late, or it was interrupted.
 fn revised(units: &[Unit], shared: Version) -> Option<Version> {
     let following = units.iter().skip(1).map(|unit| unit.version);
     let late = units.iter().zip(following).flat_map(|(unit, next)| {
@@ -183,7 +172,7 @@ fn revised(units: &[Unit], shared: Version) -> Option<Version> {
     late.chain(given_up).max()
 }
 
-/// The version at which a fork goes on without the results of a turn's calls.
+/// The version at which a fork continues without the results of a turn's calls.
 fn left_by_a_fork(unit: &Unit, shared: Version) -> Option<Version> {
     let mut waiting = unit.calls.iter().filter(|call| call.result.is_none());
     let is_left = waiting.any(|call| call.version <= shared);

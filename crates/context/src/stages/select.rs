@@ -1,7 +1,7 @@
-//! The last messages of a conversation within a count, units whole.
+//! Select: the newest turns of a conversation within a bound, units whole.
 //!
-//! Reads from the newest event back and stops as soon as it knows, so that nothing older is fetched or decoded. What it
-//! answers is the same whether it is given the whole conversation or just the window that it needs.
+//! Reads backward from the newest event and stops as early as possible, so that nothing older is fetched or decoded. The result
+//! is the same for the whole conversation and for a sufficient window of it.
 
 mod blocks;
 mod scan;
@@ -11,18 +11,18 @@ use domain::{RecordedEvent, Version};
 
 use crate::stages::budget::{Allowance, Measure};
 use crate::unit::Unit;
-pub use blocks::Beginning;
+pub use blocks::Start;
 use scan::{Scan, Truncated};
 
-/// A number of messages: an assistant's turn with its calls is one, each result is one.
+/// A number of messages: an assistant's turn with its calls counts as one, each result as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MessageCount(pub usize);
 
 impl MessageCount {
-    /// The most events of [`crate::CONTEXT_KINDS`] that [`select`] looks at for this count, however the conversation is made.
+    /// The most events of [`crate::CONTEXT_KINDS`] that [`select`] reads for this count.
     ///
-    /// Each message that is counted, and the one past the count that proves the end, stands in at most two events; at most
-    /// [`OPEN_CALLS_MAX`] calls wait for a result, and no more results can have their call before any given event.
+    /// Each counted message, and the one more that ends the selection, has at most two events. At most [`OPEN_CALLS_MAX`] calls are
+    /// pending at a time, so no more results than that can have their call before any given event.
     #[must_use]
     pub fn events_max(self) -> usize {
         2 * (self.0 + 1) + 2 * OPEN_CALLS_MAX
@@ -33,68 +33,70 @@ impl MessageCount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// To the conversation's first event.
-    Beginning,
-    /// To some event with older ones before it, which can be had.
+    Start,
+    /// Older events exist and can be read.
     Window,
-    /// To some event with older ones before it, which a bound keeps out: what is not whole by then is left out.
+    /// Older events exist, but a bound excludes them: incomplete units are omitted.
     Limit,
 }
 
-/// Whether the given events were enough.
+/// Whether the given events were sufficient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// They were.
+    /// They were sufficient.
     Selected(Selected),
-    /// What is asked for may lie before them: ask again with more.
+    /// Older events are needed: call again with more.
     NeedsOlder,
 }
 
 /// The units of a context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selected {
-    /// The units, oldest first: the last ones of the conversation, without a gap but for those that a summary stands for.
+    /// The newest units, oldest first, without gaps other than what a summary covers.
     pub units: Vec<Unit>,
-    /// Whether older messages were left out.
+    /// Whether older messages were omitted.
     pub truncated: bool,
-    /// The versions of results whose call is nowhere before them, or further back than is looked, ascending: no model can
-    /// read them.
+    /// The versions, in no order, of events that were read and belong to omitted units. A result of such a unit may be newer than the
+    /// oldest selected unit.
+    pub omitted: Vec<Version>,
+    /// The versions of results without a call before them, or with one beyond the bound, ascending. They are omitted.
     pub orphans: Vec<Version>,
-    /// How the room was used; zeros without an allowance.
+    /// How much of the room was used; zeros without an allowance.
     pub measure: Measure,
 }
 
-/// How much of a conversation to select, from its newest event back.
+/// How much of a conversation to select, backward from its newest event.
 #[derive(Debug, Clone)]
 pub struct Extent<'a> {
-    /// At most so many messages.
+    /// Most messages.
     pub messages_max: MessageCount,
-    /// No unit that is wholly at or before this version: a summary stands for it. What is left out for it does not count as
-    /// left out. A unit with an event after it comes whole, however far back it begins, within [`MessageCount::events_max`].
+    /// Units entirely at or before this version are excluded: a summary covers them, and they do not count as omitted. A unit with an
+    /// event after it is selected whole, however old its first event is, within [`MessageCount::events_max`].
     pub after: Version,
-    /// As many turns as there is room for; none: whatever they weigh.
+    /// The token allowance; none: unlimited.
     pub allowance: Option<Allowance<'a>>,
-    /// Where a selection begins that ends at a bound.
-    pub beginning: Beginning,
+    /// Where a truncated selection begins.
+    pub beginning: Start,
 }
 
 impl Extent<'_> {
-    /// The last messages, whatever they weigh.
+    /// The newest messages, with no bound on tokens.
     #[must_use]
     pub fn messages(messages_max: usize) -> Self {
         Self {
             messages_max: MessageCount(messages_max),
             after: Version::ZERO,
             allowance: None,
-            beginning: Beginning::AtTheBound,
+            beginning: Start::AtBound,
         }
     }
 }
 
-/// Selects the last units within an extent; the first one that does not fit ends the selection, and when that is the newest
+/// Selects the newest units within an extent. The first unit that does not fit ends the selection; if that is the newest one,
 /// nothing is selected.
 ///
-/// `newest_first` has strictly falling versions; events of other kinds than [`crate::CONTEXT_KINDS`] may be left out of it.
-/// A result belongs to the unit of its call, wherever it came.
+/// `newest_first` has strictly descending versions. Events of kinds outside [`crate::CONTEXT_KINDS`] may be missing. A result
+/// belongs to the unit of its call.
 ///
 /// # Errors
 /// The first error of the iterator. It is not polled past the event that ends the selection.
@@ -123,6 +125,6 @@ pub fn select<E>(
         Reach::Window => Selection::NeedsOlder,
         Reach::Limit if passed => scan.cut_off(),
         Reach::Limit => scan.selected(Truncated::Yes),
-        Reach::Beginning => scan.at_the_beginning(),
+        Reach::Start => scan.at_the_beginning(),
     })
 }

@@ -1,31 +1,31 @@
-//! What stands for the turns that are left out: the newest summary, or an honest note.
+//! Summarise: the opening, which replaces omitted turns by the newest summary or by a note.
 
 use domain::{Label, Version};
 
-/// A summary of a conversation's beginning.
+/// A summary of the beginning of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// The version of the event that holds it.
     pub version: Version,
-    /// The last version that it stands for.
+    /// The last version that it covers.
     pub through: Version,
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// The model that wrote it.
     pub model: Option<Label>,
 }
 
-/// What tells that turns were left out with nothing in their place.
+/// The note that turns were omitted without a summary.
 pub const LEFT_OUT: &str = "[Earlier messages of this conversation are left out.]";
-/// What begins a summary.
+/// The first line of a summary.
 const SUMMARISED: &str = "[Summary of the conversation so far]";
 
-/// Turns between the summary and the first one kept, or before the first one kept.
+/// Whether turns are missing before the first turn, or between the summary and the first turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gap {
-    /// There are none.
+    /// No turns are missing.
     None,
-    /// There are.
+    /// Turns are missing.
     LeftOut,
 }
 

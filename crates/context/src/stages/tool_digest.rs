@@ -1,31 +1,35 @@
-//! Tool digest: for models without tools, calls and results leave the turns, and the last ones are told as text.
+//! Tool digest: for models without tools, a text about the last calls replaces all calls and results.
 //!
-//! The text changes with each result, so it stands at the end of a context. Secrets were kept back before.
+//! The text changes with each result, so it is the last section of a context. Secrets were redacted before.
 
 use domain::event::{ToolOutcome, ToolOutput};
 use domain::{MediaSource, Part, Version};
 use tokens::count_text;
 
+use crate::outcome::{Effect, Outcome};
 use crate::policy::ToolDigest;
 use crate::transcript::{AnswerOrigin, AnsweredCall, Turn};
 
-/// Most bytes of a call's input that are told.
+/// Most bytes of a call's input in the text.
 const INPUT_BYTES_MAX: usize = 160;
-/// What the first line takes at most, bytes: room for it is kept.
+/// Most bytes of the first line; they are reserved.
 const HEADER_BYTES_MAX: usize = 56;
 
-/// What the first line takes at most, tokens: room for it is kept.
+/// Most tokens of the first line; they are reserved.
 const HEADER_TOKENS_MAX: u32 = 16;
-/// Bytes of a digest to a token, at the least on average: one that has fewer is cut shorter.
+/// Fewest bytes per token of a digest, on average; a denser text is cut shorter.
 const BYTES_PER_TOKEN: u32 = 3;
 
-/// A digest of calls.
+/// Turns without their calls, and the text that replaces the calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Told {
-    /// The versions of the calls that it tells, and of their results, ascending.
-    pub told: Vec<Version>,
-    /// Those of the calls that it has no room for.
-    pub untold: Vec<Version>,
+pub struct Digest {
+    /// The turns; those with nothing but calls are gone.
+    pub turns: Vec<Turn>,
+    /// The digest of the last calls, oldest first; none without calls.
+    pub text: Option<String>,
+    /// [`Effect::Digested`] for the calls in the text and their results, ascending; then [`Effect::NotDigested`] for those
+    /// that it has no room for, ascending.
+    pub outcomes: Vec<Outcome>,
 }
 
 /// Most tokens of a digest.
@@ -34,41 +38,40 @@ pub fn tokens_max(settings: &ToolDigest) -> u32 {
     settings.bytes_max / BYTES_PER_TOKEN
 }
 
-/// The turns without calls, those with nothing left gone; the digest of the last calls, oldest first, where there was one;
-/// and which calls it tells. The digest has at most `bytes_max` bytes and [`tokens_max`] tokens; of what does not fit the
-/// oldest is left out, and what is cut says so.
+/// Moves the calls of turns to a digest. Its text has at most `bytes_max` bytes and [`tokens_max`] tokens; the oldest calls
+/// are omitted when they do not fit, and a text that is cut ends in a note.
 #[must_use]
-pub fn tool_digest(turns: Vec<Turn>, settings: &ToolDigest) -> (Vec<Turn>, Option<String>, Told) {
+pub fn tool_digest(turns: Vec<Turn>, settings: &ToolDigest) -> Digest {
     let calls: Vec<&AnsweredCall> = turns.iter().flat_map(|turn| &turn.calls).collect();
     let entries = entries(&calls, settings);
-    let (untold, told) = calls.split_at(calls.len().saturating_sub(entries.len()));
-    let account = Told {
-        told: versions(told),
-        untold: versions(untold),
-    };
-    let digest = digest(calls.len(), entries);
+    let (omitted, shown) = calls.split_at(calls.len().saturating_sub(entries.len()));
+    let mut outcomes = with_effect(shown, &Effect::Digested);
+    outcomes.extend(with_effect(omitted, &Effect::NotDigested));
+    let text = text(calls.len(), entries);
     let turns = turns.into_iter().filter_map(|mut turn| {
         turn.calls.clear();
         (!turn.parts.is_empty()).then_some(turn)
     });
-    (turns.collect(), digest, account)
+    Digest {
+        turns: turns.collect(),
+        text,
+        outcomes,
+    }
 }
 
-/// The versions of calls and their results, ascending.
-fn versions(calls: &[&AnsweredCall]) -> Vec<Version> {
-    let versions = calls.iter().flat_map(|call| {
-        let result = match call.answer.origin {
-            AnswerOrigin::Recorded(version) | AnswerOrigin::Cleared(version) => Some(version),
-            AnswerOrigin::Pending | AnswerOrigin::Interrupted => None,
-        };
-        std::iter::once(call.version).chain(result)
-    });
+/// An effect on calls and their results, by version.
+fn with_effect(calls: &[&AnsweredCall], effect: &Effect) -> Vec<Outcome> {
+    let versions = calls
+        .iter()
+        .flat_map(|call| std::iter::once(call.version).chain(call.answer.origin.result()));
     let mut versions: Vec<Version> = versions.collect();
     versions.sort_unstable();
-    versions
+    let versions = versions.into_iter();
+    let outcomes = versions.map(|version| Outcome::of(version, version, effect.clone()));
+    outcomes.collect()
 }
 
-/// What is told of the last calls, the newest first.
+/// The entries of the last calls, newest first.
 fn entries(calls: &[&AnsweredCall], settings: &ToolDigest) -> Vec<String> {
     let mut bytes = size(settings.bytes_max).saturating_sub(HEADER_BYTES_MAX);
     let mut tokens = tokens_max(settings).saturating_sub(HEADER_TOKENS_MAX);
@@ -89,7 +92,7 @@ fn entries(calls: &[&AnsweredCall], settings: &ToolDigest) -> Vec<String> {
     entries
 }
 
-fn digest(calls: usize, mut entries: Vec<String>) -> Option<String> {
+fn text(calls: usize, mut entries: Vec<String>) -> Option<String> {
     let header = match (calls, entries.len()) {
         (0, _) => return None,
         (all, told) if told < all => format!("The last {told} of {all} tool calls, oldest first:"),
@@ -100,7 +103,7 @@ fn digest(calls: usize, mut entries: Vec<String>) -> Option<String> {
     Some(entries.concat())
 }
 
-/// As [`squeezed`], with so much less that it also has at most so many tokens.
+/// As [`squeezed`], cut further until it has at most so many tokens.
 fn squeezed_to(entry: &str, mut bytes_max: usize, tokens_max: u32) -> String {
     loop {
         let squeezed = squeezed(entry, bytes_max.min(entry.len()));
@@ -151,7 +154,7 @@ fn part(part: &Part) -> Option<String> {
     }
 }
 
-/// A file is named; its content, which an address may carry, is not told.
+/// A file is named; its content, which an address may contain, is not included.
 fn media(kind: &str, name: Option<String>, source: &MediaSource) -> String {
     let name = name.or_else(|| match source {
         MediaSource::Url(url) if !url.starts_with("data:") => Some(url.clone()),
@@ -160,7 +163,7 @@ fn media(kind: &str, name: Option<String>, source: &MediaSource) -> String {
     name.map_or_else(|| format!("[{kind}]"), |name| format!("[{kind}: {name}]"))
 }
 
-/// The first bytes of a text, whole characters, and a mark that says how many there were.
+/// The first bytes of a text, in whole characters, and a note with its full size.
 fn cut(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
@@ -172,7 +175,7 @@ fn cut(text: &str, bytes_max: usize) -> String {
     format!("{shown}{mark}")
 }
 
-/// As [`cut`], with the mark within the bound; of a bound too small for that, as little as says that something is missing.
+/// As [`cut`], with the note within the bound. If the bound is too small, only as much as shows that text is missing.
 fn squeezed(text: &str, bytes_max: usize) -> String {
     match bytes_max.checked_sub(mark(text).len()) {
         Some(shown) => cut(text, shown),
@@ -194,6 +197,7 @@ mod tests {
     use domain::{CallId, JsonText, ToolName};
 
     use super::*;
+    use crate::outcome::versions;
     use crate::transcript::{Answer, Written};
 
     #[test]
@@ -203,11 +207,11 @@ mod tests {
             turn(2, vec![Part::Text("so".to_owned())], vec![call("a")]),
             turn(4, Vec::new(), vec![call("b")]),
         ];
-        let (told, _, _) = tool_digest(turns, &ToolDigest::default());
-        let versions: Vec<u64> = told.iter().map(|turn| turn.version.0).collect();
+        let kept = tool_digest(turns, &ToolDigest::default()).turns;
+        let versions: Vec<u64> = kept.iter().map(|turn| turn.version.0).collect();
         assert_eq!(versions, [1, 2]);
-        assert!(told.iter().all(|turn| turn.calls.is_empty()));
-        assert_eq!(tool_digest(told, &ToolDigest::default()).1, None);
+        assert!(kept.iter().all(|turn| turn.calls.is_empty()));
+        assert_eq!(tool_digest(kept, &ToolDigest::default()).text, None);
     }
 
     #[test]
@@ -228,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_first_line_fits_its_bounds() {
-        let header = digest(10_000_000, vec![String::new(); 100]).unwrap();
+        let header = text(10_000_000, vec![String::new(); 100]).unwrap();
         assert!(header.len() <= HEADER_BYTES_MAX, "{header}");
         assert!(count_text(&header) <= HEADER_TOKENS_MAX, "{header}");
     }
@@ -257,9 +261,10 @@ mod tests {
             results_max: 2,
             ..ToolDigest::default()
         };
-        let (_, _, account) = tool_digest(vec![turn(1, Vec::new(), calls)], &settings);
-        assert_eq!(account.told, [4, 7, 8].map(Version));
-        assert_eq!(account.untold, [2, 3, 5, 9].map(Version));
+        let outcomes = tool_digest(vec![turn(1, Vec::new(), calls)], &settings).outcomes;
+        let with = |effect| Vec::from_iter(versions(&outcomes, &effect));
+        assert_eq!(with(Effect::Digested), [4, 7, 8].map(Version));
+        assert_eq!(with(Effect::NotDigested), [2, 3, 5, 9].map(Version));
     }
 
     #[test]
@@ -359,7 +364,7 @@ mod tests {
             result_bytes_max,
             bytes_max,
         };
-        tool_digest(vec![turn(1, Vec::new(), calls)], &settings).1
+        tool_digest(vec![turn(1, Vec::new(), calls)], &settings).text
     }
 
     fn turn(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {

@@ -1,13 +1,13 @@
-//! What of the template language is allowed: each node of a template is, by name, or the template is refused.
+//! The allowed part of the template language: a template with any other node is rejected.
 
 use minijinja::machinery::Span;
 use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, ForLoop, Stmt};
 
-/// The filters that there are.
+/// The allowed filters.
 pub(crate) const FILTERS: [&str; 7] = [
     "default", "first", "last", "length", "lower", "trim", "upper",
 ];
-/// The tests that there are.
+/// The allowed tests.
 pub(crate) const TESTS: [&str; 6] = [
     "defined",
     "mapping",
@@ -17,8 +17,8 @@ pub(crate) const TESTS: [&str; 6] = [
     "undefined",
 ];
 
-/// What of a parsed template is not allowed, by line.
-pub(super) fn refused(tree: &Stmt<'_>) -> Vec<String> {
+/// The nodes of a parsed template that are not allowed, by line.
+pub(super) fn disallowed(tree: &Stmt<'_>) -> Vec<String> {
     let mut found = Vec::new();
     statement(tree, &mut found);
     found
@@ -117,7 +117,7 @@ fn arguments(arguments: &[CallArg<'_>], span: Span, found: &mut Vec<String>) {
     }
 }
 
-/// The name of an operator that can make more than it is given.
+/// The name of an operator whose result can be larger than its operands.
 fn growing(operator: BinOpKind) -> Option<&'static str> {
     match operator {
         BinOpKind::Eq

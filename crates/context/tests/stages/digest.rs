@@ -1,7 +1,8 @@
 //! Digests: turns weigh what they say alone, and the room is theirs.
 
+use context::outcome::versions;
 use context::stages::tool_digest::tokens_max;
-use context::{Plan, PlanError, Policy, Settings};
+use context::{Effect, Plan, PlanError, Policy, Settings};
 use domain::{ClientContext, RecordedEvent, Version};
 
 use crate::growth::{RULES, assembled};
@@ -27,25 +28,28 @@ fn policy(context_tokens_max: u32, digest: &str) -> Policy {
 #[test]
 fn calls_take_no_room_of_turns() {
     let policy = policy(8_000, r#"{"results_max":2,"bytes_max":1000}"#);
-    let account = assembled(&exchanges(24), &policy).unwrap().account;
-    assert_eq!(account.sections.turns, 24 * 20);
-    assert_eq!(account.left_out, None);
-    let digest = account.digest.unwrap();
-    assert_eq!(digest.told, [90, 91, 94, 95].map(Version));
-    assert_eq!(digest.untold.len(), 22 * 2);
+    let report = assembled(&exchanges(24), &policy).unwrap().report;
+    assert_eq!(report.sections.turns, 24 * 20);
+    assert_eq!(report.left_out, None);
+    let told = versions(&report.outcomes, &Effect::Digested);
+    assert_eq!(Vec::from_iter(told), [90, 91, 94, 95].map(Version));
+    assert_eq!(
+        versions(&report.outcomes, &Effect::NotDigested).count(),
+        22 * 2
+    );
     // Ten times what the budget would hold with the calls.
-    let account = assembled(&exchanges(200), &policy).unwrap().account;
-    assert_eq!(account.sections.turns, 200 * 20);
+    let report = assembled(&exchanges(200), &policy).unwrap().report;
+    assert_eq!(report.sections.turns, 200 * 20);
 }
 
 #[test]
 fn the_beginning_moves_by_steps() {
     let policy = policy(2_000, r#"{"results_max":2,"bytes_max":300}"#);
     let firsts = (1..=300).map(|count| {
-        let account = assembled(&exchanges(count), &policy).unwrap().account;
-        assert!(account.sections.turns <= account.room);
-        assert!(account.left_out.is_none() || account.sections.turns > account.room / 2);
-        account.epoch.first
+        let report = assembled(&exchanges(count), &policy).unwrap().report;
+        assert!(report.sections.turns <= report.room);
+        assert!(report.left_out.is_none() || report.sections.turns > report.room / 2);
+        report.epoch.first
     });
     let mut firsts: Vec<Version> = firsts.collect();
     firsts.dedup();

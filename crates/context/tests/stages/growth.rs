@@ -28,20 +28,20 @@ proptest! {
         let Some(assembled) = summarised(&events, &policy, through) else {
             return Ok(());
         };
-        let account = &assembled.account;
-        prop_assert!(account.sections.turns <= account.room);
+        let report = &assembled.report;
+        prop_assert!(report.sections.turns <= report.room);
         let units = units_after(&events, through);
-        let kept: Vec<_> = units.iter().filter(|unit| unit.version >= account.epoch.first).collect();
+        let kept: Vec<_> = units.iter().filter(|unit| unit.version >= report.epoch.first).collect();
         prop_assert_eq!(kept.len(), assembled.transcript.turns.len());
-        let weight: u64 = kept.iter().map(|unit| cost(unit, account.epoch.line, &policy)).sum();
-        if account.redactions.total() == 0 {
-            prop_assert_eq!(weight, account.sections.turns);
+        let weight: u64 = kept.iter().map(|unit| cost(unit, report.epoch.threshold, &policy)).sum();
+        if report.redactions.total() == 0 {
+            prop_assert_eq!(weight, report.sections.turns);
         }
         for (unit, turn) in kept.iter().zip(&assembled.transcript.turns) {
             prop_assert_eq!(unit.version, turn.version);
             prop_assert_eq!(unit.calls.len(), turn.calls.len());
         }
-        prop_assert_eq!(account.left_out.is_some(), kept.len() < units.len());
+        prop_assert_eq!(report.left_out.is_some(), kept.len() < units.len());
     }
 
     #[test]
@@ -57,7 +57,7 @@ proptest! {
                 continue;
             };
             if let Some(earlier) = &earlier
-                && earlier.account.epoch == later.account.epoch
+                && earlier.report.epoch == later.report.epoch
             {
                 let (earlier, later) = (&earlier.transcript.turns, &later.transcript.turns);
                 prop_assert!(

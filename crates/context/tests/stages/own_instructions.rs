@@ -99,7 +99,7 @@ fn they_are_told_first_redacted_and_weighed_and_are_no_turns_then() {
     let events = weighed(history("k s u a u a u a u a"), |_| TOKENS);
     let without = assembled(&events, 500, None);
     assert!(without.transcript.instructions.is_empty());
-    assert_eq!(without.account.own_instructions, Version::ZERO);
+    assert_eq!(without.report.own_instructions, Version::ZERO);
     let with = assembled(&events, 500, Some(own("Be a pirate. code=ahoy1234")));
     let [told] = &with.transcript.instructions[..] else {
         panic!("{:?}", with.transcript.instructions);
@@ -108,17 +108,17 @@ fn they_are_told_first_redacted_and_weighed_and_are_no_turns_then() {
         told.starts_with("Be a pirate.") && !told.contains("ahoy1234"),
         "{told}"
     );
-    assert_eq!(with.account.own_instructions, Version(2));
-    let sections = with.account.sections;
+    assert_eq!(with.report.own_instructions, Version(2));
+    let sections = with.report.sections;
     assert!(sections.instructions > 0);
     assert_eq!(
-        with.account.room + sections.fixed(),
-        without.account.room + without.account.sections.fixed()
+        with.report.room + sections.fixed(),
+        without.report.room + without.report.sections.fixed()
     );
     // With room for all, what they say is not told twice.
     let all = assembled(&events, 5_000, Some(own("Be a pirate.")));
     assert_eq!(all.transcript.turns[0].version, Version(3));
-    assert!(all.account.left_out.is_none());
+    assert!(all.report.left_out.is_none());
 }
 
 #[test]
@@ -128,11 +128,11 @@ fn they_take_half_of_the_room_at_most() {
         let text = "word ".repeat(usize::try_from(words).unwrap());
         let assembled = assembled(&events, 1_000, Some(own(text.trim())));
         let is_told = !assembled.transcript.instructions.is_empty();
-        assert_eq!(assembled.account.own_instructions > Version::ZERO, is_told);
+        assert_eq!(assembled.report.own_instructions > Version::ZERO, is_told);
         is_told
     };
     // A section's frame is among it.
-    let half = assembled(&events, 1_000, None).account.room / OWN_INSTRUCTIONS_PART - 16;
+    let half = assembled(&events, 1_000, None).report.room / OWN_INSTRUCTIONS_PART - 16;
     assert!(is_told(half));
     assert!(!is_told(half + 1));
 }

@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use context::stages::repair::{INTERRUPTED, PENDING};
 use context::stages::summarise::Summary;
 use context::{
-    AnswerOrigin, Assembled, Plan, PlanError, Policy, Reach, Selection, Settings, Turn, select,
+    AnswerOrigin, Assembled, Effect, Plan, PlanError, Policy, Reach, Report, Selection, Settings,
+    Turn, select,
 };
 use domain::event::Role;
 use domain::{ClientContext, JsonText, RecordedEvent, Version};
@@ -82,7 +83,7 @@ fn a_fork_does_not_wait_for_the_calls_that_it_left() {
         "",
         "u2 -3[3=interrupted] u5 -6[6=7]",
     );
-    let revised = |words| assembled(words, "{}", None).unwrap().account.epoch.revised;
+    let revised = |words| assembled(words, "{}", None).unwrap().report.epoch.revised;
     assert_eq!(revised("k u c1 k u"), Version(4));
     assert_eq!(revised("k u c1 u a k u"), Version(5));
     assert_eq!(revised("k u c1 r1 k u"), Version::ZERO);
@@ -101,8 +102,8 @@ fn a_summary_stands_for_what_it_covers() {
     assert_eq!(written(&assembled.transcript.turns), "u3 a4");
     let opening = assembled.transcript.opening.unwrap();
     assert_eq!(opening, "[Summary of the conversation so far]\nWhat was.");
-    assert_eq!(assembled.account.left_out, None);
-    assert_eq!(assembled.account.summarised, Some(Version(2)));
+    assert_eq!(assembled.report.left_out, None);
+    assert_eq!(assembled.report.summarised, Some(Version(2)));
 }
 
 #[test]
@@ -116,7 +117,7 @@ fn old_results_are_cleared_in_blocks() {
         let assembled = assembled(words, &clear, None).unwrap();
         (
             written(&assembled.transcript.turns),
-            assembled.account.cleared.len(),
+            cleared(&assembled.report),
         )
     };
     assert_eq!(
@@ -161,7 +162,7 @@ fn check(words: &str, room: u64, budget: &str, expected: &str) {
     );
     let told = match assembled(words, &policy, None) {
         Ok(assembled) => {
-            let mark = assembled.account.left_out.map_or("", |_| ".. ");
+            let mark = assembled.report.left_out.map_or("", |_| ".. ");
             format!("{mark}{}", written(&assembled.transcript.turns))
         }
         Err(error) => error.to_string(),
@@ -227,6 +228,12 @@ fn shared(words: &str) -> Version {
 pub(crate) fn written(turns: &[Turn]) -> String {
     let words: Vec<String> = turns.iter().map(written_turn).collect();
     words.join(" ")
+}
+
+fn cleared(report: &Report) -> usize {
+    let outcomes = report.outcomes.iter();
+    let cleared = outcomes.filter(|outcome| matches!(outcome.effect, Effect::Cleared { .. }));
+    cleared.count()
 }
 
 fn written_turn(turn: &Turn) -> String {
@@ -310,5 +317,5 @@ fn what_the_client_told_is_redacted_before_it_is_told() {
         told.contains("https://example.org/") && told.contains(r#""n":1"#),
         "{told}"
     );
-    assert_eq!(assembled.account.redactions.total(), 2);
+    assert_eq!(assembled.report.redactions.total(), 2);
 }

@@ -88,7 +88,7 @@ fn common(one: &Assembled, other: &Assembled) -> usize {
 
 /// What each turn weighs.
 fn weights(events: &[RecordedEvent], assembled: &Assembled, policy: &Policy) -> Vec<u64> {
-    let line = assembled.account.epoch.line;
+    let line = assembled.report.epoch.threshold;
     let units = units_of(events);
     let costs = units
         .iter()

@@ -43,12 +43,12 @@ fn beginnings(clear: &str, low_water: u8, rules: &str) -> usize {
     let firsts = (1..=QUESTIONS).map(|question| {
         let events = events.get(..question * 4).unwrap();
         let assembled = assembled_by(events, &policy, &rules).unwrap();
-        assert!(assembled.account.sections.turns <= assembled.account.room);
+        assert!(assembled.report.sections.turns <= assembled.report.room);
         assert_eq!(
-            assembled.account.redactions.total() > 0,
+            assembled.report.redactions.total() > 0,
             policy.redact == redact::Settings::default()
         );
-        assembled.account.epoch.first
+        assembled.report.epoch.first
     });
     let mut firsts: Vec<_> = firsts.collect();
     firsts.dedup();

@@ -138,6 +138,8 @@ proptest! {
             let last = expected.iter().rev().find(|(_, shown)| shown.version <= version);
             let last = last.map_or(Version::ZERO, |(_, shown)| shown.version);
             prop_assert_eq!(effective.last_at(version), last);
+            let is_hidden = effective.hidden().any(|(first, last)| first <= version && version <= last);
+            prop_assert_eq!(is_hidden, !effective.contains(version));
         }
     }
 

@@ -51,7 +51,7 @@ fn check(more: &str, result: &str, summarised: Option<usize>) {
                 summary: Version::ZERO.plus(EVENTS * summarised.unwrap_or(LOOPS)),
             };
             let assembled = assembled(&events[..until], &policy, ask).unwrap();
-            lines.push(assembled.account.epoch.line);
+            lines.push(assembled.report.epoch.threshold);
             let rendered = render(Format::Anthropic, &assembled.transcript, &options());
             let messages = reading::elements(Format::Anthropic, &rendered.body);
             let messages: Vec<Value> = messages.iter().map(|raw| unmarked(raw)).collect();

@@ -2,17 +2,18 @@
 //! budget and split no unit.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use context::outcome::versions;
 use context::stages::redact::Rules;
 use context::stages::summarise::Summary;
 use context::{
-    AnswerOrigin, Assembled, CONTEXT_KINDS, Plan, Policy, Reach, Selection, Settings, Transcript,
-    select,
+    AnswerOrigin, Assembled, CONTEXT_KINDS, Effect, Plan, Policy, Reach, Selection, Settings,
+    Transcript, select,
 };
 use domain::event::{MessageAppended, Role, ToolOutput, ToolReturned};
 use domain::{
@@ -107,6 +108,7 @@ fn upholds(format: Format) {
                 return Ok(());
             };
             check(format, &assembled, &policy, &options)?;
+            omissions_have_outcomes(&events, &assembled)?;
             units_are_whole(&events, &assembled, &policy)
         },
     );
@@ -121,7 +123,7 @@ fn check(
     let rendered = render(format, &assembled.transcript, options);
     let body = reading::body(&rendered.body);
     none("the rules", checkers::broken(format, options, &body))?;
-    let sections = assembled.account.sections;
+    let sections = assembled.report.sections;
     let counted = sections.instructions + sections.opening + sections.turns + sections.closing;
     let most = u64::from(policy.budget.context_tokens_max.unwrap());
     prop_assert!(counted <= most, "{} of {}", counted, most);
@@ -149,21 +151,55 @@ fn units_are_whole(
     if policy.tool_digest.is_some() {
         return Ok(());
     }
-    let account = &assembled.account;
-    let (first, repeated) = (account.epoch.first, &account.repeated);
+    let report = &assembled.report;
+    let with = |effect| BTreeSet::from_iter(versions(&report.outcomes, &effect));
+    let (first, repeated) = (report.epoch.first, with(Effect::Repeated));
+    let carried = with(Effect::Carried);
     let calls = events.iter().filter(|event| {
         matches!(event.event.fact, Fact::ToolCalled(_)) && !repeated.contains(&event.version)
     });
-    let through = account.summarised.unwrap_or_default();
-    let goes_in = |version: Version| {
-        version >= first && (version > through || account.carried.contains(&version))
-    };
+    let through = report.summarised.unwrap_or_default();
+    let goes_in =
+        |version: Version| version >= first && (version > through || carried.contains(&version));
     let expected = calls.filter(|call| first.0 > 0 && goes_in(call.version));
     let expected: Vec<Version> = expected.map(|call| call.version).collect();
     let turns = assembled.transcript.turns.iter();
     let found = turns.flat_map(|turn| turn.calls.iter().map(|call| call.version));
     prop_assert_eq!(found.collect::<Vec<_>>(), expected);
-    prop_assert_eq!(&account.orphans, &[]);
+    prop_assert!(with(Effect::Orphaned).is_empty());
+    Ok(())
+}
+
+/// Every message, call and result that is not among the turns has an outcome that says why.
+fn omissions_have_outcomes(
+    events: &[RecordedEvent],
+    assembled: &Assembled,
+) -> Result<(), TestCaseError> {
+    let turns = &assembled.transcript.turns;
+    let calls = turns.iter().flat_map(|turn| &turn.calls);
+    let calls = calls.flat_map(|call| [Some(call.version), call.answer.origin.result()]);
+    let shown: BTreeSet<Version> = turns
+        .iter()
+        .map(|turn| turn.version)
+        .chain(calls.flatten())
+        .collect();
+    for event in events {
+        let is_content = match &event.event.fact {
+            Fact::MessageAppended(message) => !message.parts.is_empty(),
+            fact => CONTEXT_KINDS.contains(&fact.kind()),
+        };
+        let mut outcomes = assembled.report.outcomes.iter();
+        let has_outcome = outcomes.any(|outcome| {
+            let range = outcome.first..=outcome.last;
+            range.contains(&event.version) && outcome.effect != Effect::Carried
+        });
+        prop_assert!(
+            !is_content || shown.contains(&event.version) || has_outcome,
+            "{:?} is omitted and has no outcome: {:?}",
+            event,
+            assembled.report
+        );
+    }
     Ok(())
 }
 

@@ -8,5 +8,5 @@ pub const MESSAGES: BoundedNumber = BoundedNumber {
     default: 50,
     max: 1_000,
 };
-/// Most bytes of the newest events that a context is chosen from; an older unit is left out as one that does not fit.
+/// Most bytes of the newest events that a context is selected from; older units are omitted.
 pub const CONTEXT_BYTES_MAX: u64 = 16 * 1024 * 1024;

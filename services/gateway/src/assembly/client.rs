@@ -1,11 +1,11 @@
-//! The client's context when the conversation began; a fork began with its own first event.
+//! The client context of a conversation's first event. A fork has its own first event.
 
 use context::Policy;
 use domain::{ClientContext, Fact, Lifecycle, Version};
 use history::{Direction, Query, Snapshot, View};
 use wire::status::Problem;
 
-/// Reads it from the event of version `first`, which never changes, if the policy uses any of it.
+/// Reads it from the event of version `first`, if the policy uses it.
 pub(super) async fn context(
     snapshot: &Snapshot<'_>,
     policy: &Policy,

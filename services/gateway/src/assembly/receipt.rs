@@ -1,41 +1,46 @@
-//! The proof of a context: what became of each part of the conversation.
+//! Receipts of contexts.
 
-use context::account::{LeftOut, Reason};
-use context::stages::clear::Cleared;
+use context::report::{LeftOut, Reason};
 use context::stages::redact::Dropped;
-use context::stages::tool_digest::Told;
-use context::{ASSEMBLY_REVISION, Account, Epoch};
-use domain::{CallId, Version};
+use context::{ASSEMBLY_REVISION, Effect, Epoch, Outcome, Policy, Report};
 use formats::{Loss, Rendered};
 use sha2::{Digest as _, Sha256};
 use wire::proto::read::v1 as proto;
 
-/// The receipt of a context, but for what was asked for.
-pub(super) fn of(account: &Account, rendered: &Rendered) -> proto::Receipt {
+/// The receipt of a context, without the fields of the request.
+pub(super) fn of(report: &Report, rendered: &Rendered, policy: &Policy) -> proto::Receipt {
+    let versions = |effect| {
+        let versions = context::outcome::versions(&report.outcomes, &effect);
+        versions.map(|version| version.0).collect::<Vec<u64>>()
+    };
+    let digest = policy.tool_digest.as_ref();
     proto::Receipt {
         body_sha256: Sha256::digest(&rendered.body).to_vec().into(),
         body_bytes: u64::try_from(rendered.body.len()).unwrap_or(u64::MAX),
-        epoch: Some(epoch(account.epoch)),
+        epoch: Some(epoch(report.epoch)),
         tokens: Some(proto::ContextTokens {
-            instructions: account.sections.instructions,
-            opening: account.sections.opening,
-            turns: account.sections.turns,
-            closing: account.sections.closing,
-            room: account.room,
+            instructions: report.sections.instructions,
+            opening: report.sections.opening,
+            turns: report.sections.turns,
+            closing: report.sections.closing,
+            room: report.room,
         }),
-        left_out: account.left_out.map(left_out),
-        summarised_through: account.summarised.map_or(0, |version| version.0),
-        own_instructions_through: account.own_instructions.0,
-        carried_versions: versions(&account.carried),
-        cleared: account.cleared.iter().map(cleared).collect(),
-        redactions: redactions(account),
-        tool_digest: account.digest.as_ref().map(digest),
+        left_out: report.left_out.map(left_out),
+        summarised_through: report.summarised.map_or(0, |version| version.0),
+        own_instructions_through: report.own_instructions.0,
+        carried_versions: versions(Effect::Carried),
+        cleared: report.outcomes.iter().filter_map(cleared).collect(),
+        redactions: redactions(report),
+        tool_digest: digest.map(|_| proto::ToolDigestAccount {
+            told_versions: versions(Effect::Digested),
+            untold_versions: versions(Effect::NotDigested),
+        }),
         assembly_revision: ASSEMBLY_REVISION,
-        dropped_parts: account.redactions.dropped().iter().map(dropped).collect(),
-        repeated_versions: versions(&account.repeated),
-        orphaned_versions: versions(&account.orphans),
-        pending_call_ids: call_ids(&account.pending),
-        interrupted_call_ids: call_ids(&account.interrupted),
+        dropped_parts: report.redactions.dropped().iter().map(dropped).collect(),
+        repeated_versions: versions(Effect::Repeated),
+        orphaned_versions: versions(Effect::Orphaned),
+        pending_call_ids: report.outcomes.iter().filter_map(pending).collect(),
+        interrupted_call_ids: report.outcomes.iter().filter_map(interrupted).collect(),
         losses: rendered.losses.iter().map(loss).collect(),
         tool_names: rendered.names.tools().map(written).collect(),
         call_ids: rendered.names.calls().map(written).collect(),
@@ -46,7 +51,7 @@ pub(super) fn of(account: &Account, rendered: &Rendered) -> proto::Receipt {
 fn epoch(epoch: Epoch) -> proto::Epoch {
     proto::Epoch {
         first_version: epoch.first.0,
-        line_tokens: epoch.line,
+        line_tokens: epoch.threshold,
         summary_version: epoch.summary.0,
         revised_version: epoch.revised.0,
     }
@@ -64,29 +69,39 @@ fn left_out(left_out: LeftOut) -> proto::LeftOut {
     }
 }
 
-fn cleared(cleared: &Cleared) -> proto::ClearedResult {
-    proto::ClearedResult {
-        version: cleared.version.0,
-        call_id: cleared.call.as_str().to_owned(),
-        tokens: cleared.tokens,
-    }
+fn cleared(outcome: &Outcome) -> Option<proto::ClearedResult> {
+    let Effect::Cleared { call, tokens } = &outcome.effect else {
+        return None;
+    };
+    Some(proto::ClearedResult {
+        version: outcome.first.0,
+        call_id: call.as_str().to_owned(),
+        tokens: *tokens,
+    })
 }
 
-fn redactions(account: &Account) -> Vec<proto::Redaction> {
-    let counts = account.redactions.iter();
+fn pending(outcome: &Outcome) -> Option<String> {
+    let Effect::Pending(call) = &outcome.effect else {
+        return None;
+    };
+    Some(call.as_str().to_owned())
+}
+
+fn interrupted(outcome: &Outcome) -> Option<String> {
+    let Effect::Interrupted(call) = &outcome.effect else {
+        return None;
+    };
+    Some(call.as_str().to_owned())
+}
+
+fn redactions(report: &Report) -> Vec<proto::Redaction> {
+    let counts = report.redactions.iter();
     counts
         .map(|(rule, count)| proto::Redaction {
             rule: rule.as_str().to_owned(),
             count: u32::try_from(count).unwrap_or(u32::MAX),
         })
         .collect()
-}
-
-fn digest(digest: &Told) -> proto::ToolDigestAccount {
-    proto::ToolDigestAccount {
-        told_versions: versions(&digest.told),
-        untold_versions: versions(&digest.untold),
-    }
 }
 
 fn dropped(dropped: &Dropped) -> proto::DroppedPart {
@@ -109,12 +124,4 @@ fn written((written, recorded): (&str, &str)) -> proto::WrittenName {
         written: written.to_owned(),
         recorded: recorded.to_owned(),
     }
-}
-
-fn versions(versions: &[Version]) -> Vec<u64> {
-    versions.iter().map(|version| version.0).collect()
-}
-
-fn call_ids(calls: &[CallId]) -> Vec<String> {
-    calls.iter().map(|id| id.as_str().to_owned()).collect()
 }

@@ -13,7 +13,7 @@ use wire::status::Problem;
 use super::call_model::{CallSpec, MeteredReply};
 use super::run_end::{end_with, from_model_error, log_failure};
 use super::{FollowItem, Generations, RunPermit, run_parts};
-use crate::assembly::listed;
+use crate::assembly::given_facts;
 use crate::quotas::account::Account;
 
 impl Generations {
@@ -35,7 +35,7 @@ impl Generations {
         let format = format.unwrap_or(formats::Format::Canonical);
         let facts = messages.into_iter().map(Fact::MessageAppended).collect();
         let form = (format, self.models.call_outputs(&model.server));
-        let (body, names) = listed::make(&self.gateway, access, form, facts).await?;
+        let (body, names) = given_facts::assemble(&self.gateway, access, form, facts).await?;
         let request = ModelRequest {
             model: model.model.clone(),
             body,

@@ -19,7 +19,7 @@ use super::settings::Webhook;
 use super::tool_calls::CallEvent;
 use super::webhooks::PostContext;
 use super::{Generations, RunSpec, tool_calls};
-use crate::assembly::{self, Order, listed};
+use crate::assembly::{self, ContextRequest, given_facts};
 use history::Deadline;
 use history::Target;
 
@@ -118,11 +118,11 @@ impl<'a> Steps<'a> {
         if let Some(messages) = &self.spec.messages {
             let messages = messages.iter().cloned().map(Fact::MessageAppended);
             let facts = messages.chain(settled.iter().cloned()).collect();
-            return listed::make(gateway, &self.spec.access, (format, outputs), facts).await;
+            return given_facts::assemble(gateway, &self.spec.access, (format, outputs), facts).await;
         }
-        let order = Order::of_agent(gateway, &self.target, format).await?;
+        let order = ContextRequest::for_agent(gateway, &self.target, format).await?;
         let order = order.with_outputs(outputs);
-        let made = assembly::make_with(gateway, &self.target, &order, settled).await?;
+        let made = assembly::assemble_with(gateway, &self.target, &order, settled).await?;
         Ok((made.body, made.names))
     }
 

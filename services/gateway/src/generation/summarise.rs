@@ -25,7 +25,7 @@ use super::summary_boundary::{EventWeight, SummaryRule, boundary};
 use super::summary_room::{policy_for, rule_within_room};
 use super::{Generations, RunKey, RunSpec, metrics};
 use crate::assembly::bounds::CONTEXT_BYTES_MAX;
-use crate::assembly::{self, Order};
+use crate::assembly::{self, ContextRequest};
 use crate::policies::ReadyPolicy;
 use crate::quotas::account::Account;
 use crate::writer::ATTEMPT_MAX;
@@ -128,7 +128,7 @@ impl Task {
     }
 
     /// The context request of the summary, and its policy if that is not the agent's own.
-    async fn order(&self) -> Result<(Order, Option<Policy>), Failure> {
+    async fn order(&self) -> Result<(ContextRequest, Option<Policy>), Failure> {
         let models = &self.generations.models;
         let format = models.format(&self.model.server);
         let format = format.ok_or(Failure("model_server_unknown"))?;
@@ -136,7 +136,7 @@ impl Task {
         let allowed = self.generations.check_model_server(tenant, &self.model);
         allowed.map_err(|_| Failure("model_server_not_allowed"))?;
         let gateway = &self.generations.gateway;
-        let order = Order::of_agent(gateway, &self.target, format).await?;
+        let order = ContextRequest::for_agent(gateway, &self.target, format).await?;
         let mut order = order.with_outputs(models.call_outputs(&self.model.server));
         let policy = policy_for(&order.policy.policy, &self.model.model);
         if let Some(policy) = &policy {
@@ -182,10 +182,10 @@ impl Task {
     }
 
     /// The model's summary of the history through a version.
-    async fn write(&self, through: Version, mut order: Order) -> Result<String, Failure> {
+    async fn write(&self, through: Version, mut order: ContextRequest) -> Result<String, Failure> {
         let gateway = &self.generations.gateway;
         order.at = Some(through);
-        let made = assembly::make_with(gateway, &self.target, &order, &[request()]).await?;
+        let made = assembly::assemble_with(gateway, &self.target, &order, &[request()]).await?;
         let log = &self.generations.call_log;
         let listener = log.listener(self.logs, &self.run, &self.model, CallPurpose::Summary);
         let request = ModelRequest {

@@ -1,4 +1,4 @@
-//! What a model should read next: in a form, or the last messages of a conversation as they are kept, tool units whole.
+//! `AssembleContext`: what a model reads next, rendered in a format, or as messages without one.
 
 use std::time::Instant;
 
@@ -11,13 +11,13 @@ use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
 use crate::assembly::bounds::{CONTEXT_BYTES_MAX, MESSAGES};
-use crate::assembly::{self, Order, reach};
+use crate::assembly::{self, ContextRequest, reach};
 use crate::metrics::{self, Source};
 use crate::request::{Call, read_target};
 use crate::{Gateway, render};
 
-/// Events read at first, beyond an eighth more than messages are asked for: each row costs about a microsecond, and one
-/// read in all does unless the newest turns are mostly tool calls.
+/// Events of the first read, in addition to nine eighths of the requested messages. Each row costs about a microsecond, and
+/// one read is enough unless the newest turns are mostly tool calls.
 const EVENTS_TO_SPARE: usize = 2;
 
 pub(super) async fn handle(
@@ -27,44 +27,54 @@ pub(super) async fn handle(
     let began = Instant::now();
     let call = Call::of(&request);
     let mut request = request.into_inner();
-    // What costs nothing to check is checked before anything is asked of the registry or the record.
+    // Cheap checks come before reads of the registry and the record.
     let messages_max = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
     let messages_max = MessageCount(usize::try_from(messages_max).unwrap_or(usize::MAX));
     let target = read_target(gateway, &call, request.target.take()).await?;
-    let order = Order::of(gateway, &target, request).await?;
+    let with_outcomes = request.with_outcomes;
+    let request = ContextRequest::from_proto(gateway, &target, request).await?;
     let span = tracing::info_span!(
         "gateway.context.assemble",
         tenant.id = target.key.tenant.as_str(),
         conversation.id = target.key.conversation.as_str(),
         commit.version = field::Empty,
     );
-    let (response, source) = match &order {
-        Some(order) => in_a_form(gateway, &target, order).instrument(span).await?,
+    let (mut response, source) = match &request {
+        Some(request) => {
+            formatted(gateway, &target, request)
+                .instrument(span)
+                .await?
+        }
         None => {
-            as_kept(gateway, &target, messages_max)
+            unformatted(gateway, &target, messages_max)
                 .instrument(span)
                 .await?
         }
     };
+    if !with_outcomes {
+        response.outcomes.clear();
+    }
     metrics::context_assembled(began.elapsed(), source);
     Ok(Response::new(response))
 }
 
-async fn in_a_form(
+async fn formatted(
     gateway: &Gateway,
     target: &Target,
-    order: &Order,
+    request: &ContextRequest,
 ) -> Result<(proto::AssembleContextResponse, Source), Problem> {
-    let made = assembly::make(gateway, target, order).await?;
-    Span::current().record("commit.version", made.receipt.version);
+    let context = assembly::assemble(gateway, target, request).await?;
+    Span::current().record("commit.version", context.receipt.version);
+    let outcomes = context.outcomes.iter().map(assembly::outcome::to_proto);
     let response = proto::AssembleContextResponse {
-        version: made.receipt.version,
-        position_token: made.position_token,
-        body: made.body.into(),
-        receipt: Some(made.receipt),
+        version: context.receipt.version,
+        position_token: context.position_token,
+        body: context.body.into(),
+        outcomes: outcomes.collect(),
+        receipt: Some(context.receipt),
         ..proto::AssembleContextResponse::default()
     };
-    Ok((response, source(made.is_in_rows)))
+    Ok((response, source(context.is_in_rows)))
 }
 
 fn source(is_in_rows: bool) -> Source {
@@ -75,7 +85,7 @@ fn source(is_in_rows: bool) -> Source {
     }
 }
 
-async fn as_kept(
+async fn unformatted(
     gateway: &Gateway,
     target: &Target,
     messages_max: MessageCount,
@@ -118,7 +128,7 @@ async fn as_kept(
     Ok((response, source(snapshot.is_in_rows())))
 }
 
-/// How the context came about.
+/// How the context was assembled.
 fn report(selected: &Selected, snapshot: &Snapshot<'_>) -> proto::ContextReport {
     let versions = selected.units.iter().flat_map(Unit::versions);
     let (rows, tail): (Vec<_>, Vec<_>) =

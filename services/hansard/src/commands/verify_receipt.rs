@@ -76,6 +76,7 @@ fn request(receipt: &proto::Receipt, policy: Option<String>) -> proto::AssembleC
         format: receipt.format,
         policy: Some(policy.map_or(digest, Policy::PolicyJson)),
         render: receipt.render,
+        ..proto::AssembleContextRequest::default()
     }
 }
 

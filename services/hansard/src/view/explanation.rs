@@ -1,36 +1,48 @@
-//! A receipt as a table: what went in, what did not, and why.
+//! A context as a table: what it includes, what its stages omitted or changed, and why. Prints what the gateway returns.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::{Event, Role};
-use wire::proto::read::v1::{ContextFormat, LeftOut, LeftOutReason, Receipt, RecordedEvent};
+use wire::proto::read::v1::{ContextFormat, Receipt, RecordedEvent, StageEffect, StageOutcome};
 
 use crate::table;
 
-/// Writes a receipt; `events` are the newest events of its version, oldest first.
+/// Writes a receipt and the outcomes of the stages; `events` are the newest events of its version, oldest first.
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn write(out: &mut impl Write, receipt: &Receipt, events: &[RecordedEvent]) -> io::Result<()> {
-    let mut rows = Vec::new();
-    rows.extend(sections_before(receipt));
-    rows.extend(not_shown(receipt, events));
-    let fates = fates(receipt, events);
-    let kept = events
-        .iter()
-        .filter_map(|event| row(event, receipt, &fates));
-    rows.extend(kept);
+pub fn write(
+    out: &mut impl Write,
+    receipt: &Receipt,
+    outcomes: &[StageOutcome],
+    events: &[RecordedEvent],
+) -> io::Result<()> {
     let tokens = receipt.tokens.unwrap_or_default();
-    if tokens.closing > 0 {
-        rows.push(section("closing", tokens.closing, "went in, last"));
-    }
-    table::write(
-        out,
-        ["VERSION", "WHAT", "TOKENS", "WHAT BECAME OF IT"],
-        &rows,
-    )?;
+    let mut rows = Vec::new();
+    rows.extend(section(
+        "instructions",
+        tokens.instructions,
+        "included, first",
+    ));
+    rows.extend(
+        outcomes
+            .iter()
+            .filter_map(|outcome| range(outcome, receipt)),
+    );
+    rows.extend(section(
+        "opening",
+        tokens.opening,
+        "included, before the turns",
+    ));
+    rows.extend(not_listed(receipt, events));
+    rows.extend(
+        events
+            .iter()
+            .filter_map(|event| row(event, receipt, outcomes)),
+    );
+    rows.extend(section("closing", tokens.closing, "included, last"));
+    table::write(out, ["VERSION", "WHAT", "TOKENS", "OUTCOME"], &rows)?;
     writeln!(out)?;
     for (name, value) in summary(receipt) {
         writeln!(out, "{name:12}{value}")?;
@@ -38,161 +50,103 @@ pub fn write(out: &mut impl Write, receipt: &Receipt, events: &[RecordedEvent]) 
     Ok(())
 }
 
-fn section(name: &str, tokens: u64, fate: &str) -> [String; 4] {
-    [
-        String::new(),
-        name.to_owned(),
-        tokens.to_string(),
-        fate.to_owned(),
-    ]
+fn section(name: &str, tokens: u64, outcome: &str) -> Option<[String; 4]> {
+    let tokens = (tokens > 0).then(|| tokens.to_string())?;
+    Some([String::new(), name.to_owned(), tokens, outcome.to_owned()])
 }
 
-fn sections_before(receipt: &Receipt) -> Vec<[String; 4]> {
-    let tokens = receipt.tokens.unwrap_or_default();
-    let mut rows = Vec::new();
-    if tokens.instructions > 0 {
-        rows.push(section(
-            "instructions",
-            tokens.instructions,
-            "went in, first",
-        ));
-    }
-    if receipt.own_instructions_through > 0 {
-        rows.push([
-            format!("1..{}", receipt.own_instructions_through),
-            "system".to_owned(),
-            String::new(),
-            "went in with the instructions".to_owned(),
-        ]);
-    }
-    if receipt.summarised_through > 0 {
-        let through = receipt.summarised_through;
-        rows.push([
-            format!("1..{through}"),
-            "turns".to_owned(),
-            String::new(),
-            "a summary stands for them".to_owned(),
-        ]);
-    }
-    rows.extend(
-        receipt
-            .left_out
-            .map(|gap| left_out(gap, receipt.summarised_through)),
-    );
-    if tokens.opening > 0 {
-        rows.push(section(
-            "opening",
-            tokens.opening,
-            "went in for what is left out",
-        ));
-    }
-    rows
-}
-
-fn left_out(left_out: LeftOut, summarised_through: u64) -> [String; 4] {
-    let why = match left_out.reason() {
-        LeftOutReason::Budget => "left out: no room",
-        LeftOutReason::Bound | LeftOutReason::Unspecified => "left out: a bound on messages",
+/// The row of versions that are before the turns; none for the outcome of an event.
+fn range(outcome: &StageOutcome, receipt: &Receipt) -> Option<[String; 4]> {
+    let (what, text) = match outcome.effect() {
+        StageEffect::MovedToInstructions => ("system", "included with the instructions"),
+        StageEffect::Summarised => ("turns", "omitted: the summary covers them"),
+        StageEffect::OverBudget if is_before_turns(outcome, receipt) => {
+            ("turns", "omitted: the budget has no room")
+        }
+        StageEffect::OverBound if is_before_turns(outcome, receipt) => {
+            ("turns", "omitted: a bound on messages")
+        }
+        _ => return None,
     };
-    let (from, through) = (
-        summarised_through + 1,
-        left_out.before_version.saturating_sub(1),
-    );
-    // A turn from before the summary's end went in: all that is left out is older.
-    let from = if through < from { 1 } else { from };
-    let versions = format!("{from}..{through}");
-    let tokens = left_out.tokens.to_string();
-    if summarised_through == 0 {
-        return [versions, "turns".to_owned(), tokens, why.to_owned()];
-    }
-    // A receipt counts them with those that the summary stands for.
-    let fate = format!("{why}; {tokens} tokens from version 1 on");
-    [versions, "turns".to_owned(), String::new(), fate]
+    let versions = format!("{}..{}", outcome.first_version, outcome.last_version);
+    let left_out = receipt.left_out.filter(|_| text.starts_with("omitted: "));
+    let left_out = left_out.filter(|_| outcome.effect() != StageEffect::Summarised);
+    // With a summary, a receipt counts the tokens from version 1 on.
+    let (tokens, text) = match left_out {
+        Some(left_out) if receipt.summarised_through > 0 => {
+            let text = format!("{text}; {} tokens from version 1 on", left_out.tokens);
+            (String::new(), text)
+        }
+        Some(left_out) => (left_out.tokens.to_string(), text.to_owned()),
+        None => (String::new(), text.to_owned()),
+    };
+    Some([versions, what.to_owned(), tokens, text])
 }
 
-/// What went in before the events that are shown one by one.
-fn not_shown(receipt: &Receipt, events: &[RecordedEvent]) -> Option<[String; 4]> {
+fn is_before_turns(outcome: &StageOutcome, receipt: &Receipt) -> bool {
+    outcome.last_version < receipt.epoch.unwrap_or_default().first_version
+}
+
+/// The included versions before the events that are listed one by one.
+fn not_listed(receipt: &Receipt, events: &[RecordedEvent]) -> Option<[String; 4]> {
     let first = receipt.epoch.unwrap_or_default().first_version;
-    let shown = events.first().map(|event| event.version)?;
-    (first < shown).then(|| {
-        let versions = format!("{first}..{}", shown - 1);
-        let fate = "went in; not shown one by one".to_owned();
-        [versions, "turns".to_owned(), String::new(), fate]
+    let listed = events.first().map(|event| event.version)?;
+    (first < listed).then(|| {
+        let versions = format!("{first}..{}", listed - 1);
+        let text = "included; not listed one by one".to_owned();
+        [versions, "turns".to_owned(), String::new(), text]
     })
 }
 
-/// What became of single events, where it is not that they went in.
-fn fates(receipt: &Receipt, events: &[RecordedEvent]) -> BTreeMap<u64, &'static str> {
-    let cleared = receipt.cleared.iter().map(|cleared| cleared.version);
-    let repeated = receipt.repeated_versions.iter().copied();
-    let orphans = receipt.orphaned_versions.iter().copied();
-    let mut fates = BTreeMap::new();
-    fates.extend(cleared.map(|version| (version, "cleared: a stub stands for it")));
-    fates.extend(repeated.map(|version| (version, "left out: stands already")));
-    fates.extend(orphans.map(|version| (version, "left out: its call is not there")));
-    if let Some(digest) = &receipt.tool_digest {
-        let (told, untold) = (digest.told_versions.iter(), digest.untold_versions.iter());
-        fates.extend(told.map(|version| (*version, "told in the digest, last")));
-        fates.extend(untold.map(|version| (*version, "left out: the digest has no room for it")));
-    }
-    let passed = passed_over(events).into_iter();
-    fates.extend(passed.map(|version| (version, "passed over: the history was rewound")));
-    fates
-}
-
-/// The versions that the rewinds among the events pass over.
-fn passed_over(events: &[RecordedEvent]) -> Vec<u64> {
-    let (mut passed, mut to) = (Vec::new(), u64::MAX);
-    for recorded in events.iter().rev() {
-        let fact = recorded
-            .event
-            .as_ref()
-            .and_then(|event| event.fact.as_ref());
-        match fact {
-            _ if recorded.version > to => passed.push(recorded.version),
-            Some(Fact::HistoryRewound(rewound)) => to = rewound.to_version,
-            _ => {}
-        }
-    }
-    passed
-}
-
+/// The row of an event; none where the row of a range covers it.
 fn row(
     recorded: &RecordedEvent,
     receipt: &Receipt,
-    fates: &BTreeMap<u64, &'static str>,
+    outcomes: &[StageOutcome],
 ) -> Option<[String; 4]> {
     let event = recorded.event.as_ref()?;
     let what = what(event)?;
     let version = recorded.version;
-    let first = receipt.epoch.unwrap_or_default().first_version;
-    let is_carried = receipt.carried_versions.contains(&version);
-    let is_summarised = version <= receipt.summarised_through && !is_carried;
-    if is_summarised || version < first && !fates.contains_key(&version) {
+    let covers =
+        |outcome: &&StageOutcome| (outcome.first_version..=outcome.last_version).contains(&version);
+    let (ranges, own): (Vec<_>, Vec<_>) = outcomes
+        .iter()
+        .filter(covers)
+        .partition(|outcome| range(outcome, receipt).is_some());
+    if own.is_empty() && !ranges.is_empty() {
         return None;
     }
-    let waits = |call: &str| receipt.pending_call_ids.iter().any(|id| id == call);
-    let left = |call: &str| receipt.interrupted_call_ids.iter().any(|id| id == call);
-    let fate = match (&event.fact, fates.get(&version)) {
-        (_, Some(fate)) => fate,
-        (Some(Fact::ToolCalled(call)), None) if waits(&call.call_id) => {
-            "went in; still waits: a note says so"
-        }
-        (Some(Fact::ToolCalled(call)), None) if left(&call.call_id) => {
-            "went in; interrupted: a note says so"
-        }
-        _ if is_carried => "went in: its turn reaches past the summary",
-        _ => "went in",
+    let texts: Vec<&str> = own.iter().map(|outcome| text(outcome.effect())).collect();
+    let text = if texts.is_empty() {
+        "included".to_owned()
+    } else {
+        texts.join("; ")
     };
-    Some([
-        version.to_string(),
-        what,
-        event.tokens.to_string(),
-        fate.to_owned(),
-    ])
+    Some([version.to_string(), what, event.tokens.to_string(), text])
 }
 
-/// What models read of an event; none for those that they do not see.
+fn text(effect: StageEffect) -> &'static str {
+    match effect {
+        StageEffect::Unspecified => "changed by a stage that this version does not know",
+        StageEffect::Rewound => "omitted: the history was rewound",
+        StageEffect::Summarised => "omitted: the summary covers it",
+        StageEffect::Carried => "included: its turn continues after the summary",
+        StageEffect::MovedToInstructions => "included with the instructions",
+        StageEffect::OverBudget => "omitted: the budget has no room",
+        StageEffect::OverBound => "omitted: a bound on messages",
+        StageEffect::Orphaned => "omitted: its call is missing",
+        StageEffect::Cleared => "cleared: a stub replaces it",
+        StageEffect::Repeated => "omitted: it repeats an earlier event",
+        StageEffect::Pending => "included; no result yet, a note says so",
+        StageEffect::Interrupted => "included; interrupted, a note says so",
+        StageEffect::Redacted => "included; secrets were replaced",
+        StageEffect::PartDropped => "included; a part with secrets was dropped",
+        StageEffect::Digested => "included in the digest, last",
+        StageEffect::NotDigested => "omitted: the digest has no room",
+    }
+}
+
+/// What an event is to a model; none for an event that models do not read.
 fn what(event: &Event) -> Option<String> {
     Some(match event.fact.as_ref()? {
         Fact::MessageAppended(message) => match message.role() {
@@ -204,19 +158,7 @@ fn what(event: &Event) -> Option<String> {
         },
         Fact::ToolCalled(call) => format!("call of {}", printable(&call.tool_name)),
         Fact::ToolReturned(result) => format!("result of {}", printable(&result.tool_name)),
-        Fact::SystemNoted(_)
-        | Fact::ErrorOccurred(_)
-        | Fact::HistorySummarised(_)
-        | Fact::HistoryRewound(_)
-        | Fact::ConversationCreated(_)
-        | Fact::ConversationUpdated(_)
-        | Fact::ConversationArchived(_)
-        | Fact::ConversationRestored(_)
-        | Fact::ConversationErased(_)
-        | Fact::OwnerChanged(_)
-        | Fact::RunStarted(_)
-        | Fact::RunStopRequested(_)
-        | Fact::RunFinished(_) => return None,
+        _ => return None,
     })
 }
 

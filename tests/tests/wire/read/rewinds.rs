@@ -12,7 +12,9 @@ use wire::proto::event::v1::Event;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::read::v1::assemble_context_request::Policy;
 use wire::proto::read::v1::context_message::Kind;
-use wire::proto::read::v1::{AssembleContextRequest, ContextFormat, ContextTokens};
+use wire::proto::read::v1::{
+    AssembleContextRequest, ContextFormat, ContextStage, ContextTokens, StageEffect, StageOutcome,
+};
 
 use super::forks::fork;
 
@@ -228,6 +230,27 @@ async fn a_rewound_history_reads_as_if_the_rest_were_all() {
     futures::future::join_all((0..HISTORIES).map(check_history)).await;
 }
 
+/// The outcomes of a context that omits nothing but a rewound range, and only when they are asked for.
+async fn check_outcomes(agent: &Agent, request: &AssembleContextRequest, rewound: (u64, u64)) {
+    for with_outcomes in [true, false] {
+        let request = AssembleContextRequest {
+            target: Some(agent.read_target("c")),
+            with_outcomes,
+            ..request.clone()
+        };
+        let answer = agent.caller().read().assemble_context(request).await;
+        let outcomes = answer.expect("a context").into_inner().outcomes;
+        let expected = StageOutcome {
+            first_version: rewound.0,
+            last_version: rewound.1,
+            stage: ContextStage::History.into(),
+            effect: StageEffect::Rewound.into(),
+        };
+        let expected = with_outcomes.then_some(expected);
+        assert_eq!(outcomes, Vec::from_iter(expected));
+    }
+}
+
 /// Turns before the branch that is passed over, and turns of the branch, which a budget has no room for.
 const TURNS: usize = 20;
 const BRANCH: usize = 600;
@@ -263,7 +286,10 @@ async fn what_is_passed_over_takes_no_room() {
         assert_eq!((turns, kept), (TURNS + 1, TURNS + 1));
     };
     all().await;
+    let branch = u64::try_from(BRANCH).expect("a version");
+    check_outcomes(&agent, &request, (to + 1, to + branch)).await;
     agent.projected("c", agent.version("c").await).await;
     stack.projector.stop().await;
     all().await;
+    check_outcomes(&agent, &request, (to + 1, to + branch)).await;
 }

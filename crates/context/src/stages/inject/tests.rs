@@ -1,7 +1,7 @@
 //! Templates and lists, over one client.
 
 use super::*;
-use crate::template::{language, mistakes};
+use crate::template::{errors, language};
 
 #[test]
 fn the_system_prompt_then_the_fields() {
@@ -151,11 +151,11 @@ fn a_template_gives_as_much_as_its_bound() {
 
 #[test]
 fn only_the_language_is_taken() {
-    mistake(
+    error(
         "{{ page }}",
         "`page` is unknown: use page_url, referrer, user_agent, locale, timezone, metadata",
     );
-    mistake(
+    error(
         "a\n{{ locale",
         "line 2: unexpected end of input, expected end of variable block",
     );
@@ -175,18 +175,18 @@ fn only_the_language_is_taken() {
         ("{% autoescape true %}{% endautoescape %}", "`autoescape`"),
         ("{% filter upper %}x{% endfilter %}", "`filter`"),
     ] {
-        mistake(
+        error(
             template,
             &format!(
                 "line 1: {what} is not part of the language: use values, filters, `if` and `for`"
             ),
         );
     }
-    mistake(
+    error(
         "{{ locale | join(',') }}",
         "line 1: `join` is unknown: use default, first, last, length, lower, trim, upper",
     );
-    mistake(
+    error(
         "{{ locale is odd }}",
         "line 1: `odd` is unknown: use defined, mapping, number, sequence, string, undefined",
     );
@@ -195,7 +195,7 @@ fn only_the_language_is_taken() {
         "{% macro a() %}{% endmacro %}",
         "{% extends 'a' %}",
     ] {
-        assert!(!mistakes(refused).is_empty(), "{refused}");
+        assert!(!errors(refused).is_empty(), "{refused}");
     }
 }
 
@@ -230,7 +230,7 @@ fn check(policy: &str, expected: &[&str]) {
 }
 
 fn template(template: &str, expected: &str) {
-    assert_eq!(mistakes(template), Vec::<String>::new(), "{template}");
+    assert_eq!(errors(template), Vec::<String>::new(), "{template}");
     let policy = Policy {
         inject: crate::policy::Inject {
             fields: Vec::new(),
@@ -245,8 +245,8 @@ fn template(template: &str, expected: &str) {
     );
 }
 
-fn mistake(template: &str, expected: &str) {
-    assert_eq!(mistakes(template), [expected], "{template}");
+fn error(template: &str, expected: &str) {
+    assert_eq!(errors(template), [expected], "{template}");
 }
 
 fn refused(template: &str, items: usize, page_bytes: usize, expected: &InjectError) {

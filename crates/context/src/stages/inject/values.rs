@@ -1,4 +1,4 @@
-//! What templates see of a client's context: data, whatever it says.
+//! The client context as templates see it: data only.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::template::NAMES;
 
-/// The values by name. What is absent, or null, is undefined: it prints as nothing.
+/// The values by name. Missing and null values are undefined and print as nothing.
 pub(super) fn values(client: &ClientContext) -> Value {
     let texts = [
         &client.page_url,
@@ -26,7 +26,7 @@ pub(super) fn values(client: &ClientContext) -> Value {
         .collect()
 }
 
-/// The text without control characters and marks that turn the direction of writing; line breaks and tabs become spaces.
+/// The text without control characters and direction marks; line breaks and tabs become spaces.
 pub(super) fn clean(text: &str) -> String {
     let kept = text.chars().filter_map(|character| match character {
         '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => Some(' '),
@@ -41,7 +41,7 @@ fn json(document: &JsonText) -> Value {
     serde_json::from_str(document.as_str()).map_or(Value::UNDEFINED, value)
 }
 
-/// Numbers that no machine number holds stay as they are written, as text: a big one is no reason to fail.
+/// Numbers outside the range of machine numbers remain as text: a large number is no error.
 fn value(raw: &RawValue) -> Value {
     let text = raw.get();
     match text.bytes().next() {

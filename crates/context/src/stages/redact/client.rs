@@ -1,11 +1,11 @@
-//! What the client told of itself: a page's address may carry a token as well as any message.
+//! Redacts the client context: a page's address may contain a token.
 
 use domain::{ClientContext, JsonText};
 use redact::Rules;
 
 use super::{Redactions, redact_text};
 
-/// Redacts what the client told, before any template tells it.
+/// Redacts the client context, before templates use it.
 #[must_use]
 pub fn redact_client(client: &mut ClientContext, rules: &Rules) -> Redactions {
     let mut found = Redactions::default();

@@ -1,4 +1,4 @@
-//! What stands twice: a dual save path writes a reply, or a call with its result, a second time.
+//! Finds repeated events: some clients save a reply, or a call with its result, twice.
 
 use std::collections::HashSet;
 
@@ -7,11 +7,11 @@ use domain::event::Role;
 
 use crate::unit::Unit;
 
-/// The versions of messages and calls that repeat earlier ones, ascending. The results must be as they are recorded: two
-/// stubs are alike, whatever they stand for.
+/// The versions of messages and calls that repeat earlier ones, ascending. Results must be as they are recorded: all stubs are
+/// equal.
 ///
-/// A provider gives each response an id, so the same response with the same words is the same reply. A call id may be used
-/// again later, but not for the same input with the same result before anybody else has spoken.
+/// A provider gives each response an id, so the same id with the same content is the same reply. A call id may be used again
+/// later, but not with the same input and result before anyone else has written.
 #[must_use]
 pub fn repeated(units: &[Unit]) -> Vec<Version> {
     let (mut replies, mut calls) = (HashSet::new(), HashSet::new());
@@ -40,7 +40,7 @@ pub fn repeated(units: &[Unit]) -> Vec<Version> {
     repeated
 }
 
-/// The unit without what repeats; none when nothing of it is left.
+/// The unit without repeated events; none when it is empty then.
 pub(super) fn without(mut unit: Unit, repeated: &[Version]) -> Option<Unit> {
     let repeats = |version: &Version| repeated.binary_search(version).is_ok();
     if unit.message.is_some() && repeats(&unit.version) {

@@ -1,36 +1,37 @@
-//! A beginning that moves in blocks, so that one break of the cache serves many turns.
+//! A beginning that moves in blocks, so that many successive contexts share their prefix.
 
 use crate::unit::Unit;
 
-/// Where a selection begins that ends at a bound, be it on messages or on what is read.
+/// Where a truncated selection begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beginning {
-    /// At the bound: it moves with every message.
-    AtTheBound,
-    /// At the edge of a block: it stands still for many messages, and up to half of them are left out for it.
-    AtAnEdge,
+pub enum Start {
+    /// At the bound: the beginning moves with every message.
+    AtBound,
+    /// At the edge of a block: the beginning stays the same for many messages; up to half of the selected ones are omitted for it.
+    AtBlockEdge,
 }
 
-impl Beginning {
-    /// Leaves out of a selection that ended at a bound, oldest first, what stands before its beginning.
-    pub(super) fn apply(self, units: &mut Vec<Unit>) {
+impl Start {
+    /// Takes the units before the beginning out of a truncated selection, oldest first, and returns them.
+    pub(super) fn apply(self, units: &mut Vec<Unit>) -> Vec<Unit> {
         match self {
-            Self::AtTheBound => {}
-            Self::AtAnEdge => begin_at_an_edge(units),
+            Self::AtBound => Vec::new(),
+            Self::AtBlockEdge => start_at_block_edge(units),
         }
     }
 }
 
-/// Leaves out the oldest units up to a block's edge: a multiple of a power of two of versions that is at most half of those
-/// that the units span. Where the span hardly changes, the beginning stands still for a block at a time.
-fn begin_at_an_edge(units: &mut Vec<Unit>) {
+/// Takes out the oldest units up to a block's edge. A block is the largest power of two of versions that is at most half of the
+/// versions that the units span. As long as the span hardly changes, the beginning moves by a block at a time.
+fn start_at_block_edge(units: &mut Vec<Unit>) -> Vec<Unit> {
     let (Some(oldest), Some(newest)) = (units.first(), units.last()) else {
-        return;
+        return Vec::new();
     };
     let span = newest.version.0 - oldest.version.0 + 1;
     let block = (span / 2).checked_ilog2().map_or(1, |power| 1 << power);
     let edge = oldest.version.0.next_multiple_of(block);
-    units.retain(|unit| unit.version.0 >= edge);
+    let kept = units.split_off(units.partition_point(|unit| unit.version.0 < edge));
+    std::mem::replace(units, kept)
 }
 
 #[cfg(test)]
@@ -49,7 +50,7 @@ mod tests {
         };
         let last = *given.end();
         let mut units: Vec<Unit> = given.map(unit).collect();
-        begin_at_an_edge(&mut units);
+        start_at_block_edge(&mut units);
         let kept: Vec<u64> = units.iter().map(|unit| unit.version.0).collect();
         assert_eq!(kept, (first..=last).collect::<Vec<_>>());
     }

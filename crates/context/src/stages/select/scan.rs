@@ -1,15 +1,15 @@
-//! The walk from the newest event back: gathers units until it knows that it has all of them.
+//! The scan from the newest event backward: collects units until the selection is complete.
 
 use std::ops::ControlFlow;
 
 use domain::event::{MessageAppended, Role, ToolCalled};
 use domain::{CallId, EventTokens, Fact, RecordedEvent, Version};
 
-use super::{Beginning, Extent, Selected, Selection};
+use super::{Extent, Selected, Selection, Start};
 use crate::stages::budget::{Admission, Allowance};
 use crate::unit::{Call, CallResult, Unit, results};
 
-/// Something older was left out: the selection is complete.
+/// The selection is complete: an older unit was omitted.
 pub(super) struct Full;
 
 #[derive(Clone, Copy)]
@@ -18,21 +18,23 @@ pub(super) enum Truncated {
     No,
 }
 
-/// The state of a walk from the newest event back.
+/// The state of a backward scan.
 pub(super) struct Scan<'a> {
     remaining: usize,
-    /// How many more events are looked at.
+    /// How many more events are read.
     events_left: usize,
-    /// A summary stands for units that are wholly at or before this version.
+    /// A summary covers units that are entirely at or before this version.
     after: Version,
     allowance: Option<Allowance<'a>>,
-    beginning: Beginning,
+    beginning: Start,
     /// Complete units, newest first.
     units: Vec<Unit>,
-    /// The calls of the turn under way, last first: its message, or more calls, may come yet.
+    /// The calls of the current turn, last first: its message or more calls may follow.
     calls: Vec<Call>,
-    /// Results whose calls have not come yet, latest first.
+    /// Results whose calls were not read yet, newest first.
     results: Vec<CallResult>,
+    /// The versions of a unit that does not fit.
+    omitted: Vec<Version>,
 }
 
 impl<'a> Scan<'a> {
@@ -46,6 +48,7 @@ impl<'a> Scan<'a> {
             units: Vec::new(),
             calls: Vec::new(),
             results: Vec::new(),
+            omitted: Vec::new(),
         }
     }
 
@@ -55,13 +58,13 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether nothing from this version on back can belong to the selection: a summary stands for it, and no unit reaches
-    /// past the summary from there. What lies so far back that the bound on events comes first is not waited for.
+    /// Whether nothing at or before this version can belong to the selection: a summary covers it, and no unit continues after the
+    /// summary. Events beyond the bound are not waited for.
     pub(super) fn ends_before(&self, version: Version) -> bool {
         version <= self.after && (self.events_left == 0 || !self.reaches_past_the_summary())
     }
 
-    /// Whether a call or a message at or before the summary's end may belong to what comes after it.
+    /// Whether a call or a message that the summary covers may belong to a later event.
     fn reaches_past_the_summary(&self) -> bool {
         let is_past = |version: Version| version > self.after;
         let waiting = self.results.iter().map(|result| result.version);
@@ -96,7 +99,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Adds a call to the turn under way; ends when the turn can no longer fit, whatever else it holds.
+    /// Adds a call to the current turn; breaks when the turn can no longer fit.
     fn call(
         &mut self,
         version: Version,
@@ -118,7 +121,7 @@ impl<'a> Scan<'a> {
         ControlFlow::Continue(())
     }
 
-    /// An id may be used again once its call is answered, so going back the last result found is the call's own.
+    /// An id may be used again after its call is answered. So, reading backward, the last result found belongs to the call.
     fn result_of(&mut self, id: &CallId) -> Option<CallResult> {
         let index = self
             .results
@@ -127,7 +130,7 @@ impl<'a> Scan<'a> {
         Some(self.results.remove(index))
     }
 
-    /// Ends a turn that turns out to have no message.
+    /// Closes a turn that has no message.
     fn close_turn(&mut self) -> ControlFlow<Full> {
         match self.calls.last() {
             Some(first) => self.close(first.version, None),
@@ -152,19 +155,18 @@ impl<'a> Scan<'a> {
         if unit.versions().all(|version| version <= self.after) {
             return ControlFlow::Continue(());
         }
-        let Some(remaining) = self.remaining.checked_sub(unit.messages()) else {
+        let remaining = self.remaining.checked_sub(unit.messages());
+        let fits = |allowance: &mut Allowance<'_>| allowance.admit(&unit) != Admission::Full;
+        let Some(remaining) = remaining.filter(|_| self.allowance.as_mut().is_none_or(fits)) else {
+            self.omitted.extend(unit.versions());
             return ControlFlow::Break(Full);
         };
-        let allowance = self.allowance.as_mut();
-        if allowance.is_some_and(|allowance| allowance.admit(&unit) == Admission::Full) {
-            return ControlFlow::Break(Full);
-        }
         self.remaining = remaining;
         self.units.push(unit);
         self.check_full()
     }
 
-    /// With no room left, a result whose call is yet to come proves that an older unit is left out.
+    /// With no room left, a result whose call was not read yet proves that an older unit is omitted.
     fn check_full(&self) -> ControlFlow<Full> {
         let mut results = self.results.iter();
         if self.remaining == 0 && results.any(|result| result.version > self.after) {
@@ -173,8 +175,7 @@ impl<'a> Scan<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Nothing older is looked at, since a summary stands for it: a turn that is not whole by now is left out, and results
-    /// that came after the summary have no call.
+    /// Ends the scan at the summary: an incomplete turn is omitted, and results after the summary have no call.
     pub(super) fn cut_off(mut self) -> Selection {
         let calls = std::mem::take(&mut self.calls);
         self.results
@@ -182,7 +183,7 @@ impl<'a> Scan<'a> {
         self.at_the_beginning()
     }
 
-    /// Nothing older comes: what has no call by now is an orphan.
+    /// Ends the scan at the first event: results without a call are orphans.
     pub(super) fn at_the_beginning(mut self) -> Selection {
         if let ControlFlow::Break(Full) = self.close_turn() {
             return self.selected(Truncated::Yes);
@@ -205,12 +206,17 @@ impl<'a> Scan<'a> {
         let truncated = matches!(truncated, Truncated::Yes);
         let measure = self.allowance.map(|allowance| allowance.measure());
         let measure = measure.unwrap_or_default();
+        let mut omitted = self.omitted;
+        omitted.extend(self.calls.iter().flat_map(Call::versions));
+        omitted.extend(self.results.iter().map(|result| result.version));
         if truncated && measure.refused.is_none() {
-            self.beginning.apply(&mut self.units);
+            let older = self.beginning.apply(&mut self.units);
+            omitted.extend(older.iter().flat_map(Unit::versions));
         }
         Selection::Selected(Selected {
             units: self.units,
             truncated,
+            omitted,
             orphans: Vec::new(),
             measure,
         })

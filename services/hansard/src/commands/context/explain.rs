@@ -1,4 +1,4 @@
-//! `hansard context explain`: what went into a context, what did not, and why.
+//! `hansard context explain`: what a context includes, what it omits or changes, and why.
 
 use std::io::Write as _;
 
@@ -14,21 +14,24 @@ use crate::view::{explanation, json};
 
 /// Most events shown one by one, and no more than a page has bytes; older ones share a row.
 const EVENTS_SHOWN_MAX: u64 = 1_000;
+/// The full name of an outcome's message.
+const OUTCOME: &str = "hansard.read.v1.StageOutcome";
 
-/// Show what went into a context, what did not, and why.
+/// Show what a context includes, what it omits or changes, and why.
 ///
-/// Needs a service token with the scope `read`.
+/// The gateway returns what each stage did; this command prints it by version. Needs a service token with the scope `read`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   hansard context explain conversation-1 --agent support
-  hansard context explain conversation-1 --agent support --format gemini --at 120 --json | jq .tokens")]
+  hansard context explain conversation-1 --agent support --format gemini --at 120 --json | jq .tokens
+  hansard context explain conversation-1 --agent support --json | jq '.outcomes[] | select(.stage == "CONTEXT_STAGE_SELECT")'")]
 pub struct Args {
     /// The conversation.
     conversation: String,
     #[command(flatten)]
     request: ContextRequestArgs,
-    /// Print the receipt as JSON.
+    /// Print the receipt and the outcomes of the stages as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -42,16 +45,31 @@ pub struct Args {
 pub async fn run(mut args: Args) -> anyhow::Result<Exit> {
     args.request.format = args.request.format.or(Some(Format::Canonical));
     let gateway = args.address.service()?;
-    let context = assemble(&gateway, &args.request.request(&args.conversation)?).await?;
+    let mut request = args.request.request(&args.conversation)?;
+    request.with_outcomes = true;
+    let context = assemble(&gateway, &request).await?;
     let receipt = context.receipt.unwrap_or_default();
     let mut out = console::out();
     if args.json {
-        writeln!(out, "{}", json::of(RECEIPT, &receipt)?)?;
+        writeln!(out, "{}", as_json(&receipt, &context.outcomes)?)?;
         return Ok(Exit::Done);
     }
     let events = events(&gateway, args.request.target(&args.conversation), &receipt).await?;
-    explanation::write(&mut out, &receipt, &events)?;
+    explanation::write(&mut out, &receipt, &context.outcomes, &events)?;
     Ok(Exit::Done)
+}
+
+/// The receipt as JSON, with the outcomes of the stages.
+fn as_json(
+    receipt: &proto::Receipt,
+    outcomes: &[proto::StageOutcome],
+) -> anyhow::Result<serde_json::Value> {
+    let mut json = json::of(RECEIPT, receipt)?;
+    let outcomes = outcomes.iter().map(|outcome| json::of(OUTCOME, outcome));
+    if let Some(members) = json.as_object_mut() {
+        members.insert("outcomes".to_owned(), outcomes.collect::<Result<_, _>>()?);
+    }
+    Ok(json)
 }
 
 /// The newest events of the version that was assembled, oldest first.

@@ -105,6 +105,7 @@ impl ContextRequestArgs {
             format: self.format.map_or(0, |format| to_proto(format).into()),
             policy: policy.map(Policy::PolicyJson),
             render: self.format.map(|_| self.render.settings()),
+            ..proto::AssembleContextRequest::default()
         })
     }
 }

@@ -57,7 +57,7 @@ fn padded(bytes: usize) -> String {
 }
 
 #[rustfmt::skip]
-const CASES: [Case; 26] = [
+const CASES: [Case; 28] = [
     ("as it is", None, |_| ()),
     ("the newest version", None, |r| r.at_version = 3),
     ("the first version", None, |r| r.at_version = 1),
@@ -74,6 +74,8 @@ const CASES: [Case; 26] = [
     ("a version without a form", Some((RANGE, "at_version")), |r| { no_form(r); r.at_version = 1; }),
     ("a policy without a form", Some((RANGE, "policy")), |r| { no_form(r); policy(r, "{}"); }),
     ("a digest without a form", Some((RANGE, "policy")), |r| { no_form(r); digest(r, 32); }),
+    ("outcomes", None, |r| r.with_outcomes = true),
+    ("outcomes without a form", Some((RANGE, "with_outcomes")), |r| { no_form(r); r.with_outcomes = true; }),
     ("settings without a form", Some((RANGE, "render")), |r| { no_form(r); render(r, 0, 0); }),
     ("no digest", Some((MALFORMED, "policy_digest")), |r| digest(r, 0)),
     ("a digest of 31", Some((MALFORMED, "policy_digest")), |r| digest(r, 31)),

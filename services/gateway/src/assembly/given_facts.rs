@@ -1,4 +1,4 @@
-//! The context of facts that a caller gives, as if they were all that ever was: by the agent's policy.
+//! Assembles a context from facts that a caller gives instead of a conversation, with the agent's policy.
 
 use context::stages::own_instructions::own_instructions;
 use context::{Assembled, Plan, Reach, Selection, Settings, select};
@@ -10,18 +10,18 @@ use formats::{CallOutputs, Format, InstructionsRole, Names, RenderOptions, Thoug
 use uuid::Uuid;
 use wire::status::Problem;
 
-use super::{refused, where_it_fits};
+use super::{if_it_fits, problem};
 use crate::Gateway;
 use context::stages::budget;
 
-/// The commit that no given fact is in.
+/// The commit id of given facts.
 const NO_COMMIT: CommitId = CommitId(Uuid::nil());
 
-/// Makes it: the body, and what had to be written otherwise in it.
+/// Assembles and renders it. Returns the body and the names that the format rewrites.
 ///
 /// # Errors
-/// The policy cannot be had; no room.
-pub async fn make(
+/// The policy cannot be read; the budget is too small.
+pub async fn assemble(
     gateway: &Gateway,
     access: &AgentAccess,
     (format, call_outputs): (Format, CallOutputs),
@@ -43,13 +43,13 @@ pub async fn make(
         rewound: Version::ZERO,
     };
     let events = recorded(facts);
-    let mut assembled = assemble(settings.clone(), &events)?;
-    let is_without = assembled.account.is_without_the_beginning();
+    let mut assembled = run_plan(settings.clone(), &events)?;
+    let is_without = assembled.report.is_without_the_beginning();
     let own = is_without.then(|| own_instructions(events.iter().cloned()));
     let own = own.flatten();
     if own.is_some() {
-        let with_own = assemble(Settings { own, ..settings }, &events);
-        assembled = where_it_fits(with_own, assembled)?;
+        let with_own = run_plan(Settings { own, ..settings }, &events);
+        assembled = if_it_fits(with_own, assembled)?;
     }
     let tokens = budget::context_tokens(&policy.policy);
     let options = RenderOptions {
@@ -63,8 +63,8 @@ pub async fn make(
     Ok((rendered.body, rendered.names))
 }
 
-fn assemble(settings: Settings<'_>, events: &[RecordedEvent]) -> Result<Assembled, Problem> {
-    let plan = Plan::new(settings).map_err(|error| refused(&error))?;
+fn run_plan(settings: Settings<'_>, events: &[RecordedEvent]) -> Result<Assembled, Problem> {
+    let plan = Plan::new(settings).map_err(|error| problem(&error))?;
     let newest_first = events.iter().rev().cloned().map(Ok::<_, Problem>);
     let Selection::Selected(selected) = select(newest_first, plan.extent(None), Reach::Beginning)?
     else {
@@ -73,10 +73,10 @@ fn assemble(settings: Settings<'_>, events: &[RecordedEvent]) -> Result<Assemble
         ));
     };
     plan.complete(selected)
-        .map_err(|no_room| refused(&no_room.into()))
+        .map_err(|no_room| problem(&no_room.into()))
 }
 
-/// The facts as events, oldest first, weighed as the writer would.
+/// The facts as events, oldest first, with token counts as the writer computes them.
 fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
     let (mut version, mut through) = (Version::ZERO, 0);
     let events = facts.into_iter().enumerate().map(|(index, fact)| {

@@ -1,4 +1,4 @@
-//! Facts that are not recorded yet, behind a conversation's events: what a run has come to so far.
+//! Facts of a run that are not recorded yet, appended to the events of a conversation.
 
 use domain::{CommitId, Event, EventId, EventTokens, Fact, Timestamp, Version};
 use history::{Newest, decode};
@@ -7,31 +7,31 @@ use read_model::EventRow;
 use uuid::Uuid;
 use wire::status::Problem;
 
-/// The commit that no pending fact is in yet.
+/// The commit id of unrecorded facts.
 const NO_COMMIT: CommitId = CommitId(Uuid::nil());
 
-/// What facts stand behind.
+/// What the facts follow.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Behind {
+pub(super) struct After {
     /// The last version of the history.
     pub(super) at: Version,
-    /// The last version that is shared with another conversation: tokens are counted anew from there.
-    pub(super) shared: Version,
+    /// The last inherited version: the conversation counts tokens from there.
+    pub(super) inherited: Version,
 }
 
-/// Puts facts behind the newest events, at the versions that follow, weighed as the writer will.
-pub(super) fn push(newest: &mut Newest<'_>, behind: Behind, facts: &[Fact]) -> Result<(), Problem> {
+/// Appends facts to the newest events, with the versions and token counts that the writer will give them.
+pub(super) fn push(newest: &mut Newest<'_>, after: After, facts: &[Fact]) -> Result<(), Problem> {
     let key = newest.cursor().snapshot().key();
     let last = newest.newest_first().next();
     let last = last.map(|row| decode(key, row)).transpose()?;
     let recorded_at = last.as_ref().map_or(Timestamp(0), |last| last.recorded_at);
-    let own = last.filter(|last| last.version > behind.shared);
+    let own = last.filter(|last| last.version > after.inherited);
     let own = own.map_or(0, |last| last.event.tokens.through);
-    // What a rewind hides was counted, too.
+    // Token counts include hidden events.
     let rewind = newest.cursor().segments().latest_rewind();
-    let rewind = rewind.filter(|rewind| rewind.at > behind.shared);
+    let rewind = rewind.filter(|rewind| rewind.at > after.inherited);
     let mut through = own.max(rewind.map_or(0, |rewind| rewind.tokens_through));
-    let mut version = behind.at;
+    let mut version = after.at;
     for (index, fact) in facts.iter().enumerate() {
         version = version.next();
         let own = tokens::of_fact(fact);

@@ -1,4 +1,4 @@
-//! What a caller asks of a context in a form.
+//! A request for a context in a format, checked.
 
 use std::sync::Arc;
 
@@ -15,32 +15,32 @@ use crate::policies::ReadyPolicy;
 use crate::request::{out_of_range, parse_enum};
 use history::Target;
 
-/// What a caller asks of a context in a form.
+/// A request for a context in a format.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct ContextRequest {
     /// The version; none: the newest.
     pub at: Option<Version>,
-    /// Most messages; none: as many as there is room for.
+    /// Most messages; none: as many as the budget has room for.
     pub messages_max: Option<MessageCount>,
-    /// The form.
+    /// The format.
     pub format: Format,
-    /// How it is made.
+    /// The context policy.
     pub policy: Arc<ReadyPolicy>,
     render: proto::RenderSettings,
 }
 
-impl Order {
-    /// The order of a request; `None`: it asks for no form.
+impl ContextRequest {
+    /// Checks a request; `None`: it has no format.
     ///
     /// # Errors
-    /// A field breaks a rule.
-    pub async fn of(
+    /// A field is invalid, or the policy cannot be read.
+    pub async fn from_proto(
         gateway: &Gateway,
         target: &Target,
         request: proto::AssembleContextRequest,
     ) -> Result<Option<Self>, Problem> {
-        let asked = parse_enum::<proto::ContextFormat>(request.format, "format")?;
-        let Some(format) = format(asked) else {
+        let format = parse_enum::<proto::ContextFormat>(request.format, "format")?;
+        let Some(format) = from_proto(format) else {
             refuse_without_format(&request)?;
             return Ok(None);
         };
@@ -53,7 +53,7 @@ impl Order {
         parse_enum::<proto::CallOutputs>(render.call_outputs, "render.call_outputs")?;
         let messages_max = match request.messages_max {
             0 => None,
-            asked => Some(MESSAGES.take(asked).map_err(Problem::from)?),
+            count => Some(MESSAGES.take(count).map_err(Problem::from)?),
         };
         let messages_max =
             messages_max.map(|count| MessageCount(usize::try_from(count).unwrap_or(usize::MAX)));
@@ -69,11 +69,11 @@ impl Order {
         }))
     }
 
-    /// The order for an agent's model: the newest, by the agent's policy.
+    /// The request of a run: the newest version, with the agent's policy.
     ///
     /// # Errors
-    /// The policy cannot be had.
-    pub async fn of_agent(
+    /// The policy cannot be read.
+    pub async fn for_agent(
         gateway: &Gateway,
         target: &Target,
         format: Format,
@@ -91,7 +91,7 @@ impl Order {
         })
     }
 
-    /// The same with the outputs of calls where a model server wants them.
+    /// Places the outputs of calls where the model server expects them.
     #[must_use]
     pub fn with_outputs(mut self, outputs: CallOutputs) -> Self {
         let outputs = match outputs {
@@ -102,10 +102,10 @@ impl Order {
         self
     }
 
-    /// The version that is asked for, in a conversation that stands at `newest`.
+    /// The requested version of a conversation whose newest version is `newest`.
     ///
     /// # Errors
-    /// It is not there yet.
+    /// It does not exist yet.
     pub fn version(&self, newest: Version) -> Result<Version, Violation> {
         match self.at {
             None => Ok(newest),
@@ -117,7 +117,7 @@ impl Order {
         }
     }
 
-    /// What the form leaves open.
+    /// The options of the format.
     #[must_use]
     pub fn options(&self, cache_key: &str) -> RenderOptions {
         let tokens = budget::context_tokens(&self.policy.policy);
@@ -143,8 +143,8 @@ impl Order {
         }
     }
 
-    /// Writes into a receipt what was asked for.
-    pub fn sign(&self, target: &Target, at: Version, receipt: &mut proto::Receipt) {
+    /// Fills the fields of a receipt that come from the request.
+    pub fn fill(&self, target: &Target, at: Version, receipt: &mut proto::Receipt) {
         target
             .key
             .conversation
@@ -169,6 +169,7 @@ fn refuse_without_format(request: &proto::AssembleContextRequest) -> Result<(), 
         ("at_version", request.at_version > 0),
         ("policy", request.policy.is_some()),
         ("render", request.render.is_some()),
+        ("with_outcomes", request.with_outcomes),
     ];
     match given.into_iter().find(|(_, given)| *given) {
         Some((field, _)) => {
@@ -178,7 +179,7 @@ fn refuse_without_format(request: &proto::AssembleContextRequest) -> Result<(), 
     }
 }
 
-fn format(format: proto::ContextFormat) -> Option<Format> {
+fn from_proto(format: proto::ContextFormat) -> Option<Format> {
     Some(match format {
         proto::ContextFormat::Unspecified => return None,
         proto::ContextFormat::Canonical => Format::Canonical,

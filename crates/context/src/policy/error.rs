@@ -1,18 +1,18 @@
-//! What is wrong with a policy.
+//! Errors of policies.
 
 use domain::{Violation, ViolationReason};
 
-/// A setting that is no setting, or out of its bounds.
+/// An unknown setting, or one that is out of its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {rule}")]
-pub struct Mistake {
-    /// The field, as a path; empty: the document.
+pub struct PolicyError {
+    /// The field, as a path; empty: the whole document.
     pub field: String,
-    /// The rule, its bound, and the mend.
+    /// The rule, its bound, and the remedy.
     pub rule: String,
 }
 
-impl Mistake {
+impl PolicyError {
     pub(super) fn new(field: &str, rule: impl Into<String>) -> Self {
         Self {
             field: field.to_owned(),
@@ -25,16 +25,16 @@ impl Mistake {
     }
 }
 
-impl From<redact::InvalidSetting> for Mistake {
+impl From<redact::InvalidSetting> for PolicyError {
     fn from(invalid: redact::InvalidSetting) -> Self {
         Self::new(&format!("redact.{}", invalid.field), invalid.rule)
     }
 }
 
-impl From<Mistake> for Violation {
-    fn from(mistake: Mistake) -> Self {
-        let violation = Self::new(ViolationReason::Malformed, mistake.rule);
-        match mistake.field.as_str() {
+impl From<PolicyError> for Violation {
+    fn from(error: PolicyError) -> Self {
+        let violation = Self::new(ViolationReason::Malformed, error.rule);
+        match error.field.as_str() {
             "" => violation,
             field => violation.within(field),
         }

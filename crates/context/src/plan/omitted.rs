@@ -1,0 +1,83 @@
+//! The outcomes of what a plan omits, besides those that stages return.
+
+use domain::Version;
+
+use super::fit::FirstTurn;
+use crate::outcome::{Effect, Outcome};
+use crate::report::{LeftOut, Reason};
+use crate::stages::redact::Redactions;
+use crate::stages::select::Selected;
+use crate::unit::Unit;
+
+/// Why older turns are omitted, and how many tokens they have.
+pub(super) fn left_out(selected: &Selected, first_turn: &FirstTurn) -> LeftOut {
+    let by_budget = selected.measure.refused.is_some() || !first_turn.fits_all;
+    LeftOut {
+        before: first_turn.version,
+        tokens: first_turn.before,
+        reason: if by_budget {
+            Reason::Budget
+        } else {
+            Reason::Bound
+        },
+    }
+}
+
+/// The events up to the summary's end that are included, ascending.
+pub(super) fn carried(units: &[Unit], summarised_through: Version) -> Vec<Outcome> {
+    let early = units.iter();
+    let early = early.take_while(|unit| unit.version <= summarised_through);
+    let carried = early.flat_map(|unit| {
+        let versions = unit.versions();
+        let versions = versions.filter(|version| *version <= summarised_through);
+        versions.map(|version| Outcome::of(unit.version, version, Effect::Carried))
+    });
+    let mut carried: Vec<Outcome> = carried.collect();
+    carried.sort_unstable_by_key(|outcome| outcome.first);
+    carried
+}
+
+/// The versions before the first turn: what became instructions, what the summary covers, and what has no room.
+pub(super) fn before_the_turns(
+    own_through: Version,
+    summarised_through: Version,
+    left_out: Option<LeftOut>,
+) -> impl Iterator<Item = Outcome> {
+    let first = Version::ZERO.next();
+    let own = Outcome::of_range(first, own_through, Effect::MovedToInstructions);
+    let summarised = Outcome::of_range(first, summarised_through, Effect::Summarised);
+    let left_out = left_out.and_then(|left_out| {
+        let last = Version(left_out.before.0.saturating_sub(1));
+        let after = summarised_through.max(own_through).next();
+        // A turn from before the summary's end is included: what is omitted is older.
+        let first = if last < after { first } else { after };
+        Outcome::of_range(first, last, left_out.reason.effect())
+    });
+    [own, summarised, left_out].into_iter().flatten()
+}
+
+/// Results after the first turn whose calls are not included: the call was omitted, or there is none.
+pub(super) fn left_behind(
+    selected: &Selected,
+    left_out: Option<LeftOut>,
+) -> impl Iterator<Item = Outcome> {
+    let omitted = left_out.into_iter().flat_map(|left_out| {
+        let omitted = selected.omitted.iter().copied();
+        let omitted = omitted.filter(move |version| *version >= left_out.before);
+        omitted.map(move |version| (version, left_out.reason.effect()))
+    });
+    let orphans = selected.orphans.iter();
+    let orphans = orphans.map(|version| (*version, Effect::Orphaned));
+    let all = omitted.chain(orphans);
+    all.map(|(version, effect)| Outcome::of(version, version, effect))
+}
+
+/// What redaction changed, event by event.
+pub(super) fn redacted(redactions: &Redactions) -> impl Iterator<Item = Outcome> + '_ {
+    let replaced = redactions.replaced().iter();
+    let replaced = replaced.map(|version| (*version, Effect::Redacted));
+    let dropped = redactions.dropped().iter();
+    let dropped = dropped.map(|dropped| (dropped.version, Effect::PartDropped(dropped.what)));
+    let all = replaced.chain(dropped);
+    all.map(|(version, effect)| Outcome::of(version, version, effect))
+}
