@@ -10,7 +10,7 @@ use domain::{JsonText, Label, MediaSource, Part, Version};
 use redact::{Counts, Rule};
 use tokens::Carried;
 
-use crate::transcript::{AnswerOrigin, AnsweredCall, Turn};
+use crate::transcript::{AnsweredCall, Turn};
 pub use client::redact_client;
 pub use redact::Rules;
 

@@ -33,7 +33,7 @@ impl MessageCount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// To the conversation's first event.
-    Start,
+    Beginning,
     /// Older events exist and can be read.
     Window,
     /// Older events exist, but a bound excludes them: incomplete units are omitted.
@@ -125,6 +125,6 @@ pub fn select<E>(
         Reach::Window => Selection::NeedsOlder,
         Reach::Limit if passed => scan.cut_off(),
         Reach::Limit => scan.selected(Truncated::Yes),
-        Reach::Start => scan.at_the_beginning(),
+        Reach::Beginning => scan.at_the_beginning(),
     })
 }

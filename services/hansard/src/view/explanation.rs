@@ -109,7 +109,7 @@ fn row(
     let version = recorded.version;
     let covers =
         |outcome: &&StageOutcome| (outcome.first_version..=outcome.last_version).contains(&version);
-    let (ranges, own): (Vec<_>, Vec<_>) = outcomes
+    let (ranges, own): (Vec<&StageOutcome>, Vec<&StageOutcome>) = outcomes
         .iter()
         .filter(covers)
         .partition(|outcome| range(outcome, receipt).is_some());

@@ -25,7 +25,7 @@ const OUTCOME: &str = "hansard.read.v1.StageOutcome";
 Examples:
   hansard context explain conversation-1 --agent support
   hansard context explain conversation-1 --agent support --format gemini --at 120 --json | jq .tokens
-  hansard context explain conversation-1 --agent support --json | jq '.outcomes[] | select(.stage == "CONTEXT_STAGE_SELECT")'")]
+  hansard context explain conversation-1 --agent support --json | jq -c '.outcomes[]'")]
 pub struct Args {
     /// The conversation.
     conversation: String,
