@@ -74,7 +74,7 @@ fn range(outcome: &StageOutcome, receipt: &Receipt) -> Option<[String; 4]> {
     // With a summary, a receipt counts the tokens from version 1 on.
     let (tokens, text) = match left_out {
         Some(left_out) if receipt.summarised_through > 0 => {
-            let text = format!("{text}; {} tokens from version 1 on", left_out.tokens);
+            let text = format!("{text}; {} tokens since version 1", left_out.tokens);
             (String::new(), text)
         }
         Some(left_out) => (left_out.tokens.to_string(), text.to_owned()),
@@ -186,7 +186,7 @@ fn summary(receipt: &Receipt) -> Vec<(&'static str, String)> {
         (
             "epoch",
             format!(
-                "begins at version {}, line at {} tokens, summary {}, revised {}",
+                "first version {}, results cleared before {} tokens, summary {}, revised {}",
                 epoch.first_version,
                 epoch.line_tokens,
                 epoch.summary_version,
