@@ -3,8 +3,6 @@
 
 use domain::{CallId, Version};
 
-use crate::stages::redact::DroppedKind;
-
 /// What one stage did with a range of versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
@@ -116,6 +114,29 @@ impl Effect {
             Self::Repeated | Self::Pending(_) | Self::Interrupted(_) => Stage::Repair,
             Self::Redacted | Self::PartDropped(_) => Stage::Redact,
             Self::Digested | Self::NotDigested => Stage::ToolDigest,
+        }
+    }
+}
+
+/// The kinds of content that are dropped as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DroppedKind {
+    /// A signed thought.
+    Thinking,
+    /// A provider's own item.
+    ProviderItem,
+    /// The signature of a call, which was made for another input.
+    CallSignature,
+}
+
+impl DroppedKind {
+    /// Its name in receipts.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Thinking => "thinking",
+            Self::ProviderItem => "provider_item",
+            Self::CallSignature => "call_signature",
         }
     }
 }

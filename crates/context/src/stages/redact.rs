@@ -10,6 +10,7 @@ use domain::{JsonText, Label, MediaSource, Part, Version};
 use redact::{Counts, Rule};
 use tokens::Carried;
 
+use crate::outcome::DroppedKind;
 use crate::transcript::{AnsweredCall, Turn};
 pub use client::redact_client;
 pub use redact::Rules;
@@ -30,29 +31,6 @@ pub struct Dropped {
     pub version: Version,
     /// Its kind.
     pub what: DroppedKind,
-}
-
-/// The kinds of content that are dropped as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DroppedKind {
-    /// A signed thought.
-    Thinking,
-    /// A provider's own item.
-    ProviderItem,
-    /// The signature of a call, which was made for another input.
-    CallSignature,
-}
-
-impl DroppedKind {
-    /// Its name in receipts.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Thinking => "thinking",
-            Self::ProviderItem => "provider_item",
-            Self::CallSignature => "call_signature",
-        }
-    }
 }
 
 impl Redactions {

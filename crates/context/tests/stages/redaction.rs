@@ -1,6 +1,7 @@
 //! Turns: which parts are looked into, altered, or dropped.
 
-use context::stages::redact::{Dropped, DroppedKind, redact};
+use context::outcome::DroppedKind;
+use context::stages::redact::{Dropped, redact};
 use context::{Answer, AnswerOrigin, AnsweredCall, Turn, Written};
 use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
 use domain::{CallId, JsonText, Label, MediaSource, Part, ToolName, Version};
