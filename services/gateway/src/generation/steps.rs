@@ -118,7 +118,8 @@ impl<'a> Steps<'a> {
         if let Some(messages) = &self.spec.messages {
             let messages = messages.iter().cloned().map(Fact::MessageAppended);
             let facts = messages.chain(settled.iter().cloned()).collect();
-            return given_facts::assemble(gateway, &self.spec.access, (format, outputs), facts).await;
+            return given_facts::assemble(gateway, &self.spec.access, (format, outputs), facts)
+                .await;
         }
         let order = ContextRequest::for_agent(gateway, &self.target, format).await?;
         let order = order.with_outputs(outputs);
