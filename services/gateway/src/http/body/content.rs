@@ -83,6 +83,18 @@ pub enum SourceBody {
     FileId(String),
 }
 
+/// What the parts contain as plain text: texts and refusals.
+pub fn texts(parts: &[Part]) -> impl Iterator<Item = &str> {
+    parts.iter().filter_map(|part| match part {
+        Part::Text(text) | Part::Refusal(text) => Some(text.as_str()),
+        Part::Image { .. }
+        | Part::File { .. }
+        | Part::Thinking { .. }
+        | Part::RedactedThinking(_)
+        | Part::ProviderItem { .. } => None,
+    })
+}
+
 /// The text of a label.
 pub(super) fn text(label: Option<&Label>) -> Option<String> {
     label.map(|label| label.as_str().to_owned())

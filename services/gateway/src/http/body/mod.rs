@@ -4,12 +4,13 @@ mod content;
 mod conversation;
 mod event;
 mod fact;
-mod fact_of;
+mod from_fact;
 mod instant;
 mod provider_log;
 mod verbatim;
 
 pub use content::PartBody;
+pub use content::texts;
 pub use conversation::{
     ContextBody, ConversationBody, ForkPointBody, OwnerBody, StatusName, TotalsBody,
 };

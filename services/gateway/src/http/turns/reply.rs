@@ -2,13 +2,14 @@
 
 use axum::http::StatusCode;
 use domain::event::{ErrorOccurred, RunStarted, Usage};
-use domain::{Fact, Part, RunId, RunOutcome};
+use domain::{Fact, RunId, RunOutcome};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use runs::RunFold;
 use runtime::http::{DrainSignal, HttpProblem};
 
 use crate::generation::FollowItem;
+use crate::http::body::texts;
 use crate::problem::RETRY_AFTER;
 
 /// A complete answer.
@@ -62,27 +63,19 @@ pub(in crate::http) fn run_started(run: Option<RunId>) -> RunStarted {
 
 fn reply(facts: &[Fact]) -> Reply {
     let mut reply = Reply::default();
-    let mut texts = Vec::new();
+    let mut lines = Vec::new();
     for fact in facts {
         let Fact::MessageAppended(message) = fact else {
             continue;
         };
-        let texts_of_message = message.parts.iter().filter_map(|part| match part {
-            Part::Text(text) | Part::Refusal(text) => Some(text.as_str()),
-            Part::Image { .. }
-            | Part::File { .. }
-            | Part::Thinking { .. }
-            | Part::RedactedThinking(_)
-            | Part::ProviderItem { .. } => None,
-        });
-        texts.extend(texts_of_message);
+        lines.extend(texts(&message.parts));
         if let Some(used) = &message.usage {
             reply.usage.input_tokens += used.input_tokens;
             reply.usage.output_tokens += used.output_tokens;
             reply.usage.cached_tokens += used.cached_tokens;
         }
     }
-    reply.text = texts.join("\n");
+    reply.text = lines.join("\n");
     reply
 }
 

@@ -2,9 +2,9 @@
 
 use csv::{Terminator, WriterBuilder};
 use domain::event::{Annotation, Fact, MessageAppended, ToolOutput};
-use domain::{Head, Part, RecordedEvent};
+use domain::{Head, RecordedEvent};
 
-use crate::http::body::{FactBody, rfc3339};
+use crate::http::body::{FactBody, rfc3339, texts};
 
 const COLUMNS: [&str; 11] = [
     "version",
@@ -88,7 +88,7 @@ fn columns(fact: &Fact) -> Columns<'_> {
             call_id: result.call_id.as_str(),
             text: match &result.output {
                 ToolOutput::Json(document) => document.as_str().to_owned(),
-                ToolOutput::Parts(parts) => texts(parts),
+                ToolOutput::Parts(parts) => texts(parts).collect(),
             },
             ..Columns::default()
         },
@@ -103,7 +103,7 @@ fn message_columns(message: &MessageAppended) -> Columns<'_> {
     Columns {
         role: message.role.as_str(),
         model: message.model.as_ref().map_or("", |model| model.as_str()),
-        text: texts(&message.parts),
+        text: texts(&message.parts).collect(),
         ..Columns::default()
     }
 }
@@ -113,19 +113,6 @@ fn text(text: &str) -> Columns<'static> {
         text: text.to_owned(),
         ..Columns::default()
     }
-}
-
-/// The texts of the parts, concatenated.
-fn texts(parts: &[Part]) -> String {
-    let spoken = parts.iter().filter_map(|part| match part {
-        Part::Text(text) | Part::Refusal(text) => Some(text.as_str()),
-        Part::Image { .. }
-        | Part::File { .. }
-        | Part::Thinking { .. }
-        | Part::RedactedThinking(_)
-        | Part::ProviderItem { .. } => None,
-    });
-    spoken.collect()
 }
 
 /// Appends a row. Cells are quoted only where RFC 4180 requires it.

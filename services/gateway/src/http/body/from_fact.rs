@@ -1,10 +1,11 @@
-//! From facts to their bodies.
+//! Converts facts to their JSON.
 
+use domain::FieldChange;
 use domain::event::{
     Annotation, ConversationCreated, ConversationUpdated, Fact, Lifecycle, MessageAppended,
     ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
-use domain::{FieldChange, RunOutcome};
+use runs::ui_message::outcome_name;
 
 use super::content::{PartBody, json, text};
 use super::conversation::{ContextBody, ForkPointBody};
@@ -14,16 +15,16 @@ use super::verbatim::Verbatim;
 impl From<&Fact> for FactBody {
     fn from(fact: &Fact) -> Self {
         match fact {
-            Fact::MessageAppended(message) => said(message),
-            Fact::ToolCalled(call) => called(call),
-            Fact::ToolReturned(result) => returned(result),
-            Fact::Annotation(fact) => annotated(fact),
-            Fact::Lifecycle(fact) => lifecycle(fact),
+            Fact::MessageAppended(message) => message_body(message),
+            Fact::ToolCalled(call) => tool_call_body(call),
+            Fact::ToolReturned(result) => tool_result_body(result),
+            Fact::Annotation(fact) => annotation_body(fact),
+            Fact::Lifecycle(fact) => lifecycle_body(fact),
         }
     }
 }
 
-fn annotated(fact: &Annotation) -> FactBody {
+fn annotation_body(fact: &Annotation) -> FactBody {
     match fact {
         Annotation::SystemNoted(note) => FactBody::SystemNoted {
             topic: text(note.topic.as_ref()),
@@ -41,10 +42,10 @@ fn annotated(fact: &Annotation) -> FactBody {
     }
 }
 
-fn lifecycle(fact: &Lifecycle) -> FactBody {
+fn lifecycle_body(fact: &Lifecycle) -> FactBody {
     match fact {
-        Lifecycle::ConversationCreated(created) => begun(created),
-        Lifecycle::ConversationUpdated(updated) => changed(updated),
+        Lifecycle::ConversationCreated(created) => created_body(created),
+        Lifecycle::ConversationUpdated(updated) => updated_body(updated),
         Lifecycle::ConversationArchived => FactBody::ConversationArchived,
         Lifecycle::ConversationRestored => FactBody::ConversationRestored,
         Lifecycle::ConversationErased => FactBody::ConversationErased,
@@ -66,16 +67,7 @@ fn lifecycle(fact: &Lifecycle) -> FactBody {
     }
 }
 
-fn outcome_name(outcome: RunOutcome) -> &'static str {
-    match outcome {
-        RunOutcome::Completed => "completed",
-        RunOutcome::Stopped => "stopped",
-        RunOutcome::Failed => "failed",
-        RunOutcome::Abandoned => "abandoned",
-    }
-}
-
-fn said(message: &MessageAppended) -> FactBody {
+fn message_body(message: &MessageAppended) -> FactBody {
     FactBody::MessageAppended {
         role: message.role.as_str(),
         parts: message.parts.iter().map(PartBody::from).collect(),
@@ -87,7 +79,7 @@ fn said(message: &MessageAppended) -> FactBody {
     }
 }
 
-fn called(call: &ToolCalled) -> FactBody {
+fn tool_call_body(call: &ToolCalled) -> FactBody {
     FactBody::ToolCalled {
         call_id: call.call_id.as_str().to_owned(),
         tool_name: call.tool_name.as_str().to_owned(),
@@ -96,7 +88,7 @@ fn called(call: &ToolCalled) -> FactBody {
     }
 }
 
-fn returned(result: &ToolReturned) -> FactBody {
+fn tool_result_body(result: &ToolReturned) -> FactBody {
     let (output, output_parts) = match &result.output {
         ToolOutput::Json(document) => (Some(json(document)), None),
         ToolOutput::Parts(parts) => (None, Some(parts.iter().map(PartBody::from).collect())),
@@ -113,7 +105,7 @@ fn returned(result: &ToolReturned) -> FactBody {
     }
 }
 
-fn begun(created: &ConversationCreated) -> FactBody {
+fn created_body(created: &ConversationCreated) -> FactBody {
     FactBody::ConversationCreated {
         owner: (&created.owner).into(),
         title: created.title.clone(),
@@ -123,7 +115,7 @@ fn begun(created: &ConversationCreated) -> FactBody {
     }
 }
 
-fn changed(updated: &ConversationUpdated) -> FactBody {
+fn updated_body(updated: &ConversationUpdated) -> FactBody {
     let metadata = updated.metadata.clone();
     FactBody::ConversationUpdated {
         title: updated.title.clone().map(FieldChange::into_value),
