@@ -1,6 +1,9 @@
-//! Value parsers of ids for command arguments.
+//! Value parsers of ids and secrets for command arguments.
+
+use std::convert::Infallible;
 
 use domain::{ChannelId, ConversationId, TenantId, UserId};
+use runtime::config::Secret;
 
 pub(crate) fn tenant(text: &str) -> Result<TenantId, String> {
     TenantId::parse(text).map_err(|violation| violation.description)
@@ -16,4 +19,9 @@ pub(crate) fn user(text: &str) -> Result<UserId, String> {
 
 pub(crate) fn channel(text: &str) -> Result<ChannelId, String> {
     ChannelId::parse(text).map_err(|violation| violation.description)
+}
+
+/// Wraps a text that `Debug` must not print.
+pub(crate) fn secret(text: &str) -> Result<Secret, Infallible> {
+    Ok(Secret::new(text))
 }

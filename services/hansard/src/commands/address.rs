@@ -1,8 +1,10 @@
 //! Arguments with the address of a service and the token for it.
 
 use clap::Args;
+use runtime::config::Secret;
 
 use crate::client::{AddressError, Service};
+use crate::ids::secret;
 
 /// The default port of the writer in `hansard dev`.
 pub const WRITER_PORT: u16 = 7301;
@@ -28,7 +30,7 @@ impl WriterAddress {
     /// # Errors
     /// [`AddressError`].
     pub fn service(&self) -> Result<Service, AddressError> {
-        Service::at(&self.writer_url, &self.token.token)
+        Service::at(&self.writer_url, self.token.token.expose())
     }
 }
 
@@ -51,21 +53,14 @@ impl GatewayAddress {
     /// # Errors
     /// [`AddressError`].
     pub fn service(&self) -> Result<Service, AddressError> {
-        Service::at(&self.gateway_url, &self.token.token)
+        Service::at(&self.gateway_url, self.token.token.expose())
     }
 }
 
 /// A service token.
-#[derive(Clone, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Token {
     /// Service token. Prefer the environment variable: process lists show command-line arguments.
-    #[arg(long, env = "HANSARD_TOKEN", hide_env_values = true)]
-    pub token: String,
-}
-
-// The token must not be printed.
-impl std::fmt::Debug for Token {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Token").finish_non_exhaustive()
-    }
+    #[arg(long, env = "HANSARD_TOKEN", hide_env_values = true, value_parser = secret)]
+    pub token: Secret,
 }

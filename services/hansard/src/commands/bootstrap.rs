@@ -59,7 +59,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         accept_data_loss: args.accept_data_loss,
         client_name: "hansard-bootstrap".to_owned(),
         master_keys: args.nats.keys.read()?,
-        ..RecordConfig::new(args.nats.nats_url)
+        ..RecordConfig::new(args.nats.nats_url.expose())
     })
     .await?;
     let registry = Registry::open(&record).await?;

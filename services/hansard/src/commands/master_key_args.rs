@@ -1,11 +1,12 @@
 //! The master key arguments of roles and operator commands.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use event_log::seal::{MasterKey, MasterKeys};
+use runtime::config::Secret;
 
 use crate::exit::UsageError;
+use crate::ids::secret;
 
 /// The environment variables of the keys, which are not settings of a role.
 pub(crate) const VARIABLES: [&str; 3] = [
@@ -15,7 +16,7 @@ pub(crate) const VARIABLES: [&str; 3] = [
 ];
 
 /// The sources of the keys.
-#[derive(Clone, Default, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct MasterKeyArgs {
     /// Master key: 64 hexadecimal digits. Use only the environment variable: other users can see command lines.
     #[arg(
@@ -23,9 +24,10 @@ pub(crate) struct MasterKeyArgs {
         env = "HANSARD_MASTER_KEY",
         hide = true,
         hide_env_values = true,
-        value_name = "HEX"
+        value_name = "HEX",
+        value_parser = secret
     )]
-    master_key: Option<String>,
+    master_key: Option<Secret>,
     /// File with the master key, which encrypts secrets at rest.
     #[arg(
         long,
@@ -47,14 +49,14 @@ pub(crate) struct MasterKeyArgs {
 impl MasterKeyArgs {
     /// Reads the keys.
     pub(crate) fn read(&self) -> Result<MasterKeys, UsageError> {
-        let current = match (self.master_key.as_deref(), &self.master_key_file) {
+        let current = match (&self.master_key, &self.master_key_file) {
             (Some(_), Some(_)) => {
                 return Err(UsageError(
                     "both HANSARD_MASTER_KEY and a master key file are given: remove one"
                         .to_owned(),
                 ));
             }
-            (Some(text), None) => Some(parse(text, "HANSARD_MASTER_KEY")?),
+            (Some(text), None) => Some(parse(text.expose(), "HANSARD_MASTER_KEY")?),
             (None, Some(file)) => Some(read(file)?),
             (None, None) => None,
         };
@@ -63,13 +65,6 @@ impl MasterKeyArgs {
             current,
             previous: previous.map(read).transpose()?,
         })
-    }
-}
-
-// A key must not be printed.
-impl fmt::Debug for MasterKeyArgs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MasterKeyArgs").finish_non_exhaustive()
     }
 }
 
@@ -98,7 +93,7 @@ mod tests {
         let other = folder.path().join("other");
         std::fs::write(&other, "no key").unwrap();
         let args = |text: Option<String>, file: Option<&PathBuf>| MasterKeyArgs {
-            master_key: text,
+            master_key: text.map(Secret::new),
             master_key_file: file.cloned(),
             previous_master_key_file: None,
         };

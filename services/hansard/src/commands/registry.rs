@@ -3,15 +3,17 @@
 use std::io::Write as _;
 
 use prost::Message;
+use runtime::config::Secret;
 
 use super::address::WRITER_PORT;
 use crate::client::{RegistryClient, Service};
 use crate::exit::{Exit, UsageError};
+use crate::ids::secret;
 use crate::view::json;
 use crate::{console, table};
 
 /// Address, token and output format. The options are valid before and after the subcommand.
-#[derive(Clone, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Call {
     /// URL of the writer's gRPC listener; the writer serves the registry.
     #[arg(
@@ -20,18 +22,11 @@ pub(crate) struct Call {
     )]
     writer_url: String,
     /// Service token. Prefer the environment variable: process lists show command-line arguments.
-    #[arg(long, global = true, env = "HANSARD_TOKEN", hide_env_values = true)]
-    token: Option<String>,
+    #[arg(long, global = true, env = "HANSARD_TOKEN", hide_env_values = true, value_parser = secret)]
+    token: Option<Secret>,
     /// Print protobuf JSON, one object per line.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-}
-
-// The token must not be printed.
-impl std::fmt::Debug for Call {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Call").finish_non_exhaustive()
-    }
 }
 
 impl Call {
@@ -40,7 +35,7 @@ impl Call {
         let missing = || {
             UsageError("a service token is required: give --token or set HANSARD_TOKEN".to_owned())
         };
-        let token = self.token.as_deref().ok_or_else(missing)?;
+        let token = self.token.as_ref().ok_or_else(missing)?.expose();
         Ok(Service::at(&self.writer_url, token)?.registry())
     }
 

@@ -84,7 +84,7 @@ fn config(args: &Args, manifest: &Manifest) -> Result<RecordConfig, UsageError> 
         partitions: manifest.partitions,
         client_name: "hansard-restore".to_owned(),
         master_keys: args.nats.keys.read()?,
-        ..RecordConfig::new(args.nats.nats_url.clone())
+        ..RecordConfig::new(args.nats.nats_url.expose())
     })
 }
 

@@ -5,12 +5,14 @@ use std::fmt;
 use archive::{Archive, ArchiveError, StoreUrl};
 use event_log::{ArchiveEntry, Record, RecordConfig};
 use read_model::{ReadModel, ReadModelConfig, ReadModelError, TIMEOUT_MS_MAX};
+use runtime::config::Secret;
 
 use super::master_key_args::MasterKeyArgs;
 use crate::exit::UsageError;
+use crate::ids::secret;
 
 /// The address of NATS.
-#[derive(Clone, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct NatsAddress {
     /// URL of NATS.
     #[arg(
@@ -18,16 +20,17 @@ pub(crate) struct NatsAddress {
         value_name = "URL",
         env = "HANSARD_RECORD__NATS_URL",
         hide_env_values = true,
-        default_value = "nats://127.0.0.1:4222"
+        default_value = "nats://127.0.0.1:4222",
+        value_parser = secret
     )]
-    pub(crate) nats_url: String,
+    pub(crate) nats_url: Secret,
     /// The master keys.
     #[command(flatten)]
     pub(crate) keys: MasterKeyArgs,
 }
 
 /// The address of the record.
-#[derive(Clone, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RecordAddress {
     #[command(flatten)]
     nats: NatsAddress,
@@ -48,7 +51,7 @@ impl RecordAddress {
             partitions: self.partitions,
             client_name: client_name.to_owned(),
             master_keys: self.nats.keys.read()?,
-            ..RecordConfig::new(self.nats.nats_url.clone())
+            ..RecordConfig::new(self.nats.nats_url.expose())
         })
     }
 }
@@ -131,21 +134,7 @@ pub(crate) fn store_url(text: &str) -> Result<StoreUrl, String> {
     StoreUrl::parse(text).map_err(|error| error.to_string())
 }
 
-// URLs may contain passwords.
-impl fmt::Debug for NatsAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NatsAddress").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for RecordAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecordAddress")
-            .field("partitions", &self.partitions)
-            .finish_non_exhaustive()
-    }
-}
-
+// The URL may contain a password.
 impl fmt::Debug for ReadModelAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadModelAddress").finish_non_exhaustive()

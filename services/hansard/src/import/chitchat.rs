@@ -10,7 +10,7 @@ use serde::Deserialize;
 use wire::proto::event::v1 as proto;
 use wire::proto::event::v1::event::Fact;
 
-use super::fields::{Fields, malformed, missing, read};
+use super::fields::{Fields, malformed, read};
 use super::{Dialogue, SourceEvent, check, instant, text_parts};
 
 #[derive(Debug, Deserialize)]
@@ -26,9 +26,7 @@ struct Message {
 /// The path of the first invalid value. The index of a message counts through all turns, from 0.
 pub fn parse(id: &str, text: &str) -> Result<Dialogue, Violation> {
     let mut fields = Fields::parse(text)?;
-    let turns = fields
-        .take("messages")
-        .ok_or_else(|| missing().within("messages"))?;
+    let turns = fields.require("messages")?;
     let turns: Vec<Vec<Message>> =
         read(turns.get()).map_err(|violation| violation.within("messages"))?;
     let messages: Vec<Message> = turns.into_iter().flatten().collect();

@@ -22,6 +22,11 @@ impl<'a> Fields<'a> {
         self.0.remove(name).filter(|value| is_present(value))
     }
 
+    /// Takes a required member, unparsed.
+    pub(super) fn require(&mut self, name: &str) -> Result<&'a RawValue, Violation> {
+        self.take(name).ok_or_else(|| missing().within(name))
+    }
+
     /// Takes and parses a member.
     pub(super) fn take_as<T: DeserializeOwned>(
         &mut self,

@@ -7,7 +7,7 @@ use wire::proto::event::v1::event::Fact;
 
 use super::new_fact::NewFact;
 use super::{content, tools};
-use crate::import::fields::{Fields, joined, malformed, missing};
+use crate::import::fields::{Fields, joined, malformed};
 use crate::import::{Dialogue, SourceEvent, instant};
 
 /// The context of a message in its conversation.
@@ -79,9 +79,7 @@ fn occurred_at(fields: &mut Fields<'_>) -> Result<Option<Timestamp>, Violation> 
 }
 
 fn content_message(role: proto::Role, fields: &mut Fields<'_>) -> Result<NewFact, Violation> {
-    let content = fields
-        .take("content")
-        .ok_or_else(|| missing().within("content"))?;
+    let content = fields.require("content")?;
     let parts = content::parts(content).map_err(|violation| violation.within("content"))?;
     message(role, parts, fields).map(Into::into)
 }

@@ -16,7 +16,7 @@ use domain::Violation;
 use serde_json::value::RawValue;
 use wire::proto::event::v1 as proto;
 
-use super::fields::{Fields, joined, malformed, missing, read};
+use super::fields::{Fields, joined, malformed, read};
 use super::{Dialogue, check, instant};
 
 /// Parses one line; `number` counts from 1.
@@ -25,9 +25,7 @@ use super::{Dialogue, check, instant};
 /// The path of the first invalid value in the line. Nothing of the line is imported then.
 pub fn parse(line: &str, number: u64) -> Result<Dialogue, Violation> {
     let mut fields = Fields::parse(line)?;
-    let messages = fields
-        .take("messages")
-        .ok_or_else(|| missing().within("messages"))?;
+    let messages = fields.require("messages")?;
     let id = fields.take_text("id")?;
     let key = if id.is_empty() {
         format!("line:{number}")

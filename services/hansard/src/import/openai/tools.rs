@@ -11,7 +11,7 @@ use wire::proto::event::v1::tool_returned::Output;
 
 use super::content;
 use super::new_fact::NewFact;
-use crate::import::fields::{Fields, is_json, joined, malformed, missing, read};
+use crate::import::fields::{Fields, is_json, joined, malformed, read};
 use crate::import::text_part;
 
 /// The metadata of a call whose input was not JSON.
@@ -81,7 +81,7 @@ fn named_input(
     kind: &str,
     input: &str,
 ) -> Result<(String, String), Violation> {
-    let value = fields.take(kind).ok_or_else(|| missing().within(kind))?;
+    let value = fields.require(kind)?;
     let mut inner = Fields::parse(value.get()).map_err(|violation| violation.within(kind))?;
     let name = inner
         .require_text("name")
@@ -96,9 +96,7 @@ fn named_input(
 pub(super) fn result(fields: &mut Fields<'_>) -> Result<proto::ToolReturned, Violation> {
     let call_id = fields.require_text("tool_call_id")?;
     let tool_name = fields.take_text("name")?;
-    let content = fields
-        .take("content")
-        .ok_or_else(|| missing().within("content"))?;
+    let content = fields.require("content")?;
     let output = output(content).map_err(|violation| violation.within("content"))?;
     Ok(proto::ToolReturned {
         call_id,
