@@ -1,11 +1,11 @@
-//! Public addresses, as the special-purpose registries of IANA list them.
+//! Public addresses according to IANA's registries of special-purpose addresses.
 //!
 //! Sources: <https://www.iana.org/assignments/iana-ipv4-special-registry>,
 //! <https://www.iana.org/assignments/iana-ipv6-special-registry>.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Networks of IPv4 that are not public: address and prefix length.
+/// IPv4 networks that are not public: address and prefix length.
 const SPECIAL_V4: [([u8; 4], u32); 15] = [
     ([0, 0, 0, 0], 8),       // this network, unspecified
     ([10, 0, 0, 0], 8),      // private
@@ -24,7 +24,7 @@ const SPECIAL_V4: [([u8; 4], u32); 15] = [
     ([240, 0, 0, 0], 4),     // reserved, broadcast
 ];
 
-/// The only networks of IPv6 that are public: global unicast.
+/// The only public IPv6 network: global unicast.
 const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
 /// Networks within [`GLOBAL_V6`] that are not public.
@@ -39,10 +39,10 @@ const SPECIAL_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// The well-known prefix of NAT64, before an IPv4 address (RFC 6052).
+/// The well-known prefix of NAT64 (RFC 6052). An IPv4 address follows it.
 const NAT64: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
 
-/// The address that is reached: of an IPv4-mapped or NAT64 address the IPv4 address in it, of any other itself.
+/// The address that a connection reaches. IPv4-mapped and NAT64 addresses become the embedded IPv4 address.
 #[must_use]
 pub fn canonical(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else {
@@ -55,7 +55,7 @@ pub fn canonical(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }
 
-/// Whether an address is globally reachable unicast. IPv4-compatible IPv6 addresses are not: nothing uses them.
+/// Whether an address is globally reachable unicast. IPv4-compatible IPv6 addresses are not: they are deprecated.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match canonical(address) {

@@ -1,4 +1,4 @@
-//! The deployment's settings; the same for writers, which check URLs when they are set, and gateways, which call them.
+//! The deployment's egress settings. Writers use them to check URLs that tenants set; gateways use them for calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::destination::Destination;
 
-/// Most entries of `allow`, and of `allow_http`.
+/// Maximum number of entries in `allow`, and in `allow_http`.
 pub const DESTINATIONS_MAX: usize = 256;
-/// Most model servers with a list of tenants.
+/// Maximum number of model servers with a list of tenants.
 pub const MODEL_SERVERS_MAX: usize = 64;
-/// Most tenants of one model server.
+/// Maximum number of tenants of one model server.
 pub const MODEL_TENANTS_MAX: usize = 1_000;
 
-/// What URLs and names of servers that tenants set may reach.
+/// Limits which servers the gateway may call for tenants: by URL, and by the name of a model server.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EgressConfig {
-    /// Networks and hosts beside the public internet that may be called, such as `10.0.0.0/8` and `hooks.internal`.
+    /// Networks and hosts that may be called in addition to the public internet, such as `10.0.0.0/8`, `hooks.internal`.
     pub allow: Vec<Destination>,
-    /// Networks and hosts that may be called over plain `http://`. An address that is not public must be in `allow`, too.
+    /// Networks and hosts that may be called over plain `http://`. Addresses that are not public must also be in `allow`.
     pub allow_http: Vec<Destination>,
-    /// Model servers that only some tenants may use, each with these tenants. All others are every tenant's.
+    /// Model servers that only some tenants may use, each with its tenants. Every tenant may use all other servers.
     pub model_tenants: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl EgressConfig {
-    /// Settings of one machine: loopback may be called, over `http://` too.
+    /// Settings for one machine: loopback addresses may be called, also over `http://`.
     #[must_use]
     pub fn loopback() -> Self {
         let loopback: Vec<Destination> = ["127.0.0.0/8", "::1"]
@@ -48,30 +48,33 @@ impl EgressConfig {
         tenants.is_none_or(|tenants| tenants.contains(tenant.as_str()))
     }
 
-    /// What is wrong with the settings: the key, and the rule with its mend.
+    /// Validates the settings. Each error is a key, and the rule that its value breaks with the remedy.
     #[must_use]
-    pub fn mistakes(&self) -> Vec<(String, String)> {
+    pub fn errors(&self) -> Vec<(String, String)> {
         let bound = |key: &str, entries: usize, max: usize| {
             let rule = format!("has {entries} entries, at most {max} are taken");
             (entries > max).then(|| (key.to_owned(), rule))
         };
-        let mut mistakes = Vec::new();
-        mistakes.extend(bound("allow", self.allow.len(), DESTINATIONS_MAX));
-        mistakes.extend(bound("allow_http", self.allow_http.len(), DESTINATIONS_MAX));
+        let mut errors = Vec::new();
+        errors.extend(bound("allow", self.allow.len(), DESTINATIONS_MAX));
+        errors.extend(bound("allow_http", self.allow_http.len(), DESTINATIONS_MAX));
         let servers = self.model_tenants.len();
-        mistakes.extend(bound("model_tenants", servers, MODEL_SERVERS_MAX));
+        errors.extend(bound("model_tenants", servers, MODEL_SERVERS_MAX));
         for (server, tenants) in &self.model_tenants {
             let key = format!("model_tenants.{server}");
-            mistakes.extend(bound(&key, tenants.len(), MODEL_TENANTS_MAX));
+            errors.extend(bound(&key, tenants.len(), MODEL_TENANTS_MAX));
             if ModelServerId::parse(server.as_str()).is_err() {
-                mistakes.push((key.clone(), "is no name of a model server".to_owned()));
+                errors.push((key.clone(), "is not the name of a model server".to_owned()));
             }
             let wrong = |tenant: &&String| TenantId::parse(tenant.as_str()).is_err();
             if let Some(tenant) = tenants.iter().find(wrong) {
-                mistakes.push((key, format!("names `{tenant}`, which is no tenant's id")));
+                errors.push((
+                    key,
+                    format!("contains `{tenant}`, which is not a tenant id"),
+                ));
             }
         }
-        mistakes
+        errors
     }
 }
 
@@ -81,7 +84,7 @@ mod tests {
 
     fn check(json: &str, expected: &[&str]) {
         let config: EgressConfig = serde_json::from_str(json).unwrap();
-        let keys = config.mistakes().into_iter().map(|(key, _)| key);
+        let keys = config.errors().into_iter().map(|(key, _)| key);
         assert_eq!(keys.collect::<Vec<_>>(), expected);
     }
 
@@ -108,44 +111,33 @@ mod tests {
                 allow_http: vec![entry.clone(); entries],
                 ..EgressConfig::default()
             };
-            assert_eq!(config.mistakes().len(), expected);
+            assert_eq!(config.errors().len(), expected);
         };
         check(DESTINATIONS_MAX, 0);
         check(DESTINATIONS_MAX + 1, 2);
-        let tenants = |count: usize| {
-            let tenants = (0..count).map(|n| format!("t{n}")).collect();
+        let check = |servers: usize, tenants: usize, expected: usize| {
+            let tenants: BTreeSet<String> = (0..tenants).map(|n| format!("t{n}")).collect();
+            let server = |n| (format!("s{n}"), tenants.clone());
             let config = EgressConfig {
-                model_tenants: [("own".to_owned(), tenants)].into(),
+                model_tenants: (0..servers).map(server).collect(),
                 ..EgressConfig::default()
             };
-            config.mistakes().len()
+            assert_eq!(config.errors().len(), expected);
         };
-        assert_eq!(
-            (tenants(MODEL_TENANTS_MAX), tenants(MODEL_TENANTS_MAX + 1)),
-            (0, 1)
-        );
-        let servers = |count: usize| {
-            let server = |n| (format!("s{n}"), BTreeSet::new());
-            let config = EgressConfig {
-                model_tenants: (0..count).map(server).collect(),
-                ..EgressConfig::default()
-            };
-            config.mistakes().len()
-        };
-        assert_eq!(
-            (servers(MODEL_SERVERS_MAX), servers(MODEL_SERVERS_MAX + 1)),
-            (0, 1)
-        );
+        check(1, MODEL_TENANTS_MAX, 0);
+        check(1, MODEL_TENANTS_MAX + 1, 1);
+        check(MODEL_SERVERS_MAX, 0, 0);
+        check(MODEL_SERVERS_MAX + 1, 0, 1);
     }
 
     #[test]
-    fn model_servers_are_every_tenants_unless_listed() {
+    fn every_tenant_may_use_model_servers_that_are_not_listed() {
         let json = r#"{"model_tenants": {"own": ["acme"], "closed": []}}"#;
         let config: EgressConfig = serde_json::from_str(json).unwrap();
         let check = |tenant: &str, server: &str, expected: bool| {
             let tenant = TenantId::parse(tenant).unwrap();
-            let seen = config.may_use_model_server(&tenant, server);
-            assert_eq!(seen, expected, "{tenant} {server}");
+            let may_use = config.may_use_model_server(&tenant, server);
+            assert_eq!(may_use, expected, "{tenant} {server}");
         };
         check("acme", "own", true);
         check("globex", "own", false);

@@ -1,4 +1,4 @@
-//! An entry of a list of the deployment: a network, or a host by its name.
+//! An entry of the egress settings: a network, or a host name.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,16 +10,16 @@ use thiserror::Error;
 
 use crate::address::canonical;
 
-/// Most bytes of a host's name, as DNS has it.
+/// Maximum bytes of a host name (the bound of DNS).
 pub const HOST_BYTES_MAX: usize = 253;
 
-/// A network (`10.0.0.0/8`, `::1`) or a host (`hooks.internal`, which names no other host below it).
+/// A network (`10.0.0.0/8`, `::1`) or a host (`hooks.internal`, without its subdomains).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Destination {
     /// Every address of the network.
     Network(IpNet),
-    /// The host, at whichever address it is. In lower case, without a dot at its end.
+    /// The host, at any address. In lower case, without a dot at the end.
     Host(String),
 }
 
@@ -29,18 +29,18 @@ pub enum Destination {
 pub struct DestinationError(String);
 
 impl Destination {
-    /// Whether a host at an address is meant.
+    /// Whether the entry matches a host at an address.
     #[must_use]
     pub fn contains(&self, host: &str, address: IpAddr) -> bool {
         match self {
             Self::Network(network) => network.contains(&canonical(address)),
-            Self::Host(_) => self.names(host),
+            Self::Host(_) => self.matches_name(host),
         }
     }
 
-    /// Whether a host is meant by its name.
+    /// Whether the entry matches a host by its name.
     #[must_use]
-    pub fn names(&self, host: &str) -> bool {
+    pub fn matches_name(&self, host: &str) -> bool {
         let host = host.strip_suffix('.').unwrap_or(host);
         matches!(self, Self::Host(name) if name.eq_ignore_ascii_case(host))
     }
@@ -60,7 +60,7 @@ impl FromStr for Destination {
             let mut bytes = label.bytes();
             !label.is_empty() && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
         };
-        // A name that ends in a number is an address that is written wrongly.
+        // A name that ends in a number is a malformed address.
         let is_address = |name: &str| {
             let last = name.rsplit('.').next().unwrap_or_default();
             last.bytes().all(|b| b.is_ascii_digit())
@@ -115,28 +115,19 @@ mod tests {
         let longest = format!("{}a", "a.".repeat((HOST_BYTES_MAX - 1) / 2));
         check(&longest, Some(&longest));
         check(&format!("a{longest}"), None);
-        for wrong in [
-            "",
-            ".",
-            "a..b",
-            "a b",
-            "http://a",
-            "a:80",
-            "10.0.0.0/33",
-            "10.0.0.256",
-            "*.a",
-            "1",
-        ] {
+        for wrong in ["", ".", "a..b", "a b", "http://a", "a:80", "*.a", "1"] {
             check(wrong, None);
         }
+        check("10.0.0.0/33", None);
+        check("10.0.0.256", None);
     }
 
     #[test]
-    fn a_host_is_itself_and_a_network_its_addresses() {
+    fn hosts_match_by_name_and_networks_by_address() {
         let check = |entry: &str, host: &str, address: &str, expected: bool| {
             let entry: Destination = entry.parse().unwrap();
-            let seen = entry.contains(host, address.parse().unwrap());
-            assert_eq!(seen, expected, "{entry} {host} {address}");
+            let contains = entry.contains(host, address.parse().unwrap());
+            assert_eq!(contains, expected, "{entry} {host} {address}");
         };
         check("hooks.internal", "hooks.internal", "10.0.0.1", true);
         check("hooks.internal", "HOOKS.internal.", "10.0.0.1", true);

@@ -1,7 +1,7 @@
-//! Which servers may be called by URLs that tenants set: webhooks of tools, JWK sets, and model servers by name.
+//! Rules for URLs that tenants set (webhooks of tools, JWK sets) and for model servers that tenants name.
 //!
-//! Pure: it resolves no name and opens no connection. The client that does both (`models::EgressClient`) asks [`Policy`]
-//! about the URL, and then about each resolved address. The settings are the deployment's, never a tenant's.
+//! Pure: this crate resolves no name and opens no connection. The client (`models::EgressClient`) checks the URL by
+//! [`Policy`], and then each resolved address. The deployment sets the rules; a tenant cannot.
 
 mod address;
 mod config;

@@ -1,4 +1,4 @@
-//! The decision about one URL, and about one address that its host resolves to.
+//! Decides whether a URL, and an address that its host resolves to, may be called.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -9,14 +9,14 @@ use crate::address::is_public;
 use crate::config::EgressConfig;
 use crate::destination::Destination;
 
-/// What may be called. Built from the deployment's settings.
+/// The servers that may be called. Built from the deployment's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
     allow: Vec<Destination>,
     allow_http: Vec<Destination>,
 }
 
-/// How a server is spoken to.
+/// The scheme of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// Over TLS.
@@ -25,30 +25,30 @@ pub enum Scheme {
     Http,
 }
 
-/// Why a server may not be called. No variant shows the URL: it may hold a secret.
+/// Why a server may not be called. No variant shows the URL, because it may contain a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// The text is no URL with a host, or it has a user's name.
-    #[error("is no URL of a host: give https://host/path, without a user's name")]
+    /// The text is not a URL with a host, or it contains a user name.
+    #[error("is not a URL with a host: use https://host/path, without a user name")]
     Malformed,
-    /// The scheme is another one.
-    #[error("is no https:// URL")]
+    /// The scheme is neither `https` nor `http`.
+    #[error("is not an https:// URL")]
     Scheme,
     /// The connection would not be encrypted.
-    #[error("is no https:// URL, and the deployment's `egress.allow_http` does not name its host")]
+    #[error("is not an https:// URL, and its host is not in the deployment's `egress.allow_http`")]
     Plaintext,
-    /// The name has one label alone, so that only a network of the deployment can know it.
-    #[error("names a host of an internal network, which the deployment's `egress.allow` does not")]
+    /// The name has only one label, so only a network of the deployment can resolve it.
+    #[error("has a host of an internal network that is not in the deployment's `egress.allow`")]
     InternalName,
     /// The address is not public.
     #[error(
-        "is at a private, loopback, link-local or otherwise special address, which the deployment's `egress.allow` does not name"
+        "has a private, loopback, link-local or other special address that is not in the deployment's `egress.allow`"
     )]
     SpecialAddress,
 }
 
 impl Policy {
-    /// The policy of settings.
+    /// The policy of these settings.
     #[must_use]
     pub fn new(config: &EgressConfig) -> Self {
         Self {
@@ -57,8 +57,8 @@ impl Policy {
         }
     }
 
-    /// Reads a URL and judges what can be judged without resolving its host. The client must call
-    /// [`Policy::check_address`] with each address that the host resolves to.
+    /// Parses a URL and checks it without resolving its host. The client must call [`Policy::check_address`] with each
+    /// address that the host resolves to.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -80,7 +80,7 @@ impl Policy {
         Ok((url, scheme))
     }
 
-    /// Judges an address that a host has. `host` is the name in the URL; empty where the URL has an address.
+    /// Checks an address of a host. `host` is the name in the URL; it is empty if the URL has an address.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -102,19 +102,16 @@ impl Policy {
 
     fn check_name(&self, scheme: Scheme, host: &str) -> Result<(), Refusal> {
         let bare = host.strip_suffix('.').unwrap_or(host);
-        let names = |list: &[Destination]| list.iter().any(|entry| entry.names(bare));
-        // Both are loopback wherever they are resolved (RFC 6761).
+        let is_in = |list: &[Destination]| list.iter().any(|entry| entry.matches_name(bare));
+        // Both always resolve to loopback (RFC 6761).
         if bare == "localhost" || bare.ends_with(".localhost") {
             return self.check_address(scheme, bare, Ipv4Addr::LOCALHOST.into());
         }
-        if !bare.contains('.') && !names(&self.allow) {
+        if !bare.contains('.') && !is_in(&self.allow) {
             return Err(Refusal::InternalName);
         }
-        let has_networks = |list: &[Destination]| {
-            let is_network = |entry: &Destination| matches!(entry, Destination::Network(_));
-            list.iter().any(is_network)
-        };
-        let may_be_plain = names(&self.allow_http) || has_networks(&self.allow_http);
+        let is_network = |entry: &Destination| matches!(entry, Destination::Network(_));
+        let may_be_plain = is_in(&self.allow_http) || self.allow_http.iter().any(is_network);
         if scheme == Scheme::Http && !may_be_plain {
             return Err(Refusal::Plaintext);
         }

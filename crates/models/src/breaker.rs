@@ -1,14 +1,14 @@
-//! Leaves a server alone that has failed too often, and finds out with one request when it is back.
+//! Circuit breaker: stops requests to a server after too many failures, and probes it with single requests.
 //!
-//! Closed, it counts failures in a row; at the bound it opens. Once its time is up it lets a single request through: if that
-//! one is answered it closes, otherwise it opens anew. Time is handed in.
+//! Closed, it counts consecutive failures and opens at the bound. After its open time it permits one request, the probe. The
+//! breaker closes if the server answers the probe, and opens again otherwise. Callers pass the current time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::config::BreakerConfig;
 
-/// The breaker of one server.
+/// The circuit breaker of one server.
 #[derive(Debug)]
 pub(crate) struct Breaker {
     failures_max: u32,
@@ -23,18 +23,18 @@ enum State {
     Probing { since: Instant },
 }
 
-/// How a request that was let through has gone.
+/// The result of a permitted request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The server did its work.
+    /// The server worked.
     Success,
     /// The server failed.
     Failure,
 }
 
-/// A request that was let through. Dropped without an outcome, it says nothing of the server.
+/// Permits one request. A permit that is dropped without an outcome does not change the count of failures.
 #[derive(Debug)]
-pub(crate) struct Passage {
+pub(crate) struct BreakerPermit {
     breaker: Arc<Breaker>,
     is_probe: bool,
 }
@@ -48,11 +48,11 @@ impl Breaker {
         }
     }
 
-    /// Lets a request through.
+    /// Permits a request.
     ///
     /// # Errors
-    /// When the next one may be let through.
-    pub(crate) fn pass(self: &Arc<Self>, now: Instant) -> Result<Passage, Duration> {
+    /// The time until the next request may be permitted.
+    pub(crate) fn acquire(self: &Arc<Self>, now: Instant) -> Result<BreakerPermit, Duration> {
         let mut state = self.state();
         let is_probe = match *state {
             State::Closed { .. } => false,
@@ -63,7 +63,7 @@ impl Breaker {
             }
             State::Probing { .. } => return Err(self.open_for),
         };
-        Ok(Passage {
+        Ok(BreakerPermit {
             breaker: Arc::clone(self),
             is_probe,
         })
@@ -80,18 +80,18 @@ impl Breaker {
     }
 }
 
-impl Passage {
-    /// The server has begun to answer: that is all that a probe wants to know.
-    pub(crate) fn answered(&mut self) {
+impl BreakerPermit {
+    /// Records that the server began to answer. This closes the breaker if the request is the probe.
+    pub(crate) fn record_answer(&mut self) {
         if std::mem::take(&mut self.is_probe) {
             *self.breaker.state() = State::Closed { failures: 0 };
         }
     }
 
-    /// How it has gone.
-    pub(crate) fn settle(mut self, outcome: Outcome, now: Instant) {
+    /// Records the outcome.
+    pub(crate) fn record(mut self, outcome: Outcome, now: Instant) {
         if outcome == Outcome::Success {
-            self.answered();
+            self.record_answer();
         }
         let breaker = Arc::clone(&self.breaker);
         let mut state = breaker.state();
@@ -108,13 +108,13 @@ impl Passage {
                 self.is_probe = false;
                 breaker.open(&mut state, now);
             }
-            // What was let through before it opened says nothing of now.
+            // Requests from before the breaker opened do not describe the current state of the server.
             (State::Open { .. } | State::Probing { .. }, _) => {}
         }
     }
 }
 
-impl Drop for Passage {
+impl Drop for BreakerPermit {
     fn drop(&mut self) {
         if self.is_probe {
             let mut state = self.breaker.state();
@@ -138,35 +138,35 @@ mod tests {
         }))
     }
 
-    /// Reads a course: `s` a success, `f` a failure, `d` dropped, `a` answered and then failed, `.` refused, `+` the breaker's time.
-    fn check(course: &str) {
+    /// Steps: `s` success, `f` failure, `d` dropped, `a` answered and then failed, `.` rejected, `+` the open time passes.
+    fn check(steps: &str) {
         let (breaker, mut now) = (breaker(), Instant::now());
-        for (at, step) in course.chars().enumerate() {
+        for (at, step) in steps.chars().enumerate() {
             if step == '+' {
                 now += Duration::from_millis(OPEN_MS);
                 continue;
             }
-            let passage = breaker.pass(now);
-            assert_eq!(passage.is_err(), step == '.', "{course} at {at}");
-            let Ok(mut passage) = passage else { continue };
+            let permit = breaker.acquire(now);
+            assert_eq!(permit.is_err(), step == '.', "{steps} at {at}");
+            let Ok(mut permit) = permit else { continue };
             match step {
-                's' => passage.settle(Outcome::Success, now),
-                'f' => passage.settle(Outcome::Failure, now),
+                's' => permit.record(Outcome::Success, now),
+                'f' => permit.record(Outcome::Failure, now),
                 'a' => {
-                    passage.answered();
-                    passage.settle(Outcome::Failure, now);
+                    permit.record_answer();
+                    permit.record(Outcome::Failure, now);
                 }
-                _ => drop(passage),
+                _ => drop(permit),
             }
         }
     }
 
     #[test]
-    fn courses() {
+    fn sequences_of_outcomes() {
         check("ffsffsff");
         check("fff..");
         check("ffdf.");
-        check("fff.+s" /* closed again, and counting from none */);
+        check("fff.+s");
         check("fff+sffsfff.");
         check("fff+f.+f.+sff");
         check("fff+dd+s");
@@ -177,28 +177,28 @@ mod tests {
     fn one_probe_at_a_time() {
         let (breaker, now) = (breaker(), Instant::now());
         for _ in 0..3 {
-            breaker.pass(now).unwrap().settle(Outcome::Failure, now);
+            breaker.acquire(now).unwrap().record(Outcome::Failure, now);
         }
         let millis = Duration::from_millis;
-        assert_eq!(breaker.pass(now + millis(40)).unwrap_err(), millis(60));
-        assert_eq!(breaker.pass(now + millis(99)).unwrap_err(), millis(1));
+        assert_eq!(breaker.acquire(now + millis(40)).unwrap_err(), millis(60));
+        assert_eq!(breaker.acquire(now + millis(99)).unwrap_err(), millis(1));
         let later = now + millis(100);
-        let mut probe = breaker.pass(later).unwrap();
-        assert_eq!(breaker.pass(later).unwrap_err(), millis(OPEN_MS));
-        probe.answered();
-        assert!(breaker.pass(later).is_ok());
+        let mut probe = breaker.acquire(later).unwrap();
+        assert_eq!(breaker.acquire(later).unwrap_err(), millis(OPEN_MS));
+        probe.record_answer();
+        assert!(breaker.acquire(later).is_ok());
     }
 
     #[test]
-    fn what_began_before_it_opened_changes_nothing() {
+    fn requests_from_before_it_opened_are_ignored() {
         let (breaker, now) = (breaker(), Instant::now());
-        let (early, late) = (breaker.pass(now).unwrap(), breaker.pass(now).unwrap());
+        let (early, late) = (breaker.acquire(now).unwrap(), breaker.acquire(now).unwrap());
         for _ in 0..3 {
-            breaker.pass(now).unwrap().settle(Outcome::Failure, now);
+            breaker.acquire(now).unwrap().record(Outcome::Failure, now);
         }
-        early.settle(Outcome::Success, now);
-        late.settle(Outcome::Failure, now + Duration::from_millis(50));
-        assert!(breaker.pass(now).is_err());
-        assert!(breaker.pass(now + Duration::from_millis(100)).is_ok());
+        early.record(Outcome::Success, now);
+        late.record(Outcome::Failure, now + Duration::from_millis(50));
+        assert!(breaker.acquire(now).is_err());
+        assert!(breaker.acquire(now + Duration::from_millis(100)).is_ok());
     }
 }

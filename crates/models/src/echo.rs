@@ -1,4 +1,4 @@
-//! The built-in model: it answers with the last user's message. No network, no key, no chance.
+//! The built-in model. It answers with the last user message, deterministically, without network or key.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::error::ModelError;
 use crate::exchange::Attempt;
-use crate::meter::size_bytes;
 use crate::piece::Piece;
 use crate::request::ModelRequest;
+use crate::request_metrics::size_bytes;
 
-/// The built-in model's name: that of its server, of its provider, and what its replies begin with.
+/// The name of the built-in model's server and provider.
 pub const ECHO: &str = "echo";
-/// What stands before the message.
+/// The text before the message.
 pub const ECHO_PREFIX: &str = "echo: ";
-/// Most bytes of a reply, the prefix among them; a longer one ends before the word that would break the bound.
+/// Maximum bytes of a reply including the prefix. A longer reply ends before the word that exceeds the bound.
 pub const ECHO_TEXT_BYTES_MAX: usize = 256 * 1_024;
 
-/// A reply of the built-in model, as far as it has come.
+/// A reply of the built-in model while it is streamed.
 #[derive(Debug)]
 pub(crate) struct Echo {
     words: std::vec::IntoIter<String>,
@@ -33,30 +33,27 @@ pub(crate) struct Echo {
 }
 
 impl Echo {
-    /// Reads the context, in the canonical form, and makes up the reply: words count as tokens.
+    /// Parses a context in the canonical format and builds the reply. Words count as tokens.
     pub(crate) fn new(request: &ModelRequest, word_delay: Duration) -> Result<Self, ModelError> {
         let transcript = canonical::parse(&request.body).map_err(|_| ModelError::Unusable {
-            problem: "has a body that is no context in the canonical form",
+            problem: "has a body that is not a context in the canonical format",
         })?;
-        let said = transcript.turns.iter().rev().find(|t| t.role == Role::User);
-        let text = format!("{ECHO_PREFIX}{}", said.map(texts).unwrap_or_default());
-        let (words, is_whole) = limited(words(&text), request.max_output_tokens);
+        let asked = transcript.turns.iter().rev().find(|t| t.role == Role::User);
+        let text = format!("{ECHO_PREFIX}{}", asked.map(texts).unwrap_or_default());
+        let (words, is_whole) = limit(words(&text), request.max_output_tokens);
         let usage = Usage {
-            input_tokens: count(&transcript),
+            input_tokens: count_words(&transcript),
             output_tokens: u64::try_from(words.len()).unwrap_or(u64::MAX),
             ..Usage::default()
         };
         let message = message(&request.model, words.concat(), is_whole, usage);
-        let heard = request
-            .listener
-            .as_ref()
-            .map(|_| request.body.clone().into());
-        let body: Bytes = heard.unwrap_or_default();
+        let listener = request.listener.as_ref();
+        let body: Option<Bytes> = listener.map(|_| request.body.clone().into());
         Ok(Self {
             words: words.into_iter(),
             word_delay,
             next_at: None,
-            attempt: Attempt::begin(request.listener.as_ref(), 1, &body),
+            attempt: Attempt::begin(listener, 1, &body.unwrap_or_default()),
             reply: Reply {
                 facts: vec![Fact::MessageAppended(message)],
             },
@@ -73,12 +70,12 @@ impl Echo {
         let piece = match self.words.next() {
             Some(word) => {
                 let delta = Delta::Text(word);
-                self.attempt.received(size_bytes(&delta));
+                self.attempt.record_bytes(size_bytes(&delta));
                 Ok(Piece::Delta(delta))
             }
             None => Ok(Piece::Finished(self.reply.clone())),
         };
-        self.attempt.note(&piece);
+        self.attempt.record(&piece);
         piece
     }
 }
@@ -115,7 +112,7 @@ fn texts(turn: &Turn) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The text cut into words, each with the white space after it: together they are the text.
+/// Splits the text into words, each with the white space after it. Their concatenation is the text.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for piece in text.split_inclusive(char::is_whitespace) {
@@ -127,8 +124,8 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// As many words as the bounds take, and whether that is all of them.
-fn limited(words: Vec<String>, words_max: Option<u32>) -> (Vec<String>, bool) {
+/// The words within the bounds, and whether these are all words.
+fn limit(words: Vec<String>, words_max: Option<u32>) -> (Vec<String>, bool) {
     let all = words.len();
     let words_max = words_max.map_or(usize::MAX, |max| usize::try_from(max).unwrap_or(usize::MAX));
     let mut bytes = 0;
@@ -144,15 +141,13 @@ fn limited(words: Vec<String>, words_max: Option<u32>) -> (Vec<String>, bool) {
     (taken, is_whole)
 }
 
-/// Words of all texts that were read.
-fn count(transcript: &Transcript) -> u64 {
-    let told = transcript.instructions.iter().map(String::as_str);
-    let around = transcript.opening.iter().chain(&transcript.closing);
-    let told = told.chain(around.map(String::as_str));
-    let told: usize = told.map(|text| text.split_whitespace().count()).sum();
-    let turns = transcript.turns.iter().map(texts);
-    let said: usize = turns.map(|text| text.split_whitespace().count()).sum();
-    u64::try_from(told + said).unwrap_or(u64::MAX)
+/// The number of words of all texts.
+fn count_words(transcript: &Transcript) -> u64 {
+    let instructions = transcript.instructions.iter().chain(&transcript.opening);
+    let texts = instructions.chain(&transcript.closing).cloned();
+    let texts = texts.chain(transcript.turns.iter().map(self::texts));
+    let words: usize = texts.map(|text| text.split_whitespace().count()).sum();
+    u64::try_from(words).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -178,14 +173,14 @@ mod tests {
     #[test]
     fn replies_have_a_bound() {
         let check = |bytes: usize, is_all: bool| {
-            let (taken, is_whole) = limited(vec!["x".repeat(bytes - 1), "y".to_owned()], None);
+            let (taken, is_whole) = limit(vec!["x".repeat(bytes - 1), "y".to_owned()], None);
             assert_eq!((taken.len() == 2, is_whole), (is_all, is_all));
         };
         check(ECHO_TEXT_BYTES_MAX, true);
         check(ECHO_TEXT_BYTES_MAX + 1, false);
         let three = || ["a ", "b ", "c"].map(str::to_owned).to_vec();
-        assert_eq!(limited(three(), Some(3)).0.len(), 3);
-        assert_eq!(limited(three(), Some(2)), (three()[..2].to_vec(), false));
-        assert_eq!(limited(three(), Some(0)), (vec![], false));
+        assert_eq!(limit(three(), Some(3)).0.len(), 3);
+        assert_eq!(limit(three(), Some(2)), (three()[..2].to_vec(), false));
+        assert_eq!(limit(three(), Some(0)), (vec![], false));
     }
 }

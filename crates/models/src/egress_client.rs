@@ -1,7 +1,7 @@
-//! The client for URLs that tenants set: webhooks and JWK sets.
+//! The HTTP client for URLs that tenants set: webhooks and JWK sets.
 //!
-//! A host is resolved once for each connection, every address is judged by the deployment's policy, and the connection goes
-//! to one of the addresses that remain: nothing resolves the name again in between. No redirect is followed, no proxy used.
+//! For each connection the host is resolved once, the egress policy checks every address, and the client connects to an
+//! allowed one. The name is not resolved again in between. The client follows no redirect and uses no proxy.
 
 use std::error::Error as _;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ pub struct EgressClient {
 }
 
 impl EgressClient {
-    /// A client that trusts the system's certificates.
+    /// Creates a client that trusts the certificates of the system.
     ///
     /// # Errors
     /// [`ModelsError::Tls`].
@@ -47,15 +47,15 @@ impl EgressClient {
         };
         Ok(Self {
             https: client(Scheme::Https, Trust::System)?,
-            http: client(Scheme::Http, Trust::Nobody)?,
+            http: client(Scheme::Http, Trust::None)?,
             policy,
         })
     }
 
-    /// A request to a URL.
+    /// Creates a request to a URL.
     ///
     /// # Errors
-    /// The policy refuses the URL. Its host's addresses are judged when it is sent: see [`refusal_of`].
+    /// The policy rejects the URL. It checks the addresses of the host when the request is sent: see [`egress_refusal`].
     pub fn request(&self, method: Method, url: &str) -> Result<RequestBuilder, Refusal> {
         let (url, scheme) = self.policy.check_url(url)?;
         let client = match scheme {
@@ -66,14 +66,12 @@ impl EgressClient {
     }
 }
 
-/// The policy's refusal of the addresses of a host; `None`: sending failed for another reason.
+/// The policy's refusal of the addresses of a host; `None` if sending failed for another reason.
 #[must_use]
-pub fn refusal_of(error: &reqwest::Error) -> Option<Refusal> {
+pub fn egress_refusal(error: &reqwest::Error) -> Option<Refusal> {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes
-        .filter_map(|cause| cause.downcast_ref::<Refusal>())
-        .copied()
-        .next()
+    let mut refusals = causes.filter_map(|cause| cause.downcast_ref::<Refusal>());
+    refusals.next().copied()
 }
 
 /// Resolves names to the addresses that the policy allows.
@@ -87,7 +85,7 @@ impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (policy, scheme) = (Arc::clone(&self.policy), self.scheme);
         Box::pin(async move {
-            // The port of the URL takes the place of 0.
+            // The client replaces port 0 by the port of the URL.
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let allowed = allowed(&policy, scheme, name.as_str(), found)?;
             Ok::<Addrs, _>(Box::new(allowed.into_iter()))
@@ -95,10 +93,10 @@ impl Resolve for Resolver {
     }
 }
 
-/// The allowed addresses among those found.
+/// The addresses that the policy allows.
 ///
 /// # Errors
-/// The last refusal where none is allowed.
+/// The last refusal if the policy allows none.
 fn allowed(
     policy: &Policy,
     scheme: Scheme,
@@ -126,12 +124,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_addresses_the_allowed_remain() {
+    fn only_allowed_addresses_remain() {
         let check = |found: &[&str], expected: Result<usize, Refusal>| {
             let found = found.iter().map(|address| address.parse().unwrap());
             let policy = Policy::default();
-            let seen = allowed(&policy, Scheme::Https, "a.example", found);
-            assert_eq!(seen.map(|allowed| allowed.len()), expected);
+            let allowed = allowed(&policy, Scheme::Https, "a.example", found);
+            assert_eq!(allowed.map(|allowed| allowed.len()), expected);
         };
         check(&["8.8.8.8:0", "[2606:4700::1]:0"], Ok(2));
         check(&["10.0.0.1:0", "8.8.8.8:0"], Ok(1));
@@ -140,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_is_judged_by_its_addresses() {
+    async fn addresses_of_a_name_are_checked() {
         let resolve = async |config: &EgressConfig| {
             let resolver = Resolver {
                 policy: Arc::new(Policy::new(config)),

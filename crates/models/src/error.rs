@@ -1,16 +1,16 @@
-//! What can go wrong between us and a model server.
+//! Errors of model servers and of their configuration.
 
 use std::fmt;
 
-/// Model servers that cannot be set up.
+/// Model servers cannot be set up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelsError {
-    /// A setting is wrong.
+    /// A setting is invalid.
     #[error("{key} {problem}")]
     Configuration {
         /// The setting, such as `local.base_url`.
         key: String,
-        /// The rule that it breaks, with its mend.
+        /// The broken rule and the remedy.
         problem: String,
     },
     /// The TLS library does not start.
@@ -18,92 +18,92 @@ pub enum ModelsError {
     Tls,
 }
 
-/// Why there is no reply, or no more of it. Neither `Display` nor `Debug` shows contents, keys or URLs.
+/// Why a reply is missing or incomplete. Neither `Display` nor `Debug` shows contents, keys or URLs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// No server has this name.
     #[error("no model server has this name")]
     UnknownServer,
-    /// The request cannot be sent as it is.
+    /// The request is invalid.
     #[error("the request to the model {problem}")]
     Unusable {
-        /// The rule that it breaks, with its bound.
+        /// The broken rule, with its bound.
         problem: &'static str,
     },
-    /// The server cannot be reached, or says that it fails.
+    /// The server cannot be reached, or returned a server error.
     #[error("the model server is unavailable: try again in {retry_after_ms} ms")]
     Unavailable {
-        /// When another try may help.
+        /// When a retry may succeed.
         retry_after_ms: u64,
     },
-    /// The server failed too often, and is left alone for a while.
+    /// The server failed too often; its circuit breaker is open.
     #[error(
         "the model server failed too often and is left alone: try again in {retry_after_ms} ms"
     )]
     BreakerOpen {
-        /// When it is tried again.
+        /// When the breaker permits a probe.
         retry_after_ms: u64,
     },
-    /// The server takes no more requests (429, 529), or as many as are allowed at once are on their way.
+    /// The server accepts no more requests (429, 529), or the number of concurrent requests is at its bound.
     #[error("the model server is overloaded: try again in {retry_after_ms} ms")]
     Overloaded {
-        /// When another try may help.
+        /// When a retry may succeed.
         retry_after_ms: u64,
     },
-    /// The server refuses the request: it is wrong, or the key is.
+    /// The server rejected the request: the request or the key is invalid.
     #[error("the model server refused the request with status {status}: {error_type}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The server's name of the failure; `http_<status>` where it gives none.
+        /// The server's name of the error; `http_<status>` if it has none.
         error_type: String,
-        /// What the server says of it: may hold contents.
+        /// The server's message. It may contain message content.
         message: ErrorText,
     },
-    /// It took too long.
+    /// A timeout expired.
     #[error("the model server took too long: {which}")]
     TimedOut {
-        /// What took too long.
+        /// The step whose timeout expired.
         which: Step,
     },
-    /// The reply ended early, or is not of its format.
+    /// The reply ended early, or is invalid in its format.
     #[error("the reply broke off or cannot be read")]
     Broken,
-    /// The server tells of a failure in place of the reply, or of its end.
+    /// The stream of the reply contains an error.
     #[error("the model failed: {error_type}")]
     Failed {
-        /// The server's name of the failure.
+        /// The server's name of the error.
         error_type: String,
-        /// What the server says of it: may hold contents.
+        /// The server's message. It may contain message content.
         message: ErrorText,
     },
-    /// The reply is larger than its bounds.
+    /// The reply exceeds a bound.
     #[error("the reply is too large: {bound} may hold {bytes_max} bytes")]
     TooLarge {
-        /// What is bounded.
+        /// The bounded part.
         bound: &'static str,
         /// The bound, in bytes.
         bytes_max: usize,
     },
 }
 
-/// What may take too long.
+/// A step with a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// Until the first piece.
+    /// The time to the first piece.
     FirstPiece,
-    /// From one sign of life to the next.
+    /// The time between received bytes.
     Silence,
-    /// The reply as a whole.
+    /// The time for the whole reply.
     Total,
 }
 
-/// What a server says of its failure. `Debug` shows its size alone.
+/// The error message of a server. `Debug` shows only its size.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct ErrorText(String);
 
 impl ModelError {
-    /// The failure's short, stable name, for an `ErrorOccurred`.
+    /// A short, stable name of the error, for an `ErrorOccurred`.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -120,7 +120,7 @@ impl ModelError {
         }
     }
 
-    /// When another try may help, in ms; none where none would.
+    /// When a retry may succeed, in ms; `None` if none can.
     #[must_use]
     pub fn retry_after_ms(&self) -> Option<u64> {
         match self {
@@ -139,17 +139,17 @@ impl ModelError {
 }
 
 impl ErrorText {
-    /// Most bytes that are kept.
+    /// Maximum bytes of the text.
     pub const BYTES_MAX: usize = 4_096;
 
-    /// Keeps the beginning of `text`: at most [`Self::BYTES_MAX`].
+    /// Truncates `text` to [`Self::BYTES_MAX`].
     #[must_use]
     pub fn new(text: &str) -> Self {
         let end = text.floor_char_boundary(Self::BYTES_MAX);
         Self(text.get(..end).unwrap_or_default().to_owned())
     }
 
-    /// The text, for the record alone.
+    /// The text. Write it only to the record.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_says_is_kept_in_part_and_not_shown() {
+    fn error_texts_are_truncated_and_not_shown() {
         let check = |text: &str, kept: usize| {
             assert_eq!(ErrorText::new(text).expose().len(), kept);
         };

@@ -1,6 +1,6 @@
-//! What an attempt came to, for who listens: times and sizes, and what was said, where that is wanted.
+//! Records attempts of requests for a listener: times, sizes and, on request, bodies.
 //!
-//! The request's headers, and with them its key, are never among it.
+//! An exchange never contains the headers of the request, and so never its key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,67 +12,67 @@ use domain::{Fact, Label};
 
 use crate::error::ModelError;
 use crate::piece::Piece;
-use crate::said::{EXCHANGE_BODY_BYTES_MAX, Said};
+use crate::recorded_reply::{EXCHANGE_BODY_BYTES_MAX, RecordedReply};
 
-/// One request as it was sent once, and what came back. `Debug` shows no contents.
+/// One attempt of a request, and its reply. `Debug` shows no contents.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Exchange {
-    /// Which try of the request it was, counted from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// When it was sent.
+    /// When the request was sent.
     pub started_at: SystemTime,
-    /// From then to the first piece of the reply; `None`: none came.
+    /// The time from the start to the first piece of the reply; `None` if there was no piece.
     pub first_piece: Option<Duration>,
-    /// From then to the end.
+    /// The time from the start to the end.
     pub took: Duration,
-    /// The HTTP status; `None`: none came, or the model is built in.
+    /// The HTTP status; `None` if there was no answer, or if the model is built in.
     pub http_status: Option<u16>,
-    /// `finished`; `dropped`, where nobody wanted more; or the failure's code.
+    /// `finished`; `dropped` if the caller dropped the reply; or the code of the error.
     pub outcome: &'static str,
-    /// Why the model ended, as the server says.
+    /// Why the model stopped, as the server reports it.
     pub finish_reason: Option<Label>,
-    /// What it cost, as the server says.
+    /// The used tokens, as the server reports them.
     pub usage: Option<Usage>,
-    /// Bytes of the request's body.
+    /// Bytes of the request body.
     pub request_bytes: usize,
-    /// Bytes of the reply, as it came.
+    /// Received bytes of the reply.
     pub reply_bytes: usize,
-    /// The request's body, where bodies are wanted; at most [`EXCHANGE_BODY_BYTES_MAX`] bytes.
+    /// The request body, with [`ExchangeDetail::Bodies`]; at most [`EXCHANGE_BODY_BYTES_MAX`] bytes.
     pub request: Option<Bytes>,
-    /// What the pieces of the reply came to, as JSON, with what the server said of a failure; or the body of a refusal. Where
-    /// bodies are wanted; at most [`EXCHANGE_BODY_BYTES_MAX`] bytes.
+    /// The pieces of the reply and the server's error message as JSON, or the body of a rejection. With
+    /// [`ExchangeDetail::Bodies`]; at most [`EXCHANGE_BODY_BYTES_MAX`] bytes.
     pub reply: Option<String>,
 }
 
-/// What is wanted of exchanges.
+/// Which parts of exchanges a listener gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
-    /// All but bodies.
+pub enum ExchangeDetail {
+    /// Everything without bodies.
     Facts,
-    /// Bodies too.
+    /// Everything.
     Bodies,
 }
 
-/// Hears of each exchange once it is over. It is called where the reply is read, and must not take long.
+/// Is called with each exchange at its end. The call is part of reading the reply and must return quickly.
 #[derive(Clone)]
-pub struct Listener {
-    wanted: Wanted,
-    hear: Arc<dyn Fn(Exchange) + Send + Sync>,
+pub struct ExchangeListener {
+    detail: ExchangeDetail,
+    notify: Arc<dyn Fn(Exchange) + Send + Sync>,
 }
 
-impl Listener {
-    /// A listener that is told what it wants.
-    pub fn new(wanted: Wanted, hear: impl Fn(Exchange) + Send + Sync + 'static) -> Self {
-        Self {
-            wanted,
-            hear: Arc::new(hear),
-        }
+impl ExchangeListener {
+    /// Creates a listener.
+    pub fn new(detail: ExchangeDetail, notify: impl Fn(Exchange) + Send + Sync + 'static) -> Self {
+        let notify = Arc::new(notify);
+        Self { detail, notify }
     }
 }
 
-impl fmt::Debug for Listener {
+impl fmt::Debug for ExchangeListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Listener").field(&self.wanted).finish()
+        f.debug_tuple("ExchangeListener")
+            .field(&self.detail)
+            .finish()
     }
 }
 
@@ -88,27 +88,27 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// An exchange that goes on; told when it is over, or dropped. Nothing at all where nobody listens.
+/// An open exchange. The listener gets it at its end, or when it is dropped. Empty without a listener.
 #[derive(Debug)]
-pub(crate) struct Attempt(Option<Box<Open>>);
+pub(crate) struct Attempt(Option<Box<OpenExchange>>);
 
 #[derive(Debug)]
-struct Open {
-    listener: Listener,
-    began: Instant,
+struct OpenExchange {
+    listener: ExchangeListener,
+    started: Instant,
     exchange: Exchange,
-    said: Said,
+    reply: RecordedReply,
 }
 
 impl Attempt {
-    /// A request that is being sent.
-    pub(crate) fn begin(listener: Option<&Listener>, attempt: u32, body: &Bytes) -> Self {
+    /// Starts an exchange when its request is sent.
+    pub(crate) fn begin(listener: Option<&ExchangeListener>, attempt: u32, body: &Bytes) -> Self {
         let open = listener.map(|listener| {
-            let is_told =
-                listener.wanted == Wanted::Bodies && body.len() <= EXCHANGE_BODY_BYTES_MAX;
-            Box::new(Open {
+            let has_body =
+                listener.detail == ExchangeDetail::Bodies && body.len() <= EXCHANGE_BODY_BYTES_MAX;
+            Box::new(OpenExchange {
                 listener: listener.clone(),
-                began: Instant::now(),
+                started: Instant::now(),
                 exchange: Exchange {
                     attempt,
                     started_at: SystemTime::now(),
@@ -120,58 +120,60 @@ impl Attempt {
                     usage: None,
                     request_bytes: body.len(),
                     reply_bytes: 0,
-                    request: is_told.then(|| body.clone()),
+                    request: has_body.then(|| body.clone()),
                     reply: None,
                 },
-                said: Said::default(),
+                reply: RecordedReply::default(),
             })
         });
         Self(open)
     }
 
-    /// The head of an answer has come.
-    pub(crate) fn answered(&mut self, http_status: u16) {
+    /// Records the status of the answer.
+    pub(crate) fn record_status(&mut self, http_status: u16) {
         if let Some(open) = &mut self.0 {
             open.exchange.http_status = Some(http_status);
         }
     }
 
-    /// More of the answer has come.
-    pub(crate) fn received(&mut self, bytes: usize) {
+    /// Records received bytes.
+    pub(crate) fn record_bytes(&mut self, bytes: usize) {
         if let Some(open) = &mut self.0 {
             open.exchange.reply_bytes += bytes;
         }
     }
 
-    /// The server has refused, in these words.
-    pub(crate) fn refused(&mut self, body: &[u8]) {
-        self.received(body.len());
+    /// Records the body of a rejection.
+    pub(crate) fn record_rejection(&mut self, body: &[u8]) {
+        self.record_bytes(body.len());
         if let Some(open) = &mut self.0
-            && open.listener.wanted == Wanted::Bodies
+            && open.listener.detail == ExchangeDetail::Bodies
         {
             open.exchange.reply = Some(String::from_utf8_lossy(body).into_owned());
         }
     }
 
-    /// A piece of the reply, or why there is none; the last one ends it.
-    pub(crate) fn note(&mut self, piece: &Result<Piece, ModelError>) {
+    /// Records a piece of the reply or an error. The last piece and any error end the exchange.
+    pub(crate) fn record(&mut self, piece: &Result<Piece, ModelError>) {
         let Some(open) = &mut self.0 else { return };
         if piece.is_ok() && open.exchange.first_piece.is_none() {
-            open.exchange.first_piece = Some(open.began.elapsed());
+            open.exchange.first_piece = Some(open.started.elapsed());
         }
         match piece {
             Ok(Piece::Delta(delta)) => {
-                if open.listener.wanted == Wanted::Bodies {
-                    open.said.add(delta);
+                if open.listener.detail == ExchangeDetail::Bodies {
+                    open.reply.add(delta);
                 }
                 return;
             }
             Ok(Piece::Finished(reply)) => {
                 open.exchange.outcome = "finished";
-                let message = reply.facts.iter().find_map(message_of);
-                open.exchange.usage = message.and_then(|message| message.usage);
-                open.exchange.finish_reason =
-                    message.and_then(|message| message.finish_reason.clone());
+                if let Some(message) = reply.facts.iter().find_map(message_from) {
+                    open.exchange.usage = message.usage;
+                    open.exchange
+                        .finish_reason
+                        .clone_from(&message.finish_reason);
+                }
             }
             Err(error) => {
                 open.exchange.outcome = error.code();
@@ -182,30 +184,25 @@ impl Attempt {
                 {
                     let words = [error_type.as_str(), message.expose()];
                     let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
-                    open.said.fail(&words.join(": "));
+                    open.reply.fail(&words.join(": "));
                 }
             }
         }
-        self.tell();
+        self.end();
     }
 
-    fn tell(&mut self) {
+    fn end(&mut self) {
         let Some(open) = self.0.take() else { return };
-        let Open {
-            listener,
-            began,
-            mut exchange,
-            said,
-        } = *open;
-        exchange.took = began.elapsed();
-        if listener.wanted == Wanted::Bodies && exchange.reply.is_none() {
-            exchange.reply = said.into_json();
+        let mut exchange = open.exchange;
+        exchange.took = open.started.elapsed();
+        if open.listener.detail == ExchangeDetail::Bodies && exchange.reply.is_none() {
+            exchange.reply = open.reply.into_json();
         }
-        (listener.hear)(exchange);
+        (open.listener.notify)(exchange);
     }
 }
 
-fn message_of(fact: &Fact) -> Option<&MessageAppended> {
+fn message_from(fact: &Fact) -> Option<&MessageAppended> {
     if let Fact::MessageAppended(message) = fact {
         return Some(message);
     }
@@ -214,6 +211,6 @@ fn message_of(fact: &Fact) -> Option<&MessageAppended> {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        self.tell();
+        self.end();
     }
 }

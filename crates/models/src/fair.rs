@@ -1,6 +1,6 @@
-//! Places that tenants share: who waits for one has it in a fair turn, within a bounded time.
+//! A semaphore that parties share fairly: waiting parties get permits in turn, within a bounded time.
 //!
-//! The decision is [`quotas::FairQueue`]'s; here are its lock and its waiting.
+//! [`quotas::FairQueue`] decides the order; this module adds the lock and the waiting.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,93 +9,92 @@ use quotas::{Entered, FairQueue};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// No place became free in time, or too many wait.
+/// No permit became free in time, or too many requests wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
-/// Places that parties share. Clones share them.
+/// A semaphore that parties share. Clones share its permits.
 #[derive(Debug, Clone)]
-pub struct FairPlaces {
+pub struct FairSemaphore {
     queue: Arc<Mutex<FairQueue<oneshot::Sender<()>>>>,
     wait_max: Duration,
 }
 
-/// A place, for as long as it is kept.
+/// A permit. Dropping it frees it.
 #[derive(Debug)]
-pub struct FairPlace {
-    places: FairPlaces,
+pub struct FairPermit {
+    semaphore: FairSemaphore,
     party: String,
 }
 
-/// A request that waits. Dropped before its time, it gives up its turn, or the place that it was given.
+/// A waiting request. If it is dropped while it waits, it leaves the queue and frees a permit that it got meanwhile.
 #[derive(Debug)]
 struct Waiting<'a> {
-    places: &'a FairPlaces,
+    semaphore: &'a FairSemaphore,
     party: &'a str,
     id: u64,
     is_over: bool,
 }
 
-impl FairPlaces {
-    /// So many places; of each party, `waiting_max` may wait, each for `wait_max`.
+impl FairSemaphore {
+    /// Creates a semaphore. Of each party, `waiting_max` requests may wait, each for `wait_max`.
     #[must_use]
-    pub fn new(places: usize, waiting_max: usize, wait_max: Duration) -> Self {
+    pub fn new(permits: usize, waiting_max: usize, wait_max: Duration) -> Self {
         Self {
-            queue: Arc::new(Mutex::new(FairQueue::new(places, waiting_max))),
+            queue: Arc::new(Mutex::new(FairQueue::new(permits, waiting_max))),
             wait_max,
         }
     }
 
-    /// A place for a party; waits for one where all are taken.
+    /// Acquires a permit for a party; waits if none is free.
     ///
     /// # Errors
     /// [`Busy`].
-    pub async fn take(&self, party: &str) -> Result<FairPlace, Busy> {
-        let (ticket, mut turn) = oneshot::channel();
-        let entered = self.queue().enter(party, ticket);
+    pub async fn acquire(&self, party: &str) -> Result<FairPermit, Busy> {
+        let (sender, mut turn) = oneshot::channel();
+        let entered = self.queue().enter(party, sender);
         let id = match entered {
-            Entered::Now => return Ok(self.place(party)),
+            Entered::Now => return Ok(self.permit(party)),
             Entered::Full => return Err(Busy),
             Entered::Waiting(id) => id,
         };
         let mut waiting = Waiting {
-            places: self,
+            semaphore: self,
             party,
             id,
             is_over: false,
         };
-        let is_ours = matches!(timeout(self.wait_max, &mut turn).await, Ok(Ok(())));
-        if is_ours {
+        if matches!(timeout(self.wait_max, &mut turn).await, Ok(Ok(()))) {
             waiting.is_over = true;
-            return Ok(self.place(party));
+            return Ok(self.permit(party));
         }
         Err(Busy)
     }
 
-    /// How many requests wait for a place.
+    /// The number of waiting requests.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.queue().waiting()
     }
 
-    fn place(&self, party: &str) -> FairPlace {
-        FairPlace {
-            places: self.clone(),
+    fn permit(&self, party: &str) -> FairPermit {
+        FairPermit {
+            semaphore: self.clone(),
             party: party.to_owned(),
         }
     }
 
-    /// Gives a place back, to the next that still waits.
-    fn leave(&self, party: &str) {
-        let mut left = party.to_owned();
+    /// Frees a permit of a party and passes it to the next waiting request.
+    fn release(&self, party: &str) {
+        let mut releasing = party.to_owned();
         loop {
-            let Some((party, ticket)) = self.queue().leave(&left) else {
+            let Some((next, sender)) = self.queue().leave(&releasing) else {
                 return;
             };
-            if ticket.send(()).is_ok() {
+            if sender.send(()).is_ok() {
                 return;
             }
-            left = party;
+            releasing = next;
         }
     }
 
@@ -109,16 +108,16 @@ impl Drop for Waiting<'_> {
         if self.is_over {
             return;
         }
-        let was_waiting = self.places.queue().abandon(self.party, self.id);
+        let was_waiting = self.semaphore.queue().abandon(self.party, self.id);
         if !was_waiting {
-            self.places.leave(self.party);
+            self.semaphore.release(self.party);
         }
     }
 }
 
-impl Drop for FairPlace {
+impl Drop for FairPermit {
     fn drop(&mut self) {
-        self.places.leave(&self.party);
+        self.semaphore.release(&self.party);
     }
 }
 
@@ -129,62 +128,61 @@ mod tests {
     const LONG: Duration = Duration::from_hours(1);
 
     #[tokio::test]
-    async fn a_place_is_waited_for_and_no_longer_than_its_bound() {
-        let places = FairPlaces::new(1, 1, Duration::from_millis(20));
-        let first = places.take("a").await.unwrap();
-        let (second, third) = tokio::join!(places.take("a"), places.take("a"));
+    async fn waiting_has_a_bound() {
+        let semaphore = FairSemaphore::new(1, 1, Duration::from_millis(20));
+        let first = semaphore.acquire("a").await.unwrap();
+        let (second, third) = tokio::join!(semaphore.acquire("a"), semaphore.acquire("a"));
         assert_eq!((second.err(), third.err()), (Some(Busy), Some(Busy)));
-        assert_eq!(places.waiting(), 0);
+        assert_eq!(semaphore.waiting(), 0);
         drop(first);
-        places.take("a").await.unwrap();
+        semaphore.acquire("a").await.unwrap();
+    }
+
+    async fn wait_for_waiting(semaphore: &FairSemaphore, count: usize) {
+        while semaphore.waiting() < count {
+            tokio::task::yield_now().await;
+        }
     }
 
     #[tokio::test]
-    async fn a_party_waits_for_at_most_one_place_of_another() {
-        let places = FairPlaces::new(1, 100, LONG);
-        let held = places.take("greedy").await.unwrap();
-        let greedy: Vec<_> = (0..50)
-            .map(|_| {
-                let places = places.clone();
-                tokio::spawn(async move { places.take("greedy").await.map(drop) })
-            })
-            .collect();
-        while places.waiting() < 50 {
-            tokio::task::yield_now().await;
-        }
-        let other = tokio::spawn({
-            let places = places.clone();
-            async move { places.take("other").await }
+    async fn a_party_waits_for_at_most_one_permit_of_another() {
+        let semaphore = FairSemaphore::new(1, 100, LONG);
+        let held = semaphore.acquire("greedy").await.unwrap();
+        let greedy = (0..50).map(|_| {
+            let semaphore = semaphore.clone();
+            tokio::spawn(async move { semaphore.acquire("greedy").await.map(drop) })
         });
-        while places.waiting() < 51 {
-            tokio::task::yield_now().await;
-        }
+        let greedy: Vec<_> = greedy.collect();
+        wait_for_waiting(&semaphore, 50).await;
+        let other = tokio::spawn({
+            let semaphore = semaphore.clone();
+            async move { semaphore.acquire("other").await }
+        });
+        wait_for_waiting(&semaphore, 51).await;
         drop(held);
         let other = other.await.unwrap().unwrap();
-        // One of the greedy party's requests has had its turn in between.
-        assert_eq!(places.waiting(), 49);
+        // One request of the greedy party got its turn in between.
+        assert_eq!(semaphore.waiting(), 49);
         drop(other);
-        for taken in greedy {
-            taken.await.unwrap().unwrap();
+        for acquired in greedy {
+            acquired.await.unwrap().unwrap();
         }
-        assert_eq!(places.waiting(), 0);
+        assert_eq!(semaphore.waiting(), 0);
     }
 
     #[tokio::test]
-    async fn who_stops_waiting_loses_no_place() {
-        let places = FairPlaces::new(1, 9, LONG);
-        let held = places.take("a").await.unwrap();
+    async fn a_request_that_stops_waiting_loses_no_permit() {
+        let semaphore = FairSemaphore::new(1, 9, LONG);
+        let held = semaphore.acquire("a").await.unwrap();
         let waiting = tokio::spawn({
-            let places = places.clone();
-            async move { places.take("b").await }
+            let semaphore = semaphore.clone();
+            async move { semaphore.acquire("b").await }
         });
-        while places.waiting() < 1 {
-            tokio::task::yield_now().await;
-        }
-        // Its turn comes at the same time as its end.
+        wait_for_waiting(&semaphore, 1).await;
+        // The request gets the permit at the same time as it is aborted.
         drop(held);
         waiting.abort();
         drop(waiting.await);
-        places.take("a").await.unwrap();
+        semaphore.acquire("a").await.unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! The key to a model server.
+//! The API key of a model server.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 const REDACTED: &str = "[redacted]";
 
-/// A key to a model server. Has no `Display`; `Debug` and `Serialize` write `[redacted]`, or nothing where it is empty.
+/// The API key of a model server. It has no `Display`. `Debug` and `Serialize` write `[redacted]`, or nothing if it is empty.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct ApiKey(String);
@@ -18,7 +18,7 @@ impl ApiKey {
         Self(text.into())
     }
 
-    /// The key itself, for the header that carries it.
+    /// The key, for its header.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }

@@ -5,8 +5,8 @@ use formats::{Delta, Reply};
 /// A piece of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// What was added; ids and names as the record has them.
+    /// An addition to the reply. Ids and names are the recorded ones.
     Delta(Delta),
-    /// The reply as a whole, after its last delta: the stream's end.
+    /// The whole reply. The last piece.
     Finished(Reply),
 }

@@ -1,4 +1,4 @@
-//! Asks a server over HTTP: the attempts of one request, until its first piece has come or none will.
+//! Sends a request to a server over HTTP, with retries until the first piece is received.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -10,27 +10,26 @@ use reqwest::{Client, Response, StatusCode, Url};
 use rustls::ClientConfig;
 use tokio::time::{Instant, timeout_at};
 
-use crate::breaker::{Breaker, Passage};
+use crate::breaker::{Breaker, BreakerPermit};
 use crate::config::{ModelServerConfig, OutputLimit};
-use crate::declared::declare;
 use crate::error::{ErrorText, ModelError, ModelsError, Step};
 use crate::exchange::Attempt;
 use crate::framing::EVENT_BYTES_MAX;
-use crate::meter;
 use crate::piece::Piece;
-use crate::provider::{Outgoing, Provider};
-use crate::reading::{Reading, Times, outcome_of};
+use crate::provider::{OutgoingRequest, Provider};
+use crate::reply_reader::{Deadlines, ReplyReader, outcome_of};
 use crate::request::ModelRequest;
+use crate::request_metrics;
 use crate::retry::{self, RETRY_AFTER_MS_DEFAULT};
+use crate::tool_declaration::declare;
 
-/// How the client calls itself.
 const USER_AGENT: &str = concat!("hansard/", env!("CARGO_PKG_VERSION"));
-/// The status with which Anthropic says that it takes no more requests.
+/// Anthropic's status for an overload.
 const SITE_OVERLOADED: u16 = 529;
-/// Most causes of a failure that are told.
+/// Maximum number of causes of an error that are logged.
 const CAUSES_MAX: usize = 8;
 
-/// A server that is spoken to over HTTP.
+/// A server with an HTTP API.
 #[derive(Debug)]
 pub(crate) struct Remote {
     name: String,
@@ -38,20 +37,30 @@ pub(crate) struct Remote {
     format: Format,
     client: Client,
     url: Url,
-    first_piece: Duration,
-    silence: Duration,
-    total: Duration,
+    first_piece_max: Duration,
+    silence_max: Duration,
+    total_max: Duration,
     retries_max: u32,
     num_ctx: Option<u32>,
     output_limit: OutputLimit,
     breaker: Arc<Breaker>,
 }
 
-/// Why an attempt was in vain.
+/// A failed attempt.
 struct Failure {
     error: ModelError,
-    /// How long the server asks to wait, in ms.
-    told: Option<u64>,
+    /// The wait that the server requests, in ms.
+    retry_after_ms: Option<u64>,
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        let retry_after_ms = None;
+        Self {
+            error,
+            retry_after_ms,
+        }
+    }
 }
 
 impl Remote {
@@ -61,24 +70,24 @@ impl Remote {
         config: &ModelServerConfig,
         tls: ClientConfig,
     ) -> Result<Self, ModelsError> {
-        let wrong = |field: &str, problem: &str| ModelsError::Configuration {
+        let invalid = |field: &str, problem: &str| ModelsError::Configuration {
             key: format!("{name}.{field}"),
             problem: problem.to_owned(),
         };
         let url = Url::parse(&provider.url(config));
         let key = config.api_key.as_ref().filter(|key| !key.is_empty());
         let headers = provider.headers(key);
-        let mut headers = headers.ok_or_else(|| wrong("api_key", "fits in no header"))?;
+        let mut headers = headers.ok_or_else(|| invalid("api_key", "is not valid in a header"))?;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Ok(Self {
             name: name.to_owned(),
             provider,
             format: config.kind.format(),
             client: client(config, headers, tls)?,
-            url: url.map_err(|_| wrong("base_url", "is no URL"))?,
-            first_piece: Duration::from_millis(config.first_token_timeout_ms),
-            silence: Duration::from_millis(config.idle_timeout_ms),
-            total: Duration::from_millis(config.total_timeout_ms),
+            url: url.map_err(|_| invalid("base_url", "is not a URL"))?,
+            first_piece_max: Duration::from_millis(config.first_token_timeout_ms),
+            silence_max: Duration::from_millis(config.idle_timeout_ms),
+            total_max: Duration::from_millis(config.total_timeout_ms),
             retries_max: config.retries_max,
             num_ctx: config.num_ctx,
             output_limit: config.output_limit,
@@ -86,31 +95,34 @@ impl Remote {
         })
     }
 
-    /// Sends the request, again where that may help, and gives its first piece with what follows.
-    pub(crate) async fn ask(&self, request: &ModelRequest) -> Result<(Piece, Reading), ModelError> {
+    /// Sends the request, with retries. Returns the first piece and the reader of the rest.
+    pub(crate) async fn stream(
+        &self,
+        request: &ModelRequest,
+    ) -> Result<(Piece, ReplyReader), ModelError> {
         let mut names = request.names.clone();
         let body = self.body(request, &mut names)?;
-        let total_until = Instant::now() + self.total;
+        let total = Instant::now() + self.total_max;
         let mut attempts = 0;
         let mut last = None;
         loop {
-            let passage = match self.breaker.pass(std::time::Instant::now()) {
-                Ok(passage) => passage,
+            let permit = match self.breaker.acquire(std::time::Instant::now()) {
+                Ok(permit) => permit,
                 Err(wait) => return Err(last.unwrap_or_else(|| breaker_open(wait))),
             };
             let attempt = Attempt::begin(request.listener.as_ref(), attempts + 1, &body);
             let (body, names) = (body.clone(), names.clone());
-            let attempt = self.attempt(body, names, total_until, passage, attempt);
+            let attempt = self.attempt(body, names, total, permit, attempt);
             let failure = match attempt.await {
-                Ok(begun) => return Ok(begun),
+                Ok(started) => return Ok(started),
                 Err(failure) => failure,
             };
             attempts += 1;
-            let wait = retry::wait(&failure.error, failure.told, attempts);
-            let wait = wait.filter(|wait| Instant::now() + *wait < total_until);
+            let wait = retry::wait(&failure.error, failure.retry_after_ms, attempts);
+            let wait = wait.filter(|wait| Instant::now() + *wait < total);
             match wait {
                 Some(wait) if attempts <= self.retries_max => {
-                    meter::retried(&self.name);
+                    request_metrics::count_retry(&self.name);
                     last = Some(failure.error);
                     tokio::time::sleep(wait).await;
                 }
@@ -120,7 +132,7 @@ impl Remote {
     }
 
     fn body(&self, request: &ModelRequest, names: &mut Names) -> Result<bytes::Bytes, ModelError> {
-        let outgoing = Outgoing {
+        let outgoing = OutgoingRequest {
             request,
             tools: declare(&request.tools, names)?,
             num_ctx: self.num_ctx,
@@ -133,88 +145,86 @@ impl Remote {
         &self,
         body: bytes::Bytes,
         names: Names,
-        total_until: Instant,
-        passage: Passage,
+        total: Instant,
+        permit: BreakerPermit,
         mut attempt: Attempt,
-    ) -> Result<(Piece, Reading), Failure> {
-        let times = Times {
-            first_piece_until: Instant::now() + self.first_piece,
-            silence_max: self.silence,
-            total_until,
+    ) -> Result<(Piece, ReplyReader), Failure> {
+        let deadlines = Deadlines {
+            first_piece: Instant::now() + self.first_piece_max,
+            silence_max: self.silence_max,
+            total,
         };
-        let response = match self.send(body, &times, &mut attempt).await {
+        let response = match self.send(body, &deadlines, &mut attempt).await {
             Ok(response) => response,
             Err(failure) => {
-                attempt.note(&Err(failure.error.clone()));
+                attempt.record(&Err(failure.error.clone()));
                 if let Some(outcome) = outcome_of(&failure.error) {
-                    passage.settle(outcome, std::time::Instant::now());
+                    permit.record(outcome, std::time::Instant::now());
                 }
                 return Err(failure);
             }
         };
-        let mut reading = Reading::new(response, self.provider, names, times, passage, attempt);
-        let first = reading.next().await;
-        let first = first.map_err(|error| Failure { error, told: None })?;
-        Ok((first, reading))
+        let mut reader =
+            ReplyReader::new(response, self.provider, names, deadlines, permit, attempt);
+        let first = reader.next().await?;
+        Ok((first, reader))
     }
 
-    /// Sends the request and waits for the head of its answer.
+    /// Sends the request and waits for the head of the response.
     async fn send(
         &self,
         body: bytes::Bytes,
-        times: &Times,
+        deadlines: &Deadlines,
         attempt: &mut Attempt,
     ) -> Result<Response, Failure> {
-        let (until, which) = if times.total_until < times.first_piece_until {
-            (times.total_until, Step::Total)
+        let (until, which) = if deadlines.total < deadlines.first_piece {
+            (deadlines.total, Step::Total)
         } else {
-            (times.first_piece_until, Step::FirstPiece)
+            (deadlines.first_piece, Step::FirstPiece)
         };
         let request = self.client.post(self.url.clone()).body(body).send();
-        let failed = |error| Failure { error, told: None };
         let response = match timeout_at(until, request).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
-                let reason = reason(error);
-                tracing::warn!(
-                    model.server = self.name,
-                    reason,
-                    "no answer from a model server"
-                );
-                return Err(failed(unavailable(None)));
+                let (server, reason) = (&self.name, describe(error));
+                tracing::warn!(model.server = server, reason, "model server did not answer");
+                let retry_after_ms = RETRY_AFTER_MS_DEFAULT;
+                return Err(ModelError::Unavailable { retry_after_ms }.into());
             }
-            Err(_) => return Err(failed(ModelError::TimedOut { which })),
+            Err(_) => return Err(ModelError::TimedOut { which }.into()),
         };
         tracing::Span::current().record("response.status", response.status().as_u16());
-        attempt.answered(response.status().as_u16());
+        attempt.record_status(response.status().as_u16());
         if response.status().is_success() {
             return Ok(response);
         }
-        let told = retry::told(response.headers());
-        let refused = timeout_at(until, self.refusal(response, told, attempt)).await;
-        let error = refused.unwrap_or(ModelError::TimedOut { which });
-        Err(Failure { error, told })
+        let retry_after_ms = retry::retry_after_ms(response.headers());
+        let read = timeout_at(until, self.read_error(response, retry_after_ms, attempt)).await;
+        Err(Failure {
+            error: read.unwrap_or(ModelError::TimedOut { which }),
+            retry_after_ms,
+        })
     }
 
-    /// What an answer without success means.
-    async fn refusal(
+    /// Reads a response with an error status.
+    async fn read_error(
         &self,
         response: Response,
-        told: Option<u64>,
+        retry_after_ms: Option<u64>,
         attempt: &mut Attempt,
     ) -> ModelError {
         let status = response.status();
-        let retry_after_ms = told.unwrap_or(RETRY_AFTER_MS_DEFAULT);
+        let retry_after_ms = retry_after_ms.unwrap_or(RETRY_AFTER_MS_DEFAULT);
         if status == StatusCode::TOO_MANY_REQUESTS || status.as_u16() == SITE_OVERLOADED {
             return ModelError::Overloaded { retry_after_ms };
         }
         if status.is_server_error() || status == StatusCode::REQUEST_TIMEOUT {
-            return unavailable(told);
+            return ModelError::Unavailable { retry_after_ms };
         }
-        let body = bounded(response).await;
-        attempt.refused(&body);
-        let said = formats::parse_reply(self.format, &body);
-        let (error_type, message) = match said {
+        let body = read_bounded(response).await;
+        attempt.record_rejection(&body);
+        let parsed = formats::parse_reply(self.format, &body);
+        let (error_type, message) = match parsed {
             Some(Err(ParseError::Failed {
                 error_type,
                 message,
@@ -239,15 +249,15 @@ fn client(
         .default_headers(headers)
         .user_agent(USER_AGENT)
         .connect_timeout(Duration::from_millis(config.connect_timeout_ms))
-        // The request carries a key and contents: both go where the settings say, and nowhere else.
+        // The request contains a key and message contents. They must be sent only to the configured URL.
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
         .build()
         .map_err(|_| ModelsError::Tls)
 }
 
-/// The beginning of a body: as much as an event may hold, as far as it comes.
-async fn bounded(mut response: Response) -> Vec<u8> {
+/// Reads the first [`EVENT_BYTES_MAX`] bytes of a body.
+async fn read_bounded(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(bytes)) = response.chunk().await {
         let room = EVENT_BYTES_MAX - body.len();
@@ -259,21 +269,12 @@ async fn bounded(mut response: Response) -> Vec<u8> {
     body
 }
 
-/// Why nothing came, down to its first cause; the URL is left out, since it may hold a password.
-fn reason(error: reqwest::Error) -> String {
+/// An error with its causes, without the URL, which may contain a password.
+fn describe(error: reqwest::Error) -> String {
     let error = error.without_url();
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes
-        .take(CAUSES_MAX)
-        .fold(error.to_string(), |reason, cause| {
-            format!("{reason}: {cause}")
-        })
-}
-
-fn unavailable(told: Option<u64>) -> ModelError {
-    ModelError::Unavailable {
-        retry_after_ms: told.unwrap_or(RETRY_AFTER_MS_DEFAULT),
-    }
+    let causes = causes.take(CAUSES_MAX);
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 fn breaker_open(wait: Duration) -> ModelError {

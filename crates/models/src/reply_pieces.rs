@@ -1,71 +1,61 @@
-//! A reply in pieces, as callers see it.
+//! The stream of pieces that callers read.
 
 use tracing::Instrument as _;
 
 use crate::echo::Echo;
 use crate::error::ModelError;
-use crate::fair::FairPlace;
-use crate::meter::Watch;
+use crate::fair::FairPermit;
 use crate::piece::Piece;
-use crate::reading::Reading;
+use crate::reply_reader::ReplyReader;
+use crate::request_metrics::RequestMetrics;
 
 /// A reply in pieces: deltas, then one [`Piece::Finished`] or one error. Dropping it ends the request.
 #[derive(Debug)]
 pub struct ReplyPieces {
-    open: Option<Open>,
-    /// What came before the caller asked for it: the first piece.
+    /// The source of the pieces with its permit, until the last piece.
+    open: Option<(Source, FairPermit)>,
+    /// The first piece, which was read before the caller asks for it.
     first: Option<Piece>,
-    watch: Watch,
-}
-
-/// What a reply holds while it comes.
-#[derive(Debug)]
-struct Open {
-    source: Source,
-    _permit: FairPlace,
+    metrics: RequestMetrics,
 }
 
 #[derive(Debug)]
 pub(crate) enum Source {
-    Remote(Box<Reading>),
+    Remote(Box<ReplyReader>),
     Echo(Echo),
 }
 
 impl ReplyPieces {
-    /// The rest of a reply whose first piece has come.
+    /// Creates a reply. `first` is its first piece if it was already read.
     pub(crate) fn new(
         source: Source,
         first: Option<Piece>,
-        permit: FairPlace,
-        mut watch: Watch,
+        permit: FairPermit,
+        mut metrics: RequestMetrics,
     ) -> Self {
         if first.is_some() {
-            watch.note_first();
+            metrics.record_first();
         }
-        let open = Open {
-            source,
-            _permit: permit,
-        };
         Self {
-            open: Some(open),
+            open: Some((source, permit)),
             first,
-            watch,
+            metrics,
         }
     }
 
-    /// The next piece; none after the last. Nothing is lost when the future is dropped: the next call goes on.
+    /// The next piece; `None` after the last. Cancellation-safe.
     ///
     /// # Errors
     /// [`ModelError`]; the reply ends with it.
     pub async fn next(&mut self) -> Option<Result<Piece, ModelError>> {
-        let open = self.open.as_mut()?;
+        let (source, _) = self.open.as_mut()?;
         let piece = if let Some(first) = self.first.take() {
             Ok(first)
         } else {
-            let span = self.watch.span().clone();
-            open.source.next().instrument(span).await
+            let span = self.metrics.span().clone();
+            source.next().instrument(span).await
         };
-        self.watch.note(&piece);
+        self.metrics.record(&piece);
         if !matches!(piece, Ok(Piece::Delta(_))) {
             self.open = None;
         }
@@ -76,7 +66,7 @@ impl ReplyPieces {
 impl Source {
     async fn next(&mut self) -> Result<Piece, ModelError> {
         match self {
-            Self::Remote(reading) => reading.next().await,
+            Self::Remote(reader) => reader.next().await,
             Self::Echo(echo) => echo.next().await,
         }
     }

@@ -1,49 +1,47 @@
-//! What a model is asked.
+//! Requests to models.
 
 use domain::{JsonText, ToolName};
 use formats::Names;
 
 use crate::error::ModelError;
-use crate::exchange::Listener;
+use crate::exchange::ExchangeListener;
 
-/// Most bytes of a rendered body: what the strictest provider takes of a request.
+/// Maximum bytes of a rendered body: the limit of the strictest provider.
 pub const BODY_BYTES_MAX: usize = 32 * 1_024 * 1_024;
-/// Most tools of a request: what the strictest provider takes.
+/// Maximum number of tools of a request: the limit of the strictest provider.
 pub const TOOLS_MAX: usize = 128;
-/// Most bytes of a model's name.
+/// Maximum bytes of the name of a model.
 const MODEL_BYTES_MAX: usize = 256;
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug, Clone, Default)]
 pub struct ModelRequest {
-    /// The model, as the server names it; 1 to 256 bytes.
+    /// The server's name of the model; 1 to 256 bytes.
     pub model: String,
-    /// The part of the body that carries the context, as `formats` has rendered it in the server's format; sent byte for
-    /// byte. At most [`BODY_BYTES_MAX`].
+    /// The context, rendered by `formats` in the server's format and sent byte for byte. At most [`BODY_BYTES_MAX`].
     pub body: Vec<u8>,
     /// The tools that the model may call; at most [`TOOLS_MAX`].
     pub tools: Vec<Tool>,
-    /// Most tokens of the reply.
+    /// Maximum tokens of the reply.
     pub max_output_tokens: Option<u32>,
-    /// How freely the model chooses; the provider's own where there is none.
+    /// The sampling temperature; `None`: the provider's default.
     pub temperature: Option<f64>,
-    /// The ids and names that were written otherwise in the body, as they came with it: what the model says of them is
-    /// written as the record has them.
+    /// The ids and names that the rendered body changed. The reply gets the recorded ones back.
     pub names: Names,
-    /// Whose request it is: tenants wait in fair turns for a server that is at its bound. Empty: a tenant of its own.
+    /// The tenant. Tenants wait in fair turns for a server at its bound; requests without a tenant count as one tenant.
     pub tenant: String,
-    /// Who hears of each try.
-    pub listener: Option<Listener>,
+    /// The listener that gets each attempt.
+    pub listener: Option<ExchangeListener>,
 }
 
 /// A tool that a model may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
-    /// Its name, as the record has it.
+    /// The recorded name.
     pub name: ToolName,
-    /// What it does, for the model.
+    /// The description for the model.
     pub description: String,
-    /// What it takes: a JSON schema, an object.
+    /// The JSON schema of its input; an object.
     pub input_schema: JsonText,
 }
 
@@ -51,20 +49,20 @@ impl ModelRequest {
     pub(crate) fn check(&self) -> Result<(), ModelError> {
         let unusable = |problem| Err(ModelError::Unusable { problem });
         if !(1..=MODEL_BYTES_MAX).contains(&self.model.len()) {
-            return unusable("names no model of 1 to 256 bytes");
+            return unusable("has a model name that is empty or longer than 256 bytes");
         }
         if self.body.len() > BODY_BYTES_MAX {
             return unusable("has a body of more than 32 MiB");
         }
         if self.tools.len() > TOOLS_MAX {
-            return unusable("offers more than 128 tools");
+            return unusable("has more than 128 tools");
         }
         let is_object = |tool: &Tool| tool.input_schema.as_str().trim_start().starts_with('{');
         if !self.tools.iter().all(is_object) {
-            return unusable("offers a tool whose input schema is no object");
+            return unusable("has a tool whose input schema is not an object");
         }
         if self.temperature.is_some_and(|t| !t.is_finite()) {
-            return unusable("has a temperature that is no number");
+            return unusable("has a temperature that is not a number");
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! When a request is tried again, and how long that waits.
+//! Decides whether a request is retried, and after which wait.
 
 use std::time::Duration;
 
@@ -6,35 +6,39 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 use crate::error::ModelError;
 
-/// What callers are told to wait where the server says nothing, in ms.
+/// The wait that errors report to callers if the server sends none, in ms.
 pub const RETRY_AFTER_MS_DEFAULT: u64 = 1_000;
-/// Longest `Retry-After` that is waited for within a request, in ms; one that asks for more is handed on to the caller.
+/// Maximum `Retry-After` that is waited within a request, in ms. With a longer one the request fails.
 pub const RETRY_AFTER_MS_MAX: u64 = 10_000;
-/// Longest wait between two attempts where the server says nothing, in ms.
+/// Maximum wait between two attempts if the server sends no `Retry-After`, in ms.
 pub const RETRY_WAIT_MS_MAX: u64 = 4_000;
-/// The first of those waits, before it is jittered, in ms; also how far a told wait is spread.
+/// The first backoff before jitter, in ms; also the maximum jitter of a `Retry-After`.
 const RETRY_WAIT_MS_BASE: u64 = 250;
-/// Longest wait that is handed on, in ms: a day.
-const TOLD_MS_MAX: u64 = 86_400_000;
-/// What OpenAI's servers say beside the standard's header, in ms.
+/// Maximum wait that errors report, in ms: a day.
+const REPORTED_MS_MAX: u64 = 86_400_000;
+/// The header of OpenAI's servers in ms, in addition to the standard header.
 const RETRY_AFTER_MS: &str = "retry-after-ms";
 
-/// How long the server asks to wait, in ms. A date is passed over: the wait is then our own.
-pub(crate) fn told(headers: &HeaderMap) -> Option<u64> {
+/// The wait that the server requests, in ms. Dates are ignored.
+pub(crate) fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse().ok();
     let seconds = || number(RETRY_AFTER.as_str()).map(|seconds: u64| seconds.saturating_mul(1_000));
-    let told = number(RETRY_AFTER_MS).or_else(seconds)?;
-    Some(told.min(TOLD_MS_MAX))
+    let ms = number(RETRY_AFTER_MS).or_else(seconds)?;
+    Some(ms.min(REPORTED_MS_MAX))
 }
 
-/// How long to wait before the next attempt after `attempts` in vain (the first is 1); none: there is none.
-pub(crate) fn wait(error: &ModelError, told: Option<u64>, attempts: u32) -> Option<Duration> {
-    if !is_passing(error) {
+/// The wait before the next attempt, after `attempts` failed attempts; `None` if the request is not retried.
+pub(crate) fn wait(
+    error: &ModelError,
+    retry_after_ms: Option<u64>,
+    attempts: u32,
+) -> Option<Duration> {
+    if !is_retryable(error) {
         return None;
     }
-    let wait_ms = match told {
-        Some(told) if told > RETRY_AFTER_MS_MAX => return None,
-        Some(told) => told + rand::random_range(0..=RETRY_WAIT_MS_BASE),
+    let wait_ms = match retry_after_ms {
+        Some(ms) if ms > RETRY_AFTER_MS_MAX => return None,
+        Some(ms) => ms + rand::random_range(0..=RETRY_WAIT_MS_BASE),
         None => {
             let factor = 2_u64.checked_pow(attempts.saturating_sub(1));
             let most = RETRY_WAIT_MS_BASE
@@ -46,8 +50,8 @@ pub(crate) fn wait(error: &ModelError, told: Option<u64>, attempts: u32) -> Opti
     Some(Duration::from_millis(wait_ms))
 }
 
-/// Whether the failure may pass by itself, and nothing of the reply was lost to it.
-fn is_passing(error: &ModelError) -> bool {
+/// Whether a retry may succeed, and no piece of a reply was received.
+fn is_retryable(error: &ModelError) -> bool {
     match error {
         ModelError::Unavailable { .. } | ModelError::Overloaded { .. } => true,
         ModelError::UnknownServer
@@ -67,20 +71,23 @@ mod tests {
 
     const UNAVAILABLE: ModelError = ModelError::Unavailable { retry_after_ms: 1 };
 
-    fn check(told: Option<u64>, attempts: u32, expected_ms: Option<(u64, u64)>) {
+    fn check(retry_after_ms: Option<u64>, attempts: u32, expected_ms: Option<(u64, u64)>) {
         for _ in 0..50 {
-            let wait = wait(&UNAVAILABLE, told, attempts).map(|wait| wait.as_millis());
+            let wait = wait(&UNAVAILABLE, retry_after_ms, attempts).map(|wait| wait.as_millis());
             let range = expected_ms.map(|(least, most)| u128::from(least)..=u128::from(most));
             let fits = match (wait, &range) {
                 (Some(wait), Some(range)) => range.contains(&wait),
                 (wait, range) => wait.is_none() && range.is_none(),
             };
-            assert!(fits, "{told:?}, {attempts}: {wait:?}, expected {range:?}");
+            assert!(
+                fits,
+                "{retry_after_ms:?}, {attempts}: {wait:?}, expected {range:?}"
+            );
         }
     }
 
     #[test]
-    fn waits_grow_and_do_what_the_server_says() {
+    fn waits_grow_and_follow_the_server() {
         check(None, 1, Some((125, 250)));
         check(None, 2, Some((250, 500)));
         check(None, 5, Some((2_000, 4_000)));
@@ -91,19 +98,19 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_pass_is_not_tried_again() {
+    fn only_retryable_errors_are_retried() {
         assert_eq!(wait(&ModelError::Broken, None, 1), None);
         let overloaded = ModelError::Overloaded { retry_after_ms: 1 };
         assert!(wait(&overloaded, None, 1).is_some());
     }
 
     #[test]
-    fn headers_are_read() {
+    fn headers_are_parsed() {
         let check = |pairs: &[(&'static str, &str)], expected: Option<u64>| {
             let pairs = pairs
                 .iter()
                 .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-            assert_eq!(told(&pairs.collect()), expected);
+            assert_eq!(retry_after_ms(&pairs.collect()), expected);
         };
         check(&[], None);
         check(&[("retry-after", "3")], Some(3_000));
@@ -111,9 +118,7 @@ mod tests {
         check(&[("retry-after", "3"), ("retry-after-ms", "40")], Some(40));
         check(&[("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], None);
         check(&[("retry-after", "-1")], None);
-        check(
-            &[("retry-after", "18446744073709551615")],
-            Some(TOLD_MS_MAX),
-        );
+        let max = "18446744073709551615";
+        check(&[("retry-after", max)], Some(REPORTED_MS_MAX));
     }
 }

@@ -1,4 +1,4 @@
-//! One model server: how many requests it takes at once, and what stands behind its name.
+//! One model server: its bound of concurrent requests, and its backend.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use tracing::Instrument as _;
 use crate::config::{ModelServerConfig, ServerKind};
 use crate::echo::Echo;
 use crate::error::{ModelError, ModelsError};
-use crate::fair::{FairPlace, FairPlaces};
-use crate::meter::Watch;
+use crate::fair::{FairPermit, FairSemaphore};
 use crate::piece::Piece;
 use crate::provider::Provider;
 use crate::remote::Remote;
 use crate::reply_pieces::{ReplyPieces, Source};
 use crate::request::ModelRequest;
+use crate::request_metrics::RequestMetrics;
 use crate::retry::RETRY_AFTER_MS_DEFAULT;
 
 /// A model server.
@@ -24,7 +24,7 @@ pub(crate) struct Server {
     name: String,
     kind: ServerKind,
     call_outputs: CallOutputs,
-    places: FairPlaces,
+    permits: FairSemaphore,
     backend: Backend,
 }
 
@@ -40,7 +40,7 @@ impl Server {
         config: &ModelServerConfig,
         tls: &ClientConfig,
     ) -> Result<Self, ModelsError> {
-        let backend = match Provider::of(config.kind) {
+        let backend = match Provider::from_kind(config.kind) {
             None => Backend::Echo {
                 word_delay: Duration::from_millis(config.echo_word_delay_ms),
             },
@@ -50,7 +50,7 @@ impl Server {
             name: name.to_owned(),
             kind: config.kind,
             call_outputs: config.call_outputs,
-            places: FairPlaces::new(
+            permits: FairSemaphore::new(
                 config.requests_max,
                 config.waiting_max,
                 Duration::from_millis(config.wait_timeout_ms),
@@ -68,12 +68,12 @@ impl Server {
     }
 
     pub(crate) async fn stream(&self, request: &ModelRequest) -> Result<ReplyPieces, ModelError> {
-        let mut watch = Watch::begin(&self.name, request.body.len());
-        let span = watch.span().clone();
+        let mut metrics = RequestMetrics::begin(&self.name, request.body.len());
+        let span = metrics.span().clone();
         match self.begin(request).instrument(span).await {
-            Ok((source, first, permit)) => Ok(ReplyPieces::new(source, first, permit, watch)),
+            Ok((source, first, permit)) => Ok(ReplyPieces::new(source, first, permit, metrics)),
             Err(error) => {
-                watch.note(&Err(error.clone()));
+                metrics.record(&Err(error.clone()));
                 Err(error)
             }
         }
@@ -82,10 +82,10 @@ impl Server {
     async fn begin(
         &self,
         request: &ModelRequest,
-    ) -> Result<(Source, Option<Piece>, FairPlace), ModelError> {
+    ) -> Result<(Source, Option<Piece>, FairPermit), ModelError> {
         request.check()?;
-        let place = self.places.take(&request.tenant).await;
-        let permit = place.map_err(|_| ModelError::Overloaded {
+        let permit = self.permits.acquire(&request.tenant).await;
+        let permit = permit.map_err(|_| ModelError::Overloaded {
             retry_after_ms: RETRY_AFTER_MS_DEFAULT,
         })?;
         match &self.backend {
@@ -94,8 +94,8 @@ impl Server {
                 Ok((Source::Echo(echo), None, permit))
             }
             Backend::Remote(remote) => {
-                let (first, reading) = remote.ask(request).await?;
-                Ok((Source::Remote(Box::new(reading)), Some(first), permit))
+                let (first, reader) = remote.stream(request).await?;
+                Ok((Source::Remote(Box::new(reader)), Some(first), permit))
             }
         }
     }

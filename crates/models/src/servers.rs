@@ -20,21 +20,16 @@ pub struct ModelServers {
 }
 
 impl ModelServers {
-    /// Sets up the servers, and [`ECHO`] beside them where the settings do not name it. Speaks to none of them.
+    /// Creates clients of the servers in the settings, and of [`ECHO`]. Opens no connection.
     ///
     /// # Errors
     /// [`ModelsError`].
     pub fn new(config: &ModelServersConfig) -> Result<Self, ModelsError> {
-        if let Some((key, problem)) = config.mistakes().into_iter().next() {
+        if let Some((key, problem)) = config.errors().into_iter().next() {
             return Err(ModelsError::Configuration { key, problem });
         }
-        let is_over_tls = config.0.values().any(is_over_tls);
-        let trust = if is_over_tls {
-            Trust::System
-        } else {
-            Trust::Nobody
-        };
-        let tls = tls::config(trust)?;
+        let uses_tls = config.0.values().any(uses_tls);
+        let tls = tls::config(if uses_tls { Trust::System } else { Trust::None })?;
         let mut configs = config.0.clone();
         configs.entry(ECHO.to_owned()).or_default();
         let servers = configs.into_iter().map(|(name, config)| {
@@ -46,32 +41,31 @@ impl ModelServers {
         })
     }
 
-    /// The servers' names, in order.
+    /// The names of the servers, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.servers.keys().map(String::as_str)
     }
 
-    /// The format in which a server reads a context: that in which a request's body must be rendered.
+    /// The format in which the body of a request to a server must be rendered.
     #[must_use]
     pub fn format(&self, server: &str) -> Option<Format> {
         Some(self.servers.get(server)?.kind().format())
     }
 
-    /// Where a server wants the outputs of a turn's calls, in a request's body.
+    /// The position of the outputs of a turn's calls in the body of a request to a server.
     #[must_use]
     pub fn call_outputs(&self, server: &str) -> CallOutputs {
         let server = self.servers.get(server);
         server.map_or_else(CallOutputs::default, Server::call_outputs)
     }
 
-    /// Whose models a server serves, as facts name a provider.
+    /// The provider of a server, as recorded in facts.
     #[must_use]
     pub fn provider(&self, server: &str) -> Option<&'static str> {
         Some(self.servers.get(server)?.kind().provider())
     }
 
-    /// Asks a server. Comes back with the first piece at hand: until then the request is tried again where that may help,
-    /// after it never.
+    /// Sends a request to a server. Returns when the first piece was received. The request is retried only before that.
     ///
     /// # Errors
     /// [`ModelError`].
@@ -85,8 +79,8 @@ impl ModelServers {
     }
 }
 
-/// Whether TLS is spoken to it. The providers' own addresses are `https`; Ollama's is this machine.
-fn is_over_tls(config: &ModelServerConfig) -> bool {
+/// Whether the server is called over TLS. The default URLs are `https`, except that of Ollama.
+fn uses_tls(config: &ModelServerConfig) -> bool {
     match (&config.base_url, config.kind) {
         (Some(url), _) => url.starts_with("https"),
         (None, ServerKind::Echo | ServerKind::Ollama) => false,
@@ -101,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outputs_stand_where_a_server_wants_them() {
+    fn the_position_of_outputs_is_configurable() {
         let config = r#"{"own":{"kind":"openai_responses","base_url":"http://a","call_outputs":"adjacent"}}"#;
         let servers = ModelServers::new(&serde_json::from_str(config).unwrap()).unwrap();
         assert_eq!(servers.call_outputs("own"), CallOutputs::Adjacent);

@@ -1,4 +1,4 @@
-//! TLS over ring, with the certificates that the system trusts.
+//! TLS with `ring`, and the certificates that the system trusts.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::error::ModelsError;
 
-/// The protocols offered to a server, the preferred first.
+/// The offered protocols, in order of preference.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
-/// The certificates to trust.
+/// The trusted certificates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// Those of the system; what cannot be read of them is passed over.
+    /// Those of the system. Invalid ones are ignored.
     System,
-    /// None: no server is spoken to over TLS, so that reading them would be in vain.
-    Nobody,
+    /// None, because no connection uses TLS.
+    None,
 }
 
 pub(crate) fn config(trust: Trust) -> Result<ClientConfig, ModelsError> {

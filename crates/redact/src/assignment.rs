@@ -1,4 +1,4 @@
-//! Assignments in texts: a key, a sign, a value. `password=…`, `api_key: …`, `"token": "…"`, `the PIN is …`.
+//! Finds assignments in texts: key, sign, value. `password=…`, `api_key: …`, `"token": "…"`, `the PIN is …`.
 
 use std::ops::Range;
 
@@ -6,15 +6,15 @@ use crate::rule::Rule;
 use crate::rules::Rules;
 use crate::value::{Quoted, Sign, is_secret, seed_words};
 
-/// Most bytes of what a key has before and after its known words.
+/// Maximum bytes of a key before, and after, its known words.
 const KEY_REST_BYTES_MAX: usize = 64;
-/// Most bytes of a value in quotes.
+/// Maximum bytes of a quoted value.
 const QUOTED_BYTES_MAX: usize = 16 * 1024;
-/// How many bytes of another value tell whether it is a secret: what follows belongs to it.
-const TELLING_BYTES_MAX: usize = 128;
+/// Maximum bytes of a value that are checked to decide whether it is a secret. The rest of the value is redacted with it.
+const CHECKED_BYTES_MAX: usize = 128;
 
-/// The secret whose key has a known spelling here.
-pub(crate) fn known(
+/// The secret that follows a built-in key, and its rule. `spelling` is the range of the key's known words.
+pub(crate) fn find_built_in(
     text: &str,
     spelling: &Range<usize>,
     rules: &Rules,
@@ -24,8 +24,8 @@ pub(crate) fn known(
     Some((secret_after(text, key.end, rule)?, rule))
 }
 
-/// The secret of a policy's own key, which stands here.
-pub(crate) fn own(text: &str, key: &Range<usize>) -> Option<Range<usize>> {
+/// The secret that follows a key of the policy.
+pub(crate) fn find_own(text: &str, key: &Range<usize>) -> Option<Range<usize>> {
     let before = text.get(..key.start)?.chars().next_back();
     let after = text.get(key.end..)?.chars().next();
     let in_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
@@ -48,33 +48,33 @@ fn key_around(text: &str, spelling: &Range<usize>) -> Option<Range<usize>> {
 }
 
 fn secret_after(text: &str, key_end: usize, rule: Rule) -> Option<Range<usize>> {
-    let (sign, start) = signed(text, key_end)?;
+    let (sign, start) = sign_after(text, key_end)?;
     if rule == Rule::Seed
         && let Some(words) = seed_words(text.get(start..)?)
     {
         return Some(start + words.start..start + words.end);
     }
     if let Some(value) = quoted(text, start) {
-        let telling = text.floor_char_boundary(value.end.min(value.start + TELLING_BYTES_MAX));
-        let said = text.get(value.start..telling)?;
-        return is_secret(rule, sign, Quoted::Yes, said, "").then_some(value);
+        let checked_end = text.floor_char_boundary(value.end.min(value.start + CHECKED_BYTES_MAX));
+        let checked = text.get(value.start..checked_end)?;
+        return is_secret(rule, sign, Quoted::Yes, checked, "").then_some(value);
     }
-    let ends = ends(rule, sign);
-    let near = text.get(..text.floor_char_boundary(start + TELLING_BYTES_MAX))?;
-    let telling = unquoted(near, start, ends);
-    let (said, rest) = (text.get(telling.clone())?, text.get(telling.end..)?);
-    is_secret(rule, sign, Quoted::No, said, rest).then(|| unquoted(text, start, ends))
+    let end = value_end(rule, sign);
+    let near = text.get(..text.floor_char_boundary(start + CHECKED_BYTES_MAX))?;
+    let span = unquoted(near, start, end);
+    let (checked, rest) = (text.get(span.clone())?, text.get(span.end..)?);
+    is_secret(rule, sign, Quoted::No, checked, rest).then(|| unquoted(text, start, end))
 }
 
-/// The sign after a key, and where the value starts.
-fn signed(text: &str, key_end: usize) -> Option<(Sign, usize)> {
+/// The sign after a key, and the start of the value.
+fn sign_after(text: &str, key_end: usize) -> Option<(Sign, usize)> {
     let rest = text.get(key_end..)?;
     let unescaped = rest.trim_start_matches('\\');
     let closed = unescaped.strip_prefix(['"', '\'', '`']);
-    // A member of a map in code, not a key in JSON.
+    // An index into a map in code, not a key in JSON.
     let member = closed.and_then(|rest| rest.strip_prefix(']'));
     let after_key = member.or(closed).unwrap_or(rest);
-    // Emphasis of Markdown.
+    // Markdown emphasis.
     let after_key = after_key.trim_start_matches('*');
     let spaced = after_key.trim_start_matches([' ', '\t']);
     let (sign, after) = sign(spaced)?;
@@ -92,10 +92,8 @@ fn signed(text: &str, key_end: usize) -> Option<(Sign, usize)> {
 }
 
 fn sign(text: &str) -> Option<(Sign, &str)> {
-    if ["==", "::", "://"]
-        .iter()
-        .any(|other| text.starts_with(other))
-    {
+    let operators = ["==", "::", "://"];
+    if operators.iter().any(|operator| text.starts_with(operator)) {
         return None;
     }
     let signs = [
@@ -111,7 +109,7 @@ fn sign(text: &str) -> Option<(Sign, &str)> {
     signs.find_map(|(written, sign)| Some((*sign, text.strip_prefix(written)?)))
 }
 
-/// What stands between the quotes that open here, which may be escaped.
+/// The range between the quotes that open at `start`. The quotes may be escaped.
 fn quoted(text: &str, start: usize) -> Option<Range<usize>> {
     let rest = text.get(start..)?;
     let unescaped = rest.trim_start_matches('\\');
@@ -139,7 +137,7 @@ fn quoted(text: &str, start: usize) -> Option<Range<usize>> {
     None
 }
 
-/// Whether a quote after so many backslashes ends a text whose first had so many.
+/// Whether a quote after `backslashes` backslashes closes a text whose opening quote follows `escapes` backslashes.
 fn closes(backslashes: usize, escapes: usize) -> bool {
     match escapes {
         0 => backslashes.is_multiple_of(2),
@@ -147,34 +145,28 @@ fn closes(backslashes: usize, escapes: usize) -> bool {
     }
 }
 
-/// What a value that is not in quotes runs to.
+/// The end of a value without quotes.
 #[derive(Clone, Copy)]
-enum Ends {
+enum ValueEnd {
     Line,
     Digits,
     Word,
 }
 
-fn ends(rule: Rule, sign: Sign) -> Ends {
+fn value_end(rule: Rule, sign: Sign) -> ValueEnd {
     match (rule, sign) {
-        (Rule::Authorization | Rule::Cookie, Sign::Loose) => Ends::Line,
-        (Rule::Card, _) => Ends::Digits,
-        _ => Ends::Word,
+        (Rule::Authorization | Rule::Cookie, Sign::Loose) => ValueEnd::Line,
+        (Rule::Card, _) => ValueEnd::Digits,
+        _ => ValueEnd::Word,
     }
 }
 
-fn unquoted(text: &str, start: usize, ends: Ends) -> Range<usize> {
+fn unquoted(text: &str, start: usize, end: ValueEnd) -> Range<usize> {
     let rest = text.get(start..).unwrap_or_default();
-    let at_end = |character: char| match ends {
-        Ends::Line => matches!(character, '\n' | '\r' | '"' | '\'' | '`' | '\\'),
-        Ends::Digits => !(character.is_ascii_digit() || matches!(character, ' ' | '-')),
-        Ends::Word => {
-            character.is_whitespace()
-                || matches!(
-                    character,
-                    '"' | '\'' | '`' | '\\' | ',' | ';' | '&' | '<' | '>' | '|'
-                )
-        }
+    let at_end = |character: char| match end {
+        ValueEnd::Line => "\n\r\"'`\\".contains(character),
+        ValueEnd::Digits => !(character.is_ascii_digit() || matches!(character, ' ' | '-')),
+        ValueEnd::Word => character.is_whitespace() || "\"'`\\,;&<>|".contains(character),
     };
     let value = rest.split(at_end).next().unwrap_or_default();
     let value = value.trim_end_matches(|character: char| {

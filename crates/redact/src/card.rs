@@ -1,17 +1,17 @@
-//! Card numbers: 13 to 19 digits, in one piece or in groups, of a network that there is, with a right check digit.
+//! Card numbers: 13 to 19 digits, in one piece or in groups, of a known network, with a valid check digit.
 
 use std::ops::Range;
 
-/// Fewest digits of a card number.
+/// Minimum digits of a card number.
 const DIGITS_MIN: usize = 13;
-/// Most digits of a card number.
+/// Maximum digits of a card number.
 const DIGITS_MAX: usize = 19;
-/// Most bytes of one: its digits, and what stands between their groups.
+/// Maximum bytes of a card number: its digits and the separators of its groups.
 const BYTES_MAX: usize = DIGITS_MAX + 6;
 
-/// Whether a text may hold a card number. Of any two neighbours in one, one is a digit: so a step of as many bytes as the
-/// shortest has, less one, cannot miss it.
-pub(crate) fn suspect(text: &str) -> bool {
+/// Whether a text may contain a card number. Of any two adjacent bytes of a card number at least one is a digit, so steps of
+/// `DIGITS_MIN - 1` bytes cannot miss one.
+pub(crate) fn may_contain(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes
         .chunks(DIGITS_MIN - 1)
@@ -39,27 +39,25 @@ fn longest_run<'a>(bytes: impl Iterator<Item = &'a u8>) -> usize {
     longest
 }
 
-/// Where card numbers stand in a text.
+/// The ranges of the card numbers in a text.
 pub(crate) fn spans(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(start) = position_from(bytes, at, u8::is_ascii_digit) {
         let end = run_end(bytes, start);
-        let apart = !joined(bytes, start, end);
-        match text.get(start..end) {
-            Some(run) if apart && is_card(run) => found.push(start..end),
-            _ => {}
+        let separate = !is_joined(bytes, start, end);
+        if separate && text.get(start..end).is_some_and(is_card) {
+            found.push(start..end);
         }
         at = end;
     }
     found
 }
 
-/// Whether a text is a card number and nothing else.
-pub(crate) fn is_one(text: &str) -> bool {
-    spans(text)
-        .first()
-        .is_some_and(|span| *span == (0..text.len()))
+/// Whether the whole text is a card number.
+pub(crate) fn is_whole(text: &str) -> bool {
+    let spans = spans(text);
+    spans.first().is_some_and(|span| *span == (0..text.len()))
 }
 
 fn position_from(bytes: &[u8], at: usize, is: impl Fn(&u8) -> bool) -> Option<usize> {
@@ -67,7 +65,7 @@ fn position_from(bytes: &[u8], at: usize, is: impl Fn(&u8) -> bool) -> Option<us
     Some(at + found)
 }
 
-/// Where digits that single spaces or hyphens may part end.
+/// The end of a run of digits, which single spaces or hyphens may separate.
 fn run_end(bytes: &[u8], start: usize) -> usize {
     let mut end = start;
     loop {
@@ -79,8 +77,8 @@ fn run_end(bytes: &[u8], start: usize) -> usize {
     }
 }
 
-/// Whether it goes on as a word, a fraction, or something else that is no card number.
-fn joined(bytes: &[u8], start: usize, end: usize) -> bool {
+/// Whether the run is a piece of a word, a fraction or something else that is not a card number.
+fn is_joined(bytes: &[u8], start: usize, end: usize) -> bool {
     let before = start.checked_sub(1).and_then(|at| bytes.get(at));
     let after = (bytes.get(end), bytes.get(end + 1));
     let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -90,7 +88,7 @@ fn joined(bytes: &[u8], start: usize, end: usize) -> bool {
 }
 
 fn is_card(run: &str) -> bool {
-    if run.len() > BYTES_MAX || !grouped(run) {
+    if run.len() > BYTES_MAX || !is_grouped(run) {
         return false;
     }
     let digits: Vec<u8> = run
@@ -101,18 +99,18 @@ fn is_card(run: &str) -> bool {
     network_allows(&digits) && luhn(&digits)
 }
 
-/// One piece, or groups of 3 to 6 digits with the same between them.
-fn grouped(run: &str) -> bool {
-    let Some(between) = run.bytes().find(|byte| !byte.is_ascii_digit()) else {
+/// Whether the run is one piece, or groups of 3 to 6 digits with one kind of separator.
+fn is_grouped(run: &str) -> bool {
+    let Some(separator) = run.bytes().find(|byte| !byte.is_ascii_digit()) else {
         return true;
     };
-    let mut groups = run.split(char::from(between));
+    let mut groups = run.split(char::from(separator));
     groups.all(|group| {
         (3..=6).contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_digit())
     })
 }
 
-/// Whether a network gives out numbers that start so, of this length.
+/// Whether a network issues numbers with these first digits and this length.
 fn network_allows(digits: &[u8]) -> bool {
     let length = digits.len();
     let start = digits
@@ -140,7 +138,7 @@ fn network_allows(digits: &[u8]) -> bool {
     }
 }
 
-/// The check of ISO/IEC 7812-1.
+/// The check digit of ISO/IEC 7812-1.
 fn luhn(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()

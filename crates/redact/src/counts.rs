@@ -1,10 +1,10 @@
-//! What was redacted, in numbers.
+//! Counts of what was redacted.
 
 use std::collections::BTreeMap;
 
 use crate::Rule;
 
-/// How often each rule matched, and what the marks add to the tokens of the texts.
+/// How often each rule matched, and how many tokens the marks add to the texts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counts {
     by_rule: BTreeMap<Rule, u64>,
@@ -12,24 +12,24 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How often each rule matched, in the order of the rules; none is zero.
+    /// How often each rule matched, in the order of the rules. No count is zero.
     pub fn iter(&self) -> impl Iterator<Item = (Rule, u64)> + '_ {
         self.by_rule.iter().map(|(rule, count)| (*rule, *count))
     }
 
-    /// How many secrets were replaced.
+    /// The number of replaced secrets.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.by_rule.values().sum()
     }
 
-    /// By how many tokens the redacted texts weigh more than the originals, at most; below zero: by how many less, at least.
+    /// Upper bound of the tokens of the redacted texts minus the tokens of the originals. May be negative.
     #[must_use]
     pub fn tokens_added(&self) -> i64 {
         self.tokens_added
     }
 
-    /// The same counts for texts that are dropped whole: no mark takes a secret's place.
+    /// The same counts without tokens: for texts that are dropped, and therefore have no marks.
     #[must_use]
     pub fn without_tokens(self) -> Self {
         Self {

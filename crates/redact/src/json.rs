@@ -1,37 +1,37 @@
-//! What is to be kept back of a JSON document: the values of secret keys, and what its texts hold.
+//! Finds secrets in JSON documents: the values of secret keys, and secrets inside strings.
 
 use std::ops::Range;
 
 use domain::json_string::decode;
 
-use crate::keys::Takes;
+use crate::keys::ValueKinds;
 use crate::mark::{Form, Hit, mark_length};
 use crate::rule::Rule;
 use crate::rules::Rules;
 use crate::{card, text};
 
-/// Whether escapes may hide from a search of the document as it is written what its texts say.
-pub(crate) fn hides(document: &str) -> bool {
+/// Whether the document has escapes that may hide a secret from a search of its raw bytes.
+pub(crate) fn has_hiding_escapes(document: &str) -> bool {
     document.contains("\\u00") || document.contains("\\/")
 }
 
-/// What is found, in order. Of what is no JSON document, something.
+/// The secrets in order. For a text that is not a JSON document the result is a best effort.
 pub(crate) fn hits(document: &str, rules: &Rules) -> Vec<Hit> {
     let (mut found, mut at) = (Vec::new(), 0);
     let bytes = document.as_bytes();
     while let Some(byte) = bytes.get(at) {
         at = match byte {
-            b'"' => text_at(document, at, rules, &mut found),
-            b'-' | b'0'..=b'9' => number_at(document, at, rules, &mut found),
+            b'"' => find_in_string(document, at, rules, &mut found),
+            b'-' | b'0'..=b'9' => find_in_number(document, at, rules, &mut found),
             _ => at + 1,
         };
     }
     found
 }
 
-/// Looks into the text that starts here, and, when it is the key of a secret, past its value. Returns where to go on.
-fn text_at(document: &str, start: usize, rules: &Rules, found: &mut Vec<Hit>) -> usize {
-    let end = text_end(document, start);
+/// Searches the string at `start`, and its value if the string is the key of a secret. Returns where the search continues.
+fn find_in_string(document: &str, start: usize, rules: &Rules, found: &mut Vec<Hit>) -> usize {
+    let end = string_end(document, start);
     let inside = start + 1..end.saturating_sub(1);
     let Some(written) = document.get(inside.clone()) else {
         return end;
@@ -57,64 +57,61 @@ fn text_at(document: &str, start: usize, rules: &Rules, found: &mut Vec<Hit>) ->
     })
 }
 
-/// The value of this key, when it is to be kept back whole.
+/// The value of this key if all of it is redacted.
 fn secret_value(
     document: &str,
     value: usize,
     key: &str,
     rules: &Rules,
 ) -> Option<(Range<usize>, Rule)> {
-    // A key with a mark in it got its words from the mark.
+    // The words of a key that contains a mark come from the mark.
     if key.contains("[redacted:") {
         return None;
     }
-    let (rule, takes) = rules.classify(key)?;
+    let (rule, kinds) = rules.classify(key)?;
     let end = value_end(document, value);
     let written = document.get(value..end)?;
-    let kept_back = match written.as_bytes() {
+    let is_secret = match written.as_bytes() {
         [b'"', .., b'"'] => {
-            let said = written.get(1..written.len() - 1)?;
-            !said.is_empty() && mark_length(said) != Some(said.len())
+            let text = written.get(1..written.len() - 1)?;
+            !text.is_empty() && mark_length(text) != Some(text.len())
         }
-        [b'[', ..] => match takes {
-            Takes::Any => holds_something(written),
-            Takes::Texts => written.get(1..)?.trim_start().starts_with('"'),
+        [b'[', ..] => match kinds {
+            ValueKinds::Any => has_members(written),
+            ValueKinds::Texts => written.get(1..)?.trim_start().starts_with('"'),
         },
-        [b'{', ..] => takes == Takes::Any && holds_something(written),
-        [b'-' | b'0'..=b'9', ..] => takes == Takes::Any,
+        [b'{', ..] => kinds == ValueKinds::Any && has_members(written),
+        [b'-' | b'0'..=b'9', ..] => kinds == ValueKinds::Any,
         _ => false,
     };
-    kept_back.then_some((value..end, rule))
+    is_secret.then_some((value..end, rule))
 }
 
 /// Whether an array or object is not empty.
-fn holds_something(written: &str) -> bool {
+fn has_members(written: &str) -> bool {
     let inside = written.get(1..written.len() - 1);
     inside.is_some_and(|inside| !inside.trim().is_empty())
 }
 
-fn number_at(document: &str, start: usize, rules: &Rules, found: &mut Vec<Hit>) -> usize {
+fn find_in_number(document: &str, start: usize, rules: &Rules, found: &mut Vec<Hit>) -> usize {
     let end = value_end(document, start).max(start + 1);
     let written = document.get(start..end).unwrap_or_default();
-    if rules.holds(Rule::Card) && card::is_one(written) {
-        found.push(Hit {
-            span: start..end,
-            rule: Rule::Card,
-            form: Form::Quoted,
-        });
+    if rules.has_built_in(Rule::Card) && card::is_whole(written) {
+        let (span, rule, form) = (start..end, Rule::Card, Form::Quoted);
+        found.push(Hit { span, rule, form });
     }
     end
 }
 
-/// Where the value starts when the text that ends here is a key.
+/// The start of the value if the string that ends at `end` is a key.
 fn value_after(document: &str, end: usize) -> Option<usize> {
     let rest = document.get(end..)?;
     let value = rest.trim_start().strip_prefix(':')?.trim_start();
     Some(document.len() - value.len())
 }
 
-/// Where the text that starts here ends, its closing quote included.
-fn text_end(document: &str, start: usize) -> usize {
+/// The end of the string at `start`, including its closing quote.
+fn string_end(document: &str, start: usize) -> usize {
     let mut at = start + 1;
     let bytes = document.as_bytes();
     loop {
@@ -127,14 +124,14 @@ fn text_end(document: &str, start: usize) -> usize {
     }
 }
 
-/// Where the value that starts here ends.
+/// The end of the value at `start`.
 fn value_end(document: &str, start: usize) -> usize {
     let bytes = document.as_bytes();
     let (mut at, mut depth) = (start, 0_usize);
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' => {
-                at = text_end(document, at);
+                at = string_end(document, at);
                 if depth == 0 {
                     return at;
                 }

@@ -1,4 +1,4 @@
-//! Keys whose values are secrets, by their words: `x-api-key`, `apiKey` and `OPENAI_API_KEY` all end in `api key`.
+//! Keys whose values are secrets. Keys are compared by words: `x-api-key`, `apiKey` and `OPENAI_API_KEY` end in `api key`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,122 +8,90 @@ use regex::{Regex, RegexBuilder};
 use crate::rule::Rule;
 use crate::settings::InvalidSetting;
 
-/// What a key's value must be to be kept back.
+/// The kinds of values that a key's rule redacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Takes {
-    /// A text, a number, or whatever is nested.
+pub(crate) enum ValueKinds {
+    /// A text, a number, an array or an object.
     Any,
-    /// A text or a list of texts: numbers and objects of that name are mostly something else.
+    /// A text or a list of texts. Numbers and objects under such keys are usually not secrets.
     Texts,
 }
 
-/// Where in a key the words must stand.
+/// Which part of a key the known words must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stands {
-    /// At its end: `github_token` is a token.
-    Last,
-    /// Alone: a `data_pin` is no PIN.
-    Alone,
+enum Match {
+    /// The end: `github_token` is a token.
+    Suffix,
+    /// The whole key: a `data_pin` is not a PIN.
+    Whole,
 }
 
-struct KeyRule {
-    rule: Rule,
-    takes: Takes,
-    stands: Stands,
-    keys: &'static [&'static str],
-}
-
-const fn last(rule: Rule, takes: Takes, keys: &'static [&'static str]) -> KeyRule {
-    let stands = Stands::Last;
-    KeyRule {
-        rule,
-        takes,
-        stands,
-        keys,
-    }
-}
-
-const fn alone(rule: Rule, takes: Takes, keys: &'static [&'static str]) -> KeyRule {
-    let stands = Stands::Alone;
-    KeyRule {
-        rule,
-        takes,
-        stands,
-        keys,
-    }
-}
+/// A rule of keys: its rule, the kinds of values that it redacts, how it matches, and the known keys.
+struct KeyRule(Rule, ValueKinds, Match, &'static [&'static str]);
 
 #[rustfmt::skip]
-static KEYS: [KeyRule; 15] = [
-    last(Rule::Authorization, Takes::Any, &["authorization"]),
-    last(Rule::Cookie, Takes::Any, &["cookie", "cookies", "setcookie"]),
-    last(Rule::Invoice, Takes::Texts, &["invoice", "bolt11"]),
-    last(Rule::Macaroon, Takes::Any, &["macaroon", "macaroon hex"]),
-    last(Rule::Preimage, Takes::Any, &["preimage"]),
-    last(Rule::Seed, Takes::Texts, &["seed", "seed phrase", "seed words", "recovery phrase", "mnemonic", "mnemonic phrase"]),
-    last(Rule::PrivateKey, Takes::Any, &["private key", "privatekey", "privkey", "signing key", "encryption key"]),
-    last(Rule::ApiKey, Takes::Any, &["api key", "apikey", "secret key", "secretkey", "access key", "accesskey", "account key"]),
-    last(Rule::Token, Takes::Texts, &[
-        "token", "accesstoken", "refreshtoken", "idtoken", "sessiontoken", "authtoken", "api token", "apitoken",
-    ]),
-    last(Rule::Secret, Takes::Any, &["secret", "client secret", "clientsecret", "secret value"]),
-    last(Rule::Password, Takes::Any, &["password", "passwd", "passphrase", "passcode"]),
-    alone(Rule::Pin, Takes::Any, &["pin", "pin code", "otp", "otp code", "one time password", "card pin"]),
-    last(Rule::Pin, Takes::Any, &["cvv", "cvv2", "cvc", "cvc2", "security code"]),
-    last(Rule::Card, Takes::Any, &["card number", "cardnumber", "card no"]),
-    alone(Rule::Card, Takes::Any, &["ccnumber", "cc number", "pan"]),
-];
+static KEYS: [KeyRule; 15] = {
+    use ValueKinds::{Any, Texts};
+    use Match::{Suffix, Whole};
+    [
+        KeyRule(Rule::Authorization, Any, Suffix, &["authorization"]),
+        KeyRule(Rule::Cookie, Any, Suffix, &["cookie", "cookies", "setcookie"]),
+        KeyRule(Rule::Invoice, Texts, Suffix, &["invoice", "bolt11"]),
+        KeyRule(Rule::Macaroon, Any, Suffix, &["macaroon", "macaroon hex"]),
+        KeyRule(Rule::Preimage, Any, Suffix, &["preimage"]),
+        KeyRule(Rule::Seed, Texts, Suffix, &["seed", "seed phrase", "seed words", "recovery phrase", "mnemonic", "mnemonic phrase"]),
+        KeyRule(Rule::PrivateKey, Any, Suffix, &["private key", "privatekey", "privkey", "signing key", "encryption key"]),
+        KeyRule(Rule::ApiKey, Any, Suffix, &["api key", "apikey", "secret key", "secretkey", "access key", "accesskey", "account key"]),
+        KeyRule(Rule::Token, Texts, Suffix, &[
+            "token", "accesstoken", "refreshtoken", "idtoken", "sessiontoken", "authtoken", "api token", "apitoken",
+        ]),
+        KeyRule(Rule::Secret, Any, Suffix, &["secret", "client secret", "clientsecret", "secret value"]),
+        KeyRule(Rule::Password, Any, Suffix, &["password", "passwd", "passphrase", "passcode"]),
+        KeyRule(Rule::Pin, Any, Whole, &["pin", "pin code", "otp", "otp code", "one time password", "card pin"]),
+        KeyRule(Rule::Pin, Any, Suffix, &["cvv", "cvv2", "cvc", "cvc2", "security code"]),
+        KeyRule(Rule::Card, Any, Suffix, &["card number", "cardnumber", "card no"]),
+        KeyRule(Rule::Card, Any, Whole, &["ccnumber", "cc number", "pan"]),
+    ]
+};
 
-/// Each known key by its last word, in the order of the rules: a text may hold thousands of keys.
+/// Known keys by their last word, in the order of the rules. An index, because a text may contain thousands of keys.
 static BY_LAST_WORD: LazyLock<HashMap<&str, Vec<(&KeyRule, &str)>>> = LazyLock::new(|| {
     let mut by_last_word: HashMap<&str, Vec<(&KeyRule, &str)>> = HashMap::new();
-    for known in &KEYS {
-        for key in known.keys {
+    for rule in &KEYS {
+        for key in rule.3 {
             let last = key.rsplit(' ').next().unwrap_or(key);
-            by_last_word.entry(last).or_default().push((known, key));
+            by_last_word.entry(last).or_default().push((rule, key));
         }
     }
     by_last_word
 });
 
-/// Before `token`: it says where a list goes on, or is a piece of text.
-const OPEN_TOKENS: [&str; 19] = [
-    "page",
-    "next",
-    "prev",
-    "previous",
-    "continuation",
-    "sync",
-    "start",
-    "cursor",
-    "pagination",
-    "watermark",
-    "max",
-    "eos",
-    "bos",
-    "pad",
-    "unk",
-    "mask",
-    "cls",
-    "sep",
-    "stop",
+/// Words before `token` that make it public: a cursor of a list, or a token of a text.
+#[rustfmt::skip]
+const PUBLIC_TOKENS: [&str; 19] = [
+    "page", "next", "prev", "previous", "continuation", "sync", "start", "cursor", "pagination", "watermark",
+    "max", "eos", "bos", "pad", "unk", "mask", "cls", "sep", "stop",
 ];
 
-/// The built-in rule of a key, and what it takes; rules for which `holds` is false are passed over.
-pub(crate) fn classify(key: &str, holds: impl Fn(Rule) -> bool) -> Option<(Rule, Takes)> {
+/// The built-in rule of a key, and the kinds of values that it redacts. Rules that `is_enabled` rejects are skipped.
+pub(crate) fn classify(key: &str, is_enabled: impl Fn(Rule) -> bool) -> Option<(Rule, ValueKinds)> {
     let words = words(key);
     let last = words.last()?.to_ascii_lowercase();
-    let mut alike = BY_LAST_WORD.get(last.as_str())?.iter();
-    let (known, _) =
-        alike.find(|(known, key)| holds(known.rule) && fits(&words, key, known.stands))?;
+    let mut rules = BY_LAST_WORD.get(last.as_str())?.iter();
+    let (KeyRule(rule, kinds, ..), _) = rules.find(|(KeyRule(rule, _, place, _), key)| {
+        is_enabled(*rule) && matches_words(&words, key, *place)
+    })?;
     let before = words.iter().rev().nth(1);
-    let open = before.is_some_and(|word| is_one_of(word, &OPEN_TOKENS));
-    (known.rule != Rule::Token || !open).then_some((known.rule, known.takes))
+    let is_public = before.is_some_and(|word| {
+        let mut public = PUBLIC_TOKENS.iter();
+        public.any(|known| word.eq_ignore_ascii_case(known))
+    });
+    (*rule != Rule::Token || !is_public).then_some((*rule, *kinds))
 }
 
-/// The spellings of every known key: where one stands in a text, a value may follow.
+/// The spellings of every known key. A value may follow where a text contains one.
 pub(crate) fn spellings() -> Vec<String> {
-    let keys = KEYS.iter().flat_map(|known| known.keys);
+    let keys = KEYS.iter().flat_map(|rule| rule.3);
     let spelled =
         keys.flat_map(|key| ["", " ", "_", "-", "."].map(|between| key.replace(' ', between)));
     let mut spelled: Vec<String> = spelled.collect();
@@ -132,30 +100,24 @@ pub(crate) fn spellings() -> Vec<String> {
     spelled
 }
 
-fn fits(words: &[&str], key: &str, stands: Stands) -> bool {
+fn matches_words(words: &[&str], key: &str, place: Match) -> bool {
     let mut from_end = words.iter().rev();
-    let fits = key.rsplit(' ').all(|wanted| {
+    let is_suffix = key.rsplit(' ').all(|wanted| {
         let word = from_end.next();
         word.is_some_and(|word| word.eq_ignore_ascii_case(wanted))
     });
-    fits && (stands == Stands::Last || from_end.next().is_none())
+    is_suffix && (place == Match::Suffix || from_end.next().is_none())
 }
 
-fn is_one_of(word: &str, words: &[&str]) -> bool {
-    words.iter().any(|known| word.eq_ignore_ascii_case(known))
-}
-
-/// The words of a key: parted by whatever is no letter or digit, and where its case says so.
+/// The words of a key: separated by other characters than letters and digits, and by camel case.
 fn words(key: &str) -> Vec<&str> {
     let parts = key.split(|character: char| !character.is_alphanumeric());
-    parts
-        .flat_map(humps)
-        .filter(|word| !word.is_empty())
-        .collect()
+    let words = parts.flat_map(camel_case_words);
+    words.filter(|word| !word.is_empty()).collect()
 }
 
-/// The humps of a camel-cased word: `APIKey` has two.
-fn humps(word: &str) -> Vec<&str> {
+/// The words of a camel-case name: `APIKey` has two.
+fn camel_case_words(word: &str) -> Vec<&str> {
     let characters: Vec<(usize, char)> = word.char_indices().collect();
     let starts = characters.windows(3).filter_map(|three| match three {
         [_, (at, one), (_, two)] if one.is_uppercase() && two.is_lowercase() => Some(*at),
@@ -168,20 +130,20 @@ fn humps(word: &str) -> Vec<&str> {
     let mut cuts: Vec<usize> = starts.chain(rises).collect();
     cuts.sort_unstable();
     cuts.dedup();
-    let (mut humps, mut from) = (Vec::with_capacity(cuts.len() + 1), 0);
+    let (mut words, mut from) = (Vec::with_capacity(cuts.len() + 1), 0);
     for cut in cuts.into_iter().chain([word.len()]) {
-        humps.push(word.get(from..cut).unwrap_or_default());
+        words.push(word.get(from..cut).unwrap_or_default());
         from = cut;
     }
-    humps
+    words
 }
 
-/// The keys of a policy, whatever their case and however their words are joined.
+/// The keys of a policy, in any case and with any separator between words.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnKeys {
-    /// Somewhere in a text.
+    /// Matches a key anywhere in a text.
     pub(crate) anywhere: Regex,
-    /// A key and nothing else.
+    /// Matches a text that is a key.
     whole: Regex,
 }
 
@@ -194,7 +156,7 @@ impl OwnKeys {
             let words: Vec<String> = words(key).into_iter().map(regex::escape).collect();
             if words.is_empty() {
                 let field = format!("keys[{index}]");
-                let rule = "has no letter or digit: give a key's name";
+                let rule = "has no letter or digit: give the name of a key";
                 return Err(InvalidSetting::new(field, rule));
             }
             Ok(words.join("[-_. ]?"))
@@ -211,12 +173,8 @@ impl OwnKeys {
         }))
     }
 
-    /// Whether a text is one of the keys, and nothing else.
+    /// Whether the whole text is one of the keys.
     pub(crate) fn is_key(&self, text: &str) -> bool {
         self.whole.is_match(text)
-    }
-
-    pub(crate) fn suspect(&self, text: &str) -> bool {
-        self.anywhere.is_match(text)
     }
 }

@@ -1,7 +1,7 @@
 //! Replaces secrets in texts and JSON documents by marks. Pure: text in, text out.
 //!
-//! A secret is found by the name of its key or by its form, and becomes `[redacted:<rule>]`. In JSON the value of a secret's
-//! key becomes that string, and the rest of the text stays as it is. Redacting a redacted text changes nothing.
+//! A secret is found by the name of its key or by its form, and replaced by `[redacted:<rule>]`. In JSON that string replaces
+//! the value of the key; the rest of the document is unchanged. Redacting a redacted text changes nothing.
 
 mod assignment;
 mod card;

@@ -1,34 +1,34 @@
-//! Marks: what stands where something was kept back.
+//! Marks, which replace secrets: `[redacted:<rule>]`.
 
 use std::ops::Range;
 
 use crate::rule::Rule;
 
-/// Most bytes of a rule's name.
+/// Maximum bytes of the name of a rule.
 const NAME_BYTES_MAX: usize = 16;
 const START: &str = "[redacted:";
 
-/// Something to keep back.
+/// A secret that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// Where it stands, in bytes; not empty.
+    /// Its range in bytes; not empty.
     pub(crate) span: Range<usize>,
-    /// By which rule.
+    /// The rule that found it.
     pub(crate) rule: Rule,
-    /// What stands in its place.
+    /// How its mark is written.
     pub(crate) form: Form,
 }
 
 /// How a mark is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// As it is.
+    /// Without quotes.
     Bare,
-    /// As a JSON string, in the place of a JSON value.
+    /// As a JSON string, which replaces a JSON value.
     Quoted,
 }
 
-/// A mark as it is written.
+/// The text of a mark.
 pub(crate) fn mark(rule: Rule, form: Form) -> String {
     match form {
         Form::Bare => format!("{START}{rule}]"),
@@ -36,7 +36,7 @@ pub(crate) fn mark(rule: Rule, form: Form) -> String {
     }
 }
 
-/// Where marks stand in a text, in order. What only looks like one is none: its name must be that of a rule.
+/// The ranges of the marks in a text, in order. A mark contains the name of a rule.
 pub(crate) fn marks(text: &str) -> Vec<Range<usize>> {
     let starts = text.match_indices(START);
     let marks = starts.filter_map(|(start, _)| {
@@ -51,6 +51,6 @@ pub(crate) fn mark_length(text: &str) -> Option<usize> {
     let named = text.strip_prefix(START)?;
     let near = named.get(..named.floor_char_boundary(NAME_BYTES_MAX + 1))?;
     let (name, _) = near.split_once(']')?;
-    Rule::named(name)?;
+    Rule::from_name(name)?;
     Some(START.len() + name.len() + 1)
 }

@@ -1,4 +1,4 @@
-//! Secrets by their form, and the words that give them away: a text without any of those holds none.
+//! Patterns of secrets, and anchors: a text without any anchor contains no secret.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,46 +13,29 @@ use crate::keys::spellings;
 use crate::placeholder::is_placeholder;
 use crate::rule::Rule;
 
-/// A form of secrets.
+/// A pattern of secrets: its rule; the anchors, in lower case, of which every match contains one; the regular expression,
+/// whose group is the secret if it has one; and a check of the secret.
 #[derive(Debug)]
-pub(crate) struct Pattern {
-    /// Whose it is.
-    pub(crate) rule: Rule,
-    /// What every one of them holds, in lower case.
-    anchors: &'static [&'static str],
-    /// The form; the group, where there is one, is what is kept back.
-    form: &'static str,
-    /// What else must be true of it.
-    holds: fn(&str) -> bool,
-}
-
-const fn pattern(
-    rule: Rule,
-    anchors: &'static [&'static str],
-    form: &'static str,
-    holds: fn(&str) -> bool,
-) -> Pattern {
-    Pattern {
-        rule,
-        anchors,
-        form,
-        holds,
-    }
-}
+struct Pattern(
+    Rule,
+    &'static [&'static str],
+    &'static str,
+    fn(&str) -> bool,
+);
 
 #[rustfmt::skip]
 static PATTERNS: [Pattern; 10] = [
-    pattern(Rule::Authorization, &["bearer"], r"(?-u:\b)(?i:bearer)\s+([A-Za-z0-9._~+/=-]{12,})", has_digit),
-    pattern(Rule::Authorization, &["basic"], r"(?-u:\b)(?i:basic)\s+([A-Za-z0-9+/]{6,}={0,2})", is_basic),
-    pattern(Rule::Token, &["eyj"], r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}", always),
-    pattern(
+    Pattern(Rule::Authorization, &["bearer"], r"(?-u:\b)(?i:bearer)\s+([A-Za-z0-9._~+/=-]{12,})", has_digit),
+    Pattern(Rule::Authorization, &["basic"], r"(?-u:\b)(?i:basic)\s+([A-Za-z0-9+/]{6,}={0,2})", is_basic),
+    Pattern(Rule::Token, &["eyj"], r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}", always),
+    Pattern(
         Rule::PrivateKey, &["private key"],
         r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\+[nr])*(?:[A-Za-z-]+: [^\n\\]*(?:\s|\\+[nr])+)*[A-Za-z0-9+/=]{16,}(?:[A-Za-z0-9+/=]|\s|\\+[nr])*(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----)?",
         always,
     ),
-    pattern(Rule::PrivateKey, &["xprv", "yprv", "zprv"], r"(?-u:\b)[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,112}", always),
-    pattern(Rule::PrivateKey, &["nsec1"], r"(?-u:\b)nsec1[ac-hj-np-z02-9]{58}", always),
-    pattern(
+    Pattern(Rule::PrivateKey, &["xprv", "yprv", "zprv"], r"(?-u:\b)[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,112}", always),
+    Pattern(Rule::PrivateKey, &["nsec1"], r"(?-u:\b)nsec1[ac-hj-np-z02-9]{58}", always),
+    Pattern(
         Rule::ApiKey,
         &[
             "sk-", "sk_", "rk_", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "xapp-",
@@ -66,31 +49,28 @@ static PATTERNS: [Pattern; 10] = [
         )",
         has_digit,
     ),
-    pattern(Rule::Invoice, &["lnbc", "lntb"], r"(?i)(?-u:\b)ln(?:bcrt|bc|tbs|tb)[0-9]*[munp]?1[ac-hj-np-z02-9]{50,}", always),
-    pattern(Rule::Macaroon, &["agedbg5k", "0201036c6e64"], r"(?-u:\b)(?:AgEDbG5k[A-Za-z0-9+/_=-]{32,}|(?i:0201036c6e64)[0-9a-fA-F]{64,})", always),
-    pattern(Rule::Password, &["://"], r"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{1,31}://[^\s:/@?#\[\]]{0,128}:([^\s/@?#\[\]]{1,256})@", no_placeholder),
+    Pattern(Rule::Invoice, &["lnbc", "lntb"], r"(?i)(?-u:\b)ln(?:bcrt|bc|tbs|tb)[0-9]*[munp]?1[ac-hj-np-z02-9]{50,}", always),
+    Pattern(Rule::Macaroon, &["agedbg5k", "0201036c6e64"], r"(?-u:\b)(?:AgEDbG5k[A-Za-z0-9+/_=-]{32,}|(?i:0201036c6e64)[0-9a-fA-F]{64,})", always),
+    Pattern(Rule::Password, &["://"], r"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{1,31}://[^\s:/@?#\[\]]{0,128}:([^\s/@?#\[\]]{1,256})@", is_not_placeholder),
 ];
 
 static REGEXES: LazyLock<Vec<(&'static Pattern, Regex)>> = LazyLock::new(|| {
-    let built = PATTERNS
-        .iter()
-        .map(|pattern| (pattern, constant(pattern.form)));
-    built.collect()
+    let patterns = PATTERNS.iter();
+    let compiled = patterns.map(|pattern| (pattern, constant(pattern.2)));
+    compiled.collect()
 });
 
-/// Which patterns an anchor calls for; none: it is a key's spelling.
-static CALLED: LazyLock<Vec<Option<usize>>> = LazyLock::new(|| {
+/// The pattern of each anchor; `None` for the spelling of a key.
+static ANCHOR_PATTERNS: LazyLock<Vec<Option<usize>>> = LazyLock::new(|| {
     let anchors = PATTERNS.iter().enumerate();
-    let anchors =
-        anchors.flat_map(|(index, pattern)| pattern.anchors.iter().map(move |_| Some(index)));
-    anchors
-        .chain(spellings().into_iter().map(|_| None))
-        .collect()
+    let anchors = anchors.flat_map(|(index, pattern)| pattern.1.iter().map(move |_| Some(index)));
+    let keys = spellings().into_iter().map(|_| None);
+    anchors.chain(keys).collect()
 });
 
-/// What gives secrets away, whatever its case: in the order of [`CALLED`].
+/// Finds anchors and the spellings of keys in any case, in the order of [`ANCHOR_PATTERNS`].
 pub(crate) static ANCHORS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let anchors = PATTERNS.iter().flat_map(|pattern| pattern.anchors);
+    let anchors = PATTERNS.iter().flat_map(|pattern| pattern.1);
     let anchors = anchors.map(|anchor| (*anchor).to_owned());
     let built = AhoCorasick::builder()
         .ascii_case_insensitive(true)
@@ -104,44 +84,46 @@ pub(crate) static ANCHORS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     built.expect("the anchors are few")
 });
 
-/// What the anchors of a text call for.
+/// The anchors of a text.
 #[derive(Debug, Default)]
-pub(crate) struct Called {
-    /// Where the spellings of keys stand, by their ends; they may overlap.
+pub(crate) struct AnchorMatches {
+    /// The ranges of the spellings of keys, ordered by their ends. They may overlap.
     pub(crate) keys: Vec<Range<usize>>,
+    /// Whether the text contains an anchor of each pattern.
     patterns: [bool; PATTERNS.len()],
 }
 
-impl Called {
-    pub(crate) fn by(text: &str) -> Self {
-        let mut called = Self::default();
+impl AnchorMatches {
+    pub(crate) fn find(text: &str) -> Self {
+        let mut matches = Self::default();
         for anchor in ANCHORS.find_overlapping_iter(text) {
-            let pattern = CALLED.get(anchor.pattern().as_usize()).copied().flatten();
-            match pattern.and_then(|index| called.patterns.get_mut(index)) {
+            let pattern = ANCHOR_PATTERNS.get(anchor.pattern().as_usize());
+            let pattern = pattern.copied().flatten();
+            match pattern.and_then(|index| matches.patterns.get_mut(index)) {
                 Some(pattern) => *pattern = true,
-                None => called.keys.push(anchor.range()),
+                None => matches.keys.push(anchor.range()),
             }
         }
-        called
+        matches
     }
 
-    /// Where the secrets of the called patterns stand, with their rules.
-    pub(crate) fn hits(&self, text: &str) -> impl Iterator<Item = (Range<usize>, Rule)> {
-        let called = REGEXES.iter().zip(self.patterns);
-        let called = called.filter_map(|(regex, called)| called.then_some(regex));
-        called.flat_map(move |(pattern, regex)| {
+    /// The ranges of the secrets that match a pattern, with their rules. Patterns without an anchor in the text are skipped.
+    pub(crate) fn secrets(&self, text: &str) -> impl Iterator<Item = (Range<usize>, Rule)> {
+        let patterns = REGEXES.iter().zip(self.patterns);
+        let patterns = patterns.filter_map(|(regex, has_anchor)| has_anchor.then_some(regex));
+        patterns.flat_map(move |(Pattern(rule, _, _, check), regex)| {
             regex.captures_iter(text).filter_map(|captures| {
                 let secret = captures.get(1).or_else(|| captures.get(0))?;
-                (pattern.holds)(secret.as_str()).then(|| (secret.range(), pattern.rule))
+                check(secret.as_str()).then(|| (secret.range(), *rule))
             })
         })
     }
 }
 
-/// A pattern that is a constant.
+/// Compiles a constant pattern.
 #[expect(
     clippy::expect_used,
-    reason = "constants only, and the tests build each"
+    reason = "only for constants, and the tests compile each"
 )]
 pub(crate) fn constant(form: &str) -> Regex {
     Regex::new(form).expect("a constant pattern")
@@ -155,11 +137,11 @@ fn has_digit(secret: &str) -> bool {
     secret.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-fn no_placeholder(secret: &str) -> bool {
+fn is_not_placeholder(secret: &str) -> bool {
     !is_placeholder(secret)
 }
 
-/// Whether it is a name and a password, as RFC 7617 writes them.
+/// Whether the text is a user name and a password in the encoding of RFC 7617.
 fn is_basic(credentials: &str) -> bool {
     let config =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);

@@ -1,52 +1,24 @@
-//! Placeholders: texts that stand for a value, or for none.
+//! Placeholders: texts that replace a value, or describe it.
 
-/// What stands for a value, or says what kind it is.
+/// Words that replace a value, or name its type or state.
+#[rustfmt::skip]
 const WORDS: [&str; 30] = [
-    "any",
-    "auto",
-    "bool",
-    "boolean",
-    "bytes",
-    "empty",
-    "expired",
-    "false",
-    "hidden",
-    "incorrect",
-    "int",
-    "integer",
-    "invalid",
-    "missing",
-    "nil",
-    "no",
-    "none",
-    "null",
-    "number",
-    "object",
-    "optional",
-    "required",
-    "str",
-    "string",
-    "text",
-    "true",
-    "undefined",
-    "unknown",
-    "wrong",
-    "yes",
+    "any", "auto", "bool", "boolean", "bytes", "empty", "expired", "false", "hidden", "incorrect", "int", "integer",
+    "invalid", "missing", "nil", "no", "none", "null", "number", "object", "optional", "required", "str", "string",
+    "text", "true", "undefined", "unknown", "wrong", "yes",
 ];
 
-/// Whether it stands for a value that is given elsewhere, or for none.
-pub(crate) fn is_placeholder(said: &str) -> bool {
+/// Whether the text is a placeholder: a variable, a mask, a colour, a word or a template.
+pub(crate) fn is_placeholder(value: &str) -> bool {
     let starts = [
         "<", "{", "[", "(", "%", "${", "$(", "...", "…", "your", "YOUR", "Your",
     ];
-    let variable = said.strip_prefix('$').is_some_and(|name| {
+    let variable = value.strip_prefix('$').is_some_and(|name| {
         name.bytes()
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
     });
-    let masked = said
-        .chars()
-        .all(|character| matches!(character, '*' | 'x' | 'X' | '.' | '•' | '-' | '_'));
-    let word = WORDS.iter().any(|word| said.eq_ignore_ascii_case(word));
-    let colour = said.starts_with('#') && said.len() <= "#rrggbb".len();
-    variable || masked || word || colour || starts.iter().any(|start| said.starts_with(start))
+    let masked = value.chars().all(|character| "*xX.•-_".contains(character));
+    let word = WORDS.iter().any(|word| value.eq_ignore_ascii_case(word));
+    let colour = value.starts_with('#') && value.len() <= "#rrggbb".len();
+    variable || masked || word || colour || starts.iter().any(|start| value.starts_with(start))
 }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// What keeps something back.
+/// A kind of secrets that is redacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
-    /// Authorization headers, and the credentials of the bearer and basic schemes.
+    /// Authorization headers, and credentials of the bearer and basic schemes.
     Authorization,
     /// Cookies.
     Cookie,
@@ -13,7 +13,7 @@ pub enum Rule {
     Invoice,
     /// Macaroons.
     Macaroon,
-    /// Preimages of payments.
+    /// Payment preimages.
     Preimage,
     /// Seeds and seed phrases.
     Seed,
@@ -25,15 +25,15 @@ pub enum Rule {
     Token,
     /// Secrets.
     Secret,
-    /// Passwords and passphrases, those in addresses too.
+    /// Passwords and passphrases, also in URLs.
     Password,
-    /// PINs, one-time codes, and the codes of cards.
+    /// PINs, one-time codes and card security codes.
     Pin,
     /// Card numbers.
     Card,
     /// The values of a policy's own keys.
     Key,
-    /// A policy's own patterns.
+    /// Matches of a policy's own patterns.
     Pattern,
 }
 
@@ -57,7 +57,7 @@ impl Rule {
         Self::Pattern,
     ];
 
-    /// Its name, in policies, marks and receipts. Stable for ever.
+    /// The name in policies, marks and receipts. It never changes.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -79,14 +79,14 @@ impl Rule {
         }
     }
 
-    /// The rule of this name.
+    /// The rule with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.as_str() == name)
     }
 
-    /// Whether a policy need not bring anything for it.
-    pub(crate) fn built_in(self) -> bool {
+    /// Whether the rule works without keys or patterns of the policy.
+    pub(crate) fn is_built_in(self) -> bool {
         !matches!(self, Self::Key | Self::Pattern)
     }
 }

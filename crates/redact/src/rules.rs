@@ -1,21 +1,21 @@
-//! The rules of a policy, compiled: which built-in rules hold, and the policy's own keys and patterns.
+//! The compiled rules of a policy: its built-in rules, keys and patterns.
 
 use std::collections::BTreeSet;
 
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 use crate::card;
-use crate::keys::{self, OwnKeys, Takes};
+use crate::keys::{self, OwnKeys, ValueKinds};
 use crate::patterns;
 use crate::rule::Rule;
 use crate::settings::{BuiltInRules, InvalidSetting, Settings};
 
-/// Most bytes of one compiled pattern of a policy.
+/// Maximum bytes of one compiled pattern of a policy.
 pub const PATTERN_SIZE_BYTES_MAX: usize = 1024 * 1024;
-/// Most bytes of all compiled patterns of a policy together.
+/// Maximum bytes of all compiled patterns of a policy together.
 const PATTERNS_SIZE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// The rules of a policy, ready for use. Costly to make when the policy has patterns of its own: keep them.
+/// The compiled rules of a policy. Cache them: compiling the patterns of a policy is expensive.
 #[derive(Debug, Clone)]
 pub struct Rules {
     built_in: BTreeSet<Rule>,
@@ -24,10 +24,10 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules that the settings ask for.
+    /// Compiles settings.
     ///
     /// # Errors
-    /// The first rule that there is not, key that is none, or pattern that is none or too large, by its field.
+    /// The field of the first unknown rule, invalid key, or invalid or too large pattern.
     pub fn compile(settings: &Settings) -> Result<Self, InvalidSetting> {
         Ok(Self {
             built_in: built_in(&settings.rules)?,
@@ -36,31 +36,29 @@ impl Rules {
         })
     }
 
-    /// Whether a built-in rule holds.
-    pub(crate) fn holds(&self, rule: Rule) -> bool {
+    /// Whether a built-in rule is enabled.
+    pub(crate) fn has_built_in(&self, rule: Rule) -> bool {
         self.built_in.contains(&rule)
     }
 
-    /// The rule of a key, and what it takes.
-    pub(crate) fn classify(&self, key: &str) -> Option<(Rule, Takes)> {
+    /// The rule of a key, and the kinds of values that it redacts.
+    pub(crate) fn classify(&self, key: &str) -> Option<(Rule, ValueKinds)> {
         if let Some(own) = &self.keys
             && own.is_key(key)
         {
-            return Some((Rule::Key, Takes::Any));
+            return Some((Rule::Key, ValueKinds::Any));
         }
-        keys::classify(key, |rule| self.holds(rule))
+        keys::classify(key, |rule| self.has_built_in(rule))
     }
 
-    /// Whether there may be something to keep back: false is certain, and cheap.
-    pub(crate) fn suspect(&self, text: &str) -> bool {
-        let built_in =
-            !self.built_in.is_empty() && (patterns::ANCHORS.is_match(text) || card::suspect(text));
+    /// Whether a text may contain a secret. Cheap, and has no false negatives.
+    pub(crate) fn may_match(&self, text: &str) -> bool {
+        let built_in = !self.built_in.is_empty()
+            && (patterns::ANCHORS.is_match(text) || card::may_contain(text));
+        let (keys, patterns) = (self.keys.as_ref(), self.patterns.as_ref());
         built_in
-            || self.keys.as_ref().is_some_and(|keys| keys.suspect(text))
-            || self
-                .patterns
-                .as_ref()
-                .is_some_and(|own| own.set.is_match(text))
+            || keys.is_some_and(|keys| keys.anywhere.is_match(text))
+            || patterns.is_some_and(|patterns| patterns.set.is_match(text))
     }
 }
 
@@ -81,9 +79,9 @@ impl OwnPatterns {
             let regex = RegexBuilder::new(pattern)
                 .size_limit(PATTERN_SIZE_BYTES_MAX)
                 .build()
-                .map_err(|error| InvalidSetting::new(&field, told(&error)))?;
+                .map_err(|error| InvalidSetting::new(&field, describe(&error)))?;
             if regex.is_match("") {
-                let rule = "matches where nothing is: say what must be there";
+                let rule = "matches the empty text: require at least one character";
                 return Err(InvalidSetting::new(field, rule));
             }
             Ok(regex)
@@ -92,11 +90,11 @@ impl OwnPatterns {
         let set = RegexSetBuilder::new(patterns)
             .size_limit(PATTERNS_SIZE_BYTES_MAX)
             .build()
-            .map_err(|error| InvalidSetting::new("patterns", told(&error)))?;
+            .map_err(|error| InvalidSetting::new("patterns", describe(&error)))?;
         Ok(Some(Self { set, each }))
     }
 
-    /// The patterns that match somewhere.
+    /// The patterns that match somewhere in the text.
     pub(crate) fn matching(&self, text: &str) -> impl Iterator<Item = &Regex> {
         let matches = self.set.matches(text);
         let each = self.each.iter().enumerate();
@@ -105,35 +103,32 @@ impl OwnPatterns {
 }
 
 fn built_in(rules: &BuiltInRules) -> Result<BTreeSet<Rule>, InvalidSetting> {
-    let mut held: BTreeSet<Rule> = match rules {
+    let known = || Rule::ALL.into_iter().filter(|rule| rule.is_built_in());
+    let excluded = match rules {
         BuiltInRules::None => return Ok(BTreeSet::new()),
-        BuiltInRules::All | BuiltInRules::Without(_) => Rule::ALL.into_iter().collect(),
+        BuiltInRules::All => return Ok(known().collect()),
+        BuiltInRules::Without(names) => names,
     };
-    held.retain(|rule| rule.built_in());
-    let BuiltInRules::Without(names) = rules else {
-        return Ok(held);
-    };
-    for (index, name) in names.iter().enumerate() {
-        let rule = Rule::named(name).filter(|rule| rule.built_in());
-        let Some(rule) = rule else {
-            let known = Rule::ALL.into_iter().filter(|rule| rule.built_in());
-            let known: Vec<&str> = known.map(Rule::as_str).collect();
+    let mut enabled: BTreeSet<Rule> = known().collect();
+    for (index, name) in excluded.iter().enumerate() {
+        let Some(rule) = Rule::from_name(name).filter(|rule| rule.is_built_in()) else {
+            let known: Vec<&str> = known().map(Rule::as_str).collect();
             let field = format!("rules.without[{index}]");
-            let rule = format!("is no rule: use {}", known.join(", "));
+            let rule = format!("is not a rule: use {}", known.join(", "));
             return Err(InvalidSetting::new(field, rule));
         };
-        held.remove(&rule);
+        enabled.remove(&rule);
     }
-    Ok(held)
+    Ok(enabled)
 }
 
-/// The gist of an error: without the pattern, which its author has.
-fn told(error: &regex::Error) -> String {
+/// The last line of an error, without the pattern.
+fn describe(error: &regex::Error) -> String {
     if matches!(error, regex::Error::CompiledTooBig(_)) {
         return "is too large when compiled: repeat less".to_owned();
     }
     let whole = error.to_string();
-    let gist = whole.lines().last().unwrap_or_default();
-    let gist = gist.trim().trim_start_matches("error: ");
-    format!("is no regular expression: {gist}")
+    let last = whole.lines().last().unwrap_or_default();
+    let reason = last.trim().trim_start_matches("error: ");
+    format!("is not a regular expression: {reason}")
 }

@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is redacted: values by the name of their key, and texts by pattern.
+/// Settings of redaction: values are found by the name of their key, and texts by patterns.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Which of the built-in rules apply.
     #[serde(skip_serializing_if = "BuiltInRules::is_all")]
     pub rules: BuiltInRules,
-    /// More keys whose values are redacted, whatever their case; at most 100 in a policy.
+    /// Additional keys whose values are redacted, in any case. At most 100.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
-    /// More patterns that are redacted: regular expressions; at most 50 in a policy.
+    /// Additional regular expressions whose matches are redacted. At most 50.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<String>,
 }
@@ -36,13 +36,13 @@ impl BuiltInRules {
     }
 }
 
-/// A setting that names no rule, or cannot be compiled.
+/// An invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {rule}")]
 pub struct InvalidSetting {
     /// The field, as a path within [`Settings`].
     pub field: String,
-    /// The rule that the value breaks, and how to mend it.
+    /// The rule that the value breaks, and the remedy.
     pub rule: String,
 }
 

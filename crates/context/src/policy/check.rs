@@ -219,7 +219,7 @@ mod tests {
         );
         check(
             r#"{"redact":{"patterns":["a","(b"]}}"#,
-            "redact.patterns[1]: is no regular expression: unclosed group",
+            "redact.patterns[1]: is not a regular expression: unclosed group",
         );
         check(
             r#"{"redact":{"patterns":["\\w{1000}"]}}"#,
@@ -227,15 +227,15 @@ mod tests {
         );
         check(
             r#"{"redact":{"patterns":["a*"]}}"#,
-            "redact.patterns[0]: matches where nothing is: say what must be there",
+            "redact.patterns[0]: matches the empty text: require at least one character",
         );
         check(
             r#"{"redact":{"keys":["--"]}}"#,
-            "redact.keys[0]: has no letter or digit: give a key's name",
+            "redact.keys[0]: has no letter or digit: give the name of a key",
         );
         check(
             r#"{"redact":{"rules":{"without":["token","pattern"]}}}"#,
-            "redact.rules.without[1]: is no rule: use authorization, cookie, invoice, macaroon, preimage, seed, private_key, \
+            "redact.rules.without[1]: is not a rule: use authorization, cookie, invoice, macaroon, preimage, seed, private_key, \
              api_key, token, secret, password, pin, card",
         );
         check(

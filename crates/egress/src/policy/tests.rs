@@ -77,7 +77,7 @@ fn addresses_in_any_notation() {
 }
 
 #[test]
-fn what_the_deployment_allows() {
+fn destinations_that_the_deployment_allows() {
     let policy = policy(
         &["10.0.0.0/8", "127.0.0.0/8", "hooks.internal", "tools"],
         &["127.0.0.0/8", "tools", "plain.example"],
@@ -96,7 +96,7 @@ fn what_the_deployment_allows() {
         Err(Refusal::InternalName),
     );
     check(&policy, "http://plain.example/", Ok(()));
-    // A name that may be at an allowed address: its addresses decide.
+    // The name may resolve to an allowed address; check_address decides.
     check(&policy, "http://other.example/", Ok(()));
 }
 
@@ -104,8 +104,8 @@ fn what_the_deployment_allows() {
 fn addresses_that_names_resolve_to() {
     let policy = policy(&["10.0.0.0/8", "hooks.internal"], &["hooks.internal"]);
     let check = |scheme, host: &str, address: &str, expected: Result<(), Refusal>| {
-        let seen = policy.check_address(scheme, host, address.parse().unwrap());
-        assert_eq!(seen, expected, "{host} {address}");
+        let checked = policy.check_address(scheme, host, address.parse().unwrap());
+        assert_eq!(checked, expected, "{host} {address}");
     };
     let (https, http) = (Scheme::Https, Scheme::Http);
     check(https, "a.example", "8.8.8.8", Ok(()));

@@ -1,60 +1,61 @@
-//! The bounds of the settings.
+//! Validates the settings.
 
 use std::ops::RangeInclusive;
 
 use super::{ModelServerConfig, ModelServersConfig, ServerKind};
 use crate::ECHO;
 
-/// Most model servers.
+/// Maximum number of model servers.
 pub const SERVERS_MAX: usize = 64;
-/// Most characters of a server's name.
+/// Maximum characters of the name of a server.
 pub const SERVER_NAME_CHARS_MAX: usize = 64;
-/// Most bytes of a base URL.
+/// Maximum bytes of a base URL.
 pub const BASE_URL_BYTES_MAX: usize = 2_048;
-/// Bounds of the wait for a connection, in ms.
+/// Bounds of the connect timeout, in ms.
 const CONNECT_TIMEOUT_MS: RangeInclusive<u64> = 1..=60_000;
-/// Bounds of the waits for the first piece, and for a sign of life after it, in ms.
+/// Bounds of the first-token timeout and the idle timeout, in ms.
 const PIECE_TIMEOUT_MS: RangeInclusive<u64> = 1..=600_000;
-/// Bounds of the time for a reply, in ms: up to an hour.
+/// Bounds of the total timeout, in ms: up to an hour.
 const TOTAL_TIMEOUT_MS: RangeInclusive<u64> = 1..=3_600_000;
 /// Bounds of the retries.
 const RETRIES: RangeInclusive<u64> = 0..=10;
-/// Bounds of the failures that open a breaker.
+/// Bounds of the number of failures that opens a breaker.
 const FAILURES: RangeInclusive<u64> = 1..=1_000;
-/// Bounds of the time for which a breaker stays open, in ms.
+/// Bounds of the time that a breaker is open, in ms.
 const OPEN_MS: RangeInclusive<u64> = 1..=600_000;
-/// Bounds of the requests at once.
+/// Bounds of the number of concurrent requests.
 const REQUESTS: RangeInclusive<u64> = 1..=65_536;
-/// Bounds of the requests of one tenant that wait.
+/// Bounds of the number of waiting requests of one tenant.
 const WAITING: RangeInclusive<u64> = 0..=65_536;
-/// Bounds of the wait for a turn, in ms.
+/// Bounds of the wait timeout, in ms.
 const WAIT_TIMEOUT_MS: RangeInclusive<u64> = 0..=60_000;
-/// Bounds of a context, in tokens.
+/// Bounds of a context window, in tokens.
 const NUM_CTX: RangeInclusive<u64> = 1..=16_777_216;
-/// Bounds of the delay before a word of `echo`, in ms.
+/// Bounds of the delay of `echo` before a word, in ms.
 const WORD_DELAY_MS: RangeInclusive<u64> = 0..=60_000;
 
-pub(super) fn mistakes(config: &ModelServersConfig) -> Vec<(String, String)> {
-    let mut mistakes = Vec::new();
+pub(super) fn errors(config: &ModelServersConfig) -> Vec<(String, String)> {
+    let mut errors = Vec::new();
     if config.0.len() > SERVERS_MAX {
         let given = config.0.len();
         let rule = format!("has {given} servers, but at most {SERVERS_MAX} are taken");
-        mistakes.push((String::new(), rule));
+        errors.push((String::new(), rule));
     }
     for (name, server) in &config.0 {
         if !is_name(name) {
-            let rule =
-                format!("is no name: use 1 to {SERVER_NAME_CHARS_MAX} of A-Z, a-z, 0-9, _ and -");
-            mistakes.push((name.clone(), rule));
+            let rule = format!(
+                "is not a valid name: use 1 to {SERVER_NAME_CHARS_MAX} of A-Z, a-z, 0-9, _ and -"
+            );
+            errors.push((name.clone(), rule));
         }
         if name == ECHO && server.kind != ServerKind::Echo {
-            let rule = "is the built-in model: give another server another name".to_owned();
-            mistakes.push((format!("{name}.kind"), rule));
+            let rule = "must be echo: use another name for a server of another kind".to_owned();
+            errors.push((format!("{name}.kind"), rule));
         }
         let found = numbers(server).chain(base_url(server)).chain(key(server));
-        mistakes.extend(found.map(|(field, rule)| (format!("{name}.{field}"), rule)));
+        errors.extend(found.map(|(field, rule)| (format!("{name}.{field}"), rule)));
     }
-    mistakes
+    errors
 }
 
 fn is_name(name: &str) -> bool {
@@ -65,43 +66,33 @@ fn is_name(name: &str) -> bool {
 }
 
 fn numbers(server: &ModelServerConfig) -> impl Iterator<Item = (&'static str, String)> + use<> {
-    let breaker = &server.breaker;
-    let requests_max = u64::try_from(server.requests_max).unwrap_or(u64::MAX);
-    let waiting_max = u64::try_from(server.waiting_max).unwrap_or(u64::MAX);
-    let num_ctx = server.num_ctx.map_or(1, u64::from);
+    let s = server;
+    let requests_max = u64::try_from(s.requests_max).unwrap_or(u64::MAX);
+    let waiting_max = u64::try_from(s.waiting_max).unwrap_or(u64::MAX);
+    let num_ctx = s.num_ctx.map_or(1, u64::from);
+    let failures_max = u64::from(s.breaker.failures_max);
+    let first_token_timeout_ms = s.first_token_timeout_ms;
     [
         (
             "connect_timeout_ms",
-            server.connect_timeout_ms,
+            s.connect_timeout_ms,
             CONNECT_TIMEOUT_MS,
         ),
         (
             "first_token_timeout_ms",
-            server.first_token_timeout_ms,
+            first_token_timeout_ms,
             PIECE_TIMEOUT_MS,
         ),
-        ("idle_timeout_ms", server.idle_timeout_ms, PIECE_TIMEOUT_MS),
-        (
-            "total_timeout_ms",
-            server.total_timeout_ms,
-            TOTAL_TIMEOUT_MS,
-        ),
-        ("retries_max", u64::from(server.retries_max), RETRIES),
-        (
-            "breaker.failures_max",
-            u64::from(breaker.failures_max),
-            FAILURES,
-        ),
-        ("breaker.open_ms", breaker.open_ms, OPEN_MS),
+        ("idle_timeout_ms", s.idle_timeout_ms, PIECE_TIMEOUT_MS),
+        ("total_timeout_ms", s.total_timeout_ms, TOTAL_TIMEOUT_MS),
+        ("retries_max", u64::from(s.retries_max), RETRIES),
+        ("breaker.failures_max", failures_max, FAILURES),
+        ("breaker.open_ms", s.breaker.open_ms, OPEN_MS),
         ("requests_max", requests_max, REQUESTS),
         ("waiting_max", waiting_max, WAITING),
-        ("wait_timeout_ms", server.wait_timeout_ms, WAIT_TIMEOUT_MS),
+        ("wait_timeout_ms", s.wait_timeout_ms, WAIT_TIMEOUT_MS),
         ("num_ctx", num_ctx, NUM_CTX),
-        (
-            "echo_word_delay_ms",
-            server.echo_word_delay_ms,
-            WORD_DELAY_MS,
-        ),
+        ("echo_word_delay_ms", s.echo_word_delay_ms, WORD_DELAY_MS),
     ]
     .into_iter()
     .filter(|(_, value, bounds)| !bounds.contains(value))
@@ -118,13 +109,14 @@ fn numbers(server: &ModelServerConfig) -> impl Iterator<Item = (&'static str, St
 fn base_url(server: &ModelServerConfig) -> Option<(&'static str, String)> {
     let url = server.base_url.as_deref()?;
     let rule = if server.kind == ServerKind::Echo {
-        "is of no use to echo: remove it, or choose another kind".to_owned()
+        "is not used by echo: remove it, or set another kind".to_owned()
     } else if url.len() > BASE_URL_BYTES_MAX {
         format!("is longer than {BASE_URL_BYTES_MAX} bytes")
     } else if is_base_url(url) {
         return None;
     } else {
-        "is no http:// or https:// URL without query: give https://host/v1".to_owned()
+        "is not an http:// or https:// URL without query: use a form such as https://host/v1"
+            .to_owned()
     };
     Some(("base_url", rule))
 }
@@ -141,7 +133,7 @@ fn key(server: &ModelServerConfig) -> Option<(&'static str, String)> {
     let key = server.api_key.as_ref()?;
     let fits = key.expose().bytes().all(|b| (0x21..=0x7e).contains(&b));
     (!fits).then(|| {
-        let rule = "holds what no header can carry: give printable ASCII without spaces".to_owned();
+        let rule = "is not valid in a header: use printable ASCII without spaces".to_owned();
         ("api_key", rule)
     })
 }
@@ -151,56 +143,42 @@ mod tests {
     use super::*;
     use crate::ApiKey;
 
-    fn check(change: impl FnOnce(&mut ModelServerConfig), mistaken: Option<&str>) {
+    fn check(change: impl FnOnce(&mut ModelServerConfig), invalid: Option<&str>) {
         let mut server = ModelServerConfig {
             kind: ServerKind::OpenAiChat,
             ..ModelServerConfig::default()
         };
         change(&mut server);
-        check_named("a", server, mistaken);
+        check_named("a", server, invalid);
     }
 
-    fn check_named(name: &str, server: ModelServerConfig, mistaken: Option<&str>) {
+    fn check_named(name: &str, server: ModelServerConfig, invalid: Option<&str>) {
         let config = ModelServersConfig([(name.to_owned(), server)].into());
-        let fields: Vec<_> = config.mistakes().into_iter().map(|(key, _)| key).collect();
-        assert_eq!(fields, Vec::from_iter(mistaken.map(str::to_owned)));
+        let fields: Vec<_> = config.errors().into_iter().map(|(key, _)| key).collect();
+        assert_eq!(fields, Vec::from_iter(invalid.map(str::to_owned)));
     }
 
     #[test]
     fn numbers_are_checked_at_their_edges() {
         check(|_| (), None);
-        check(|s| s.connect_timeout_ms = 0, Some("a.connect_timeout_ms"));
+        let invalid = Some("a.connect_timeout_ms");
+        check(|s| s.connect_timeout_ms = 0, invalid);
         check(|s| s.connect_timeout_ms = 60_000, None);
-        check(
-            |s| s.connect_timeout_ms = 60_001,
-            Some("a.connect_timeout_ms"),
-        );
-        check(
-            |s| s.first_token_timeout_ms = 0,
-            Some("a.first_token_timeout_ms"),
-        );
+        check(|s| s.connect_timeout_ms = 60_001, invalid);
+        let invalid = Some("a.first_token_timeout_ms");
+        check(|s| s.first_token_timeout_ms = 0, invalid);
         check(|s| s.first_token_timeout_ms = 600_000, None);
-        check(
-            |s| s.first_token_timeout_ms = 600_001,
-            Some("a.first_token_timeout_ms"),
-        );
+        check(|s| s.first_token_timeout_ms = 600_001, invalid);
         check(|s| s.idle_timeout_ms = 600_001, Some("a.idle_timeout_ms"));
+        let invalid = Some("a.total_timeout_ms");
         check(|s| s.total_timeout_ms = 3_600_000, None);
-        check(
-            |s| s.total_timeout_ms = 3_600_001,
-            Some("a.total_timeout_ms"),
-        );
+        check(|s| s.total_timeout_ms = 3_600_001, invalid);
         check(|s| s.retries_max = 10, None);
         check(|s| s.retries_max = 11, Some("a.retries_max"));
-        check(
-            |s| s.breaker.failures_max = 0,
-            Some("a.breaker.failures_max"),
-        );
+        let invalid = Some("a.breaker.failures_max");
+        check(|s| s.breaker.failures_max = 0, invalid);
         check(|s| s.breaker.failures_max = 1_000, None);
-        check(
-            |s| s.breaker.failures_max = 1_001,
-            Some("a.breaker.failures_max"),
-        );
+        check(|s| s.breaker.failures_max = 1_001, invalid);
         check(|s| s.breaker.open_ms = 0, Some("a.breaker.open_ms"));
         check(|s| s.breaker.open_ms = 600_001, Some("a.breaker.open_ms"));
         check(|s| s.requests_max = 0, Some("a.requests_max"));
@@ -213,24 +191,22 @@ mod tests {
         check(|s| s.num_ctx = Some(0), Some("a.num_ctx"));
         check(|s| s.num_ctx = Some(16_777_216), None);
         check(|s| s.num_ctx = Some(16_777_217), Some("a.num_ctx"));
-        check(
-            |s| s.echo_word_delay_ms = 60_001,
-            Some("a.echo_word_delay_ms"),
-        );
+        let invalid = Some("a.echo_word_delay_ms");
+        check(|s| s.echo_word_delay_ms = 60_001, invalid);
     }
 
     #[test]
     fn urls_and_keys_are_checked() {
         let url = |url: String| move |s: &mut ModelServerConfig| s.base_url = Some(url);
-        let mistake = Some("a.base_url");
+        let invalid = Some("a.base_url");
         check(url("http://127.0.0.1:8080/v1".to_owned()), None);
         check(url("https://api.example.com/v1/".to_owned()), None);
-        check(url("ftp://a/".to_owned()), mistake);
-        check(url("a:8080".to_owned()), mistake);
-        check(url("https://a/?key=k".to_owned()), mistake);
+        check(url("ftp://a/".to_owned()), invalid);
+        check(url("a:8080".to_owned()), invalid);
+        check(url("https://a/?key=k".to_owned()), invalid);
         let longest = format!("http://a/{:a<1$}", "", BASE_URL_BYTES_MAX - 9);
         check(url(longest.clone()), None);
-        check(url(longest + "a"), mistake);
+        check(url(longest + "a"), invalid);
         let key = |key: &str| Some(ApiKey::new(key));
         check(|s| s.api_key = key("sk-abc"), None);
         check(|s| s.api_key = key("a b"), Some("a.api_key"));
@@ -238,18 +214,15 @@ mod tests {
     }
 
     #[test]
-    fn names_are_checked_and_echo_is_taken() {
+    fn names_are_checked_and_echo_is_reserved() {
         let any = ModelServerConfig {
             kind: ServerKind::Ollama,
             ..ModelServerConfig::default()
         };
         let longest = "x".repeat(SERVER_NAME_CHARS_MAX);
         check_named(&longest, any.clone(), None);
-        check_named(
-            &(longest.clone() + "x"),
-            any.clone(),
-            Some(&(longest + "x")),
-        );
+        let too_long = longest + "x";
+        check_named(&too_long, any.clone(), Some(&too_long));
         check_named("", any.clone(), Some(""));
         check_named("a.b", any.clone(), Some("a.b"));
         check_named(ECHO, any.clone(), Some("echo.kind"));
@@ -265,7 +238,7 @@ mod tests {
     fn servers_have_a_bound() {
         let named = |n: usize| {
             let names = (0..n).map(|n| (format!("s{n}"), ModelServerConfig::default()));
-            ModelServersConfig(names.collect()).mistakes().len()
+            ModelServersConfig(names.collect()).errors().len()
         };
         assert_eq!(named(SERVERS_MAX), 0);
         assert_eq!(named(SERVERS_MAX + 1), 1);
@@ -284,14 +257,7 @@ mod tests {
             "{shown}"
         );
         assert_eq!(read.0["local"].retries_max, 2);
-        let kinds = [
-            "echo",
-            "openai_chat",
-            "openai_responses",
-            "anthropic",
-            "ollama",
-        ];
-        for kind in kinds {
+        for kind in "echo openai_chat openai_responses anthropic ollama".split(' ') {
             let read: ServerKind = serde_json::from_value(kind.into()).unwrap();
             assert_eq!(serde_json::to_value(read).unwrap(), kind);
         }

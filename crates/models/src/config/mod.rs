@@ -1,4 +1,4 @@
-//! Which model servers there are, and what is expected of each.
+//! The settings of the model servers.
 
 mod checks;
 
@@ -14,76 +14,76 @@ pub use checks::{BASE_URL_BYTES_MAX, SERVER_NAME_CHARS_MAX, SERVERS_MAX};
 
 /// The model servers by name; at most [`SERVERS_MAX`], each name 1 to [`SERVER_NAME_CHARS_MAX`] of `A-Za-z0-9_-`.
 ///
-/// The server [`crate::ECHO`] is there without being named; a setting for it may only change its delay and its bounds.
+/// The server [`crate::ECHO`] always exists; its settings may change only its delay and its bounds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelServersConfig(pub BTreeMap<String, ModelServerConfig>);
 
 impl ModelServersConfig {
-    /// What is wrong with the settings: the key, such as `local.base_url`, and the rule with its mend.
+    /// Validates the settings. Each error is a key, such as `local.base_url`, and the broken rule with the remedy.
     #[must_use]
-    pub fn mistakes(&self) -> Vec<(String, String)> {
-        checks::mistakes(self)
+    pub fn errors(&self) -> Vec<(String, String)> {
+        checks::errors(self)
     }
 }
 
-/// A model server. Every field has a default, that of an `echo` server.
+/// A model server. Every field has a default; the defaults are those of an `echo` server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelServerConfig {
-    /// What it speaks.
+    /// The API of the server.
     pub kind: ServerKind,
-    /// Where its API begins, as an `http://` or `https://` URL without query; none: that of the provider (of Ollama, this
-    /// machine's). None for `echo`.
+    /// The base URL of the API: `http://` or `https://`, without a query. Default: the provider's URL; for Ollama, port 11434
+    /// of this machine. `echo` has none.
     pub base_url: Option<String>,
-    /// The key that it asks for; an empty one is none.
+    /// The API key; empty: no key.
     pub api_key: Option<ApiKey>,
-    /// Longest wait for a connection, in ms.
+    /// Maximum time to connect, in ms.
     pub connect_timeout_ms: u64,
-    /// Longest wait for the first piece of a reply, counted from each attempt, in ms.
+    /// Maximum time from the start of an attempt to the first piece of the reply, in ms.
     pub first_token_timeout_ms: u64,
-    /// Longest silence after the first piece, in ms; a sign of life without a piece ends it.
+    /// Maximum time without any bytes after the first piece, in ms. Keep-alive bytes restart it.
     pub idle_timeout_ms: u64,
-    /// Longest time for a reply, retries among it, in ms.
+    /// Maximum time for a reply including retries, in ms.
     pub total_timeout_ms: u64,
-    /// How often a request is tried again before its first piece has come.
+    /// Maximum number of retries. A request is not retried after its first piece.
     pub retries_max: u32,
-    /// When it is left alone for a while.
+    /// The circuit breaker.
     pub breaker: BreakerConfig,
-    /// Most requests at once; more wait for their turn.
+    /// Maximum number of concurrent requests; further requests wait.
     pub requests_max: usize,
-    /// Most requests of one tenant that wait; more are refused.
+    /// Maximum number of waiting requests of one tenant; further requests are rejected.
     pub waiting_max: usize,
-    /// The longest that a request waits for its turn, in ms.
+    /// Maximum time that a request waits, in ms.
     pub wait_timeout_ms: u64,
-    /// The context in tokens where the rendered body names none; for `ollama` only.
+    /// The context window in tokens if the rendered body has none; only for `ollama`.
     pub num_ctx: Option<u32>,
-    /// How the most tokens of a reply are asked for; for `openai_chat` only.
+    /// The field that limits the tokens of a reply; only for `openai_chat`.
     pub output_limit: OutputLimit,
-    /// Where the outputs of a turn's calls stand; for `openai_responses` only, where a server demands them `adjacent`.
+    /// The position of the outputs of a turn's calls; only for `openai_responses`. Some servers require `adjacent`.
     pub call_outputs: CallOutputs,
-    /// How long `echo` waits before each word, in ms.
+    /// Delay of `echo` before each word, in ms.
     pub echo_word_delay_ms: u64,
 }
 
-/// When a server is left alone.
+/// The settings of a circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BreakerConfig {
-    /// Failures in a row that open the breaker.
+    /// The number of consecutive failures that opens the breaker.
     pub failures_max: u32,
-    /// How long it stays open before one request is let through, in ms.
+    /// Time from opening to the first probe, in ms.
     pub open_ms: u64,
 }
 
-/// What a model server speaks.
+/// The API of a model server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerKind {
-    /// The built-in model that answers with the last user's message.
+    /// The built-in model, which answers with the last user message.
     #[default]
     Echo,
-    /// OpenAI chat completions, and the many servers that speak it.
+    /// OpenAI chat completions, and compatible servers.
     #[serde(rename = "openai_chat")]
     OpenAiChat,
     /// OpenAI Responses.
@@ -95,19 +95,19 @@ pub enum ServerKind {
     Ollama,
 }
 
-/// The field of a chat completion in which the most tokens of a reply stand.
+/// The field of a chat completion that limits the tokens of the reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputLimit {
-    /// `max_completion_tokens`, which OpenAI's reasoning models demand.
+    /// `max_completion_tokens`, which OpenAI's reasoning models require.
     #[default]
     MaxCompletionTokens,
-    /// `max_tokens`, the only one that older compatible servers know.
+    /// `max_tokens`, the only field that older compatible servers support.
     MaxTokens,
 }
 
 impl ServerKind {
-    /// The format in which it reads a context.
+    /// The format of contexts for this kind.
     #[must_use]
     pub fn format(self) -> Format {
         match self {
@@ -119,7 +119,7 @@ impl ServerKind {
         }
     }
 
-    /// Whose models it serves, as facts name a provider.
+    /// The provider, as recorded in facts.
     #[must_use]
     pub fn provider(self) -> &'static str {
         self.format().provider().unwrap_or(crate::ECHO)
@@ -159,7 +159,7 @@ impl Default for BreakerConfig {
 }
 
 impl fmt::Debug for ModelServerConfig {
-    /// Without the URL, which may hold a password, and without the key.
+    /// Omits the key, and the URL, which may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ModelServerConfig")
             .field("kind", &self.kind)

@@ -1,16 +1,16 @@
-//! Server-sent events, as the HTML standard reads them; of each event only what its `data` fields carry.
+//! Parses server-sent events as the HTML standard defines them; only their `data` fields are kept.
 //!
-//! The crates that do this bound neither a line nor an event.
+//! Own code, because existing crates bound neither lines nor events.
 
 use std::collections::VecDeque;
 
 use super::lines::Lines;
 use super::{EVENT_BYTES_MAX, TooLong};
 
-/// What a stream may begin with.
+/// A stream may begin with a byte order mark.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// An event as far as it has come.
+/// The parser of a stream of events.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     lines: Lines,
@@ -19,7 +19,7 @@ pub(crate) struct Events {
 
 #[derive(Debug, Default)]
 struct Event {
-    has_begun: bool,
+    has_started: bool,
     data: Option<Vec<u8>>,
 }
 
@@ -38,9 +38,9 @@ impl Events {
 }
 
 impl Event {
-    /// Takes a line; an empty one ends the event.
+    /// Parses a line. An empty line ends the event and returns its data.
     fn take_line(&mut self, mut line: &[u8]) -> Result<Option<Vec<u8>>, TooLong> {
-        if !std::mem::replace(&mut self.has_begun, true) {
+        if !std::mem::replace(&mut self.has_started, true) {
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         }
         if line.is_empty() {

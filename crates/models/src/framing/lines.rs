@@ -1,17 +1,17 @@
-//! Cuts a stream at the ends of its lines: `\n`, `\r` or both.
+//! Splits a stream into lines, which end in `\n`, `\r` or `\r\n`.
 
 use super::{EVENT_BYTES_MAX, TooLong};
 
-/// A line as far as it has come.
+/// The splitter of a stream, with its incomplete line.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     pending: Vec<u8>,
-    /// Whether the last line ended in `\r`: a `\n` right after it belongs to it.
+    /// Whether the last line ended in `\r`. A `\n` directly after it belongs to the same line end.
     after_return: bool,
 }
 
 impl Lines {
-    /// Takes more bytes and hands on each line that they complete, without its end.
+    /// Adds bytes and calls `each` with every complete line, without its end.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -21,9 +21,9 @@ impl Lines {
             let (line, rest) = bytes.split_at(at);
             let ends_in_return = rest.first() == Some(&b'\r');
             bytes = rest.get(1..).unwrap_or_default();
-            let completes = self.after_return && !ends_in_return;
-            if !(completes && line.is_empty() && self.pending.is_empty()) {
-                self.hold(line)?;
+            let is_second_byte = self.after_return && !ends_in_return;
+            if !(is_second_byte && line.is_empty() && self.pending.is_empty()) {
+                self.append(line)?;
                 each(&self.pending)?;
                 self.pending.clear();
             }
@@ -32,16 +32,16 @@ impl Lines {
         if !bytes.is_empty() {
             self.after_return = false;
         }
-        self.hold(bytes)
+        self.append(bytes)
     }
 
-    /// The last line, if it has no end.
+    /// The last line if it has no line end.
     pub(crate) fn end(&mut self) -> Option<Vec<u8>> {
         let last = std::mem::take(&mut self.pending);
         (!last.is_empty()).then_some(last)
     }
 
-    fn hold(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
         if self.pending.len() + bytes.len() > EVENT_BYTES_MAX {
             return Err(TooLong);
         }

@@ -1,4 +1,4 @@
-//! From the bytes of a stream to the JSON texts in it, however the bytes were cut.
+//! Splits the bytes of a stream into JSON texts, independently of its chunks.
 
 mod events;
 mod lines;
@@ -8,19 +8,19 @@ use std::collections::VecDeque;
 use events::Events;
 use lines::Lines;
 
-/// Most bytes of a line of a stream, and of what one event carries in all its lines.
+/// Maximum bytes of a line of a stream, and of the data of an event.
 pub const EVENT_BYTES_MAX: usize = 1_024 * 1_024;
 
 /// A line or an event is longer than [`EVENT_BYTES_MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// How a stream is cut into texts.
+/// The framing of a stream.
 #[derive(Debug)]
 pub(crate) enum Framing {
-    /// Server-sent events: what their `data` fields carry.
+    /// Server-sent events with JSON texts in their `data` fields.
     Events(Events),
-    /// A JSON text a line.
+    /// One JSON text per line.
     Lines(Lines),
 }
 
@@ -33,7 +33,7 @@ impl Framing {
         Self::Lines(Lines::default())
     }
 
-    /// Takes more bytes, and gives the texts that they complete.
+    /// Adds bytes, and appends the complete texts to `texts`.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
@@ -50,7 +50,7 @@ impl Framing {
         }
     }
 
-    /// The text that the end of the stream completes: a last line without its end. An event without its end is none.
+    /// The text that the end of the stream completes: a last line without line end. An incomplete event is dropped.
     pub(crate) fn end(&mut self) -> Option<Vec<u8>> {
         match self {
             Self::Events(_) => None,
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_read_by_their_standard() {
+    fn events_are_parsed_as_the_standard_defines() {
         let check = |stream: &str, expected: &[&str]| check(Framing::events, stream, expected);
         check("data: a\n\ndata: b\n\n", &["a", "b"]);
         check("data: a\r\n\r\ndata: b\r\n\r\n", &["a", "b"]);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_read_with_any_end() {
+    fn lines_may_have_any_line_end() {
         let check = |stream: &str, expected: &[&str]| check(Framing::lines, stream, expected);
         check("{\"a\":1}\n{\"b\":2}\n", &["{\"a\":1}", "{\"b\":2}"]);
         check("{}\r\n\n[]", &["{}", "[]"]);
@@ -116,10 +116,10 @@ mod tests {
 
     #[test]
     fn lines_and_events_have_a_bound() {
-        let check = |framing: fn() -> Framing, stream: String, is_taken: bool| {
+        let check = |framing: fn() -> Framing, stream: String, is_accepted: bool| {
             let whole = texts(framing(), &[stream.as_bytes()]);
             let cut: Vec<&[u8]> = stream.as_bytes().chunks(4_093).collect();
-            assert_eq!(whole.is_ok(), is_taken);
+            assert_eq!(whole.is_ok(), is_accepted);
             assert_eq!(texts(framing(), &cut), whole);
         };
         let long = |bytes: usize| "x".repeat(bytes);

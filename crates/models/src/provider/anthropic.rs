@@ -7,17 +7,17 @@ use reqwest::header::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::Outgoing;
+use super::OutgoingRequest;
 use crate::request::TOOLS_MAX;
 
-/// Most tokens of a reply where the caller names none: the provider demands a number, and its older models take no more.
+/// Maximum tokens of a reply if the caller sets none. The provider requires a number, and its older models accept no more.
 pub const OUTPUT_TOKENS_DEFAULT: u32 = 4_096;
-/// The version of the API.
+/// The API version.
 pub(super) const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 pub(super) const VERSION_HEADER: HeaderName = HeaderName::from_static("anthropic-version");
 pub(super) const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 
-/// What stands beside `system` and `messages`.
+/// The fields of a body other than `system` and `messages`.
 #[derive(Debug, Serialize)]
 pub(super) struct Head<'a> {
     model: &'a str,
@@ -46,7 +46,7 @@ enum Schema<'a> {
     Any(AnyObject),
 }
 
-/// A schema that says the least that the provider takes.
+/// The smallest schema that the provider accepts.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum AnyObject {
@@ -60,9 +60,9 @@ enum ToolChoice {
     None,
 }
 
-/// With no tools given, those that the history tells of are declared, and none may be called: the provider refuses calls
-/// and results in a request without tools.
-pub(super) fn head<'a>(outgoing: &'a Outgoing<'_>) -> Head<'a> {
+/// Without given tools, declares the tools that the history calls, and forbids calls: the provider rejects calls and results
+/// in a request without tools.
+pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
     let given = outgoing.tools.iter().map(|tool| Tool {
         name: Cow::Borrowed(tool.name.as_str()),
         description: Some(tool.description),
@@ -71,7 +71,12 @@ pub(super) fn head<'a>(outgoing: &'a Outgoing<'_>) -> Head<'a> {
     let mut tools: Vec<Tool<'a>> = given.collect();
     let mut tool_choice = None;
     if tools.is_empty() {
-        tools.extend(called(&outgoing.request.body).into_iter().map(told_of));
+        let called = called_names(&outgoing.request.body).into_iter();
+        tools.extend(called.map(|name| Tool {
+            name,
+            description: None,
+            input_schema: Schema::Any(AnyObject::Object),
+        }));
         tool_choice = (!tools.is_empty()).then_some(ToolChoice::None);
     }
     let max_tokens = outgoing.request.max_output_tokens;
@@ -85,17 +90,9 @@ pub(super) fn head<'a>(outgoing: &'a Outgoing<'_>) -> Head<'a> {
     }
 }
 
-fn told_of(name: Cow<'_, str>) -> Tool<'_> {
-    Tool {
-        name,
-        description: None,
-        input_schema: Schema::Any(AnyObject::Object),
-    }
-}
-
-/// The names of the tools that a body's calls name, in order; the first [`TOOLS_MAX`] of them, for one is enough. None where
-/// the body is none: the server says so.
-fn called(body: &[u8]) -> BTreeSet<Cow<'_, str>> {
+/// The names of the tools that a body calls, in order; at most [`TOOLS_MAX`], because the provider requires only one. Empty
+/// for an invalid body, which the server rejects.
+fn called_names(body: &[u8]) -> BTreeSet<Cow<'_, str>> {
     let body: Body<'_> = serde_json::from_slice(body).unwrap_or_default();
     let contents = body.messages.iter().map(|message| message.content.get());
     let blocks = contents.flat_map(|content| {
@@ -107,7 +104,7 @@ fn called(body: &[u8]) -> BTreeSet<Cow<'_, str>> {
     names.into_iter().take(TOOLS_MAX).collect()
 }
 
-/// The type of a block that is a call.
+/// The type of a call block.
 const CALL: &str = "tool_use";
 
 #[derive(Debug, Default, Deserialize)]
@@ -118,7 +115,7 @@ struct Body<'a> {
 
 #[derive(Debug, Deserialize)]
 struct Message<'a> {
-    /// Blocks, or a text alone.
+    /// Blocks, or a text.
     #[serde(borrow)]
     content: &'a RawValue,
 }

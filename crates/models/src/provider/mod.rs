@@ -1,6 +1,6 @@
-//! How a request is completed for each kind of server: where it goes, what stands beside the context, who vouches for it.
+//! Completes a request for each kind of server: its URL, its headers, and the fields other than the context.
 //!
-//! The rendered context is sent byte for byte; what is added stands before it.
+//! The rendered context is sent byte for byte; other fields precede it.
 
 mod anthropic;
 mod ollama;
@@ -13,14 +13,14 @@ use serde::Serialize;
 pub use anthropic::OUTPUT_TOKENS_DEFAULT as ANTHROPIC_OUTPUT_TOKENS_DEFAULT;
 
 use crate::config::{ModelServerConfig, OutputLimit, ServerKind};
-use crate::declared::Declared;
 use crate::error::ModelError;
 use crate::framing::Framing;
-use crate::gathering::Gathering;
 use crate::key::ApiKey;
+use crate::reply_parser::ReplyParser;
 use crate::request::ModelRequest;
+use crate::tool_declaration::ToolDeclaration;
 
-/// A kind of server that is spoken to over HTTP.
+/// A kind of server with an HTTP API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Provider {
     OpenAiChat,
@@ -29,18 +29,18 @@ pub(crate) enum Provider {
     Ollama,
 }
 
-/// What is written into a request.
+/// The data of a request body.
 #[derive(Debug)]
-pub(crate) struct Outgoing<'a> {
+pub(crate) struct OutgoingRequest<'a> {
     pub(crate) request: &'a ModelRequest,
-    pub(crate) tools: Vec<Declared<'a>>,
+    pub(crate) tools: Vec<ToolDeclaration<'a>>,
     pub(crate) num_ctx: Option<u32>,
     pub(crate) output_limit: OutputLimit,
 }
 
 impl Provider {
-    /// The provider of this kind; none for the built-in model.
-    pub(crate) fn of(kind: ServerKind) -> Option<Self> {
+    /// The provider of a kind; `None` for the built-in model.
+    pub(crate) fn from_kind(kind: ServerKind) -> Option<Self> {
         match kind {
             ServerKind::Echo => None,
             ServerKind::OpenAiChat => Some(Self::OpenAiChat),
@@ -50,7 +50,7 @@ impl Provider {
         }
     }
 
-    /// Where a request goes.
+    /// The URL of requests.
     pub(crate) fn url(self, config: &ModelServerConfig) -> String {
         let (default, path) = match self {
             Self::OpenAiChat => ("https://api.openai.com/v1", "/chat/completions"),
@@ -62,7 +62,7 @@ impl Provider {
         format!("{}{path}", base.trim_end_matches('/'))
     }
 
-    /// What vouches for a request, and which version of the API it is in; none where no header can carry the key.
+    /// The headers with the key and the API version. `None` if the key is not valid in a header.
     pub(crate) fn headers(self, key: Option<&ApiKey>) -> Option<HeaderMap> {
         let mut headers = HeaderMap::new();
         if self == Self::Anthropic {
@@ -81,8 +81,8 @@ impl Provider {
         Some(headers)
     }
 
-    /// The whole body of a request.
-    pub(crate) fn write(self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, ModelError> {
+    /// Writes the body of a request.
+    pub(crate) fn write(self, outgoing: &OutgoingRequest<'_>) -> Result<Vec<u8>, ModelError> {
         let body = &outgoing.request.body;
         match self {
             Self::OpenAiChat => with_head(&openai_chat::head(outgoing), body),
@@ -92,7 +92,7 @@ impl Provider {
         }
     }
 
-    /// How a reply's stream is cut into texts.
+    /// The framing of a reply's stream.
     pub(crate) fn framing(self) -> Framing {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic => Framing::events(),
@@ -100,15 +100,17 @@ impl Provider {
         }
     }
 
-    /// What gathers a reply.
-    pub(crate) fn gathering(self) -> Gathering {
+    /// A parser for one reply.
+    pub(crate) fn parser(self) -> ReplyParser {
         match self {
-            Self::OpenAiChat => Gathering::OpenAiChat(formats::openai_chat::ReplyStream::default()),
-            Self::OpenAiResponses => {
-                Gathering::OpenAiResponses(formats::openai_responses::ReplyStream::default())
+            Self::OpenAiChat => {
+                ReplyParser::OpenAiChat(formats::openai_chat::ReplyStream::default())
             }
-            Self::Anthropic => Gathering::Anthropic(formats::anthropic::ReplyStream::default()),
-            Self::Ollama => Gathering::Ollama(formats::ollama::ReplyStream::default()),
+            Self::OpenAiResponses => {
+                ReplyParser::OpenAiResponses(formats::openai_responses::ReplyStream::default())
+            }
+            Self::Anthropic => ReplyParser::Anthropic(formats::anthropic::ReplyStream::default()),
+            Self::Ollama => ReplyParser::Ollama(formats::ollama::ReplyStream::default()),
         }
     }
 }
@@ -120,7 +122,7 @@ fn insert_secret(headers: &mut HeaderMap, name: HeaderName, text: &str) -> Optio
     Some(())
 }
 
-/// The fields of `head`, then those of the body.
+/// Writes the fields of `head`, then those of the body.
 fn with_head(head: &impl Serialize, body: &[u8]) -> Result<Vec<u8>, ModelError> {
     let mut written = serde_json::to_vec(head).map_err(|_| NOT_WRITTEN)?;
     let fields = body.trim_ascii().strip_prefix(b"{").ok_or(NO_OBJECT)?;
@@ -137,7 +139,7 @@ fn with_head(head: &impl Serialize, body: &[u8]) -> Result<Vec<u8>, ModelError> 
 }
 
 const NO_OBJECT: ModelError = ModelError::Unusable {
-    problem: "has a body that is no JSON object of its format",
+    problem: "has a body that is not a JSON object of its format",
 };
 const NOT_WRITTEN: ModelError = ModelError::Unusable {
     problem: "cannot be written as JSON",

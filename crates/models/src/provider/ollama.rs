@@ -1,17 +1,17 @@
-//! Ollama: `POST {base}/api/chat`. The rendered body may carry options of its own, so the two are written as one.
+//! Ollama: `POST {base}/api/chat`. The rendered body may contain options, so both lists of options are merged.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::openai_chat::{FunctionTool, function};
-use super::{NO_OBJECT, NOT_WRITTEN, Outgoing};
+use super::{NO_OBJECT, NOT_WRITTEN, OutgoingRequest};
 use crate::error::ModelError;
 
 #[derive(Debug, Serialize)]
 struct Body<'a> {
     model: &'a str,
     stream: bool,
-    /// Never: the server's own truncation is blind to pairs (L5).
+    /// Always false: the server's truncation does not keep calls and results together (L5).
     truncate: bool,
     options: Options,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -29,7 +29,7 @@ struct Options {
     temperature: Option<f64>,
 }
 
-/// What is taken of the rendered body.
+/// The fields that are read from the rendered body.
 #[derive(Debug, Deserialize)]
 struct Rendered<'a> {
     #[serde(default)]
@@ -38,7 +38,7 @@ struct Rendered<'a> {
     messages: &'a RawValue,
 }
 
-pub(super) fn write(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, ModelError> {
+pub(super) fn write(outgoing: &OutgoingRequest<'_>) -> Result<Vec<u8>, ModelError> {
     let request = outgoing.request;
     let rendered: Rendered<'_> = serde_json::from_slice(&request.body).map_err(|_| NO_OBJECT)?;
     let body = Body {

@@ -1,13 +1,13 @@
-//! OpenAI chat completions: `POST {base}/chat/completions`, and the many servers that take it.
+//! OpenAI chat completions and compatible servers: `POST {base}/chat/completions`.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::Outgoing;
+use super::OutgoingRequest;
 use crate::config::OutputLimit;
-use crate::declared::Declared;
+use crate::tool_declaration::ToolDeclaration;
 
-/// What stands beside `messages`.
+/// The fields of a body other than `messages`.
 #[derive(Debug, Serialize)]
 pub(super) struct Head<'a> {
     model: &'a str,
@@ -25,11 +25,11 @@ pub(super) struct Head<'a> {
 
 #[derive(Debug, Serialize)]
 struct StreamOptions {
-    /// Without it a stream tells no usage.
+    /// Without it the stream contains no usage.
     include_usage: bool,
 }
 
-/// A tool as chat completions write it, and Ollama after them.
+/// A tool in the format of chat completions and Ollama.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "function")]
 pub(super) struct FunctionTool<'a> {
@@ -43,7 +43,7 @@ struct Function<'a> {
     parameters: &'a RawValue,
 }
 
-pub(super) fn head<'a>(outgoing: &'a Outgoing<'_>) -> Head<'a> {
+pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
     let limit = |field| {
         let limit = outgoing.request.max_output_tokens;
         limit.filter(|_| outgoing.output_limit == field)
@@ -61,7 +61,7 @@ pub(super) fn head<'a>(outgoing: &'a Outgoing<'_>) -> Head<'a> {
     }
 }
 
-pub(super) fn function<'a>(tool: &'a Declared<'_>) -> FunctionTool<'a> {
+pub(super) fn function<'a>(tool: &'a ToolDeclaration<'_>) -> FunctionTool<'a> {
     FunctionTool {
         function: Function {
             name: &tool.name,

@@ -3,14 +3,14 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::Outgoing;
+use super::OutgoingRequest;
 
-/// What stands beside `instructions` and `input`.
+/// The fields of a body other than `instructions` and `input`.
 #[derive(Debug, Serialize)]
 pub(super) struct Head<'a> {
     model: &'a str,
     stream: bool,
-    /// Never: the record is ours, and items are sent whole each time (R6).
+    /// Always false: every request contains all items (R6).
     store: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
@@ -26,11 +26,11 @@ struct FunctionTool<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a RawValue,
-    /// Said, since the provider takes a tool as strict otherwise, and then refuses most schemas.
+    /// Always written: without it tools are strict, and the provider rejects most schemas.
     strict: bool,
 }
 
-pub(super) fn head<'a>(outgoing: &'a Outgoing<'_>) -> Head<'a> {
+pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
     let tools = outgoing.tools.iter().map(|tool| FunctionTool {
         name: &tool.name,
         description: tool.description,

@@ -2,8 +2,8 @@ use domain::{JsonText, ToolName};
 use formats::Names;
 
 use super::*;
-use crate::declared::declare;
 use crate::request::{TOOLS_MAX, Tool};
+use crate::tool_declaration::declare;
 
 fn request(body: &str) -> ModelRequest {
     ModelRequest {
@@ -28,7 +28,7 @@ fn full(body: &str) -> ModelRequest {
 
 fn check(provider: Provider, request: &ModelRequest, expected: &str) {
     let mut names = Names::default();
-    let outgoing = Outgoing {
+    let outgoing = OutgoingRequest {
         request,
         tools: declare(&request.tools, &mut names).unwrap(),
         num_ctx: Some(2_048),
@@ -68,9 +68,9 @@ fn chat_completions() {
 }
 
 #[test]
-fn older_servers_know_another_limit() {
+fn older_servers_have_another_limit() {
     let request = full("{}");
-    let outgoing = Outgoing {
+    let outgoing = OutgoingRequest {
         request: &request,
         tools: Vec::new(),
         num_ctx: None,
@@ -105,9 +105,9 @@ fn anthropic_messages() {
     );
 }
 
-/// The provider refuses calls and results in a request that defines no tools.
+/// The provider rejects calls and results in a request that defines no tools.
 #[test]
-fn anthropic_is_told_of_the_tools_of_a_history_when_none_may_be_called() {
+fn anthropic_requests_declare_called_tools_when_none_may_be_called() {
     let check =
         |request: &ModelRequest, expected: &str| check(Provider::Anthropic, request, expected);
     let called = |names: &[&str]| {
@@ -129,7 +129,7 @@ fn anthropic_is_told_of_the_tools_of_a_history_when_none_may_be_called() {
     );
     let given = full(&called(&["b"]));
     let mut names = Names::default();
-    let outgoing = Outgoing {
+    let outgoing = OutgoingRequest {
         request: &given,
         tools: declare(&given.tools, &mut names).unwrap(),
         num_ctx: None,
@@ -142,7 +142,7 @@ fn anthropic_is_told_of_the_tools_of_a_history_when_none_may_be_called() {
         let names: Vec<String> = (0..count).map(|number| format!("t{number:03}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let many = request(&called(&names));
-        let outgoing = Outgoing {
+        let outgoing = OutgoingRequest {
             request: &many,
             tools: Vec::new(),
             num_ctx: None,
@@ -170,7 +170,7 @@ fn ollama_has_one_list_of_options() {
 }
 
 #[test]
-fn keys_travel_in_the_header_of_their_provider_and_are_hidden() {
+fn keys_are_sent_in_the_header_of_their_provider_and_are_sensitive() {
     let check = |provider: Provider, name: &str, expected: &str| {
         let key = ApiKey::new("k1");
         let headers = provider.headers(Some(&key)).unwrap();
@@ -188,7 +188,7 @@ fn keys_travel_in_the_header_of_their_provider_and_are_hidden() {
 }
 
 #[test]
-fn requests_go_below_the_base() {
+fn urls_of_requests() {
     let check = |provider: Provider, base: Option<&str>, expected: &str| {
         let config = ModelServerConfig {
             base_url: base.map(str::to_owned),

@@ -1,13 +1,13 @@
-//! What may come back, at its bounds and one past.
+//! Replies at their bounds and one byte past them.
 
 use formats::Delta;
 use models::{EVENT_BYTES_MAX, ModelError, Piece, REPLY_BYTES_MAX, STREAM_BYTES_MAX, ServerKind};
 
-use crate::asking::{all, ask, servers};
 use crate::fake::{FakeServer, Script};
+use crate::requests::{ask_all, servers};
 
 const KIND: ServerKind = ServerKind::OpenAiChat;
-/// What stands around a text in an event.
+/// The parts of an event before and after a text.
 const BEFORE: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"";
 const AFTER: &str = "\"}}]}";
 const LAST: &str = "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
@@ -16,15 +16,12 @@ fn event(text_bytes: usize) -> String {
     format!("{BEFORE}{}{AFTER}\n\n", "x".repeat(text_bytes))
 }
 
-/// `expected`: the bytes of the text that came, and which bound was broken.
+/// `expected`: the received bytes of text, and the exceeded bound.
 async fn check(stream: String, expected: (usize, Option<usize>)) {
     let chunks = stream.as_bytes().chunks(1_000_003);
     let server = FakeServer::start([Script::stream(chunks)]).await;
     let servers = servers(KIND, &server, |_| ());
-    let (pieces, error) = match ask(&servers).await {
-        Ok(pieces) => all(pieces).await,
-        Err(error) => (Vec::new(), Some(error)),
-    };
+    let (pieces, error) = ask_all(&servers).await;
     let text = pieces.iter().map(|piece| match piece {
         Piece::Delta(Delta::Text(text)) => text.len(),
         _ => 0,
@@ -65,7 +62,7 @@ async fn streams() {
         format!("{stream}:{}\n{LAST}", "k".repeat(rest - 2))
     };
     check(stream(STREAM_BYTES_MAX), (2, None)).await;
-    // The byte that is too much is the last one: all that matters of the reply has come.
+    // The last byte exceeds the bound, after all deltas of the reply.
     let one_past = (2, Some(STREAM_BYTES_MAX));
     check(stream(STREAM_BYTES_MAX + 1), one_past).await;
 }

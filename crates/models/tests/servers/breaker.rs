@@ -1,17 +1,17 @@
-//! A server that fails is left alone, and found again.
+//! Circuit breakers open for failing servers, and close again.
 
 use std::time::{Duration, Instant};
 
 use models::{BreakerConfig, ModelServerConfig, ServerKind};
 
-use crate::asking::{ask, ending, servers};
 use crate::fake::{FakeServer, Script};
+use crate::requests::{ask, ending, servers};
 use crate::streams;
 
 const KIND: ServerKind = ServerKind::OpenAiChat;
 /// How long the breaker stays open.
 const OPEN_MS: u64 = 1_000;
-/// How long it may take until the breaker lets a request through.
+/// Maximum time until the breaker permits a request.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 fn breaking(config: &mut ModelServerConfig) {
@@ -30,8 +30,8 @@ fn whole() -> Script {
     Script::stream([streams::whole(KIND).as_bytes()])
 }
 
-/// The first end that is not the breaker's.
-async fn found(servers: &models::ModelServers) -> &'static str {
+/// The first outcome that is not an open breaker.
+async fn permitted_ending(servers: &models::ModelServers) -> &'static str {
     let began_at = Instant::now();
     loop {
         let (_, end) = ending(servers).await;
@@ -55,22 +55,18 @@ async fn it_opens_probes_and_closes() {
         assert_eq!(ending(&servers).await, (0, end));
     }
     assert_eq!(server.received().len(), 2);
-    let refused = ask(&servers).await.unwrap_err();
-    assert!(
-        refused
-            .retry_after_ms()
-            .is_some_and(|ms| (1..=OPEN_MS).contains(&ms))
-    );
-    assert_eq!(found(&servers).await, "model_unavailable");
+    let retry_after_ms = ask(&servers).await.unwrap_err().retry_after_ms();
+    assert!(retry_after_ms.is_some_and(|ms| (1..=OPEN_MS).contains(&ms)));
+    assert_eq!(permitted_ending(&servers).await, "model_unavailable");
     assert_eq!(ending(&servers).await, (0, "model_breaker_open"));
     assert_eq!(server.received().len(), 3);
     server.play([whole()]);
-    assert_eq!(found(&servers).await, "finished");
+    assert_eq!(permitted_ending(&servers).await, "finished");
     assert_eq!(ending(&servers).await, (6, "finished"));
 }
 
 #[tokio::test]
-async fn one_request_finds_out_and_its_first_piece_is_enough() {
+async fn the_first_piece_of_a_probe_closes_the_breaker() {
     let server = FakeServer::start([failing()]).await;
     let servers = servers(KIND, &server, breaking);
     for _ in 0..2 {
@@ -78,14 +74,14 @@ async fn one_request_finds_out_and_its_first_piece_is_enough() {
     }
     server.play([Script::nothing()]);
     let asked = servers.clone();
-    let probe = tokio::spawn(async move { found(&asked).await });
+    let probe = tokio::spawn(async move { permitted_ending(&asked).await });
     let began_at = Instant::now();
     while server.received().len() < 3 {
         assert!(began_at.elapsed() < DEADLINE, "no probe");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(ending(&servers).await, (0, "model_breaker_open"));
-    // A probe that is given up says nothing: the next request is the probe.
+    // A cancelled probe has no outcome: the next request is the probe.
     probe.abort();
     assert!(probe.await.is_err());
     let begun = Script::begun([streams::first(KIND).as_bytes()]).then_go_silent();
@@ -95,7 +91,7 @@ async fn one_request_finds_out_and_its_first_piece_is_enough() {
 }
 
 #[tokio::test]
-async fn what_says_nothing_of_the_server_leaves_it_closed() {
+async fn rejections_and_overloads_do_not_open_the_breaker() {
     let refused = Script::status(400, "", "");
     let overloaded = Script::status(429, "", "");
     let server = FakeServer::start([]).await;
@@ -113,7 +109,7 @@ async fn what_says_nothing_of_the_server_leaves_it_closed() {
 }
 
 #[tokio::test]
-async fn replies_that_break_off_open_it_and_retries_end_with_it() {
+async fn broken_replies_open_the_breaker_and_an_open_breaker_ends_retries() {
     let cut = Script::begun([streams::first(KIND).as_bytes()]).then_hang_up();
     let server = FakeServer::start([cut]).await;
     let broken = servers(KIND, &server, breaking);

@@ -10,7 +10,7 @@ use models::{
     ECHO, ModelError, ModelRequest, ModelServerConfig, ModelServers, ModelServersConfig, Piece,
 };
 
-use crate::asking::all;
+use crate::requests::all;
 
 fn servers(change: impl FnOnce(&mut ModelServerConfig)) -> ModelServers {
     let mut config = ModelServerConfig::default();
@@ -18,8 +18,8 @@ fn servers(change: impl FnOnce(&mut ModelServerConfig)) -> ModelServers {
     ModelServers::new(&ModelServersConfig([(ECHO.to_owned(), config)].into())).unwrap()
 }
 
-fn request(said: &[(Role, &str)]) -> ModelRequest {
-    let turns = (1..).zip(said).map(|(version, (role, text))| Turn {
+fn request(messages: &[(Role, &str)]) -> ModelRequest {
+    let turns = (1..).zip(messages).map(|(version, (role, text))| Turn {
         version: Version(version),
         role: *role,
         parts: vec![Part::Text((*text).to_owned())],
@@ -72,27 +72,27 @@ async fn check(request: ModelRequest, words: &[&str], finish_reason: &str, token
 }
 
 #[tokio::test]
-async fn the_last_users_message_comes_back() {
-    let course = [
+async fn the_last_user_message_is_returned() {
+    let messages = [
         (Role::User, "one"),
         (Role::Assistant, "two"),
         (Role::User, "three  fo\u{fc}r"),
         (Role::Assistant, "five"),
     ];
     let words = ["echo: ", "three  ", "fo\u{fc}r"];
-    check(request(&course), &words, "stop", (10, 3)).await;
+    check(request(&messages), &words, "stop", (10, 3)).await;
     check(request(&[]), &["echo: "], "stop", (5, 1)).await;
     for (max, given, reason) in [(3, 3, "stop"), (2, 2, "length"), (0, 0, "length")] {
         let limited = ModelRequest {
             max_output_tokens: Some(max),
-            ..request(&course)
+            ..request(&messages)
         };
         check(limited, &words[..given], reason, (10, u64::from(max))).await;
     }
 }
 
 #[tokio::test]
-async fn words_can_take_their_time() {
+async fn words_can_be_delayed() {
     let servers = servers(|config| config.echo_word_delay_ms = 20);
     let began_at = Instant::now();
     let mut pieces = servers
@@ -101,7 +101,7 @@ async fn words_can_take_their_time() {
         .unwrap();
     let mut deltas = 0;
     loop {
-        // A caller that gives up waiting, again and again, loses nothing.
+        // A caller that cancels the call repeatedly loses nothing.
         let next = tokio::time::timeout(Duration::from_millis(3), pieces.next()).await;
         match next {
             Ok(Some(Ok(Piece::Delta(_)))) => deltas += 1,
@@ -114,7 +114,7 @@ async fn words_can_take_their_time() {
 }
 
 #[tokio::test]
-async fn a_context_in_another_form_is_refused() {
+async fn contexts_in_another_format_are_rejected() {
     let servers = servers(|_| ());
     let asked = ModelRequest {
         body: br#"{"messages":[]}"#.to_vec(),

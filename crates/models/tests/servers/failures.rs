@@ -1,9 +1,9 @@
-//! What fails, what is tried again, and what is never.
+//! Errors, and which of them are retried.
 
 use models::{ModelError, ModelServerConfig, ServerKind};
 
-use crate::asking::{KINDS, all, ask, ending, servers};
 use crate::fake::{FakeServer, Script};
+use crate::requests::{KINDS, all, ask, ending, servers};
 use crate::streams;
 
 const CHAT: ServerKind = ServerKind::OpenAiChat;
@@ -16,7 +16,7 @@ fn status(status: u16) -> Script {
     Script::status(status, "retry-after: 0\r\n", "{}")
 }
 
-/// Asks once; `expected` is the number of deltas, the end, and how many requests the server got.
+/// Sends a request. `expected`: the number of deltas, the outcome, and the number of requests that the server received.
 async fn check(scripts: &[Script], expected: (usize, &str, usize)) {
     check_with(CHAT, scripts, |_| (), expected).await;
 }
@@ -35,7 +35,7 @@ async fn check_with(
 }
 
 #[tokio::test]
-async fn what_may_pass_is_tried_again_before_the_first_piece() {
+async fn temporary_errors_are_retried_before_the_first_piece() {
     for code in [408, 429, 500, 502, 503, 529] {
         check(&[status(code), whole(CHAT)], (6, "finished", 2)).await;
     }
@@ -49,7 +49,7 @@ async fn what_may_pass_is_tried_again_before_the_first_piece() {
 }
 
 #[tokio::test]
-async fn an_overload_told_in_the_stream_is_tried_again_too() {
+async fn an_overload_in_the_stream_is_retried() {
     let overloaded = r#"data: {"type":"error","error":{"type":"overloaded_error","message":"m"}}"#;
     let overloaded = Script::stream([overloaded.as_bytes(), b"\n\n"]);
     let kind = ServerKind::Anthropic;
@@ -57,7 +57,7 @@ async fn an_overload_told_in_the_stream_is_tried_again_too() {
 }
 
 #[tokio::test]
-async fn what_does_not_pass_is_not_tried_again() {
+async fn permanent_errors_are_not_retried() {
     for code in [302, 400, 401, 404, 413, 422] {
         check(&[status(code)], (0, "model_refused", 1)).await;
     }
@@ -74,7 +74,7 @@ async fn what_does_not_pass_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn nothing_is_tried_again_after_the_first_piece() {
+async fn nothing_is_retried_after_the_first_piece() {
     for kind in KINDS {
         let first = streams::first(kind).as_bytes();
         let failed = Script::stream([first, streams::failure(kind).as_bytes()]);
@@ -89,7 +89,7 @@ async fn nothing_is_tried_again_after_the_first_piece() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_whole_needs_no_end_of_its_stream() {
+async fn a_complete_reply_needs_no_end_of_its_stream() {
     for kind in KINDS {
         let deltas = if kind == ServerKind::Ollama { 5 } else { 6 };
         let begun = Script::begun([streams::whole(kind).as_bytes()]);
@@ -112,12 +112,12 @@ async fn a_long_wait_is_left_to_the_caller() {
 }
 
 #[tokio::test]
-async fn refusals_are_named_and_their_words_hidden() {
-    let told = r#"{"type":"error","error":{"type":"invalid_request_error","message":"secret"}}"#;
+async fn rejections_show_the_type_and_hide_the_message() {
+    let error = r#"{"type":"error","error":{"type":"invalid_request_error","message":"secret"}}"#;
     for (kind, body, expected) in [
-        (CHAT, told, "invalid_request_error"),
-        (ServerKind::OpenAiResponses, told, "invalid_request_error"),
-        (ServerKind::Anthropic, told, "invalid_request_error"),
+        (CHAT, error, "invalid_request_error"),
+        (ServerKind::OpenAiResponses, error, "invalid_request_error"),
+        (ServerKind::Anthropic, error, "invalid_request_error"),
         (ServerKind::Ollama, r#"{"error":"secret"}"#, "error"),
         (CHAT, "<html>", "http_400"),
     ] {
@@ -133,13 +133,13 @@ async fn refusals_are_named_and_their_words_hidden() {
             panic!("{error:?}");
         };
         assert_eq!((status, error_type.as_str()), (400, expected), "{kind:?}");
-        let said = if expected == "http_400" { "" } else { "secret" };
-        assert_eq!(message.expose(), said);
+        let text = if expected == "http_400" { "" } else { "secret" };
+        assert_eq!(message.expose(), text);
     }
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn a_server_that_does_not_listen_is_unavailable() {
     let server = FakeServer::start([]).await;
     let servers = servers(CHAT, &server, |config| {
         config.base_url = Some("http://127.0.0.1:1/v1".to_owned());
@@ -148,7 +148,7 @@ async fn nobody_listens() {
 }
 
 #[tokio::test]
-async fn requests_at_once_have_a_bound() {
+async fn concurrent_requests_have_a_bound() {
     let first = Script::begun([streams::first(CHAT).as_bytes()]).then_go_silent();
     let server = FakeServer::start([first.clone(), first, whole(CHAT)]).await;
     let servers = servers(CHAT, &server, |config| {

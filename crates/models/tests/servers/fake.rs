@@ -1,4 +1,4 @@
-//! A model server that does as it is told: for each request in turn, what it sends, and whether it goes silent or hangs up.
+//! A fake model server that follows a script: for each request, the bytes to send, and whether to go silent or hang up.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -9,17 +9,17 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// How long a condition may take to come true.
+/// Maximum time that a test waits for a condition.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// What the server does for one request.
+/// The answer to one request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
     sends: Vec<u8>,
     then: Then,
 }
 
-/// What it does after that.
+/// The action after the bytes are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Then {
     #[default]
@@ -29,14 +29,14 @@ enum Then {
 }
 
 impl Script {
-    /// A stream whole to its end, in these chunks.
+    /// A complete stream in these chunks.
     pub(crate) fn stream<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut script = Self::begun(chunks);
         script.sends.extend_from_slice(b"0\r\n\r\n");
         script
     }
 
-    /// A stream that has begun and does not end.
+    /// A stream that starts and does not end.
     pub(crate) fn begun<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut sends = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
         for chunk in chunks.into_iter().filter(|chunk| !chunk.is_empty()) {
@@ -48,18 +48,18 @@ impl Script {
         Self { sends, then }
     }
 
-    /// An answer without a stream; `headers` are whole lines.
+    /// An answer without a stream. `headers` are complete lines.
     pub(crate) fn status(status: u16, headers: &str, body: &str) -> Self {
         let length = body.len();
         let sends =
-            format!("HTTP/1.1 {status} Said\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
+            format!("HTTP/1.1 {status} Status\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
         Self {
             sends: sends.into_bytes(),
             then: Then::KeepOpen,
         }
     }
 
-    /// Nothing at all.
+    /// No answer.
     pub(crate) fn nothing() -> Self {
         Self::default()
     }
@@ -75,7 +75,7 @@ impl Script {
     }
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     /// The request line and the headers, in lower case.
@@ -91,7 +91,7 @@ struct State {
     left: usize,
 }
 
-/// The server; gone when dropped.
+/// The server. Dropping it stops it.
 #[derive(Debug)]
 pub(crate) struct FakeServer {
     addr: SocketAddr,
@@ -100,7 +100,7 @@ pub(crate) struct FakeServer {
 }
 
 impl FakeServer {
-    /// Plays the scripts in turn; the last one again and again.
+    /// Starts a server that plays the scripts in order, and repeats the last one.
     pub(crate) async fn start(scripts: impl IntoIterator<Item = Script>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
@@ -130,7 +130,7 @@ impl FakeServer {
         self.state.lock().unwrap().received.clone()
     }
 
-    /// Plays these from now on.
+    /// Replaces the scripts.
     pub(crate) fn play(&self, scripts: impl IntoIterator<Item = Script>) {
         self.state.lock().unwrap().scripts = scripts.into_iter().collect();
     }

@@ -1,11 +1,10 @@
-//! Clients of model servers against servers that answer over TCP what a test says, byte by byte.
+//! Clients of model servers against fake TCP servers that send what a test defines, byte by byte.
 #![cfg(test)]
 #![expect(
     clippy::wildcard_enum_match_arm,
-    reason = "what a test does not look for ends it"
+    reason = "an unexpected variant fails a test"
 )]
 
-mod asking;
 mod bounds;
 mod breaker;
 mod echo;
@@ -13,6 +12,7 @@ mod exchanges;
 mod failures;
 mod fake;
 mod replies;
+mod requests;
 mod streams;
 mod telemetry;
-mod times;
+mod timeouts;

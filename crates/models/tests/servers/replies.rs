@@ -1,4 +1,4 @@
-//! Whole replies: what comes of them, however they are cut, and what is sent to get them.
+//! Complete replies in any chunks, and the requests for them.
 
 use std::fmt::Write as _;
 
@@ -7,35 +7,35 @@ use formats::{Delta, Format, Names};
 use models::{ApiKey, ModelRequest, ModelServers, ModelServersConfig, Piece, ServerKind, Tool};
 use proptest::prelude::*;
 
-use crate::asking::{KINDS, NAME, all, ask, request, servers};
 use crate::fake::{FakeServer, Script};
+use crate::requests::{KINDS, NAME, all, ask_all, request, servers};
 use crate::streams;
 
 /// A reply in one line: its deltas, then its facts.
-fn told(pieces: &[Piece]) -> String {
-    let mut told = String::new();
+fn notation(pieces: &[Piece]) -> String {
+    let mut line = String::new();
     for piece in pieces {
         match piece {
-            Piece::Delta(Delta::Text(text)) => write!(told, "+{text}"),
-            Piece::Delta(Delta::Thinking(text)) => write!(told, "~{text}"),
-            Piece::Delta(Delta::Refusal(text)) => write!(told, "!{text}"),
+            Piece::Delta(Delta::Text(text)) => write!(line, "+{text}"),
+            Piece::Delta(Delta::Thinking(text)) => write!(line, "~{text}"),
+            Piece::Delta(Delta::Refusal(text)) => write!(line, "!{text}"),
             Piece::Delta(Delta::CallBegan {
                 index,
                 call_id,
                 tool_name,
-            }) => write!(told, " #{index}:{call_id}:{tool_name}"),
+            }) => write!(line, " #{index}:{call_id}:{tool_name}"),
             Piece::Delta(Delta::CallInput { index, fragment }) => {
-                write!(told, " #{index}<{fragment}")
+                write!(line, " #{index}<{fragment}")
             }
-            Piece::Finished(reply) => write!(told, " = {}", facts(&reply.facts)),
+            Piece::Finished(reply) => write!(line, " = {}", facts(&reply.facts)),
         }
         .unwrap();
     }
-    told
+    line
 }
 
 fn facts(facts: &[Fact]) -> String {
-    let told = facts.iter().map(|fact| match fact {
+    let notations = facts.iter().map(|fact| match fact {
         Fact::MessageAppended(message) => {
             let usage = message.usage.unwrap();
             let texts = message.parts.iter().filter_map(|part| match part {
@@ -52,7 +52,7 @@ fn facts(facts: &[Fact]) -> String {
         }
         other => panic!("{other:?}"),
     });
-    told.collect::<Vec<_>>().join(" ")
+    notations.collect::<Vec<_>>().join(" ")
 }
 
 fn expected(kind: ServerKind) -> String {
@@ -66,14 +66,14 @@ fn expected(kind: ServerKind) -> String {
     )
 }
 
-async fn told_of(servers: &ModelServers) -> String {
-    let (pieces, error) = all(ask(servers).await.unwrap()).await;
+async fn ask_notation(servers: &ModelServers) -> String {
+    let (pieces, error) = ask_all(servers).await;
     assert_eq!(error, None);
-    told(&pieces)
+    notation(&pieces)
 }
 
 #[tokio::test]
-async fn a_reply_is_the_same_cut_at_any_byte() {
+async fn a_reply_is_the_same_split_at_any_byte() {
     for kind in KINDS {
         let stream = streams::whole(kind).as_bytes();
         let cuts = (0..=stream.len()).map(|at| stream.split_at(at));
@@ -81,7 +81,11 @@ async fn a_reply_is_the_same_cut_at_any_byte() {
         let server = FakeServer::start(cuts).await;
         let servers = servers(kind, &server, |_| ());
         for at in 0..=stream.len() {
-            assert_eq!(told_of(&servers).await, expected(kind), "{kind:?} at {at}");
+            assert_eq!(
+                ask_notation(&servers).await,
+                expected(kind),
+                "{kind:?} at {at}"
+            );
         }
     }
 }
@@ -95,7 +99,7 @@ async fn a_reply_is_the_same_byte_by_byte() {
         let server = FakeServer::start(scripts).await;
         let servers = servers(kind, &server, |_| ());
         for _ in 0..2 {
-            assert_eq!(told_of(&servers).await, expected(kind), "{kind:?}");
+            assert_eq!(ask_notation(&servers).await, expected(kind), "{kind:?}");
         }
     }
 }
@@ -114,16 +118,16 @@ proptest! {
         cuts.sort_unstable();
         let script = Script::stream(cuts.windows(2).map(|cut| &stream[cut[0]..cut[1]]));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let told = runtime.block_on(async {
+        let received = runtime.block_on(async {
             let server = FakeServer::start([script]).await;
-            told_of(&servers(kind, &server, |_| ())).await
+            ask_notation(&servers(kind, &server, |_| ())).await
         });
-        prop_assert_eq!(told, expected(kind));
+        prop_assert_eq!(received, expected(kind));
     }
 }
 
 #[tokio::test]
-async fn names_lead_back_to_the_record() {
+async fn recorded_names_are_restored() {
     let recorded = ToolName::parse("mcp.files/read").unwrap();
     let mut names = Names::default();
     let written = names.tool_name(&recorded);
@@ -139,48 +143,34 @@ async fn names_lead_back_to_the_record() {
         let asked = ModelRequest { tools, ..request() };
         let (pieces, _) = all(servers.stream(NAME, asked).await.unwrap()).await;
         let restored = expected(kind).replace("a_b", recorded.as_str());
-        assert_eq!(told(&pieces), restored);
+        assert_eq!(notation(&pieces), restored);
         assert!(server.received()[0].body.contains(&written), "{kind:?}");
     }
 }
 
 #[tokio::test]
-async fn requests_go_where_they_belong() {
+async fn requests_have_the_path_and_the_headers_of_their_kind() {
+    let bearer = "authorization: bearer k1";
     for (kind, path, header) in [
-        (
-            ServerKind::OpenAiChat,
-            "/chat/completions",
-            "authorization: bearer k1",
-        ),
-        (
-            ServerKind::OpenAiResponses,
-            "/responses",
-            "authorization: bearer k1",
-        ),
+        (ServerKind::OpenAiChat, "/chat/completions", bearer),
+        (ServerKind::OpenAiResponses, "/responses", bearer),
         (ServerKind::Anthropic, "/v1/messages", "x-api-key: k1"),
-        (ServerKind::Ollama, "/api/chat", "authorization: bearer k1"),
+        (ServerKind::Ollama, "/api/chat", bearer),
     ] {
         let server = FakeServer::start([Script::stream([streams::whole(kind).as_bytes()])]).await;
         let servers = servers(kind, &server, |config| {
             config.api_key = Some(ApiKey::new("k1"));
         });
-        told_of(&servers).await;
+        ask_notation(&servers).await;
         let received = server.received();
         let head = &received[0].head;
-        assert!(
-            head.starts_with(&format!("post {path} http/1.1\r\n")),
-            "{head}"
-        );
-        assert!(head.contains(&format!("\r\n{header}\r\n")), "{head}");
-        assert!(
-            head.contains("\r\ncontent-type: application/json\r\n"),
-            "{head}"
-        );
+        let request_line = format!("post {path} http/1.1");
+        for line in [&request_line, header, "content-type: application/json"] {
+            assert!(head.lines().any(|received| received == line), "{head}");
+        }
         let body: serde_json::Value = serde_json::from_str(&received[0].body).unwrap();
-        assert_eq!(
-            (&body["model"], &body["stream"]),
-            (&"m".into(), &true.into())
-        );
+        assert_eq!(body["model"], "m");
+        assert_eq!(body["stream"], true);
         assert_eq!(servers.provider(NAME), Some(kind.provider()));
         assert_eq!(servers.format(NAME), Some(kind.format()));
         assert!(!format!("{servers:?}").contains("k1"));
@@ -188,7 +178,7 @@ async fn requests_go_where_they_belong() {
 }
 
 #[test]
-fn echo_is_always_there() {
+fn echo_always_exists() {
     let servers = ModelServers::new(&ModelServersConfig::default()).unwrap();
     assert_eq!(servers.names().collect::<Vec<_>>(), ["echo"]);
     assert_eq!(servers.format("echo"), Some(Format::Canonical));

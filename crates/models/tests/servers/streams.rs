@@ -1,8 +1,8 @@
-//! Streams such as the providers send them.
+//! Streams as the providers send them.
 
 use models::ServerKind;
 
-/// A thought, two texts, a call of the tool `a_b` in two fragments, and what it cost; with signs of life in between.
+/// A thought, two texts, a call of the tool `a_b` in two fragments, and the usage; with keep-alives in between.
 pub(crate) fn whole(kind: ServerKind) -> &'static str {
     match kind {
         ServerKind::OpenAiChat => OPEN_AI_CHAT,
@@ -13,7 +13,7 @@ pub(crate) fn whole(kind: ServerKind) -> &'static str {
     }
 }
 
-/// One text, as the first piece of a reply that goes on.
+/// One text, the first piece of a longer reply.
 pub(crate) fn first(kind: ServerKind) -> &'static str {
     match kind {
         ServerKind::OpenAiChat => "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n",
@@ -28,7 +28,7 @@ pub(crate) fn first(kind: ServerKind) -> &'static str {
     }
 }
 
-/// A failure that the stream tells of.
+/// An error inside the stream.
 pub(crate) fn failure(kind: ServerKind) -> &'static str {
     match kind {
         ServerKind::OpenAiChat => {
@@ -45,8 +45,8 @@ pub(crate) fn failure(kind: ServerKind) -> &'static str {
     }
 }
 
-/// A sign of life that is no piece.
-pub(crate) fn sign_of_life(kind: ServerKind) -> &'static str {
+/// A keep-alive, which is not a piece.
+pub(crate) fn keep_alive(kind: ServerKind) -> &'static str {
     match kind {
         ServerKind::Ollama => "\n",
         ServerKind::OpenAiChat | ServerKind::OpenAiResponses => ": keep-alive\n\n",

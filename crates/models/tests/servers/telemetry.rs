@@ -1,14 +1,14 @@
-//! What is told of requests: how many, how they ended, and nothing of what was said.
+//! Metrics of requests: their number and outcome, without contents.
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use models::{ApiKey, ServerKind};
 
-use crate::asking::{ask, ending, servers};
 use crate::fake::{FakeServer, Script};
+use crate::requests::{ask, ending, servers};
 use crate::streams;
 
 #[test]
-fn requests_are_counted_by_their_end() {
+fn requests_are_counted_by_outcome() {
     let recorder = PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
     metrics::with_local_recorder(&recorder, || {
@@ -27,17 +27,15 @@ fn requests_are_counted_by_their_end() {
         "hansard_models_retries_total{server=\"fake\"} 1",
         "hansard_models_first_piece_seconds_count{server=\"fake\"} 2",
     ] {
-        assert!(
-            rendered.lines().any(|told| told == line),
-            "{line}\n{rendered}"
-        );
+        let has_line = rendered.lines().any(|rendered| rendered == line);
+        assert!(has_line, "{line}\n{rendered}");
     }
     for secret in ["k1", "secret", "Hi"] {
         assert!(!rendered.contains(secret), "{rendered}");
     }
 }
 
-/// One that is tried again and finishes, one that is refused, and one whose caller leaves.
+/// A request that is retried and finishes, one that is rejected, and one that is dropped.
 async fn some_requests() {
     let kind = ServerKind::OpenAiChat;
     let server = FakeServer::start([

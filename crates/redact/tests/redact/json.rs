@@ -68,7 +68,7 @@ fn the_values_of_secret_keys() {
 }
 
 #[test]
-fn what_only_looks_like_a_secret_stays() {
+fn values_that_are_not_secrets_stay() {
     stays(r#"{"password":null,"token":true,"secret":"","api_key":[],"cookie":{}}"#);
     stays(r#"{"max_tokens":5,"total_tokens":7,"tokens":[1,2],"token":12}"#);
     stays(r#"{"seed":42,"invoice":{"number":"2024-1","total":5},"data_pin":4}"#);

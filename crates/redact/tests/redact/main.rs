@@ -1,8 +1,5 @@
-//! Redaction: tables of what is kept back and of what stays, by texts and by JSON documents, and its properties.
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of tests end a test by panicking"
-)]
+//! Redaction: tables of texts and JSON documents with secrets and without, and properties.
+#![expect(clippy::unwrap_used, reason = "test helpers fail a test by panicking")]
 
 mod json;
 mod properties;
@@ -11,41 +8,44 @@ mod texts;
 
 use redact::{Counts, Rules, Settings, redact_text};
 
-/// The rules of a policy, as JSON.
+/// Compiles the rules of a policy in JSON.
 fn rules(policy: &str) -> Rules {
     let settings: Settings = serde_json::from_str(policy).unwrap();
     Rules::compile(&settings).unwrap()
 }
 
-/// The text, redacted, with what was found.
+/// The redacted text, and the counts.
 fn redacted(text: &str, rules: &Rules) -> (String, Counts) {
     let mut found = Counts::default();
     let redacted = redact_text(text, rules, &mut found);
     (redacted.unwrap_or_else(|| text.to_owned()), found)
 }
 
-/// Checks a text whose marks are written `«rule»`, and that redacting again changes nothing.
+/// Checks a redacted text, in which `«rule»` is a mark, and that redacting it again changes nothing.
 fn check_by(policy: &str, text: &str, expected: &str) {
     let rules = rules(policy);
-    let (told, found) = redacted(text, &rules);
-    check_weight(text, &told, &found);
+    let (redacted_text, found) = redacted(text, &rules);
+    check_tokens(text, &redacted_text, &found);
     let expected = expected.replace('«', "[redacted:").replace('»', "]");
-    assert_eq!(told, expected, "{text}");
-    let again = redacted(&told, &rules);
-    assert_eq!(again, (told.clone(), Counts::default()), "again: {text}");
+    assert_eq!(redacted_text, expected, "{text}");
+    let again = redacted(&redacted_text, &rules);
+    assert_eq!(
+        again,
+        (redacted_text.clone(), Counts::default()),
+        "again: {text}"
+    );
     if !text.contains("[redacted:") {
-        let marks = u64::try_from(told.matches("[redacted:").count()).unwrap();
+        let marks = u64::try_from(redacted_text.matches("[redacted:").count()).unwrap();
         assert_eq!(found.total(), marks, "{text}");
     }
 }
 
-/// Checks that what was redacted weighs no more than is told of it.
-fn check_weight(text: &str, told: &str, found: &Counts) {
-    let weigh = |text: &str| i64::from(tokens::count_text(text));
-    let added = weigh(told) - weigh(text);
+/// Checks that redaction adds at most as many tokens as the counts report.
+fn check_tokens(text: &str, redacted: &str, found: &Counts) {
+    let count = |text: &str| i64::from(tokens::count_text(text));
+    let (added, reported) = (count(redacted) - count(text), found.tokens_added());
     assert!(
-        added <= found.tokens_added(),
-        "{added} added, {} told: {text:?} became {told:?}",
-        found.tokens_added()
+        added <= reported,
+        "{added} added, {reported} reported: {text:?} became {redacted:?}"
     );
 }

@@ -221,7 +221,7 @@ fn seed_phrases() {
 }
 
 #[test]
-fn marks_are_not_looked_into() {
+fn marks_are_not_searched() {
     stays("password=[redacted:password] and token: [redacted:token].");
     check(
         "password=[redacted:nothing]x",
@@ -231,19 +231,19 @@ fn marks_are_not_looked_into() {
 }
 
 #[test]
-fn what_never_ends_is_kept_back_whole() {
+fn a_mark_replaces_a_text_that_has_secrets_after_the_last_pass() {
     let chain =
         |links: usize| super::redacted(&"AKIAIOSFODNN7EXAMPLE".repeat(links), &super::rules("{}"));
-    let (told, found) = chain(6);
-    assert_eq!(told, "[redacted:api_key]".repeat(6));
+    let (text, found) = chain(6);
+    assert_eq!(text, "[redacted:api_key]".repeat(6));
     assert_eq!(found.total(), 6);
-    let (told, found) = chain(7);
-    assert_eq!(told, "[redacted:api_key]");
+    let (text, found) = chain(7);
+    assert_eq!(text, "[redacted:api_key]");
     assert_eq!(found.total(), 7);
 }
 
 #[test]
-fn a_policy_chooses() {
+fn policies_choose_rules_keys_and_patterns() {
     let without = r#"{"rules":{"without":["password","card"]}}"#;
     check_by(
         without,

@@ -1,17 +1,17 @@
-//! What the pieces of a reply came to, as one JSON text: a secret that came in pieces is whole in it again.
+//! The pieces of a reply as one JSON text. A secret that was split over pieces is contiguous in it, and can be redacted.
 
 use formats::Delta;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::meter::size_bytes;
+use crate::request_metrics::size_bytes;
 
-/// Most bytes of a body that is told; a larger one is not told at all, so that whoever redacts it sees all of it.
+/// Maximum bytes of a body in an exchange. A larger body is omitted, never cut, so that redaction always sees whole bodies.
 pub const EXCHANGE_BODY_BYTES_MAX: usize = 2 * 1_024 * 1_024;
 
-/// What was said so far; nothing any more once it is more than may be told.
+/// The received part of a reply. Empty if it exceeds the bound.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Said {
+pub(crate) struct RecordedReply {
     #[serde(skip_serializing_if = "String::is_empty")]
     thinking: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -19,16 +19,16 @@ pub(crate) struct Said {
     #[serde(skip_serializing_if = "String::is_empty")]
     refusal: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    calls: Vec<SaidCall>,
+    calls: Vec<RecordedCall>,
     #[serde(skip_serializing_if = "String::is_empty")]
     error: String,
     #[serde(skip)]
     bytes: usize,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Default, Serialize)]
-struct SaidCall {
+struct RecordedCall {
     name: String,
     #[serde(serialize_with = "as_json")]
     input: String,
@@ -36,14 +36,13 @@ struct SaidCall {
     index: usize,
 }
 
-impl Said {
+impl RecordedReply {
     /// Adds a piece.
     pub(crate) fn add(&mut self, delta: &Delta) {
         self.bytes += size_bytes(delta);
         if self.bytes > EXCHANGE_BODY_BYTES_MAX {
-            let bytes = self.bytes;
             *self = Self {
-                bytes,
+                bytes: self.bytes,
                 ..Self::default()
             };
             return;
@@ -54,7 +53,7 @@ impl Said {
             Delta::Refusal(text) => self.refusal.push_str(text),
             Delta::CallBegan {
                 index, tool_name, ..
-            } => self.calls.push(SaidCall {
+            } => self.calls.push(RecordedCall {
                 name: tool_name.clone(),
                 input: String::new(),
                 index: *index,
@@ -68,16 +67,15 @@ impl Said {
         }
     }
 
-    /// What the server says of its failure, after what it said before.
+    /// Sets the server's error message.
     pub(crate) fn fail(&mut self, message: &str) {
         message.clone_into(&mut self.error);
     }
 
-    /// As JSON; `None`: nothing was said, or more than may be told.
+    /// The reply as JSON; `None` if it is empty or exceeds the bound.
     pub(crate) fn into_json(self) -> Option<String> {
-        let is_told = self.bytes <= EXCHANGE_BODY_BYTES_MAX;
         let is_empty = self.bytes == 0 && self.error.is_empty();
-        if !is_told || is_empty {
+        if is_empty || self.bytes > EXCHANGE_BODY_BYTES_MAX {
             return None;
         }
         let json = serde_json::to_string(&self).ok()?;
@@ -85,7 +83,7 @@ impl Said {
     }
 }
 
-/// An input that is JSON stands as such, so that its keys are seen; one that broke off as a text.
+/// Writes an input as JSON, so that redaction sees its keys; an incomplete input as a string.
 fn as_json<S: serde::Serializer>(input: &str, serializer: S) -> Result<S::Ok, S::Error> {
     match serde_json::from_str::<&RawValue>(input) {
         Ok(json) => json.serialize(serializer),
@@ -97,13 +95,18 @@ fn as_json<S: serde::Serializer>(input: &str, serializer: S) -> Result<S::Ok, S:
 mod tests {
     use super::*;
 
-    fn check(deltas: &[Delta], error: &str, expected: Option<&str>) {
-        let mut said = Said::default();
+    fn record(deltas: &[Delta]) -> RecordedReply {
+        let mut reply = RecordedReply::default();
         for delta in deltas {
-            said.add(delta);
+            reply.add(delta);
         }
-        said.fail(error);
-        assert_eq!(said.into_json().as_deref(), expected);
+        reply
+    }
+
+    fn check(deltas: &[Delta], error: &str, expected: Option<&str>) {
+        let mut reply = record(deltas);
+        reply.fail(error);
+        assert_eq!(reply.into_json().as_deref(), expected);
     }
 
     fn text(text: &str) -> Delta {
@@ -126,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_come_together() {
+    fn pieces_are_joined() {
         check(&[], "", None);
         check(&[], "it broke", Some(r#"{"error":"it broke"}"#));
         check(
@@ -153,21 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn more_than_may_be_told_is_not_told() {
-        let around = r#"{"text":""}"#.len();
+    fn larger_replies_are_omitted() {
+        let overhead = r#"{"text":""}"#.len();
         let sized = |bytes: usize| text(&"x".repeat(bytes));
-        let check = |deltas: &[Delta], is_told: bool| {
-            let mut said = Said::default();
-            for delta in deltas {
-                said.add(delta);
-            }
-            assert_eq!(said.into_json().is_some(), is_told);
-        };
-        check(&[sized(EXCHANGE_BODY_BYTES_MAX - around)], true);
-        check(&[sized(EXCHANGE_BODY_BYTES_MAX - around + 1)], false);
-        check(
-            &[sized(EXCHANGE_BODY_BYTES_MAX), text("x"), text("y")],
-            false,
-        );
+        let has_json = |deltas: &[Delta]| record(deltas).into_json().is_some();
+        assert!(has_json(&[sized(EXCHANGE_BODY_BYTES_MAX - overhead)]));
+        assert!(!has_json(&[sized(EXCHANGE_BODY_BYTES_MAX - overhead + 1)]));
+        let split = [sized(EXCHANGE_BODY_BYTES_MAX), text("x"), text("y")];
+        assert!(!has_json(&split));
     }
 }

@@ -1,4 +1,4 @@
-//! A reply as far as it has come, in its provider's format; and what its failures mean.
+//! Parses the stream of a reply in the format of its provider, and maps its errors.
 
 use formats::{Delta, ParseError, Reply};
 use formats::{anthropic, ollama, openai_chat, openai_responses};
@@ -6,25 +6,21 @@ use formats::{anthropic, ollama, openai_chat, openai_responses};
 use crate::error::{ErrorText, ModelError};
 use crate::retry::RETRY_AFTER_MS_DEFAULT;
 
-/// How providers name that they take no more requests, where a stream's status could not say so.
-const OVERLOADS: [&str; 4] = [
-    "overloaded_error",
-    "rate_limit_error",
-    "rate_limit_exceeded",
-    "server_overloaded",
-];
+/// Error types by which providers report an overload inside a stream.
+#[rustfmt::skip]
+const OVERLOADS: [&str; 4] = ["overloaded_error", "rate_limit_error", "rate_limit_exceeded", "server_overloaded"];
 
-/// A reply that comes in pieces.
+/// The parser of one reply.
 #[derive(Debug)]
-pub(crate) enum Gathering {
+pub(crate) enum ReplyParser {
     OpenAiChat(openai_chat::ReplyStream),
     OpenAiResponses(openai_responses::ReplyStream),
     Anthropic(anthropic::ReplyStream),
     Ollama(ollama::ReplyStream),
 }
 
-impl Gathering {
-    /// Takes one JSON text of the stream.
+impl ReplyParser {
+    /// Parses one JSON text of the stream.
     pub(crate) fn push(&mut self, text: &[u8]) -> Result<Vec<Delta>, ModelError> {
         match self {
             Self::OpenAiChat(stream) => stream.push(text),
@@ -35,7 +31,7 @@ impl Gathering {
         .map_err(failure)
     }
 
-    /// The whole reply, once the stream has ended.
+    /// The whole reply, after the end of the stream.
     pub(crate) fn finish(self) -> Result<Reply, ModelError> {
         match self {
             Self::OpenAiChat(stream) => stream.finish(),

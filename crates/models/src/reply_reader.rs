@@ -1,4 +1,4 @@
-//! Reads a reply from a server: bytes to texts, texts to deltas, each within its time and size.
+//! Reads a reply from a server: bytes to texts, texts to deltas, within timeouts and size limits.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,115 +7,115 @@ use formats::{Delta, Names};
 use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 
-use crate::breaker::{Outcome, Passage};
+use crate::breaker::{BreakerPermit, Outcome};
 use crate::error::{ModelError, Step};
 use crate::exchange::Attempt;
 use crate::framing::{EVENT_BYTES_MAX, Framing};
-use crate::gathering::Gathering;
-use crate::meter::size_bytes;
 use crate::piece::Piece;
 use crate::provider::Provider;
+use crate::reply_parser::ReplyParser;
+use crate::request_metrics::size_bytes;
 
-/// Most bytes that a reply's deltas add up to.
+/// Maximum bytes of all deltas of a reply.
 pub const REPLY_BYTES_MAX: usize = 8 * 1_024 * 1_024;
-/// Most bytes of a reply's stream, with all that its provider wraps around the deltas.
+/// Maximum bytes of the stream of a reply, including the provider's framing.
 pub const STREAM_BYTES_MAX: usize = 64 * 1_024 * 1_024;
-/// What ends the stream of many servers.
+/// The text that ends the stream of many servers.
 const DONE: &[u8] = b"[DONE]";
-/// How long the connection's own end is waited for after [`DONE`], so that the connection can be used again.
+/// How long to wait for the end of the response after [`DONE`], so that the connection can be reused.
 const DONE_GRACE: Duration = Duration::from_millis(200);
 
-/// How long a reply may take.
+/// The deadlines of a reply.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Times {
-    /// Until when the first piece must have come.
-    pub(crate) first_piece_until: Instant,
-    /// The longest silence after it.
+pub(crate) struct Deadlines {
+    /// The deadline of the first piece.
+    pub(crate) first_piece: Instant,
+    /// Maximum time without any bytes after the first piece.
     pub(crate) silence_max: Duration,
-    /// Until when all must have come.
-    pub(crate) total_until: Instant,
+    /// The deadline of the whole reply.
+    pub(crate) total: Instant,
 }
 
-/// A reply that is read from a server.
+/// Reads one reply.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct ReplyReader {
     response: Response,
     framing: Framing,
-    gathering: Gathering,
+    parser: ReplyParser,
     provider: Provider,
     names: Names,
-    times: Times,
-    passage: Option<Passage>,
+    deadlines: Deadlines,
+    permit: Option<BreakerPermit>,
     attempt: Attempt,
     texts: VecDeque<Vec<u8>>,
     deltas: VecDeque<Delta>,
-    /// What ends the reply once the texts before it are read.
+    /// The end of the stream, after the texts that are not parsed yet.
     ending: Option<Ending>,
-    /// Since when bytes are waited for; a caller that takes its time does not count as silence.
+    /// Since when bytes are awaited. Time that the caller spends between calls does not count as silence.
     waiting_since: Option<Instant>,
-    has_begun: bool,
+    has_started: bool,
     is_done: bool,
     stream_bytes: usize,
     reply_bytes: usize,
 }
 
-/// How a stream ends.
+/// The end of a stream.
 #[derive(Debug)]
 enum Ending {
-    /// By itself.
-    Whole,
-    /// The reply may be whole all the same: some servers leave the connection open, or break it off, after its end.
+    /// The server ended it.
+    Complete,
+    /// The connection failed or timed out. The reply may still be complete: some servers do not end their streams.
     Cut(ModelError),
-    /// By a bound.
-    Refused(ModelError),
+    /// A bound was exceeded.
+    Exceeded(ModelError),
 }
 
-impl Reading {
+impl ReplyReader {
     pub(crate) fn new(
         response: Response,
         provider: Provider,
         names: Names,
-        times: Times,
-        passage: Passage,
+        deadlines: Deadlines,
+        permit: BreakerPermit,
         attempt: Attempt,
     ) -> Self {
         Self {
             response,
             framing: provider.framing(),
-            gathering: provider.gathering(),
+            parser: provider.parser(),
             provider,
             names,
-            times,
-            passage: Some(passage),
+            deadlines,
+            permit: Some(permit),
             attempt,
             texts: VecDeque::new(),
             deltas: VecDeque::new(),
             ending: None,
             waiting_since: None,
-            has_begun: false,
+            has_started: false,
             is_done: false,
             stream_bytes: 0,
             reply_bytes: 0,
         }
     }
 
-    /// The next piece. To be called until it gives no more deltas; nothing is lost when the future is dropped.
+    /// The next piece. Call it until it returns no delta. Cancellation-safe.
     pub(crate) async fn next(&mut self) -> Result<Piece, ModelError> {
         let piece = self.read().await;
-        self.has_begun = true;
-        self.attempt.note(&piece);
+        self.has_started = true;
+        self.attempt.record(&piece);
         let outcome = match &piece {
             Ok(Piece::Delta(_)) => {
-                if let Some(passage) = &mut self.passage {
-                    passage.answered();
+                if let Some(permit) = &mut self.permit {
+                    permit.record_answer();
                 }
                 return piece;
             }
             Ok(Piece::Finished(_)) => Some(Outcome::Success),
             Err(error) => outcome_of(error),
         };
-        if let (Some(passage), Some(outcome)) = (self.passage.take(), outcome) {
-            passage.settle(outcome, std::time::Instant::now());
+        if let (Some(permit), Some(outcome)) = (self.permit.take(), outcome) {
+            permit.record(outcome, std::time::Instant::now());
         }
         piece
     }
@@ -126,68 +126,68 @@ impl Reading {
                 return Ok(Piece::Delta(delta));
             }
             if let Some(text) = self.texts.pop_front() {
-                self.take_text(&text)?;
+                self.parse(&text)?;
             } else if let Some(ending) = self.ending.take() {
                 return self.end(ending);
             } else {
-                self.ending = self.fill().await;
+                self.ending = self.receive().await;
             }
         }
     }
 
-    /// Waits for more bytes; tells where there are none.
-    async fn fill(&mut self) -> Option<Ending> {
-        let (until, step) = self.wait_until();
+    /// Waits for more bytes. Returns the end of the stream if it is reached.
+    async fn receive(&mut self) -> Option<Ending> {
+        let (until, step) = self.deadline();
         let chunk = timeout_at(until, self.response.chunk()).await;
         self.waiting_since = None;
         match chunk {
-            Ok(Ok(Some(bytes))) => self.take_bytes(&bytes),
+            Ok(Ok(Some(bytes))) => self.split(&bytes),
             Ok(Ok(None)) => {
                 self.texts.extend(self.framing.end());
-                Some(Ending::Whole)
+                Some(Ending::Complete)
             }
             Ok(Err(_)) => Some(Ending::Cut(ModelError::Broken)),
-            Err(_) if self.is_done => Some(Ending::Whole),
+            Err(_) if self.is_done => Some(Ending::Complete),
             Err(_) => Some(Ending::Cut(ModelError::TimedOut { which: step })),
         }
     }
 
-    fn wait_until(&mut self) -> (Instant, Step) {
+    fn deadline(&mut self) -> (Instant, Step) {
         let since = *self.waiting_since.get_or_insert_with(Instant::now);
         let (until, step) = if self.is_done {
             (since + DONE_GRACE, Step::Silence)
-        } else if self.has_begun {
-            (since + self.times.silence_max, Step::Silence)
+        } else if self.has_started {
+            (since + self.deadlines.silence_max, Step::Silence)
         } else {
-            (self.times.first_piece_until, Step::FirstPiece)
+            (self.deadlines.first_piece, Step::FirstPiece)
         };
-        if self.times.total_until < until {
-            return (self.times.total_until, Step::Total);
+        if self.deadlines.total < until {
+            return (self.deadlines.total, Step::Total);
         }
         (until, step)
     }
 
-    fn take_bytes(&mut self, bytes: &[u8]) -> Option<Ending> {
+    fn split(&mut self, bytes: &[u8]) -> Option<Ending> {
         let too_large = |bound, bytes_max| {
             let error = ModelError::TooLarge { bound, bytes_max };
-            Some(Ending::Refused(error))
+            Some(Ending::Exceeded(error))
         };
         let room = STREAM_BYTES_MAX - self.stream_bytes;
-        let taken = bytes.get(..room).unwrap_or(bytes);
-        self.stream_bytes += taken.len();
-        self.attempt.received(taken.len());
-        if self.framing.push(taken, &mut self.texts).is_err() {
+        let accepted = bytes.get(..room).unwrap_or(bytes);
+        self.stream_bytes += accepted.len();
+        self.attempt.record_bytes(accepted.len());
+        if self.framing.push(accepted, &mut self.texts).is_err() {
             return too_large("an event of its stream", EVENT_BYTES_MAX);
         }
-        if taken.len() < bytes.len() {
+        if accepted.len() < bytes.len() {
             return too_large("its stream", STREAM_BYTES_MAX);
         }
         None
     }
 
-    fn take_text(&mut self, text: &[u8]) -> Result<(), ModelError> {
+    fn parse(&mut self, text: &[u8]) -> Result<(), ModelError> {
         self.is_done |= text == DONE;
-        let mut deltas = self.gathering.push(text)?;
+        let mut deltas = self.parser.push(text)?;
         self.reply_bytes += deltas.iter().map(size_bytes).sum::<usize>();
         if self.reply_bytes > REPLY_BYTES_MAX {
             return Err(ModelError::TooLarge {
@@ -203,20 +203,20 @@ impl Reading {
     }
 
     fn end(&mut self, ending: Ending) -> Result<Piece, ModelError> {
-        let fault = match ending {
-            Ending::Whole => None,
+        let cause = match ending {
+            Ending::Complete => None,
             Ending::Cut(error) => Some(error),
-            Ending::Refused(error) => return Err(error),
+            Ending::Exceeded(error) => return Err(error),
         };
-        let gathering = std::mem::replace(&mut self.gathering, self.provider.gathering());
-        let reply = gathering.finish();
-        let mut reply = reply.map_err(|error| fault.unwrap_or(error))?;
+        let parser = std::mem::replace(&mut self.parser, self.provider.parser());
+        let reply = parser.finish();
+        let mut reply = reply.map_err(|error| cause.unwrap_or(error))?;
         self.names.restore(&mut reply.facts);
         Ok(Piece::Finished(reply))
     }
 }
 
-/// What a failure says of its server; none: nothing.
+/// The outcome that an error is for the breaker; `None` if it does not depend on the server.
 pub(crate) fn outcome_of(error: &ModelError) -> Option<Outcome> {
     match error {
         ModelError::Unavailable { .. }
@@ -232,7 +232,7 @@ pub(crate) fn outcome_of(error: &ModelError) -> Option<Outcome> {
     }
 }
 
-/// Writes a call's id and its tool's name as the record has them.
+/// Restores the recorded id of a call and the recorded name of its tool.
 fn restore(delta: &mut Delta, names: &Names) {
     let Delta::CallBegan {
         call_id, tool_name, ..

@@ -1,14 +1,14 @@
-//! What takes too long, and what a caller that leaves takes with it.
+//! Timeouts, and callers that drop a reply.
 
 use std::time::Duration;
 
 use models::{ModelError, ModelServerConfig, Piece, ServerKind, Step};
 
-use crate::asking::{KINDS, all, ask, servers};
 use crate::fake::{FakeServer, Script};
+use crate::requests::{KINDS, ask, ask_all, servers};
 use crate::streams;
 
-/// Short enough to wait for, and long enough for a whole exchange on a busy machine where none is waited for.
+/// A timeout that tests await. Long enough for a whole exchange on a busy machine.
 const SHORT_MS: u64 = 60;
 
 fn silent(chunks: &[&str]) -> Script {
@@ -23,10 +23,7 @@ async fn check(
 ) {
     let server = FakeServer::start([script]).await;
     let servers = servers(kind, &server, change);
-    let (pieces, error) = match ask(&servers).await {
-        Ok(pieces) => all(pieces).await,
-        Err(error) => (Vec::new(), Some(error)),
-    };
+    let (pieces, error) = ask_all(&servers).await;
     let (deltas, which) = expected;
     assert_eq!(error, Some(ModelError::TimedOut { which }), "{kind:?}");
     assert_eq!((pieces.len(), server.received().len()), (deltas, 1));
@@ -34,29 +31,29 @@ async fn check(
 }
 
 #[tokio::test]
-async fn the_first_piece_has_its_time() {
+async fn the_first_piece_has_a_timeout() {
     let soon = |config: &mut ModelServerConfig| config.first_token_timeout_ms = SHORT_MS;
     let step = (0, Step::FirstPiece);
     for kind in KINDS {
         check(kind, Script::nothing(), soon, step).await;
         check(kind, silent(&[]), soon, step).await;
-        check(kind, silent(&[streams::sign_of_life(kind)]), soon, step).await;
+        check(kind, silent(&[streams::keep_alive(kind)]), soon, step).await;
     }
 }
 
 #[tokio::test]
-async fn silence_has_its_time_after_the_first_piece() {
+async fn silence_after_the_first_piece_has_a_timeout() {
     let soon = |config: &mut ModelServerConfig| config.idle_timeout_ms = SHORT_MS;
     let step = (1, Step::Silence);
     for kind in KINDS {
-        let (first, sign) = (streams::first(kind), streams::sign_of_life(kind));
+        let (first, sign) = (streams::first(kind), streams::keep_alive(kind));
         check(kind, silent(&[first]), soon, step).await;
         check(kind, silent(&[first, sign]), soon, step).await;
     }
 }
 
 #[tokio::test]
-async fn a_reply_has_its_time_as_a_whole() {
+async fn a_whole_reply_has_a_timeout() {
     let soon = |config: &mut ModelServerConfig| config.total_timeout_ms = SHORT_MS;
     let kind = ServerKind::OpenAiChat;
     check(kind, Script::nothing(), soon, (0, Step::Total)).await;
@@ -66,7 +63,7 @@ async fn a_reply_has_its_time_as_a_whole() {
 }
 
 #[tokio::test]
-async fn a_caller_that_looks_away_loses_neither_time_nor_pieces() {
+async fn a_cancelled_read_loses_no_piece() {
     let kind = ServerKind::OpenAiChat;
     let server = FakeServer::start([silent(&[streams::first(kind)])]).await;
     let servers = servers(kind, &server, |config| config.idle_timeout_ms = SHORT_MS);
@@ -96,7 +93,7 @@ async fn a_dropped_reply_ends_its_request() {
 }
 
 #[tokio::test]
-async fn a_dropped_question_ends_its_request() {
+async fn a_dropped_call_ends_its_request() {
     let server = FakeServer::start([Script::nothing()]).await;
     let servers = servers(ServerKind::Anthropic, &server, |_| ());
     let asked = tokio::time::timeout(Duration::from_millis(SHORT_MS), ask(&servers)).await;

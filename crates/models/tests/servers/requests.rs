@@ -1,4 +1,4 @@
-//! How the tests ask, and what they get.
+//! Requests of the tests, and their replies.
 
 use models::{
     ModelError, ModelRequest, ModelServerConfig, ModelServers, ModelServersConfig, Piece,
@@ -7,10 +7,10 @@ use models::{
 
 use crate::fake::FakeServer;
 
-/// The name of the server that is asked.
+/// The name of the server.
 pub(crate) const NAME: &str = "fake";
 
-/// Every kind that is spoken to over HTTP.
+/// Every kind with an HTTP API.
 pub(crate) const KINDS: [ServerKind; 4] = [
     ServerKind::OpenAiChat,
     ServerKind::OpenAiResponses,
@@ -18,7 +18,7 @@ pub(crate) const KINDS: [ServerKind; 4] = [
     ServerKind::Ollama,
 ];
 
-/// Servers with a single one beside `echo`.
+/// Model servers with one server in addition to `echo`.
 pub(crate) fn servers(
     kind: ServerKind,
     server: &FakeServer,
@@ -33,7 +33,7 @@ pub(crate) fn servers(
     ModelServers::new(&ModelServersConfig([(NAME.to_owned(), config)].into())).unwrap()
 }
 
-/// A request with a body that every kind takes.
+/// A request with a body that every kind accepts.
 pub(crate) fn request() -> ModelRequest {
     ModelRequest {
         model: "m".to_owned(),
@@ -46,28 +46,30 @@ pub(crate) async fn ask(servers: &ModelServers) -> Result<ReplyPieces, ModelErro
     servers.stream(NAME, request()).await
 }
 
-/// All pieces, and what ended them if not the reply's own end.
+/// All pieces, and the error that ended them.
 pub(crate) async fn all(mut pieces: ReplyPieces) -> (Vec<Piece>, Option<ModelError>) {
-    let mut got = Vec::new();
+    let (mut received, mut failure) = (Vec::new(), None);
     while let Some(piece) = pieces.next().await {
         match piece {
-            Ok(piece) => got.push(piece),
-            Err(error) => {
-                assert_eq!(pieces.next().await, None);
-                return (got, Some(error));
-            }
+            Ok(piece) => received.push(piece),
+            Err(error) => failure = Some(error),
         }
     }
     assert_eq!(pieces.next().await, None);
-    (got, None)
+    (received, failure)
 }
 
-/// How asking ends: the number of deltas, and `finished` or the code of the failure.
-pub(crate) async fn ending(servers: &ModelServers) -> (usize, &'static str) {
-    let (pieces, error) = match ask(servers).await {
+/// Sends a request: all pieces, and the error that ended them.
+pub(crate) async fn ask_all(servers: &ModelServers) -> (Vec<Piece>, Option<ModelError>) {
+    match ask(servers).await {
         Ok(pieces) => all(pieces).await,
         Err(error) => (Vec::new(), Some(error)),
-    };
+    }
+}
+
+/// Sends a request: the number of deltas, and `finished` or the code of the error.
+pub(crate) async fn ending(servers: &ModelServers) -> (usize, &'static str) {
+    let (pieces, error) = ask_all(servers).await;
     let is_delta = |piece: &&Piece| matches!(piece, Piece::Delta(_));
     let deltas = pieces.iter().filter(is_delta).count();
     (deltas, error.map_or("finished", |error| error.code()))

@@ -1,4 +1,4 @@
-//! What is told of replies: counts, times and sizes; never contents.
+//! Metrics and spans of requests: counts, times and sizes; never contents.
 
 use std::time::Instant;
 
@@ -9,24 +9,24 @@ use tracing::Span;
 use crate::error::ModelError;
 use crate::piece::Piece;
 
-/// A request that another attempt is made for.
-pub(crate) fn retried(server: &str) {
+/// Counts a retry.
+pub(crate) fn count_retry(server: &str) {
     counter!("hansard_models_retries_total", "server" => server.to_owned()).increment(1);
 }
 
-/// Watches one request from its beginning to its end, and tells of it once.
+/// The metrics and the span of one request. They are written once, at its end.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct RequestMetrics {
     server: String,
     span: Span,
-    began_at: Instant,
+    started_at: Instant,
     has_first: bool,
     pieces: u64,
     bytes: usize,
-    is_settled: bool,
+    is_written: bool,
 }
 
-impl Watch {
+impl RequestMetrics {
     pub(crate) fn begin(server: &str, request_bytes: usize) -> Self {
         let span = tracing::info_span!(
             "model.reply.stream",
@@ -40,11 +40,11 @@ impl Watch {
         Self {
             server: server.to_owned(),
             span,
-            began_at: Instant::now(),
+            started_at: Instant::now(),
             has_first: false,
             pieces: 0,
             bytes: 0,
-            is_settled: false,
+            is_written: false,
         }
     }
 
@@ -52,33 +52,33 @@ impl Watch {
         &self.span
     }
 
-    /// The first piece has come; told once.
-    pub(crate) fn note_first(&mut self) {
+    /// Records the time to the first piece, once.
+    pub(crate) fn record_first(&mut self) {
         if std::mem::replace(&mut self.has_first, true) {
             return;
         }
-        let seconds = self.began_at.elapsed().as_secs_f64();
+        let seconds = self.started_at.elapsed().as_secs_f64();
         let server = self.server.clone();
         histogram!("hansard_models_first_piece_seconds", "server" => server).record(seconds);
     }
 
-    /// A piece that the caller gets, or why there is none.
-    pub(crate) fn note(&mut self, piece: &Result<Piece, ModelError>) {
+    /// Records a piece that the caller gets, or an error.
+    pub(crate) fn record(&mut self, piece: &Result<Piece, ModelError>) {
         match piece {
             Ok(piece) => {
-                self.note_first();
+                self.record_first();
                 self.pieces += 1;
                 match piece {
                     Piece::Delta(delta) => self.bytes += size_bytes(delta),
-                    Piece::Finished(_) => self.settle("finished"),
+                    Piece::Finished(_) => self.write("finished"),
                 }
             }
-            Err(error) => self.settle(error.code()),
+            Err(error) => self.write(error.code()),
         }
     }
 
-    fn settle(&mut self, outcome: &'static str) {
-        if std::mem::replace(&mut self.is_settled, true) {
+    fn write(&mut self, outcome: &'static str) {
+        if std::mem::replace(&mut self.is_written, true) {
             return;
         }
         let server = self.server.clone();
@@ -90,13 +90,13 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for RequestMetrics {
     fn drop(&mut self) {
-        self.settle("dropped");
+        self.write("dropped");
     }
 }
 
-/// Bytes of what a delta adds.
+/// The bytes that a delta adds.
 pub(crate) fn size_bytes(delta: &Delta) -> usize {
     match delta {
         Delta::Text(text) | Delta::Thinking(text) | Delta::Refusal(text) => text.len(),

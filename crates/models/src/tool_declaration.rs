@@ -1,4 +1,4 @@
-//! The tools of a request, as every provider takes their names.
+//! The tools of a request, with names that every provider accepts.
 
 use formats::Names;
 use serde_json::value::RawValue;
@@ -6,28 +6,28 @@ use serde_json::value::RawValue;
 use crate::error::ModelError;
 use crate::request::Tool;
 
-/// A tool as it is written.
+/// A tool as written in a request.
 #[derive(Debug)]
-pub(crate) struct Declared<'a> {
+pub(crate) struct ToolDeclaration<'a> {
     pub(crate) name: String,
     pub(crate) description: &'a str,
     pub(crate) input_schema: &'a RawValue,
 }
 
-/// Declares the tools; names that are written otherwise join those that lead back.
+/// Declares the tools. `names` maps names that were changed back to the recorded ones.
 pub(crate) fn declare<'a>(
     tools: &'a [Tool],
     names: &mut Names,
-) -> Result<Vec<Declared<'a>>, ModelError> {
-    let declared = |tool: &'a Tool| {
+) -> Result<Vec<ToolDeclaration<'a>>, ModelError> {
+    let declaration = |tool: &'a Tool| {
         let schema = serde_json::from_str(tool.input_schema.as_str());
-        Ok(Declared {
+        Ok(ToolDeclaration {
             name: names.tool_name(&tool.name),
             description: &tool.description,
             input_schema: schema.map_err(|_| ModelError::Unusable {
-                problem: "offers a tool whose input schema is no JSON",
+                problem: "has a tool whose input schema is not JSON",
             })?,
         })
     };
-    tools.iter().map(declared).collect()
+    tools.iter().map(declaration).collect()
 }
