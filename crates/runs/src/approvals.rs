@@ -1,17 +1,17 @@
-//! Which tools wait for a person's consent.
+//! The tools whose calls need approval.
 
 use std::collections::BTreeSet;
 
 use domain::ToolName;
 
-/// The tools whose calls a person must approve before they run; none by default.
+/// The tools whose calls a person must approve. Empty by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Approvals(BTreeSet<ToolName>);
 
 impl Approvals {
-    /// Whether calls of the tool wait for consent.
+    /// Whether calls of the tool need approval.
     #[must_use]
-    pub fn needed_for(&self, tool: &ToolName) -> bool {
+    pub fn is_required_for(&self, tool: &ToolName) -> bool {
         self.0.contains(tool)
     }
 }

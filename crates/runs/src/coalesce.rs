@@ -1,41 +1,41 @@
-//! Merges neighbouring deltas, so that fewer and larger parts travel: what a run comes to stays the same.
+//! Merges adjacent deltas into fewer, larger parts. The fold of the run is unchanged.
 
 use domain::RunPartKind;
 use domain::bounds::DELTA_BYTES_MAX;
 
-use crate::step::WordsKind;
+use crate::step::DeltaKind;
 
-/// Holds back at most one delta until something else follows it.
+/// Buffers at most one delta.
 #[derive(Debug, Default)]
 pub struct Coalescer {
-    held: Option<RunPartKind>,
+    buffered: Option<RunPartKind>,
 }
 
 impl Coalescer {
-    /// Takes the next piece; gives the ones that are ready, in order: at most two.
+    /// Adds the next piece. Returns the pieces that are ready, in order: at most two.
     pub fn push(&mut self, kind: RunPartKind) -> Vec<RunPartKind> {
-        let (merged, ready) = match self.held.take() {
-            Some(held) => merge(held, kind),
+        let (merged, ready) = match self.buffered.take() {
+            Some(buffered) => merge(buffered, kind),
             None => (kind, None),
         };
         if is_delta(&merged) {
-            self.held = Some(merged);
+            self.buffered = Some(merged);
             return ready.into_iter().collect();
         }
         ready.into_iter().chain([merged]).collect()
     }
 
-    /// Gives what is held back: call it when parts are published, so that nothing waits longer than that.
+    /// Returns the buffered delta. Call it whenever parts are published.
     pub fn flush(&mut self) -> Option<RunPartKind> {
-        self.held.take()
+        self.buffered.take()
     }
 }
 
 fn is_delta(kind: &RunPartKind) -> bool {
-    WordsKind::of(kind).is_some() || matches!(kind, RunPartKind::CallInput { .. })
+    DeltaKind::from_part(kind).is_some() || matches!(kind, RunPartKind::CallInput { .. })
 }
 
-/// The two as one, or the second and the first apart.
+/// The merged delta; or, if they cannot be merged, the second and the first.
 fn merge(mut first: RunPartKind, second: RunPartKind) -> (RunPartKind, Option<RunPartKind>) {
     let joined = match (&mut first, &second) {
         (RunPartKind::TextDelta(before), RunPartKind::TextDelta(after))
@@ -62,7 +62,7 @@ fn merge(mut first: RunPartKind, second: RunPartKind) -> (RunPartKind, Option<Ru
     }
 }
 
-/// Whether there was room.
+/// Appends `after` if the result is within the bound. Returns whether it was appended.
 fn join(before: &mut String, after: &str) -> bool {
     let fits = before.len().saturating_add(after.len()) <= DELTA_BYTES_MAX;
     if fits {
@@ -98,27 +98,19 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_a_kind_become_one_up_to_the_bound() {
-        let thought = RunPartKind::ThinkingDelta("a".to_owned());
-        let beat = RunPartKind::KeptAlive;
+    fn adjacent_deltas_of_a_kind_are_merged_up_to_the_bound() {
         check(vec![], &[]);
         check(vec![text(1), text(2)], &[text(3)]);
-        check(
-            vec![text(DELTA_BYTES_MAX - 1), text(1)],
-            &[text(DELTA_BYTES_MAX)],
-        );
-        check(
-            vec![text(DELTA_BYTES_MAX), text(1)],
-            &[text(DELTA_BYTES_MAX), text(1)],
-        );
-        check(
-            vec![text(1), thought.clone(), text(1)],
-            &[text(1), thought, text(1)],
-        );
-        check(
-            vec![text(1), beat.clone(), text(1)],
-            &[text(1), beat, text(1)],
-        );
+        let max = text(DELTA_BYTES_MAX);
+        check(vec![text(DELTA_BYTES_MAX - 1), text(1)], &[max.clone()]);
+        let thought = RunPartKind::ThinkingDelta("a".to_owned());
+        for unmerged in [
+            vec![max, text(1)],
+            vec![text(1), thought, text(1)],
+            vec![text(1), RunPartKind::KeptAlive, text(1)],
+        ] {
+            check(unmerged.clone(), &unmerged);
+        }
         check(
             vec![input(0, "{"), input(0, "}"), input(1, "{}")],
             &[input(0, "{}"), input(1, "{}")],

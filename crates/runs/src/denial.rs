@@ -1,16 +1,16 @@
-//! A person's refusal to let a tool run, as the record keeps it: a failed result of a known form, which models read too.
+//! A denied tool call, as recorded: a failed result with a fixed document, which models also read.
 
 use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
 use domain::{CallId, JsonText};
 use serde::{Deserialize, Serialize};
 
-/// What the refusal's document says it is, in the AI SDK's words.
+/// The type of the document, as in the AI SDK.
 const DENIED: &str = "execution-denied";
 
-/// A refusal.
+/// A person's denial of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denial {
-    /// Why, in the person's words.
+    /// The person's reason.
     pub reason: Option<String>,
 }
 
@@ -23,9 +23,9 @@ struct Document {
     reason: Option<String>,
 }
 
-/// The result that a refused call gets.
+/// The result of a denied call.
 #[must_use]
-pub fn denied(call_id: CallId, denial: Denial) -> ToolReturned {
+pub fn denial_result(call_id: CallId, denial: Denial) -> ToolReturned {
     let document = Document {
         kind: DENIED.to_owned(),
         reason: denial.reason,
@@ -39,7 +39,7 @@ pub fn denied(call_id: CallId, denial: Denial) -> ToolReturned {
     }
 }
 
-/// The refusal that a result tells of, if it does.
+/// The denial in a result; `None` for other results.
 #[must_use]
 pub fn denial_of(result: &ToolReturned) -> Option<Denial> {
     let (ToolOutcome::Failed, ToolOutput::Json(text)) = (result.outcome, &result.output) else {
@@ -56,11 +56,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_known_again_and_other_failures_are_not() {
+    fn denials_are_recognised_and_other_failures_are_not() {
         let call = CallId::parse("c").unwrap();
         for reason in [None, Some("no \"way\"".to_owned())] {
             let denial = Denial { reason };
-            let result = denied(call.clone(), denial.clone());
+            let result = denial_result(call.clone(), denial.clone());
             assert_eq!(denial_of(&result), Some(denial));
             let succeeded = ToolReturned {
                 outcome: ToolOutcome::Succeeded,

@@ -1,13 +1,13 @@
-//! A message that is complete, as the chunks that make it again.
+//! Turns a complete message into the chunks that build it.
 
 use crate::ui_chunk::UiChunk;
 use crate::ui_message::{ToolPart, ToolState, UiMessage, UiPart};
 use crate::ui_stream::{state_chunk, whole};
 
-/// The chunks from which a client builds the message, from `start` to its last step; no `finish`.
+/// The chunks from which a client builds the message, from `start` to its last step, without `finish`.
 ///
-/// A client that reconnects throws away what it has of the last message: where a run goes on with a message, it gets this
-/// first and the run's chunks after it.
+/// A client that reconnects drops its last message. If the run continues a message, the client gets these chunks first and
+/// the chunks of the run after them.
 #[must_use]
 pub fn replay(message: &UiMessage) -> Vec<UiChunk> {
     let mut chunks = vec![UiChunk::Start {
@@ -44,8 +44,8 @@ fn tool_chunks(tool: &ToolPart) -> Vec<UiChunk> {
         tool_name: tool.tool_name.clone(),
         input: input.clone(),
     });
-    // The client keeps a refusal with the question that it answers.
-    let asked = match &tool.state {
+    // The client shows a denial with the approval request that it answers.
+    let request = match &tool.state {
         ToolState::OutputDenied { approval, .. } => Some(UiChunk::ToolApprovalRequest {
             approval_id: approval.id.clone(),
             tool_call_id: tool.tool_call_id.clone(),
@@ -57,5 +57,5 @@ fn tool_chunks(tool: &ToolPart) -> Vec<UiChunk> {
         | ToolState::OutputError { .. } => None,
     };
     let state = state_chunk(&tool.tool_call_id, &tool.state);
-    complete.into_iter().chain(asked).chain(state).collect()
+    complete.into_iter().chain(request).chain(state).collect()
 }

@@ -1,4 +1,4 @@
-//! Chunks as server-sent events.
+//! Writes chunks as server-sent events.
 
 use std::fmt;
 
@@ -8,22 +8,22 @@ use crate::ui_chunk::UiChunk;
 
 /// The last event of every stream.
 pub const DONE: &str = "data: [DONE]\n\n";
-/// What is sent where a part says nothing, so that nobody takes the connection for dead.
+/// The comment that is sent for a part without chunks, to keep the connection open.
 pub const KEEP_ALIVE: &str = ": kept alive\n\n";
-/// The header that names the protocol.
+/// The header of the protocol.
 pub const PROTOCOL_HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
 
-/// The id of an event: `<run>:<part>`. A number alone would be taken as of whichever run goes on when its client comes back.
+/// The id of an event: `<run>:<part>`. It contains the run, because another run may be active when the client reconnects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartId {
     /// The run.
     pub run: RunId,
-    /// The part that is heard whole with the event.
+    /// The part that is complete with this event.
     pub part: u64,
 }
 
 impl PartId {
-    /// Reads an id; `None`: it is none.
+    /// Parses an id; `None` if it is invalid.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (run, part) = text.split_once(':')?;
@@ -40,10 +40,10 @@ impl fmt::Display for PartId {
     }
 }
 
-/// The events of the chunks that one part said, ready to be sent.
+/// The events of the chunks of one part.
 ///
-/// The part's id is that of the last of them: a client that comes back with it as `Last-Event-ID` has seen the
-/// whole part, and gets the next. `None` for chunks that belong to no part, or to one that nobody can come back to.
+/// Only the last event has the id of the part. A client that reconnects with it as `Last-Event-ID` has received the whole
+/// part, and gets the next one. `None` for chunks without a part, and for parts from which a client cannot resume.
 ///
 /// # Errors
 /// A recorded document that is not JSON.
@@ -64,7 +64,7 @@ pub fn frames(part: Option<PartId>, chunks: &[UiChunk]) -> Result<String, serde_
     Ok(out)
 }
 
-/// One event in one line: a document that was recorded over several lines is white space there, never in its strings.
+/// Writes one event in one line. Line breaks of a recorded document are only white space, never in its strings.
 fn push_data(out: &mut String, chunk: &UiChunk) -> Result<(), serde_json::Error> {
     let json = serde_json::to_string(chunk)?;
     out.push_str("data: ");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_read_as_they_are_written() {
+    fn ids_round_trip() {
         let check = |text: &str, part: Option<u64>| {
             let read = PartId::parse(text);
             assert_eq!(read.map(|id| id.part), part, "{text}");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_over_several_lines_stay_in_one() {
+    fn documents_with_line_breaks_are_written_in_one_line() {
         let chunk = UiChunk::ToolInputAvailable {
             tool_call_id: CallId::parse("c").unwrap(),
             tool_name: ToolName::parse("t").unwrap(),

@@ -1,11 +1,11 @@
-//! The step that a model has not finished yet: what it has streamed of its answer so far.
+//! The unfinished step of a model: its streamed texts and calls.
 
 use domain::{CallId, Part, RunPartKind, ToolName};
 
-/// What kind of words a model streams.
+/// The kind of a streamed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WordsKind {
-    /// Its answer.
+pub enum DeltaKind {
+    /// The answer.
     Text,
     /// A thought.
     Thinking,
@@ -13,10 +13,10 @@ pub enum WordsKind {
     Refusal,
 }
 
-impl WordsKind {
-    /// The kind of a delta and its words; `None` of other parts.
+impl DeltaKind {
+    /// The kind and the text of a delta; `None` for other parts.
     #[must_use]
-    pub fn of(kind: &RunPartKind) -> Option<(Self, &str)> {
+    pub fn from_part(kind: &RunPartKind) -> Option<(Self, &str)> {
         match kind {
             RunPartKind::TextDelta(text) => Some((Self::Text, text)),
             RunPartKind::ThinkingDelta(text) => Some((Self::Thinking, text)),
@@ -42,84 +42,84 @@ impl WordsKind {
     }
 }
 
-/// Something that a model streams, in the order in which it began.
+/// A streamed text or call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// Words of one kind, without a break.
-    Words {
+    /// Adjacent deltas of one kind.
+    Text {
         /// Their kind.
-        kind: WordsKind,
-        /// The words so far.
+        kind: DeltaKind,
+        /// The received text.
         text: String,
     },
     /// A call.
     Call(StreamedCall),
 }
 
-/// A call that a model is about to make.
+/// A call whose input is not complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamedCall {
-    /// Which call of the step.
+    /// The index of the call in the step.
     pub index: u32,
     /// The call.
     pub call_id: CallId,
     /// The tool.
     pub tool_name: ToolName,
-    /// The JSON text of its input so far.
+    /// The received JSON text of its input.
     pub input: String,
 }
 
-/// What a model has streamed since its last finished step.
+/// The pieces that a model streamed after its last finished step.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OpenStep {
     pieces: Vec<Piece>,
-    words_bytes: usize,
+    text_bytes: usize,
     input_bytes: usize,
 }
 
 impl OpenStep {
-    /// The pieces, in the order in which they began.
+    /// The pieces, in the order of their starts.
     #[must_use]
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// How many bytes its words have.
-    pub(crate) fn words_bytes(&self) -> usize {
-        self.words_bytes
+    /// Bytes of the texts.
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.text_bytes
     }
 
-    /// How many bytes its words and the inputs of its calls have.
+    /// Bytes of the texts and of the inputs of calls.
     pub(crate) fn bytes(&self) -> usize {
-        self.words_bytes.saturating_add(self.input_bytes)
+        self.text_bytes.saturating_add(self.input_bytes)
     }
 
-    /// How many pieces there are once words of this kind are added.
-    pub(crate) fn pieces_with(&self, spoken: WordsKind) -> usize {
-        let goes_on =
-            matches!(self.pieces.last(), Some(Piece::Words { kind, .. }) if *kind == spoken);
-        self.pieces.len() + usize::from(!goes_on)
+    /// The number of pieces after a delta of this kind.
+    pub(crate) fn pieces_with(&self, added: DeltaKind) -> usize {
+        let continues =
+            matches!(self.pieces.last(), Some(Piece::Text { kind, .. }) if *kind == added);
+        self.pieces.len() + usize::from(!continues)
     }
 
-    pub(crate) fn say(&mut self, spoken: WordsKind, words: &str) {
-        if words.is_empty() {
+    pub(crate) fn push_text(&mut self, added: DeltaKind, delta: &str) {
+        if delta.is_empty() {
             return;
         }
-        self.words_bytes = self.words_bytes.saturating_add(words.len());
+        self.text_bytes = self.text_bytes.saturating_add(delta.len());
         match self.pieces.last_mut() {
-            Some(Piece::Words { kind, text }) if *kind == spoken => text.push_str(words),
-            Some(_) | None => self.pieces.push(Piece::Words {
-                kind: spoken,
-                text: words.to_owned(),
+            Some(Piece::Text { kind, text }) if *kind == added => text.push_str(delta),
+            Some(_) | None => self.pieces.push(Piece::Text {
+                kind: added,
+                text: delta.to_owned(),
             }),
         }
     }
 
-    pub(crate) fn begin(&mut self, call: StreamedCall) {
+    pub(crate) fn push_call(&mut self, call: StreamedCall) {
         self.pieces.push(Piece::Call(call));
     }
 
-    /// Adds to a call's input; `None` where no such call began.
+    /// Appends to the input of a call; `None` if the call was not started.
     pub(crate) fn extend(&mut self, index: u32, fragment: &str) -> Option<()> {
         self.call_mut(index)?.input.push_str(fragment);
         self.input_bytes = self.input_bytes.saturating_add(fragment.len());
@@ -129,16 +129,16 @@ impl OpenStep {
     pub(crate) fn call_mut(&mut self, wanted: u32) -> Option<&mut StreamedCall> {
         self.pieces.iter_mut().find_map(|piece| match piece {
             Piece::Call(call) if call.index == wanted => Some(call),
-            Piece::Call(_) | Piece::Words { .. } => None,
+            Piece::Call(_) | Piece::Text { .. } => None,
         })
     }
 
-    /// The parts of the message that the words make; calls are left out, since an unfinished input is not JSON.
+    /// The texts as parts of a message. Calls are omitted, because an incomplete input is not JSON.
     pub(crate) fn message_parts(&self) -> Vec<Part> {
-        let part_of = |piece: &Piece| match piece {
-            Piece::Words { kind, text } => Some(kind.part(text.clone())),
+        let part = |piece: &Piece| match piece {
+            Piece::Text { kind, text } => Some(kind.part(text.clone())),
             Piece::Call(_) => None,
         };
-        self.pieces.iter().filter_map(part_of).collect()
+        self.pieces.iter().filter_map(part).collect()
     }
 }

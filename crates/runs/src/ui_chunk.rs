@@ -1,4 +1,4 @@
-//! Chunks of the AI SDK's UI message stream: those that its releases 6 and 7 have in common.
+//! Chunks of the AI SDK's UI message stream that AI SDK 6 and 7 have in common.
 
 use domain::{CallId, ToolName};
 use serde::{Serialize, Serializer};
@@ -13,57 +13,57 @@ use crate::ui_message::{Json, ToolValue, UiMetadata, write_call_id};
     rename_all_fields = "camelCase"
 )]
 pub enum UiChunk {
-    /// The assistant's message begins, or goes on where the page has one of this id.
+    /// Starts an assistant message, or continues the one with this id.
     Start {
         /// The message.
         message_id: String,
     },
-    /// A step of the model begins.
+    /// Starts a step of the model.
     StartStep,
-    /// A step of the model is complete.
+    /// Ends a step of the model.
     FinishStep,
-    /// Text begins.
+    /// Starts a text.
     TextStart {
         /// Its id in the message.
         id: String,
     },
-    /// More of a text.
+    /// Appends to a text.
     TextDelta {
-        /// Which text.
+        /// The text.
         id: String,
-        /// What is added.
+        /// The appended text.
         delta: String,
     },
-    /// A text is complete.
+    /// Ends a text.
     TextEnd {
-        /// Which text.
+        /// The text.
         id: String,
     },
-    /// A thought begins.
+    /// Starts a thought.
     ReasoningStart {
         /// Its id in the message.
         id: String,
     },
-    /// More of a thought.
+    /// Appends to a thought.
     ReasoningDelta {
-        /// Which thought.
+        /// The thought.
         id: String,
-        /// What is added.
+        /// The appended text.
         delta: String,
     },
-    /// A thought is complete.
+    /// Ends a thought.
     ReasoningEnd {
-        /// Which thought.
+        /// The thought.
         id: String,
     },
-    /// A picture or another file.
+    /// An image or another file.
     File {
-        /// Where it is.
+        /// Its URL.
         url: String,
         /// Its media type.
         media_type: String,
     },
-    /// The model begins to call a tool.
+    /// Starts a tool call.
     ToolInputStart {
         /// The call.
         #[serde(serialize_with = "write_call_id")]
@@ -72,15 +72,15 @@ pub enum UiChunk {
         #[serde(serialize_with = "write_tool_name")]
         tool_name: ToolName,
     },
-    /// More of a call's input.
+    /// Appends to the input of a call.
     ToolInputDelta {
-        /// Which call.
+        /// The call.
         #[serde(serialize_with = "write_call_id")]
         tool_call_id: CallId,
-        /// What is added to its JSON text.
+        /// The appended JSON text.
         input_text_delta: String,
     },
-    /// A call is complete.
+    /// The input of a call is complete.
     ToolInputAvailable {
         /// The call.
         #[serde(serialize_with = "write_call_id")]
@@ -91,20 +91,20 @@ pub enum UiChunk {
         /// Its input.
         input: Json,
     },
-    /// A call waits for a person's consent.
+    /// A call waits for approval.
     ToolApprovalRequest {
-        /// The question: the call's id.
+        /// The id of the approval: the id of the call.
         approval_id: String,
         /// The call.
         #[serde(serialize_with = "write_call_id")]
         tool_call_id: CallId,
     },
-    /// A tool did its work.
+    /// A tool succeeded.
     ToolOutputAvailable {
         /// The call.
         #[serde(serialize_with = "write_call_id")]
         tool_call_id: CallId,
-        /// What came back.
+        /// The output.
         output: ToolValue,
     },
     /// A tool failed.
@@ -112,18 +112,18 @@ pub enum UiChunk {
         /// The call.
         #[serde(serialize_with = "write_call_id")]
         tool_call_id: CallId,
-        /// What the tool said of it.
+        /// The tool's error text.
         error_text: String,
     },
-    /// A person refused the call.
+    /// A person denied the call.
     ToolOutputDenied {
         /// The call.
         #[serde(serialize_with = "write_call_id")]
         tool_call_id: CallId,
     },
-    /// What is known of the message.
+    /// Metadata of the message.
     MessageMetadata {
-        /// It is merged into what was known.
+        /// The client merges it into the existing metadata.
         message_metadata: UiMetadata,
     },
     /// The answer is complete.
@@ -131,28 +131,28 @@ pub enum UiChunk {
         /// Why the model stopped.
         finish_reason: FinishReason,
     },
-    /// Somebody asked the run to stop.
+    /// The run was stopped.
     Abort,
     /// The run failed.
     Error {
-        /// What the page may show of it.
+        /// The error text for the page.
         error_text: String,
     },
 }
 
-/// Why a model stopped, in the AI SDK's words.
+/// The finish reasons of the AI SDK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinishReason {
-    /// It had said all.
+    /// The answer is complete.
     Stop,
-    /// It ran out of room.
+    /// The token limit was reached.
     Length,
-    /// Its provider or itself refused.
+    /// The model refused, or a filter of the provider applied.
     ContentFilter,
-    /// It waits for tools.
+    /// The model waits for tools.
     ToolCalls,
-    /// Something else.
+    /// Another reason.
     Other,
 }
 
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_written_as_the_sdk_reads_them() {
+    fn chunks_have_the_json_of_the_sdk() {
         check(
             &UiChunk::Start {
                 message_id: "m".to_owned(),

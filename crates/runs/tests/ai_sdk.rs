@@ -1,4 +1,4 @@
-//! The real client of the AI SDK makes of our streams the messages that our pages show.
+//! The real client of the AI SDK builds from our streams the messages of our pages.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -10,21 +10,21 @@ use std::process::Command;
 use domain::RunPart;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
-use runs::{UiMessage, UiStream, continued, page, replay, sse};
+use runs::{UiMessage, UiStream, continued_message, page, replay, sse};
 use serde_json::{Value, json};
 use support::case::{Case, approvals, case, fold_of, set_up};
 use support::record::started;
 
-/// How many random runs the client reads, each cut off after every part.
+/// The number of random runs that the client reads, each cut after every part.
 const CASES: usize = 40;
 
 /// Run it after `npm ci` in `tests/clients/ai-sdk`.
 #[test]
 #[ignore = "needs node and the packages of tests/clients/ai-sdk"]
-fn the_sdks_client_makes_what_pages_show() {
+fn the_client_of_the_sdk_builds_the_messages_of_pages() {
     let mut runner = TestRunner::deterministic();
     let cases: Vec<Value> = (0..CASES)
-        .map(|_| told(&case().new_tree(&mut runner).unwrap().current()))
+        .map(|_| case_json(&case().new_tree(&mut runner).unwrap().current()))
         .collect();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("cases.json");
@@ -38,14 +38,14 @@ fn the_sdks_client_makes_what_pages_show() {
     assert!(status.success());
 }
 
-/// A run as events of its stream and, after each part, what a page shows.
-fn told(case: &Case) -> Value {
+/// The events of the stream of a run and, after each part, the last message of its page.
+fn case_json(case: &Case) -> Value {
     let (record, parts) = set_up(case);
     let shown = |parts: &[RunPart]| page(&record.events, Some(&fold_of(parts)), &approvals());
     let before = page(&record.events, None, &approvals());
-    let known = continued(&before);
+    let known = continued_message(&before);
     let mut stream = UiStream::new(started(2).run, known, approvals());
-    let opening = stream.opening();
+    let opening = stream.start_chunk();
     let replayed = known.map_or_else(|| vec![opening.clone()], replay);
     let cuts: Vec<Value> = (1..=parts.len())
         .map(|cut| {
@@ -70,9 +70,9 @@ fn told(case: &Case) -> Value {
     })
 }
 
-/// The message that the run makes or goes on with; null where it has said nothing.
+/// The message that the run creates or continues; null without output.
 fn last_of(shown: &[UiMessage], before: &[UiMessage]) -> Value {
-    let made = continued(shown).or_else(|| continued(before));
+    let made = continued_message(shown).or_else(|| continued_message(before));
     made.map_or(Value::Null, |message| {
         serde_json::to_value(message).unwrap()
     })

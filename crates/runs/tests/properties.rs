@@ -1,4 +1,4 @@
-//! Live and rebuilt pages are equal; pages only grow; streams make what pages show, at every cut.
+//! Live and rebuilt pages are equal; pages only grow; streams build the messages of pages, at every cut.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -6,14 +6,14 @@ mod support;
 
 use domain::{RunPart, RunPartKind};
 use proptest::prelude::*;
-use runs::{Coalescer, UiChunk, UiMessage, UiStream, continued, page, replay};
+use runs::{Coalescer, UiChunk, UiMessage, UiStream, continued_message, page, replay};
 use serde_json::Value;
 use support::case::{approvals, case, fold_of, json, set_up, without_cut_calls};
 use support::client::{Client, comparable};
 use support::record::started;
 use support::script::numbered;
 
-/// Whether `later` shows all that `earlier` shows, and perhaps more.
+/// Whether `later` contains everything in `earlier`.
 fn grew(earlier: &UiMessage, later: &UiMessage) -> bool {
     let (earlier, later) = (json(earlier), json(later));
     let parts = |message: &Value| message["parts"].as_array().unwrap().clone();
@@ -45,7 +45,7 @@ proptest! {
         let mut after = record.clone();
         after.finish(started(2).run, case.script.outcome, fold.facts());
         prop_assert_eq!(&page(&after.events, None, &approvals()), &live);
-        // Parts that are read after the end was recorded change nothing.
+        // Parts after the recorded end change nothing.
         prop_assert_eq!(&page(&after.events, Some(&fold), &approvals()), &live);
     }
 
@@ -90,16 +90,16 @@ proptest! {
     }
 
     #[test]
-    fn streams_make_what_pages_show_at_every_cut(case in case()) {
+    fn streams_build_the_messages_of_pages_at_every_cut(case in case()) {
         let (record, parts) = set_up(&case);
         let before = page(&record.events, None, &approvals());
-        let known = continued(&before);
+        let known = continued_message(&before);
         let new = || UiStream::new(started(2).run, known, approvals());
         let mut stream = new();
         let mut client = Client::new(known.map(json));
-        client.apply(&serde_json::to_value(stream.opening()).unwrap());
+        client.apply(&serde_json::to_value(stream.start_chunk()).unwrap());
         let mut replaying = Client::new(None);
-        let again = known.map_or_else(|| vec![stream.opening()], replay);
+        let again = known.map_or_else(|| vec![stream.start_chunk()], replay);
         for chunk in &again {
             replaying.apply(&serde_json::to_value(chunk).unwrap());
         }
@@ -118,20 +118,19 @@ proptest! {
             } else {
                 of_client
             };
-            if let Some(message) = continued(&shown) {
- prop_assert_eq!(json(message), of_client);
-} else {
- prop_assert_eq!(of_client["parts"].as_array().unwrap().len(), 0);
-}
+            match continued_message(&shown) {
+                Some(message) => prop_assert_eq!(json(message), of_client),
+                None => prop_assert_eq!(of_client["parts"].as_array().unwrap().len(), 0),
+            }
         }
         prop_assert!(stream.is_over());
     }
 
     #[test]
-    fn replays_make_the_message_again(case in case()) {
+    fn replays_build_the_same_message(case in case()) {
         let (record, parts) = set_up(&case);
         for message in page(&record.events, Some(&fold_of(&parts)), &approvals()) {
-            if continued(std::slice::from_ref(&message)).is_some() {
+            if continued_message(std::slice::from_ref(&message)).is_some() {
                 let mut client = Client::new(None);
                 for chunk in replay(&message) {
                     client.apply(&serde_json::to_value(chunk).unwrap());
@@ -142,7 +141,7 @@ proptest! {
     }
 }
 
-/// What a stream that was built anew says of the part after `seen`.
+/// The chunks of the part after `seen`, from a new stream.
 fn resumed(mut stream: UiStream, parts: &[RunPart], seen: usize) -> Vec<UiChunk> {
     for part in &parts[..seen] {
         stream.push(part);

@@ -1,4 +1,4 @@
-//! Whatever parts come, in whatever order: no client throws, and nothing is left open.
+//! For any parts in any order: no client throws, and every text ends.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -70,7 +70,7 @@ proptest! {
         let parts = numbered(kinds);
         let mut stream = UiStream::new(started(2).run, None, approvals());
         let mut client = Client::new(None);
-        client.apply(&serde_json::to_value(stream.opening()).unwrap());
+        client.apply(&serde_json::to_value(stream.start_chunk()).unwrap());
         for part in &parts {
             for chunk in stream.push(part) {
                 client.apply(&serde_json::to_value(&chunk).unwrap());
@@ -84,9 +84,9 @@ proptest! {
     }
 }
 
-/// The words of an unfinished step fit into one event, however they are cut up.
+/// The texts of an unfinished step fit into one event, with any number of pieces.
 #[test]
-fn the_most_words_of_a_step_fit_into_an_event() {
+fn the_longest_texts_of_a_step_fit_into_an_event() {
     use domain::RunPart;
     use domain::bounds::EVENT_BYTES_MAX;
     use runs::fold::{STEP_PIECES_MAX, STEP_WORDS_BYTES_MAX};

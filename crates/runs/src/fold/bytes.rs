@@ -1,4 +1,4 @@
-//! How much of a run's bound a fact takes.
+//! The size of facts, for the bounds of a run.
 
 use domain::Part;
 use domain::content::MediaSource;
@@ -17,7 +17,7 @@ pub(super) fn fact_bytes(fact: &Fact) -> usize {
     }
 }
 
-/// Bytes of what a tool gave back.
+/// Bytes of the output of a tool.
 pub(super) fn output_bytes(output: &ToolOutput) -> usize {
     match output {
         ToolOutput::Json(text) => text.as_str().len(),

@@ -1,4 +1,4 @@
-//! What a run comes to: its parts, in order, as the facts that its end records.
+//! Folds the parts of a run into the facts that its end records.
 
 use domain::bounds::{EVENT_BYTES_MAX, PARTS_MAX, RUN_EVENTS_MAX};
 use domain::event::{Fact, MessageAppended, Role, RunStarted};
@@ -9,85 +9,86 @@ mod bytes;
 
 use bytes::{fact_bytes, output_bytes};
 
-use crate::step::{OpenStep, StreamedCall, WordsKind};
+use crate::step::{DeltaKind, OpenStep, StreamedCall};
 
-/// Most bytes of texts and documents that a run may come to.
+/// Maximum bytes of the texts and documents of a run.
 pub const RUN_BYTES_MAX: usize = 8 * 1_024 * 1_024;
-/// Most facts of finished steps and tools: the words of an unfinished step and an error have room beside them.
+/// Maximum number of facts of finished steps and tools. Two more are reserved: the message of an unfinished step, and an
+/// error.
 pub const RUN_FACTS_MAX: usize = RUN_EVENTS_MAX - 2;
-/// Most bytes of the words of one step: they must fit into one event, also when nobody finishes the step.
+/// Maximum bytes of the texts of one step. They must fit into one event, also for an unfinished step.
 pub const STEP_WORDS_BYTES_MAX: usize = EVENT_BYTES_MAX - 32 * 1_024;
-/// Most pieces of words and calls of one step.
+/// Maximum number of texts and calls of one step.
 pub const STEP_PIECES_MAX: usize = PARTS_MAX;
-/// Why the model stopped, where it never said so.
+/// The finish reason of an unfinished step.
 pub const INTERRUPTED: &str = "interrupted";
 
-/// Why a part cannot be taken. The fold stays as it was.
+/// A part was rejected. The fold is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum FoldError {
     /// Parts are missing: read them first.
-    #[error("part {expected} is missing: part {found} came instead")]
+    #[error("part {expected} is missing: got part {found}")]
     Gap {
-        /// The number that comes next.
+        /// The next number.
         expected: u64,
-        /// The number that came.
+        /// The number of the rejected part.
         found: u64,
     },
-    /// Something follows the end: it belongs to nothing.
+    /// The run has already ended.
     #[error("part {number} follows the end of the run")]
     AfterEnd {
-        /// Its number.
+        /// The number of the part.
         number: u64,
     },
-    /// The run must be ended: it would hold too much.
+    /// The run would exceed a bound, and must be ended.
     #[error("part {number} would make {what} more than {most}: end the run")]
     TooLarge {
-        /// Its number.
+        /// The number of the part.
         number: u64,
-        /// What there would be too much of.
+        /// The bounded quantity.
         what: &'static str,
         /// The bound.
         most: usize,
     },
-    /// The part makes no sense where it stands: whoever made it must be mended.
+    /// The part is invalid at this position: its producer has a bug.
     #[error("part {number} {rule}")]
     Malformed {
-        /// Its number.
+        /// The number of the part.
         number: u64,
-        /// What is wrong with it.
+        /// The broken rule.
         rule: &'static str,
     },
 }
 
-/// The parts of one run so far.
+/// The fold of the parts of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFold {
     started: RunStarted,
     last_number: u64,
-    settled: Vec<Fact>,
-    settled_bytes: usize,
+    finished: Vec<Fact>,
+    finished_bytes: usize,
     step: OpenStep,
     end: Option<RunEnd>,
 }
 
 impl RunFold {
-    /// A run of which no part has come yet. `started` is the recorded event: everybody who folds the run gets equal facts.
+    /// A run without parts. `started` is the recorded event, so that every fold of the run has equal facts.
     #[must_use]
     pub fn new(started: RunStarted) -> Self {
         Self {
             started,
             last_number: 0,
-            settled: Vec::new(),
-            settled_bytes: 0,
+            finished: Vec::new(),
+            finished_bytes: 0,
             step: OpenStep::default(),
             end: None,
         }
     }
 
-    /// Takes the next part. One that was taken before is ignored.
+    /// Adds the next part. Duplicates are ignored.
     ///
     /// # Errors
-    /// A [`FoldError`]; the fold stays as it was.
+    /// A [`FoldError`]; the fold is unchanged.
     pub fn absorb(&mut self, part: &RunPart) -> Result<(), FoldError> {
         let number = part.number;
         if number <= self.last_number {
@@ -103,66 +104,60 @@ impl RunFold {
             });
         }
         self.check_bounds(part)?;
-        self.take(part)?;
+        self.add(part)?;
         self.last_number = number;
         Ok(())
     }
 
-    /// What is recorded at the run's end, before `RunFinished`: finished steps and results in their order, the words of
-    /// the unfinished step as one message, and the error. Calls of an unfinished step are left out.
+    /// The facts that the end of the run records before `RunFinished`: finished steps and results in order, one message with
+    /// the texts of the unfinished step, and the error. Calls of an unfinished step are omitted.
     #[must_use]
     pub fn facts(&self) -> Vec<Fact> {
         let error = self.end.as_ref().and_then(|end| end.error.clone());
         let unfinished = self.unfinished_message().into_iter();
         let rest = unfinished.chain(error.map(Fact::from));
-        self.settled.iter().cloned().chain(rest).collect()
+        self.finished.iter().cloned().chain(rest).collect()
     }
 
-    /// What finished steps and results came to.
+    /// The facts of finished steps and results.
     #[must_use]
-    pub fn settled(&self) -> &[Fact] {
-        &self.settled
+    pub fn finished_facts(&self) -> &[Fact] {
+        &self.finished
     }
 
-    /// What has been streamed of the step under way; `None` once the run is over.
+    /// The unfinished step; `None` after the end of the run.
     #[must_use]
     pub fn open_step(&self) -> Option<&OpenStep> {
         self.end.is_none().then_some(&self.step)
     }
 
-    /// How the run ended; `None` while it goes on.
+    /// The end of the run; `None` while it is active.
     #[must_use]
     pub fn end(&self) -> Option<&RunEnd> {
         self.end.as_ref()
     }
 
-    /// The number that the next part has.
+    /// The number of the next part.
     #[must_use]
     pub fn next_number(&self) -> u64 {
         self.last_number.saturating_add(1)
     }
 
-    /// The run, as it was recorded.
+    /// The recorded start of the run.
     #[must_use]
     pub fn started(&self) -> &RunStarted {
         &self.started
     }
 
     fn check_bounds(&self, part: &RunPart) -> Result<(), FoldError> {
+        let number = part.number;
         let at_most = |what, count: usize, most: usize| {
-            if count > most {
-                Err(FoldError::TooLarge {
-                    number: part.number,
-                    what,
-                    most,
-                })
-            } else {
-                Ok(())
-            }
+            let error = FoldError::TooLarge { number, what, most };
+            if count > most { Err(error) } else { Ok(()) }
         };
-        if let Some((kind, text)) = WordsKind::of(&part.kind) {
-            let words = self.step.words_bytes().saturating_add(text.len());
-            at_most("the step's bytes", words, STEP_WORDS_BYTES_MAX)?;
+        if let Some((kind, text)) = DeltaKind::from_part(&part.kind) {
+            let bytes = self.step.text_bytes().saturating_add(text.len());
+            at_most("the step's bytes", bytes, STEP_WORDS_BYTES_MAX)?;
             let pieces = self.step.pieces_with(kind);
             at_most("the step's pieces", pieces, STEP_PIECES_MAX)?;
         }
@@ -175,7 +170,7 @@ impl RunFold {
             RunPartKind::CallInput { fragment, .. } => {
                 (0, self.step.bytes().saturating_add(fragment.len()))
             }
-            // The step's facts take the place of what was streamed of it.
+            // The facts of the step replace its streamed deltas.
             RunPartKind::StepFinished(facts) => (facts.len(), facts.iter().map(fact_bytes).sum()),
             RunPartKind::ToolReturned(result) => {
                 let bytes = self.step.bytes();
@@ -184,24 +179,21 @@ impl RunFold {
             RunPartKind::TextDelta(text)
             | RunPartKind::ThinkingDelta(text)
             | RunPartKind::RefusalDelta(text) => (0, self.step.bytes().saturating_add(text.len())),
-            // An end adds nothing that was not counted, and must always be taken.
+            // An end adds nothing, and must always be accepted.
             RunPartKind::KeptAlive | RunPartKind::RunEnded(_) => return Ok(()),
         };
-        at_most("events", self.settled.len() + facts, RUN_FACTS_MAX)?;
-        at_most(
-            "bytes",
-            self.settled_bytes.saturating_add(bytes),
-            RUN_BYTES_MAX,
-        )
+        at_most("events", self.finished.len() + facts, RUN_FACTS_MAX)?;
+        let bytes = self.finished_bytes.saturating_add(bytes);
+        at_most("bytes", bytes, RUN_BYTES_MAX)
     }
 
-    fn take(&mut self, part: &RunPart) -> Result<(), FoldError> {
+    fn add(&mut self, part: &RunPart) -> Result<(), FoldError> {
         let malformed = |rule| FoldError::Malformed {
             number: part.number,
             rule,
         };
-        if let Some((kind, words)) = WordsKind::of(&part.kind) {
-            self.step.say(kind, words);
+        if let Some((kind, text)) = DeltaKind::from_part(&part.kind) {
+            self.step.push_text(kind, text);
         }
         match &part.kind {
             RunPartKind::CallBegan {
@@ -210,9 +202,9 @@ impl RunFold {
                 tool_name,
             } => {
                 if self.step.call_mut(*index).is_some() {
-                    return Err(malformed("begins a call of the step that began before"));
+                    return Err(malformed("starts a call that the step already has"));
                 }
-                self.step.begin(StreamedCall {
+                self.step.push_call(StreamedCall {
                     index: *index,
                     call_id: call_id.clone(),
                     tool_name: tool_name.clone(),
@@ -222,16 +214,17 @@ impl RunFold {
             RunPartKind::CallInput { index, fragment } => self
                 .step
                 .extend(*index, fragment)
-                .ok_or_else(|| malformed("goes on with a call that never began"))?,
+                .ok_or_else(|| malformed("continues a call that was not started"))?,
             RunPartKind::StepFinished(facts) => {
-                if !facts.iter().all(is_of_a_step) {
-                    return Err(malformed("finishes a step with what no model says"));
+                if !facts.iter().all(is_step_fact) {
+                    let rule = "finishes a step with facts other than assistant messages and calls";
+                    return Err(malformed(rule));
                 }
-                self.settle(facts);
+                self.finish(facts);
                 self.step = OpenStep::default();
             }
             RunPartKind::ToolReturned(result) => {
-                self.settle(&[Fact::ToolReturned(result.clone())]);
+                self.finish(&[Fact::ToolReturned(result.clone())]);
             }
             RunPartKind::RunEnded(end) => self.end = Some(end.clone()),
             RunPartKind::TextDelta(_)
@@ -242,10 +235,10 @@ impl RunFold {
         Ok(())
     }
 
-    fn settle(&mut self, facts: &[Fact]) {
+    fn finish(&mut self, facts: &[Fact]) {
         let bytes: usize = facts.iter().map(fact_bytes).sum();
-        self.settled_bytes = self.settled_bytes.saturating_add(bytes);
-        self.settled.extend_from_slice(facts);
+        self.finished_bytes = self.finished_bytes.saturating_add(bytes);
+        self.finished.extend_from_slice(facts);
     }
 
     fn unfinished_message(&self) -> Option<Fact> {
@@ -266,7 +259,7 @@ impl RunFold {
     }
 }
 
-fn is_of_a_step(fact: &Fact) -> bool {
+fn is_step_fact(fact: &Fact) -> bool {
     match fact {
         Fact::MessageAppended(message) => message.role == Role::Assistant,
         Fact::ToolCalled(_) => true,

@@ -1,4 +1,4 @@
-//! What a run comes to, by example, and its bounds.
+//! Examples of folded runs, and bounds.
 
 use domain::event::{ErrorOccurred, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
 use domain::{CallId, JsonText, Lifecycle, Part, RunId, RunOutcome, ToolName};
@@ -14,7 +14,7 @@ fn fold() -> RunFold {
     })
 }
 
-/// Folds the kinds, numbered from 1; the error of the first that is refused.
+/// Folds the kinds, numbered from 1. Returns the first error.
 fn folded(kinds: Vec<RunPartKind>) -> Result<RunFold, FoldError> {
     let mut fold = fold();
     for (number, kind) in (1..).zip(kinds) {
@@ -88,7 +88,7 @@ fn end(error: Option<ErrorOccurred>) -> RunPartKind {
 }
 
 #[test]
-fn steps_results_and_what_was_cut_off_in_their_order() {
+fn steps_results_and_the_unfinished_step_in_order() {
     let error = ErrorOccurred {
         error_type: Label::parse("model_timeout").unwrap(),
         message: "60 s".to_owned(),
@@ -122,7 +122,7 @@ fn steps_results_and_what_was_cut_off_in_their_order() {
 }
 
 #[test]
-fn a_run_that_said_nothing_comes_to_nothing() {
+fn a_run_without_text_has_no_facts() {
     let run = folded(vec![
         RunPartKind::KeptAlive,
         began(0),
@@ -138,38 +138,24 @@ fn check(kinds: Vec<RunPartKind>, expected: Result<(), FoldError>) {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_parts_are_rejected() {
     let malformed = |number, rule| Err(FoldError::Malformed { number, rule });
-    check(
-        vec![end(None), text(1)],
-        Err(FoldError::AfterEnd { number: 2 }),
-    );
-    check(
-        vec![end(None), end(None)],
-        Err(FoldError::AfterEnd { number: 2 }),
-    );
-    check(
-        vec![began(0), began(0)],
-        malformed(2, "begins a call of the step that began before"),
-    );
-    check(
-        vec![began(0), RunPartKind::StepFinished(vec![]), began(0)],
-        Ok(()),
-    );
-    check(
-        vec![began(0), input(1, 1)],
-        malformed(2, "goes on with a call that never began"),
-    );
-    check(
-        vec![RunPartKind::StepFinished(vec![Fact::Lifecycle(
-            Lifecycle::ConversationErased,
-        )])],
-        malformed(1, "finishes a step with what no model says"),
-    );
+    let after_end = Err(FoldError::AfterEnd { number: 2 });
+    check(vec![end(None), text(1)], after_end);
+    check(vec![end(None), end(None)], after_end);
+    let twice = malformed(2, "starts a call that the step already has");
+    check(vec![began(0), began(0)], twice);
+    let finished = |facts| RunPartKind::StepFinished(facts);
+    check(vec![began(0), finished(vec![]), began(0)], Ok(()));
+    let not_started = malformed(2, "continues a call that was not started");
+    check(vec![began(0), input(1, 1)], not_started);
+    let rule = "finishes a step with facts other than assistant messages and calls";
+    let erased = finished(vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
+    check(vec![erased], malformed(1, rule));
 }
 
 #[test]
-fn gaps_are_refused_and_duplicates_ignored() {
+fn gaps_are_rejected_and_duplicates_ignored() {
     let mut fold = fold();
     let part = |number| RunPart {
         number,
@@ -192,36 +178,23 @@ fn gaps_are_refused_and_duplicates_ignored() {
 fn bounds_at_their_edge_and_one_past() {
     let too_large = |number, what, most| Err(FoldError::TooLarge { number, what, most });
     check(vec![text(STEP_WORDS_BYTES_MAX)], Ok(()));
-    check(
-        vec![text(STEP_WORDS_BYTES_MAX), text(1)],
-        too_large(2, "the step's bytes", STEP_WORDS_BYTES_MAX),
-    );
+    let too_long = too_large(2, "the step's bytes", STEP_WORDS_BYTES_MAX);
+    check(vec![text(STEP_WORDS_BYTES_MAX), text(1)], too_long);
     let pieces = |count: usize| [thought(), text(1)].into_iter().cycle().take(count);
     check(pieces(STEP_PIECES_MAX).chain([text(1)]).collect(), Ok(()));
-    check(
-        pieces(STEP_PIECES_MAX + 1).collect(),
-        too_large(1_001, "the step's pieces", STEP_PIECES_MAX),
-    );
-    check(
-        pieces(STEP_PIECES_MAX).chain([began(0)]).collect(),
-        too_large(1_001, "the step's pieces", STEP_PIECES_MAX),
-    );
+    let too_many = too_large(1_001, "the step's pieces", STEP_PIECES_MAX);
+    check(pieces(STEP_PIECES_MAX + 1).collect(), too_many);
+    let calls = pieces(STEP_PIECES_MAX).chain([began(0)]);
+    check(calls.collect(), too_many);
     let results = |count| vec![RunPartKind::ToolReturned(returned(0)); count];
     check(results(RUN_FACTS_MAX), Ok(()));
-    check(
-        results(RUN_FACTS_MAX + 1),
-        too_large(498, "events", RUN_FACTS_MAX),
-    );
+    let too_many = too_large(498, "events", RUN_FACTS_MAX);
+    check(results(RUN_FACTS_MAX + 1), too_many);
     let large = RunPartKind::ToolReturned(returned(RUN_BYTES_MAX - 1));
     check(vec![large.clone(), text(1), end(None)], Ok(()));
-    check(
-        vec![large.clone(), text(2)],
-        too_large(2, "bytes", RUN_BYTES_MAX),
-    );
-    check(
-        vec![large, began(0), input(0, 2)],
-        too_large(3, "bytes", RUN_BYTES_MAX),
-    );
+    let too_many = |number| too_large(number, "bytes", RUN_BYTES_MAX);
+    check(vec![large.clone(), text(2)], too_many(2));
+    check(vec![large, began(0), input(0, 2)], too_many(3));
 }
 
 #[test]

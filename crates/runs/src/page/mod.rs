@@ -1,7 +1,7 @@
-//! What a page shows: the fold of a conversation's events, then of the parts of its active run.
+//! Folds the events of a conversation, then the parts of its active run, into the messages of a page.
 //!
-//! Live and rebuilt agree by construction: what a run has finished goes through the same fold, as the very facts that its
-//! end records. So a page of the events before and all parts of a run equals the page of the events after its end.
+//! The finished facts of a run go through the same fold as recorded events. So the page of the events before a run and all
+//! its parts equals the page of the events after its end.
 
 use std::collections::HashMap;
 
@@ -11,19 +11,18 @@ use domain::event::{
 use domain::{CallId, EventId, RunId, RunOutcome, Segments};
 
 use crate::approvals::Approvals;
-use crate::ending;
 use crate::fold::RunFold;
-use crate::shown;
-use crate::step::{OpenStep, Piece, WordsKind};
+use crate::run_end;
+use crate::step::{DeltaKind, OpenStep, Piece};
 use crate::ui_message::{TextState, ToolPart, ToolState, UiMessage, UiPart, UiRole};
+use crate::ui_part;
 
 /// The messages of a page.
 ///
-/// `events` are whole commits in order, from the conversation's first or from any user's message on; results of calls
-/// before them are left out. `live` is the run under way; one whose end is among the events adds nothing. Everything that
-/// the assistant and its tools do up to the next user's message is one message, also where a run failed before it said anything;
-/// instructions and notes are not shown, nor is
-/// what a rewind among the events passes over.
+/// `events` are whole commits in order, from the first event or from any user message; results of calls before them are
+/// omitted. `live` is the active run; it is ignored if `events` contain its end. Everything from the assistant and its tools
+/// up to the next user message is one message, even if a run failed without output. Instructions, notes and events that a
+/// rewind hides are omitted.
 #[must_use]
 pub fn page(
     events: &[RecordedEvent],
@@ -50,23 +49,24 @@ pub fn page(
             assembly.add(&event.event.fact, origin);
         }
     }
-    if let Some(fold) = live
-        && !events.iter().any(|event| ends(event, fold.started().run))
-    {
-        assembly.add_live(fold);
+    if let Some(fold) = live {
+        let run = fold.started().run;
+        let ends = |event: &RecordedEvent| matches!(&event.event.fact, Fact::Lifecycle(Lifecycle::RunFinished(finished)) if finished.run == run);
+        if !events.iter().any(ends) {
+            assembly.add_live(fold);
+        }
     }
     assembly.messages
 }
 
-/// The assistant's message that a run goes on with, if the last message is the assistant's: ask before the run starts.
+/// The assistant message that the next run continues: the last message, if it is the assistant's.
 #[must_use]
-pub fn continued(messages: &[UiMessage]) -> Option<&UiMessage> {
-    messages
-        .last()
-        .filter(|last| last.role == UiRole::Assistant)
+pub fn continued_message(messages: &[UiMessage]) -> Option<&UiMessage> {
+    let last = messages.last();
+    last.filter(|last| last.role == UiRole::Assistant)
 }
 
-/// The run whose end the commit records: what stands before it in the commit is what it came to.
+/// The run whose end the commit records. The events before the end are the facts of the run.
 fn run_finished_by(commit: &[RecordedEvent]) -> Option<RunId> {
     match commit.last().map(|event| &event.event.fact) {
         Some(Fact::Lifecycle(Lifecycle::RunFinished(finished))) => Some(finished.run),
@@ -74,11 +74,7 @@ fn run_finished_by(commit: &[RecordedEvent]) -> Option<RunId> {
     }
 }
 
-fn ends(event: &RecordedEvent, run: RunId) -> bool {
-    matches!(&event.event.fact, Fact::Lifecycle(Lifecycle::RunFinished(finished)) if finished.run == run)
-}
-
-/// Where a fact comes from.
+/// The event and the run of a fact.
 #[derive(Clone, Copy)]
 struct Origin {
     event: Option<EventId>,
@@ -88,13 +84,13 @@ struct Origin {
 struct Assembly<'a> {
     approvals: &'a Approvals,
     messages: Vec<UiMessage>,
-    /// Where calls without a result stand: message and part.
+    /// The calls without a result: indexes of message and part.
     calls: HashMap<CallId, (usize, usize)>,
-    /// Whether what the assistant says next begins a step.
+    /// Whether the next part of the assistant starts a step.
     step_due: bool,
-    /// The run that opened a message last: no two messages have one id.
+    /// The run that opened the last message. Only its first message has its id, so that ids are unique.
     last_opener: Option<RunId>,
-    /// What the run that ends next failed with.
+    /// The error of the run that ends next.
     error: Option<ErrorOccurred>,
 }
 
@@ -106,12 +102,12 @@ impl Assembly<'_> {
                 let part = ToolPart {
                     tool_name: call.tool_name.clone(),
                     tool_call_id: call.call_id.clone(),
-                    state: shown::call(call, self.approvals),
+                    state: ui_part::call(call, self.approvals),
                 };
-                let place = self.show(UiPart::Tool(part), origin);
-                self.calls.insert(call.call_id.clone(), place);
+                let index = self.push_part(UiPart::Tool(part), origin);
+                self.calls.insert(call.call_id.clone(), index);
             }
-            Fact::ToolReturned(result) => self.answer(result),
+            Fact::ToolReturned(result) => self.add_result(result),
             Fact::Annotation(Annotation::ErrorOccurred(error)) => {
                 self.error = origin.run.map(|_| error.clone());
             }
@@ -131,18 +127,16 @@ impl Assembly<'_> {
                 };
                 self.open(UiRole::User, event_only);
                 if let Some(opened) = self.messages.last_mut() {
-                    opened.parts = message
-                        .parts
-                        .iter()
-                        .filter_map(|part| shown::part(part, None))
-                        .collect();
+                    let parts = message.parts.iter();
+                    let parts = parts.filter_map(|part| ui_part::part(part, None));
+                    opened.parts = parts.collect();
                 }
             }
             Role::Assistant => {
                 self.step_due = true;
                 for part in &message.parts {
-                    if let Some(part) = shown::part(part, Some(TextState::Done)) {
-                        self.show(part, origin);
+                    if let Some(part) = ui_part::part(part, Some(TextState::Done)) {
+                        self.push_part(part, origin);
                     }
                 }
             }
@@ -164,18 +158,18 @@ impl Assembly<'_> {
             }
             return;
         };
-        for fact in fold.settled() {
+        for fact in fold.finished_facts() {
             self.add(fact, origin);
         }
         self.add_open_step(step, origin);
     }
 
-    /// Words first, then calls: the order in which the record keeps them.
+    /// Adds texts, then calls: the recorded order.
     fn add_open_step(&mut self, step: &OpenStep, origin: Origin) {
         self.step_due = true;
         let last = step.pieces().len().saturating_sub(1);
         for (index, piece) in step.pieces().iter().enumerate() {
-            let Piece::Words { kind, text } = piece else {
+            let Piece::Text { kind, text } = piece else {
                 continue;
             };
             let state = if index == last {
@@ -185,13 +179,13 @@ impl Assembly<'_> {
             };
             let text = text.clone();
             let part = match kind {
-                WordsKind::Text | WordsKind::Refusal => UiPart::Text {
+                DeltaKind::Text | DeltaKind::Refusal => UiPart::Text {
                     text,
                     state: Some(state),
                 },
-                WordsKind::Thinking => UiPart::Reasoning { text, state },
+                DeltaKind::Thinking => UiPart::Reasoning { text, state },
             };
-            self.show(part, origin);
+            self.push_part(part, origin);
         }
         for piece in step.pieces() {
             let Piece::Call(call) = piece else { continue };
@@ -202,11 +196,11 @@ impl Assembly<'_> {
                     raw_input: call.input.clone(),
                 },
             };
-            self.show(UiPart::Tool(part), origin);
+            self.push_part(UiPart::Tool(part), origin);
         }
     }
 
-    fn answer(&mut self, result: &ToolReturned) {
+    fn add_result(&mut self, result: &ToolReturned) {
         self.step_due = true;
         let Some((message, part)) = self.calls.remove(&result.call_id) else {
             return;
@@ -215,27 +209,27 @@ impl Assembly<'_> {
         if let Some(UiPart::Tool(tool)) = message.and_then(|message| message.parts.get_mut(part))
             && let Some(input) = tool.state.input().cloned()
         {
-            tool.state = shown::answered(input, result);
+            tool.state = ui_part::result_state(input, result);
         }
     }
 
-    /// A run that ended before it said anything is a message without parts, unless it completed.
+    /// Sets the metadata of the message. A run that failed without output gets a message without parts.
     fn end_run(&mut self, outcome: RunOutcome, origin: Origin) {
         self.step_due = true;
         let error = self.error.take();
-        if outcome != RunOutcome::Completed && continued(&self.messages).is_none() {
+        if outcome != RunOutcome::Completed && continued_message(&self.messages).is_none() {
             self.open(UiRole::Assistant, origin);
         }
         if let Some(last) = self.messages.last_mut()
             && last.role == UiRole::Assistant
         {
-            last.metadata = Some(ending::metadata(outcome, error.as_ref()));
+            last.metadata = Some(run_end::metadata(outcome, error.as_ref()));
         }
     }
 
-    /// Adds a part to the assistant's message; where it stands.
-    fn show(&mut self, part: UiPart, origin: Origin) -> (usize, usize) {
-        if continued(&self.messages).is_none() {
+    /// Adds a part to the assistant message. Returns the indexes of message and part.
+    fn push_part(&mut self, part: UiPart, origin: Origin) -> (usize, usize) {
+        if continued_message(&self.messages).is_none() {
             self.open(UiRole::Assistant, origin);
             self.step_due = true;
         }

@@ -1,4 +1,4 @@
-//! Pages by example.
+//! Examples of pages.
 
 use domain::event::{EventTokens, RunFinished, RunStarted, ToolCalled, ToolOutcome, ToolOutput};
 use domain::{CommitId, Event, JsonText, Part, RunPart, RunPartKind, Timestamp, ToolName, Version};
@@ -99,7 +99,7 @@ fn step() -> Value {
 }
 
 #[test]
-fn everything_up_to_the_next_users_message_is_one_message() {
+fn everything_up_to_the_next_user_message_is_one_message() {
     let tool = |call: &str, rest: Value| {
         let mut part = json!({"type": "tool-t", "toolCallId": call, "input": {}});
         part.as_object_mut()
@@ -134,7 +134,7 @@ fn everything_up_to_the_next_users_message_is_one_message() {
 }
 
 #[test]
-fn a_message_that_a_run_began_has_the_runs_id() {
+fn a_message_that_a_run_opened_has_the_id_of_the_run() {
     let completed = json!({"outcome": "completed", "errorText": null});
     check(
         vec![
@@ -164,7 +164,7 @@ fn failed_with(error_type: &str) -> Fact {
 }
 
 #[test]
-fn a_run_that_ended_before_it_said_anything_is_shown() {
+fn a_failed_run_without_output_is_shown() {
     let unavailable = "The model cannot be reached at the moment.";
     let cut_off = "The answer was cut off. Please try again.";
     for (facts, metadata) in [
@@ -196,7 +196,7 @@ fn a_run_that_ended_before_it_said_anything_is_shown() {
         let expected = json!({"id": id, "role": "assistant", "metadata": metadata, "parts": []});
         assert_eq!(shown, expected);
     }
-    // An error that no run ended with is nobody's.
+    // An error outside of the end of a run belongs to no run.
     let completed = json!({"outcome": "completed", "errorText": null});
     check(
         vec![
@@ -213,7 +213,7 @@ fn a_run_that_ended_before_it_said_anything_is_shown() {
 }
 
 #[test]
-fn no_two_messages_have_one_id() {
+fn ids_of_messages_are_unique() {
     let answers = vec![
         said(Role::Assistant, "a"),
         said(Role::User, "b"),
@@ -226,7 +226,7 @@ fn no_two_messages_have_one_id() {
 }
 
 #[test]
-fn what_others_append_during_a_run_stands_before_what_it_says() {
+fn appends_during_a_run_precede_its_output() {
     let mut fold = RunFold::new(started());
     let kind = RunPartKind::TextDelta("so".to_owned());
     fold.absorb(&RunPart { number: 1, kind }).unwrap();
@@ -245,7 +245,7 @@ fn what_others_append_during_a_run_stands_before_what_it_says() {
 }
 
 #[test]
-fn a_page_may_begin_anywhere_and_hold_nothing() {
+fn a_page_may_start_anywhere_and_be_empty() {
     check(vec![], None, &json!([]));
     check(
         vec![vec![Fact::from(started())]],
@@ -263,7 +263,7 @@ fn a_page_may_begin_anywhere_and_hold_nothing() {
 }
 
 #[test]
-fn what_was_passed_over_is_not_shown() {
+fn rewound_events_are_not_shown() {
     let rewound = |to| Fact::from(domain::event::HistoryRewound { to: Version(to) });
     let asked = || {
         vec![
@@ -282,17 +282,10 @@ fn what_was_passed_over_is_not_shown() {
             {"id": id(6), "role": "assistant", "parts": [step(), done("here")]},
         ]),
     );
-    // A result of a call that is passed over is shown nowhere.
+    // The result of a rewound call is not shown.
+    let result = vec![returned("a", ToolOutcome::Succeeded)];
     check(
-        [
-            asked(),
-            vec![
-                again(0),
-                vec![returned("a", ToolOutcome::Succeeded)],
-                answered,
-            ],
-        ]
-        .concat(),
+        [asked(), vec![again(0), result, answered]].concat(),
         None,
         &json!([
             user(5, "where?"),

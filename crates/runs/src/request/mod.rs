@@ -1,7 +1,7 @@
-//! The request of the AI SDK's chat: what it asks, read from the whole history that it sends along.
+//! Parses the chat request of the AI SDK, which contains the whole history.
 //!
-//! Of the messages only the last user's and the last assistant's are read: the history itself is in the record. Of the others
-//! only the roles are.
+//! Only the last user message and the last assistant message are read, because the history is in the record. Of the other
+//! messages only the roles are read.
 
 mod object;
 mod parts;
@@ -13,40 +13,39 @@ use domain::{CallId, Part, Violation, ViolationReason};
 use object::Object;
 use serde_json::value::RawValue;
 
-/// Most messages of a request.
+/// Maximum number of messages of a request.
 pub const MESSAGES_MAX: usize = 10_000;
-/// Most bytes of a chat's or a message's id, as clients make them.
+/// Maximum bytes of the client's id of a chat or a message.
 pub const ID_BYTES_MAX: usize = 256;
 
-/// What a page asks.
+/// A chat request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatRequest {
-    /// The chat, as the page names it.
+    /// The client's id of the chat.
     pub chat_id: Option<String>,
-    /// What is wanted.
+    /// The requested action.
     pub trigger: Trigger,
-    /// What the user said last, where the last message is the user's. With [`Trigger::Regenerate`] it is in the record
-    /// already.
-    pub said: Option<Said>,
-    /// Results and consents in the last assistant's message, in order; also those that are in the record already: callers
-    /// keep those of open calls.
+    /// The last message, if it is the user's. With [`Trigger::Regenerate`] it is already recorded.
+    pub user_message: Option<UserMessage>,
+    /// Results and approvals in the last assistant message, in order. Some may already be recorded: callers use only those of
+    /// open calls.
     pub answers: Vec<ToolAnswer>,
-    /// The messages that are neither the user's nor the assistant's, by their places, in order. Nothing else of them is read.
+    /// The indexes of the messages with other roles, in order. Their contents are not read.
     pub instructions: Vec<(usize, InstructionRole)>,
 }
 
-/// A role of a page's message that is neither the user's nor the assistant's.
+/// A role other than user and assistant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstructionRole {
     /// Instructions.
     System,
-    /// Instructions, as newer models name them.
+    /// Instructions, under the name that newer models use.
     Developer,
     /// A tool.
     Tool,
 }
 
-/// Who speaks in a page's message.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PageRole {
     User,
@@ -54,45 +53,44 @@ enum PageRole {
     Instruction(InstructionRole),
 }
 
-/// What is wanted.
+/// The requested action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trigger {
-    /// An answer to the last message.
+    /// Answer the last message.
     Submit {
-        /// The user's message that the last one takes the place of, where it was edited, or the assistant's message that
-        /// is gone on with.
+        /// The user message that the last message replaces (an edit), or the assistant message to continue.
         message_id: Option<String>,
     },
-    /// Another answer.
+    /// Generate another answer.
     Regenerate {
-        /// The assistant's message that it takes the place of; the last where none is named.
+        /// The assistant message to replace; default: the last one.
         message_id: Option<String>,
     },
 }
 
-/// What a user said.
+/// A message of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    /// The message, as the page names it.
+pub struct UserMessage {
+    /// The client's id of the message.
     pub message_id: Option<String>,
-    /// What it is made of; at least one part.
+    /// The parts; at least one.
     pub parts: Vec<Part>,
 }
 
-/// What a page answers to a call.
+/// The answer of a client to a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolAnswer {
-    /// Its result; also a refusal, as [`crate::denied`] writes it.
+    /// Its result, or a denial (see [`crate::denial_result`]).
     Returned(ToolReturned),
-    /// A person's consent: the tool may run.
+    /// An approval: the tool may run.
     Approved(CallId),
 }
 
 impl ChatRequest {
-    /// Reads a request's body.
+    /// Parses the body of a request.
     ///
     /// # Errors
-    /// The first field that breaks a rule, by its path: `messages[3].parts[0].url`.
+    /// The path of the first invalid field, such as `messages[3].parts[0].url`.
     pub fn parse(body: &[u8]) -> Result<Self, Violation> {
         let body = std::str::from_utf8(body).map_err(|_| {
             Violation::new(ViolationReason::InvalidJson, "is not UTF-8").within("body")
@@ -100,31 +98,31 @@ impl ChatRequest {
         let body = Object::parse(body)?;
         let messages = body.list("messages")?.ok_or_else(|| missing("messages"))?;
         check_length(messages.len(), MESSAGES_MAX).map_err(|wrong| wrong.within("messages"))?;
-        let messages = in_order(&messages)?;
-        let (said, answers) = read_messages(&messages)?;
+        let messages = with_roles(&messages)?;
+        let (user_message, answers) = read_messages(&messages)?;
         Ok(Self {
             chat_id: body.text("id", ID_BYTES_MAX)?,
             trigger: trigger(&body)?,
-            said,
+            user_message,
             answers,
             instructions: instructions(&messages),
         })
     }
 }
 
-/// What a user says, as a list of parts in the form of a page's messages: texts and files.
+/// Parses a list of parts of a user message: texts and files.
 ///
 /// # Errors
-/// The first field that breaks a rule, by its path: `parts[0].url`.
+/// The path of the first invalid field, such as `parts[0].url`.
 pub fn user_parts(parts_json: &str) -> Result<Vec<Part>, Violation> {
     let message = format!(r#"{{"parts":{parts_json}}}"#);
     parts::content(&Object::parse(&message)?)
 }
 
-/// What a tool answered: a string is taken as text, anything else as the document that it is.
+/// Parses the output of a tool: a JSON string is text, other JSON is a document.
 ///
 /// # Errors
-/// It is no JSON, or longer than an event.
+/// The output is not JSON, or exceeds the bound of an event.
 pub fn tool_output(json: &str) -> Result<ToolOutput, Violation> {
     parts::tool_output(json)
 }
@@ -141,8 +139,8 @@ fn trigger(body: &Object<'_>) -> Result<Trigger, Violation> {
     }
 }
 
-/// The messages with who speaks in them.
-fn in_order<'a>(messages: &[&'a RawValue]) -> Result<Vec<(PageRole, Object<'a>)>, Violation> {
+/// The messages with their roles.
+fn with_roles<'a>(messages: &[&'a RawValue]) -> Result<Vec<(PageRole, Object<'a>)>, Violation> {
     let read = |(index, message): (usize, &&'a RawValue)| {
         let at = |wrong: Violation| wrong.at(index).within("messages");
         let message = Object::parse(message.get()).map_err(at)?;
@@ -168,37 +166,37 @@ fn page_role(message: &Object<'_>) -> Result<PageRole, Violation> {
 }
 
 fn instructions(messages: &[(PageRole, Object<'_>)]) -> Vec<(usize, InstructionRole)> {
-    let places = messages.iter().enumerate();
-    let instructions = places.filter_map(|(place, (role, _))| match role {
-        PageRole::Instruction(role) => Some((place, *role)),
+    let messages = messages.iter().enumerate();
+    let instructions = messages.filter_map(|(index, (role, _))| match role {
+        PageRole::Instruction(role) => Some((index, *role)),
         PageRole::User | PageRole::Assistant => None,
     });
     instructions.collect()
 }
 
-/// What the last user's message says, if it is the last of all, and what the last assistant's message answers.
+/// The last message if it is the user's, and the answers in the last assistant message.
 fn read_messages(
     messages: &[(PageRole, Object<'_>)],
-) -> Result<(Option<Said>, Vec<ToolAnswer>), Violation> {
-    let mut said = None;
+) -> Result<(Option<UserMessage>, Vec<ToolAnswer>), Violation> {
+    let mut user_message = None;
     for (index, (role, message)) in messages.iter().enumerate().rev() {
         let at = |wrong: Violation| wrong.at(index).within("messages");
         match role {
             PageRole::User if index + 1 == messages.len() => {
-                said = Some(read_user(message).map_err(at)?);
+                user_message = Some(read_user(message).map_err(at)?);
             }
             PageRole::Assistant => {
                 let answers = parts::answers(message).map_err(at)?;
-                return Ok((said, answers));
+                return Ok((user_message, answers));
             }
             PageRole::User | PageRole::Instruction(_) => {}
         }
     }
-    Ok((said, Vec::new()))
+    Ok((user_message, Vec::new()))
 }
 
-fn read_user(message: &Object<'_>) -> Result<Said, Violation> {
-    Ok(Said {
+fn read_user(message: &Object<'_>) -> Result<UserMessage, Violation> {
+    Ok(UserMessage {
         message_id: message.text("id", ID_BYTES_MAX)?,
         parts: parts::content(message)?,
     })

@@ -1,4 +1,4 @@
-//! A JSON object whose fields are read one by one, so that what is wrong is named by its path, and never quoted.
+//! A JSON object whose fields are read one by one. Errors name the path of a field, and never quote its value.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ impl<'a> Object<'a> {
         read(text, "is not a JSON object").map(Self)
     }
 
-    /// A field as it was written; `None` where it is missing or null.
+    /// The raw JSON of a field; `None` if it is missing or null.
     pub(super) fn raw(&self, name: &str) -> Option<&'a RawValue> {
         self.0.get(name).copied().filter(|raw| raw.get() != "null")
     }
@@ -52,7 +52,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The library's own words may quote what they complain of: only the place is kept.
+/// Keeps only the position of an error, because the library's text may quote the value.
 fn read<'a, T: Deserialize<'a>>(text: &'a str, rule: &str) -> Result<T, Violation> {
     serde_json::from_str(text).map_err(|error| {
         let (line, column) = (error.line(), error.column());

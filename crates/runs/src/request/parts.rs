@@ -1,4 +1,4 @@
-//! The parts of a request's messages: what a user said, and what a page answers to calls.
+//! Parses the parts of messages: the content of a user message, and the answers of a client to calls.
 
 use domain::bounds::{EVENT_BYTES_MAX, LABEL_BYTES_MAX, PARTS_MAX};
 use domain::content::MediaSource;
@@ -8,13 +8,13 @@ use domain::{CallId, JsonText, Label, Part, ToolName, Violation, ViolationReason
 
 use super::object::Object;
 use super::{ToolAnswer, missing};
-use crate::denial::{Denial, denied};
-use crate::shown::FILE_ID_PREFIX;
+use crate::denial::{Denial, denial_result};
+use crate::ui_part::FILE_ID_PREFIX;
 
-/// Most bytes of a part's `type` or `state`.
+/// Maximum bytes of the `type` and the `state` of a part.
 const TYPE_BYTES_MAX: usize = LABEL_BYTES_MAX + 16;
 
-/// What a user said: texts and files. Parts that are made for pages only (`data-…`) are left out.
+/// The texts and files of a user message. Parts that only pages use (`data-…`) are omitted.
 pub(super) fn content(message: &Object<'_>) -> Result<Vec<Part>, Violation> {
     let mut content = Vec::new();
     for (index, part) in parts(message)?.iter().enumerate() {
@@ -22,13 +22,13 @@ pub(super) fn content(message: &Object<'_>) -> Result<Vec<Part>, Violation> {
         content.extend(content_part(part).map_err(at)?);
     }
     if content.is_empty() {
-        let rule = "holds neither text nor a file";
+        let rule = "contains neither text nor a file";
         return Err(Violation::new(ViolationReason::Missing, rule).within("parts"));
     }
     Ok(content)
 }
 
-/// What a page answers to the calls of the assistant's message.
+/// The answers to the calls of an assistant message.
 pub(super) fn answers(message: &Object<'_>) -> Result<Vec<ToolAnswer>, Violation> {
     let mut answers = Vec::new();
     for (index, part) in parts(message)?.iter().enumerate() {
@@ -56,7 +56,7 @@ fn content_part(part: &Object<'_>) -> Result<Option<Part>, Violation> {
         "file" => file(part).map(Some),
         kind if kind.starts_with("data-") => Ok(None),
         _ => {
-            let rule = "is none of text, file, data-…: a user says nothing else";
+            let rule = "is not one of text, file, data-…, which a user message may contain";
             Err(Violation::new(ViolationReason::Malformed, rule).within("type"))
         }
     }
@@ -72,10 +72,8 @@ fn file(part: &Object<'_>) -> Result<Part, Violation> {
         None => MediaSource::Url(url),
     };
     let media_type = label(part, "mediaType")?;
-    let is_image = media_type
-        .as_ref()
-        .is_some_and(|media_type| media_type.as_str().starts_with("image/"));
-    if is_image {
+    let name = media_type.as_ref().map_or("", Label::as_str);
+    if name.starts_with("image/") {
         return Ok(Part::Image {
             source,
             media_type,
@@ -119,12 +117,12 @@ fn answer(part: &Object<'_>) -> Result<Option<ToolAnswer>, Violation> {
             let output = ToolOutput::Parts(vec![Part::Text(text)]);
             Some(ToolAnswer::Returned(returned(output, ToolOutcome::Failed)))
         }
-        "approval-responded" | "output-denied" => Some(consent(part, call_id, tool_name)?),
+        "approval-responded" | "output-denied" => Some(approval(part, call_id, tool_name)?),
         _ => None,
     })
 }
 
-fn consent(
+fn approval(
     part: &Object<'_>,
     call_id: CallId,
     tool_name: ToolName,
@@ -139,11 +137,11 @@ fn consent(
     let reason = approval.text("reason", EVENT_BYTES_MAX).map_err(within)?;
     Ok(ToolAnswer::Returned(ToolReturned {
         tool_name: Some(tool_name),
-        ..denied(call_id, Denial { reason })
+        ..denial_result(call_id, Denial { reason })
     }))
 }
 
-/// A string is taken as text, anything else as the document that it is; what is missing, as null.
+/// The output of a part; null if it is missing.
 fn output(part: &Object<'_>) -> Result<ToolOutput, Violation> {
     let text = part
         .raw("output")
@@ -151,7 +149,7 @@ fn output(part: &Object<'_>) -> Result<ToolOutput, Violation> {
     tool_output(text).map_err(|wrong| wrong.within("output"))
 }
 
-/// A string is taken as text, anything else as the document that it is.
+/// Parses an output: a JSON string is text, other JSON is a document.
 pub(super) fn tool_output(json: &str) -> Result<ToolOutput, Violation> {
     check_length(json.len(), EVENT_BYTES_MAX)?;
     if let Ok(text) = serde_json::from_str(json) {

@@ -1,4 +1,4 @@
-//! Requests as the SDK sends them, and what is wrong with others.
+//! Requests of the SDK, and the errors of invalid ones.
 
 use domain::bounds::{EVENT_BYTES_MAX, PARTS_MAX};
 use domain::content::MediaSource;
@@ -6,7 +6,7 @@ use domain::event::{ToolOutcome, ToolOutput};
 use domain::{JsonText, Label, ToolName};
 
 use super::*;
-use crate::denial::{Denial, denied};
+use crate::denial::{Denial, denial_result};
 
 fn with(messages: &str) -> String {
     format!(r#"{{"id":"chat","trigger":"submit-message","messages":[{messages}]}}"#)
@@ -22,27 +22,27 @@ fn assistant(parts: &str) -> String {
     ))
 }
 
-fn check_said(parts: &str, expected: &[Part]) {
+fn check_user_message(parts: &str, expected: &[Part]) {
     let request = ChatRequest::parse(user(parts).as_bytes()).unwrap();
-    let said = request.said.unwrap();
-    assert_eq!(said.message_id.as_deref(), Some("u1"));
-    assert_eq!(said.parts, expected);
+    let message = request.user_message.unwrap();
+    assert_eq!(message.message_id.as_deref(), Some("u1"));
+    assert_eq!(message.parts, expected);
 }
 
 fn check_answers(parts: &str, expected: &[ToolAnswer]) {
     let request = ChatRequest::parse(assistant(parts).as_bytes()).unwrap();
-    assert_eq!(request.said, None);
+    assert_eq!(request.user_message, None);
     assert_eq!(request.answers, expected);
 }
 
-fn check_wrong(body: &str, field: &str, reason: ViolationReason) {
-    let wrong = ChatRequest::parse(body.as_bytes()).unwrap_err();
+fn check_error(body: &str, field: &str, reason: ViolationReason) {
+    let error = ChatRequest::parse(body.as_bytes()).unwrap_err();
     assert_eq!(
-        (wrong.field.as_str(), wrong.reason),
+        (error.field.as_str(), error.reason),
         (field, reason),
-        "{wrong}"
+        "{error}"
     );
-    assert!(!wrong.to_string().contains("secret"), "{wrong}");
+    assert!(!error.to_string().contains("secret"), "{error}");
 }
 
 fn label(text: &str) -> Option<Label> {
@@ -59,12 +59,12 @@ fn returned(output: ToolOutput, outcome: ToolOutcome) -> ToolReturned {
 }
 
 #[test]
-fn what_a_user_says() {
-    check_said(
+fn user_messages() {
+    check_user_message(
         r#"{"type":"text","text":"hi \u0000"},{"type":"data-seen","data":1},{"type":"text","text":""}"#,
         &[Part::Text("hi \0".to_owned())],
     );
-    check_said(
+    check_user_message(
         r#"{"type":"file","mediaType":"image/png","url":"data:image/png;base64,AA=="}"#,
         &[Part::Image {
             source: MediaSource::Url("data:image/png;base64,AA==".to_owned()),
@@ -72,7 +72,7 @@ fn what_a_user_says() {
             detail: None,
         }],
     );
-    check_said(
+    check_user_message(
         r#"{"type":"file","mediaType":"text/csv","filename":"a.csv","url":"urn:hansard:file:f1"}"#,
         &[Part::File {
             source: MediaSource::FileId("f1".to_owned()),
@@ -83,7 +83,7 @@ fn what_a_user_says() {
 }
 
 #[test]
-fn what_a_page_answers_to_calls() {
+fn answers_to_calls() {
     let tool = |rest: &str| format!(r#"{{"type":"tool-get-time","toolCallId":"c1",{rest}}}"#);
     let json = |text: &str| ToolOutput::Json(JsonText::parse(text).unwrap());
     let text = |text: &str| ToolOutput::Parts(vec![Part::Text(text.to_owned())]);
@@ -110,7 +110,7 @@ fn what_a_page_answers_to_calls() {
             r#""state":"approval-responded","approval":{"id":"c1","approved":false,"reason":"no"}"#,
             ToolAnswer::Returned(ToolReturned {
                 tool_name: ToolName::parse("get-time").ok(),
-                ..denied(
+                ..denial_result(
                     CallId::parse("c1").unwrap(),
                     Denial {
                         reason: Some("no".to_owned()),
@@ -135,19 +135,22 @@ fn what_a_page_answers_to_calls() {
 }
 
 #[test]
-fn a_user_may_speak_after_answering() {
+fn a_user_message_may_follow_answers() {
     let body = with(
         r#"{"role":"user","parts":[]},
         {"role":"assistant","parts":[{"type":"tool-t","toolCallId":"c1","state":"output-available","output":1}]},
         {"role":"user","parts":[{"type":"text","text":"and?"}]}"#,
     );
     let request = ChatRequest::parse(body.as_bytes()).unwrap();
-    assert_eq!(request.said.unwrap().parts, [Part::Text("and?".to_owned())]);
+    assert_eq!(
+        request.user_message.unwrap().parts,
+        [Part::Text("and?".to_owned())]
+    );
     assert_eq!(request.answers.len(), 1);
 }
 
 #[test]
-fn instructions_are_named_by_their_places() {
+fn instructions_have_the_indexes_of_their_messages() {
     use InstructionRole::{Developer, System, Tool};
     let check = |roles: &[&str], expected: &[(usize, InstructionRole)]| {
         let messages = roles
@@ -161,7 +164,7 @@ fn instructions_are_named_by_their_places() {
     check(&["user", "assistant", "user"], &[]);
     check(&["system", "user"], &[(0, System)]);
     check(&["user", "assistant", "developer"], &[(2, Developer)]);
-    // Also before the last that is read, and more than one.
+    // Also before the last message that is read, and more than one.
     check(
         &["tool", "system", "user", "assistant", "user"],
         &[(0, Tool), (1, System)],
@@ -169,7 +172,7 @@ fn instructions_are_named_by_their_places() {
 }
 
 #[test]
-fn what_is_wanted() {
+fn triggers() {
     let trigger = |rest: &str| {
         let body = format!(r#"{{"messages":[]{rest}}}"#);
         ChatRequest::parse(body.as_bytes()).unwrap().trigger
@@ -189,53 +192,53 @@ fn what_is_wanted() {
 }
 
 #[test]
-fn what_is_wrong_is_named_by_its_path_and_never_quoted() {
+fn errors_name_the_path_and_never_quote_the_value() {
     use ViolationReason::{InvalidJson, Malformed, Missing, TooLong};
-    check_wrong("\"secret\"", "", InvalidJson);
-    check_wrong("{secret", "", InvalidJson);
-    check_wrong("{}", "messages", Missing);
-    check_wrong(r#"{"messages":"secret"}"#, "messages", InvalidJson);
-    check_wrong(
+    check_error("\"secret\"", "", InvalidJson);
+    check_error("{secret", "", InvalidJson);
+    check_error("{}", "messages", Missing);
+    check_error(r#"{"messages":"secret"}"#, "messages", InvalidJson);
+    check_error(
         r#"{"messages":[],"trigger":"secret"}"#,
         "trigger",
         Malformed,
     );
-    check_wrong(&with("\"secret\""), "messages[0]", InvalidJson);
-    check_wrong(&with(r#"{"role":"secret"}"#), "messages[0].role", Malformed);
-    check_wrong(&with(r#"{"role":"user"}"#), "messages[0].parts", Missing);
-    check_wrong(&user(""), "messages[0].parts", Missing);
-    check_wrong(
+    check_error(&with("\"secret\""), "messages[0]", InvalidJson);
+    check_error(&with(r#"{"role":"secret"}"#), "messages[0].role", Malformed);
+    check_error(&with(r#"{"role":"user"}"#), "messages[0].parts", Missing);
+    check_error(&user(""), "messages[0].parts", Missing);
+    check_error(
         &user(r#"{"text":"secret"}"#),
         "messages[0].parts[0].type",
         Missing,
     );
-    check_wrong(
+    check_error(
         &user(r#"{"type":"secret"}"#),
         "messages[0].parts[0].type",
         Malformed,
     );
-    check_wrong(
+    check_error(
         &user(r#"{"type":"text","text":["secret"]}"#),
         "messages[0].parts[0].text",
         InvalidJson,
     );
-    check_wrong(
+    check_error(
         &user(r#"{"type":"file","mediaType":"image/png"}"#),
         "messages[0].parts[0].url",
         Missing,
     );
-    check_wrong(
+    check_error(
         &assistant(r#"{"type":"tool-t","toolCallId":"","state":"x"}"#),
         "messages[0].parts[0].toolCallId",
         Missing,
     );
-    check_wrong(
+    check_error(
         &assistant(r#"{"type":"tool-t","toolCallId":"c","state":"approval-responded"}"#),
         "messages[0].parts[0].approval",
         Missing,
     );
     let long = "x".repeat(ID_BYTES_MAX + 1);
-    check_wrong(
+    check_error(
         &format!(r#"{{"messages":[],"id":"{long}"}}"#),
         "id",
         TooLong,
@@ -247,14 +250,14 @@ fn bounds_at_their_edge_and_one_past() {
     let many = |count: usize, one: &str| vec![one; count].join(",");
     let system = r#"{"role":"system"}"#;
     assert!(ChatRequest::parse(with(&many(MESSAGES_MAX, system)).as_bytes()).is_ok());
-    check_wrong(
+    check_error(
         &with(&many(MESSAGES_MAX + 1, system)),
         "messages",
         ViolationReason::TooLong,
     );
     let text = r#"{"type":"text","text":"x"}"#;
     assert!(ChatRequest::parse(user(&many(PARTS_MAX, text)).as_bytes()).is_ok());
-    check_wrong(
+    check_error(
         &user(&many(PARTS_MAX + 1, text)),
         "messages[0].parts",
         ViolationReason::TooLong,
@@ -266,7 +269,7 @@ fn bounds_at_their_edge_and_one_past() {
         ))
     };
     assert!(ChatRequest::parse(sized(EVENT_BYTES_MAX).as_bytes()).is_ok());
-    check_wrong(
+    check_error(
         &sized(EVENT_BYTES_MAX + 1),
         "messages[0].parts[0].text",
         ViolationReason::TooLong,

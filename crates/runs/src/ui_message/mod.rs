@@ -1,4 +1,4 @@
-//! Messages in the form that the AI SDK's pages keep them in.
+//! UI messages of the AI SDK.
 
 mod tool;
 
@@ -11,34 +11,35 @@ pub use tool::{Json, ToolPart, ToolState, ToolValue, UiApproval};
 /// One message of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UiMessage {
-    /// Its id, the same at every reading: a user's message has its event's; the assistant's that of the run that began it, or of its first event where no run did.
+    /// A stable id: of a user message, the id of its event; of an assistant message, the id of the run that opened it, or of
+    /// its first event if no run did.
     pub id: String,
-    /// Who speaks.
+    /// The role.
     pub role: UiRole,
-    /// What else is known of it.
+    /// The metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<UiMetadata>,
-    /// What it is made of, in order.
+    /// The parts, in order.
     pub parts: Vec<UiPart>,
 }
 
-/// Who speaks. Instructions are no part of a page.
+/// The role of a message. Pages show no instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UiRole {
-    /// The person.
+    /// The user.
     User,
     /// The model and its tools.
     Assistant,
 }
 
-/// What is known of an assistant's message beside its parts.
+/// The metadata of an assistant message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct UiMetadata {
-    /// How its last run ended.
+    /// The outcome of its last run.
     #[serde(serialize_with = "write_outcome")]
     pub outcome: RunOutcome,
-    /// Why it failed or was cut off, as pages show it. `null` otherwise: pages merge metadata, and must forget an earlier one.
+    /// The error text for the page; `null` without an error, because pages merge metadata and must drop an earlier text.
     #[serde(rename = "errorText")]
     pub error_text: Option<&'static str>,
 }
@@ -51,13 +52,13 @@ pub struct UiMetadata {
     rename_all_fields = "camelCase"
 )]
 pub enum UiPart {
-    /// A step of the model begins.
+    /// The start of a step of the model.
     StepStart,
-    /// Text; also a refusal.
+    /// A text or a refusal.
     Text {
         /// The text.
         text: String,
-        /// How far it has come; `None` of a user's.
+        /// Whether it is complete; `None` for a user's text.
         #[serde(skip_serializing_if = "Option::is_none")]
         state: Option<TextState>,
     },
@@ -65,25 +66,25 @@ pub enum UiPart {
     Reasoning {
         /// The thought.
         text: String,
-        /// How far it has come.
+        /// Whether it is complete.
         state: TextState,
     },
-    /// A picture or another file.
+    /// An image or another file.
     File {
         /// Its media type.
         media_type: String,
         /// Its name.
         #[serde(skip_serializing_if = "Option::is_none")]
         filename: Option<String>,
-        /// Where it is.
+        /// Its URL.
         url: String,
     },
-    /// A call of a tool and its result.
+    /// A tool call and its result.
     #[serde(untagged)]
     Tool(ToolPart),
 }
 
-/// How far a text has come.
+/// Whether a text is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TextState {
@@ -93,7 +94,7 @@ pub enum TextState {
     Done,
 }
 
-/// The outcome's name, as pages read it.
+/// The name of an outcome on pages.
 #[must_use]
 pub fn outcome_name(outcome: RunOutcome) -> &'static str {
     match outcome {
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_written_as_the_sdk_reads_them() {
+    fn parts_have_the_json_of_the_sdk() {
         check(&UiPart::StepStart, r#"{"type":"step-start"}"#);
         check(
             &UiPart::Text {

@@ -1,4 +1,4 @@
-//! Calls of tools and what they gave back, as pages keep them.
+//! Tool calls and results in UI messages.
 
 use domain::{CallId, JsonText, ToolName};
 use serde::ser::Error as _;
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::UiPart;
 
-/// A call of a tool and its result.
+/// A tool call and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolPart {
@@ -17,12 +17,12 @@ pub struct ToolPart {
     /// The call.
     #[serde(serialize_with = "write_call_id")]
     pub tool_call_id: CallId,
-    /// How far it has come.
+    /// The state of the call.
     #[serde(flatten)]
     pub state: ToolState,
 }
 
-/// How far a call has come.
+/// The state of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(
     tag = "state",
@@ -30,49 +30,49 @@ pub struct ToolPart {
     rename_all_fields = "camelCase"
 )]
 pub enum ToolState {
-    /// The model still writes its input.
+    /// The input is not complete.
     InputStreaming {
-        /// The JSON text so far.
+        /// The received JSON text.
         #[serde(skip_serializing_if = "String::is_empty")]
         raw_input: String,
     },
-    /// It waits for its result.
+    /// The call waits for its result.
     InputAvailable {
         /// Its input.
         input: Json,
     },
-    /// It waits for a person's consent.
+    /// The call waits for approval.
     ApprovalRequested {
         /// Its input.
         input: Json,
-        /// The question.
+        /// The approval request.
         approval: UiApproval,
     },
-    /// The tool did its work.
+    /// The tool succeeded.
     OutputAvailable {
         /// Its input.
         input: Json,
-        /// What came back.
+        /// The output.
         output: ToolValue,
     },
     /// The tool failed.
     OutputError {
         /// Its input.
         input: Json,
-        /// What the tool said of it.
+        /// The tool's error text.
         error_text: String,
     },
-    /// A person refused.
+    /// A person denied the call.
     OutputDenied {
         /// Its input.
         input: Json,
-        /// The question and its answer.
+        /// The approval request and its answer.
         approval: UiApproval,
     },
 }
 
 impl ToolState {
-    /// The call's input, once it is complete.
+    /// The input of the call; `None` until it is complete.
     #[must_use]
     pub fn input(&self) -> Option<&Json> {
         match self {
@@ -86,20 +86,20 @@ impl ToolState {
     }
 }
 
-/// A question for a person's consent.
+/// An approval request and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UiApproval {
-    /// Its id: the call's.
+    /// The id of the call.
     pub id: String,
-    /// The answer, once it is there.
+    /// The answer; `None` until there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
-    /// Why, in the person's words.
+    /// The person's reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What a tool gave back.
+/// The output of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum ToolValue {
@@ -111,7 +111,7 @@ pub enum ToolValue {
     Parts(Vec<UiPart>),
 }
 
-/// A JSON document, written as it was recorded.
+/// A JSON document, which is written as recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json(pub JsonText);
 

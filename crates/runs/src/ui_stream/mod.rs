@@ -1,8 +1,8 @@
-//! The chunks that a run's parts say to a page: a pure state machine.
+//! Turns the parts of a run into the chunks of a page: a pure state machine.
 //!
-//! The same parts give the same chunks: who lost the stream after part n builds the machine anew, pushes the parts up to n,
-//! and goes on. Texts and thoughts are always ended, also where the run is stopped or fails. The input of a call that is
-//! cut off has no end, as in the SDK: a call that ended in an error would make clients send its "result" back at once.
+//! Equal parts give equal chunks: to resume after part n, create a new stream and push the parts up to n. Texts and thoughts
+//! always end, also if the run is stopped or fails. An incomplete input of a call does not end, as in the SDK: if it ended
+//! with an error, clients would immediately send that error as a result.
 
 mod step;
 
@@ -11,79 +11,75 @@ use std::collections::HashSet;
 use domain::event::{Fact, ToolCalled, ToolReturned};
 use domain::{CallId, Label, RunEnd, RunId, RunPart, RunPartKind};
 
-use step::StepSoFar;
+use step::StepStream;
 pub(crate) use step::whole;
 
 use crate::approvals::Approvals;
-use crate::ending;
-use crate::shown;
-use crate::step::WordsKind;
+use crate::run_end;
+use crate::step::DeltaKind;
 use crate::ui_chunk::{FinishReason, UiChunk};
 use crate::ui_message::{Json, ToolState, UiMessage, UiPart};
+use crate::ui_part;
 
 /// The stream of one run.
 #[derive(Debug)]
 pub struct UiStream {
     message_id: String,
     approvals: Approvals,
-    /// Calls that the page knows: a result of any other makes the client throw.
+    /// The calls of the message. For a result of another call the client would throw.
     known: HashSet<CallId>,
-    step: StepSoFar,
-    /// Why the last finished step stopped.
+    step: StepStream,
+    /// The finish reason of the last finished step.
     finish_reason: Option<FinishReason>,
     over: bool,
 }
 
 impl UiStream {
-    /// The stream of a run that begins a message of its own, or goes on with `continued`
-    /// (see [`crate::page::continued`]).
+    /// The stream of a run that starts a message, or continues the message `continued`
+    /// (see [`crate::page::continued_message`]).
     #[must_use]
     pub fn new(run: RunId, continued: Option<&UiMessage>, approvals: Approvals) -> Self {
-        let call_of = |part: &UiPart| match part {
+        let call = |part: &UiPart| match part {
             UiPart::Tool(tool) => Some(tool.tool_call_id.clone()),
             UiPart::StepStart
             | UiPart::Text { .. }
             | UiPart::Reasoning { .. }
             | UiPart::File { .. } => None,
         };
-        let parts = continued.map(|message| message.parts.as_slice());
+        let parts = continued.map_or(&[][..], |message| &message.parts);
         Self {
             message_id: continued.map_or_else(|| run.to_string(), |message| message.id.clone()),
             approvals,
-            known: parts
-                .unwrap_or_default()
-                .iter()
-                .filter_map(call_of)
-                .collect(),
-            step: StepSoFar::default(),
+            known: parts.iter().filter_map(call).collect(),
+            step: StepStream::default(),
             finish_reason: None,
             over: false,
         }
     }
 
-    /// What is said before the first part. A page that reads the run from the beginning without having the message that
-    /// it goes on with gets [`crate::replay()`] of that message instead.
+    /// The chunk before the first part. A page that does not have the continued message gets [`crate::replay()`] of that
+    /// message instead.
     #[must_use]
-    pub fn opening(&self) -> UiChunk {
+    pub fn start_chunk(&self) -> UiChunk {
         UiChunk::Start {
             message_id: self.message_id.clone(),
         }
     }
 
-    /// Whether the run's end was said: nothing follows but the stream's own end.
+    /// Whether the run has ended. No chunk follows.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.over
     }
 
-    /// What the next part says; parts come in order, each once. Nothing follows an end.
+    /// The chunks of the next part. Push each part once, in order.
     pub fn push(&mut self, part: &RunPart) -> Vec<UiChunk> {
         let mut chunks = Vec::new();
         if self.over {
             return chunks;
         }
-        if let Some((kind, words)) = WordsKind::of(&part.kind) {
-            self.step.say(kind, words, part.number, &mut chunks);
+        if let Some((kind, delta)) = DeltaKind::from_part(&part.kind) {
+            self.step.push_text(kind, delta, part.number, &mut chunks);
         }
         match &part.kind {
             RunPartKind::CallBegan {
@@ -108,7 +104,7 @@ impl UiStream {
                 }
             }
             RunPartKind::StepFinished(facts) => self.finish_step(facts, part.number, &mut chunks),
-            RunPartKind::ToolReturned(result) => chunks.extend(self.answer(result)),
+            RunPartKind::ToolReturned(result) => chunks.extend(self.result_chunk(result)),
             RunPartKind::RunEnded(end) => self.end(end, &mut chunks),
             RunPartKind::TextDelta(_)
             | RunPartKind::ThinkingDelta(_)
@@ -126,17 +122,17 @@ impl UiStream {
             match fact {
                 Fact::MessageAppended(message) => {
                     given = message.finish_reason.clone().or(given);
-                    self.step.show(message, number, chunks);
+                    self.step.push_message(message, number, chunks);
                 }
                 Fact::ToolCalled(call) => {
                     default = FinishReason::ToolCalls;
                     self.complete_call(call, chunks);
                 }
-                // A step holds nothing else.
+                // A step contains no other facts.
                 Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {}
             }
         }
-        self.finish_reason = Some(ending::finish_reason(given.as_ref(), default));
+        self.finish_reason = Some(run_end::finish_reason(given.as_ref(), default));
         self.step.finish(chunks);
     }
 
@@ -150,28 +146,28 @@ impl UiStream {
         });
         chunks.extend(state_chunk(
             &call.call_id,
-            &shown::call(call, &self.approvals),
+            &ui_part::call(call, &self.approvals),
         ));
     }
 
-    fn answer(&self, result: &ToolReturned) -> Option<UiChunk> {
+    fn result_chunk(&self, result: &ToolReturned) -> Option<UiChunk> {
         if !self.known.contains(&result.call_id) {
             return None;
         }
-        // What a result says does not depend on the input, which the page has.
+        // The chunk does not contain the input, which the page already has.
         let input = Json(domain::JsonText::recorded("null".to_owned()));
-        state_chunk(&result.call_id, &shown::answered(input, result))
+        state_chunk(&result.call_id, &ui_part::result_state(input, result))
     }
 
     fn end(&mut self, end: &RunEnd, chunks: &mut Vec<UiChunk>) {
         self.step.finish(chunks);
         let reason = self.finish_reason.unwrap_or(FinishReason::Other);
-        chunks.extend(ending::chunks(end, reason));
+        chunks.extend(run_end::chunks(end, reason));
         self.over = true;
     }
 }
 
-/// What a page must be told of a call beyond its input.
+/// The chunk of a call's state; `None` if the chunks of its input suffice.
 pub(crate) fn state_chunk(call_id: &CallId, state: &ToolState) -> Option<UiChunk> {
     let tool_call_id = call_id.clone();
     match state {

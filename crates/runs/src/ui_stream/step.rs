@@ -1,26 +1,27 @@
-//! What a stream has said of the step under way: every text and thought that it begins, it ends.
+//! The chunks of one step. Every text and thought that starts also ends.
 
 use std::collections::BTreeMap;
 
 use domain::CallId;
 use domain::event::MessageAppended;
 
-use crate::shown;
-use crate::step::WordsKind;
+use crate::step::DeltaKind;
 use crate::ui_chunk::UiChunk;
 use crate::ui_message::{TextState, UiPart};
+use crate::ui_part;
 
-/// What was said of the step under way.
+/// The state of the step.
 #[derive(Debug, Default)]
-pub(super) struct StepSoFar {
+pub(super) struct StepStream {
     started: bool,
-    spoke: bool,
-    open: Option<(WordsKind, String)>,
+    has_text: bool,
+    /// The open text or thought, and its id.
+    open: Option<(DeltaKind, String)>,
     pub(super) calls: BTreeMap<u32, CallId>,
 }
 
-impl StepSoFar {
-    /// Begins the step where it has not begun; ends what words are open.
+impl StepStream {
+    /// Ends the open text, and starts the step if it is not started.
     pub(super) fn begin(&mut self, chunks: &mut Vec<UiChunk>) {
         self.close(chunks);
         if !self.started {
@@ -29,45 +30,42 @@ impl StepSoFar {
         }
     }
 
-    pub(super) fn say(
+    pub(super) fn push_text(
         &mut self,
-        spoken: WordsKind,
-        words: &str,
+        added: DeltaKind,
+        delta: &str,
         number: u64,
         chunks: &mut Vec<UiChunk>,
     ) {
-        if words.is_empty() {
+        if delta.is_empty() {
             return;
         }
         let id = match self.open.take() {
-            Some((kind, id)) if kind == spoken => id,
+            Some((kind, id)) if kind == added => id,
             open => {
                 self.open = open;
                 self.begin(chunks);
                 let id = format!("p{number}");
-                chunks.push(start_of(spoken, id.clone()));
+                chunks.push(start_chunk(added, id.clone()));
                 id
             }
         };
-        chunks.push(delta_of(spoken, id.clone(), words.to_owned()));
-        self.open = Some((spoken, id));
-        self.spoke = true;
+        chunks.push(delta_chunk(added, id.clone(), delta.to_owned()));
+        self.open = Some((added, id));
+        self.has_text = true;
     }
 
-    /// Shows of a message what was not streamed: everything where nothing was, else only its files.
-    pub(super) fn show(
+    /// Adds the parts of a message that were not streamed: only files if the step streamed text, otherwise all parts.
+    pub(super) fn push_message(
         &mut self,
         message: &MessageAppended,
         number: u64,
         chunks: &mut Vec<UiChunk>,
     ) {
         let parts = message.parts.iter();
-        let spoke = self.spoke;
-        for (index, part) in parts
-            .filter_map(|part| shown::part(part, Some(TextState::Done)))
-            .enumerate()
-        {
-            if spoke && !matches!(part, UiPart::File { .. }) {
+        let parts = parts.filter_map(|part| ui_part::part(part, Some(TextState::Done)));
+        for (index, part) in parts.enumerate() {
+            if self.has_text && !matches!(part, UiPart::File { .. }) {
                 continue;
             }
             self.begin(chunks);
@@ -77,7 +75,7 @@ impl StepSoFar {
 
     pub(super) fn close(&mut self, chunks: &mut Vec<UiChunk>) {
         if let Some((kind, id)) = self.open.take() {
-            chunks.push(end_of(kind, id));
+            chunks.push(end_chunk(kind, id));
         }
     }
 
@@ -90,11 +88,11 @@ impl StepSoFar {
     }
 }
 
-/// The chunks of a whole text, thought or file; none of other parts.
+/// The chunks of a complete text, thought or file; empty for other parts.
 pub(crate) fn whole(part: &UiPart, id: String) -> Vec<UiChunk> {
     let (kind, text) = match part {
-        UiPart::Text { text, .. } => (WordsKind::Text, text),
-        UiPart::Reasoning { text, .. } => (WordsKind::Thinking, text),
+        UiPart::Text { text, .. } => (DeltaKind::Text, text),
+        UiPart::Reasoning { text, .. } => (DeltaKind::Thinking, text),
         UiPart::File {
             media_type, url, ..
         } => {
@@ -106,29 +104,29 @@ pub(crate) fn whole(part: &UiPart, id: String) -> Vec<UiChunk> {
         UiPart::StepStart | UiPart::Tool(_) => return Vec::new(),
     };
     vec![
-        start_of(kind, id.clone()),
-        delta_of(kind, id.clone(), text.clone()),
-        end_of(kind, id),
+        start_chunk(kind, id.clone()),
+        delta_chunk(kind, id.clone(), text.clone()),
+        end_chunk(kind, id),
     ]
 }
 
-fn start_of(kind: WordsKind, id: String) -> UiChunk {
+fn start_chunk(kind: DeltaKind, id: String) -> UiChunk {
     match kind {
-        WordsKind::Text | WordsKind::Refusal => UiChunk::TextStart { id },
-        WordsKind::Thinking => UiChunk::ReasoningStart { id },
+        DeltaKind::Text | DeltaKind::Refusal => UiChunk::TextStart { id },
+        DeltaKind::Thinking => UiChunk::ReasoningStart { id },
     }
 }
 
-fn delta_of(kind: WordsKind, id: String, delta: String) -> UiChunk {
+fn delta_chunk(kind: DeltaKind, id: String, delta: String) -> UiChunk {
     match kind {
-        WordsKind::Text | WordsKind::Refusal => UiChunk::TextDelta { id, delta },
-        WordsKind::Thinking => UiChunk::ReasoningDelta { id, delta },
+        DeltaKind::Text | DeltaKind::Refusal => UiChunk::TextDelta { id, delta },
+        DeltaKind::Thinking => UiChunk::ReasoningDelta { id, delta },
     }
 }
 
-fn end_of(kind: WordsKind, id: String) -> UiChunk {
+fn end_chunk(kind: DeltaKind, id: String) -> UiChunk {
     match kind {
-        WordsKind::Text | WordsKind::Refusal => UiChunk::TextEnd { id },
-        WordsKind::Thinking => UiChunk::ReasoningEnd { id },
+        DeltaKind::Text | DeltaKind::Refusal => UiChunk::TextEnd { id },
+        DeltaKind::Thinking => UiChunk::ReasoningEnd { id },
     }
 }

@@ -1,4 +1,4 @@
-//! A run in a conversation, at random.
+//! Random runs in a conversation.
 
 use domain::event::{Fact, Role};
 use domain::{RunPart, RunPartKind, ToolName};
@@ -14,7 +14,7 @@ use super::script::{GUARDED, Script, late_answers, numbered, parts, script};
 #[derive(Debug, Clone)]
 pub struct Case {
     pub earlier: Option<Script>,
-    /// How the calls that the earlier run left open are answered.
+    /// When the open calls of the earlier run are answered.
     pub late: Late,
     pub user_speaks: bool,
     pub script: Script,
@@ -51,7 +51,7 @@ pub fn fold_of(parts: &[RunPart]) -> RunFold {
     fold
 }
 
-/// The record with the run's start, and the run's parts.
+/// The record with the start of the run, and the parts of the run.
 pub fn set_up(case: &Case) -> (Record, Vec<RunPart>) {
     let mut record = Record::default();
     record.commit(vec![said(Role::User, "hello")]);
@@ -74,7 +74,7 @@ pub fn set_up(case: &Case) -> (Record, Vec<RunPart>) {
     }
     if case.user_speaks {
         start.push(said(Role::User, "and?"));
-        // A result of before the user's message is told to nobody's page as a chunk.
+        // No page gets a chunk for a result before the user message.
         kinds.clear();
     }
     start.push(Fact::from(started(2)));
@@ -87,8 +87,8 @@ pub fn json(message: &UiMessage) -> Value {
     comparable(serde_json::to_value(message).unwrap())
 }
 
-/// The message without the calls that no model finished, and the step that held nothing else: a page drops them when the
-/// run is over.
+/// The message without incomplete calls, and without a step that contained only those: a page drops them at the end of the
+/// run.
 pub fn without_cut_calls(mut message: Value) -> Value {
     let parts = message["parts"].as_array_mut().unwrap();
     parts.retain(|part| part["state"] != "input-streaming");

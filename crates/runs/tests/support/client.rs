@@ -1,10 +1,10 @@
-//! The AI SDK's client, written from its rules: it throws where the SDK throws, and where a text is left open.
+//! A model of the AI SDK's client: it panics where the SDK throws, and if a text is not ended.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-/// A message that grows by chunks.
+/// A client with the message that it builds.
 pub struct Client {
     pub message: Value,
     words: HashMap<String, usize>,
@@ -14,7 +14,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A page; with the last message where it is the assistant's.
+    /// A client; `last` is the last message of its page if it is the assistant's.
     pub fn new(last: Option<Value>) -> Self {
         Self {
             message: last.unwrap_or_else(|| json!({"id": "", "role": "assistant", "parts": []})),
@@ -45,8 +45,8 @@ impl Client {
             "reasoning-start" => self.begin("reasoning", text("id")),
             "text-delta" | "reasoning-delta" => {
                 let part = self.words_part(&kind, &text("id"));
-                let said = part["text"].as_str().unwrap().to_owned() + &text("delta");
-                part["text"] = said.into();
+                let joined = part["text"].as_str().unwrap().to_owned() + &text("delta");
+                part["text"] = joined.into();
             }
             "text-end" | "reasoning-end" => {
                 self.words_part(&kind, &text("id"))["state"] = "done".into();
@@ -76,7 +76,7 @@ impl Client {
                 }));
             }
             "tool-input-delta" => {
-                let input = self.inputs.get_mut(&id).expect("a call that began");
+                let input = self.inputs.get_mut(&id).expect("a started call");
                 input.push_str(chunk["inputTextDelta"].as_str().unwrap());
                 let raw = input.clone();
                 self.call(&id)["rawInput"] = raw.into();
@@ -113,14 +113,14 @@ impl Client {
 
     fn begin(&mut self, kind: &str, id: String) {
         assert!(self.in_step, "words outside of a step");
-        let place = self.parts().len();
-        assert!(self.words.insert(id, place).is_none(), "an id twice");
+        let index = self.parts().len();
+        assert!(self.words.insert(id, index).is_none(), "an id twice");
         self.push(json!({"type": kind, "text": "", "state": "streaming"}));
     }
 
     fn words_part(&mut self, kind: &str, id: &str) -> &mut Value {
-        let place = *self.words.get(id).expect("words that began");
-        let part = &mut self.parts()[place];
+        let index = *self.words.get(id).expect("a started text");
+        let part = &mut self.parts()[index];
         assert!(kind.starts_with(part["type"].as_str().unwrap()));
         part
     }
@@ -128,7 +128,7 @@ impl Client {
     fn call(&mut self, id: &str) -> &mut Value {
         let found = self.parts().iter_mut().rev();
         let mut found = found.filter(|part| part["toolCallId"] == id);
-        found.next().expect("a call that the page knows")
+        found.next().expect("a call of the page")
     }
 
     fn parts(&mut self) -> &mut Vec<Value> {
@@ -140,7 +140,7 @@ impl Client {
     }
 }
 
-/// What page and client must agree on: a client keeps of a consent only its question, since no chunk tells the answer.
+/// The message without the parts that clients cannot have: no chunk contains the answer to an approval request.
 pub fn comparable(mut message: Value) -> Value {
     for part in message["parts"].as_array_mut().unwrap() {
         let denied_or_asked = ["output-denied", "approval-requested"];

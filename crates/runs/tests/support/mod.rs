@@ -1,4 +1,4 @@
-//! Random runs, the record that they stand in, and a client of the AI SDK written from its rules.
+//! Random runs, their record, and a model of the AI SDK's client.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,7 +8,7 @@
     unreachable_pub,
     reason = "support of tests"
 )]
-#![allow(dead_code, reason = "each test uses its share")]
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 pub mod case;
 pub mod client;

@@ -1,4 +1,4 @@
-//! Facts as recorded events.
+//! Builds recorded events.
 
 use domain::event::{
     EventTokens, Fact, MessageAppended, RecordedEvent, Role, RunFinished, RunStarted,

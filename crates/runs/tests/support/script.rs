@@ -1,9 +1,9 @@
-//! What a model and its tools do in a run, at random, and the parts that tell of it.
+//! Random actions of a model and its tools in a run, and the parts of the run.
 
 use domain::event::{ErrorOccurred, Fact, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
 use domain::{CallId, JsonText, Label, Part, RunEnd, RunOutcome, RunPart, RunPartKind, ToolName};
 use proptest::prelude::*;
-use runs::{Denial, WordsKind, denied};
+use runs::{DeltaKind, Denial, denial_result};
 
 use super::record::message;
 
@@ -11,7 +11,7 @@ use super::record::message;
 #[derive(Debug, Clone)]
 pub struct Script {
     pub steps: Vec<Step>,
-    /// A step that nobody finishes.
+    /// A step without an end.
     pub unfinished: Option<Step>,
     pub outcome: RunOutcome,
     pub error: Option<&'static str>,
@@ -19,10 +19,10 @@ pub struct Script {
 
 #[derive(Debug, Clone)]
 pub struct Step {
-    pub words: Vec<(WordsKind, Vec<String>)>,
+    pub words: Vec<(DeltaKind, Vec<String>)>,
     pub calls: Vec<Call>,
     pub finish_reason: Option<&'static str>,
-    /// Whether the model streams, or says all at once.
+    /// Whether the model streams.
     pub streamed: bool,
 }
 
@@ -41,7 +41,7 @@ pub enum Answer {
     Denied,
 }
 
-/// The tool whose calls wait for consent.
+/// The tool whose calls need approval.
 pub const GUARDED: &str = "delete-file";
 
 pub fn script() -> impl Strategy<Value = Script> {
@@ -66,9 +66,9 @@ pub fn script() -> impl Strategy<Value = Script> {
 
 fn step() -> impl Strategy<Value = Step> {
     let kind = prop_oneof![
-        3 => Just(WordsKind::Text),
-        2 => Just(WordsKind::Thinking),
-        1 => Just(WordsKind::Refusal),
+        3 => Just(DeltaKind::Text),
+        2 => Just(DeltaKind::Thinking),
+        1 => Just(DeltaKind::Refusal),
     ];
     let deltas = prop::collection::vec("[a-z \\n\"é😀]{1,6}", 1..4);
     let words = prop::collection::vec((kind, deltas), 0..4);
@@ -76,7 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
     let reason = prop::option::of(prop::sample::select(vec!["stop", "max_tokens", "tool_use"]));
     (words, calls, reason, prop::bool::weighted(0.8)).prop_map(
         |(words, calls, finish_reason, streamed)| Step {
-            words: apart(words),
+            words: merge(words),
             calls,
             finish_reason,
             streamed,
@@ -84,16 +84,16 @@ fn step() -> impl Strategy<Value = Step> {
     )
 }
 
-/// Neighbours of one kind are one piece.
-fn apart(words: Vec<(WordsKind, Vec<String>)>) -> Vec<(WordsKind, Vec<String>)> {
-    let mut apart: Vec<(WordsKind, Vec<String>)> = Vec::new();
+/// Merges adjacent texts of one kind.
+fn merge(words: Vec<(DeltaKind, Vec<String>)>) -> Vec<(DeltaKind, Vec<String>)> {
+    let mut merged: Vec<(DeltaKind, Vec<String>)> = Vec::new();
     for (kind, deltas) in words {
-        match apart.last_mut() {
+        match merged.last_mut() {
             Some((last, before)) if *last == kind => before.extend(deltas),
-            _ => apart.push((kind, deltas)),
+            _ => merged.push((kind, deltas)),
         }
     }
-    apart
+    merged
 }
 
 fn call() -> impl Strategy<Value = Call> {
@@ -123,7 +123,7 @@ fn call() -> impl Strategy<Value = Call> {
         })
 }
 
-/// The parts of a run; `name` keeps the calls of several runs apart.
+/// The parts of a run; `name` makes the ids of its calls unique.
 pub fn parts(script: &Script, name: &str) -> Vec<RunPart> {
     let mut kinds = Vec::new();
     for (index, step) in script.steps.iter().enumerate() {
@@ -163,9 +163,9 @@ fn stream(step: &Step, ids: &str, kinds: &mut Vec<RunPartKind>) {
     for (kind, deltas) in &step.words {
         for delta in deltas.iter().cloned() {
             kinds.push(match kind {
-                WordsKind::Text => RunPartKind::TextDelta(delta),
-                WordsKind::Thinking => RunPartKind::ThinkingDelta(delta),
-                WordsKind::Refusal => RunPartKind::RefusalDelta(delta),
+                DeltaKind::Text => RunPartKind::TextDelta(delta),
+                DeltaKind::Thinking => RunPartKind::ThinkingDelta(delta),
+                DeltaKind::Refusal => RunPartKind::RefusalDelta(delta),
             });
             kinds.push(RunPartKind::KeptAlive);
         }
@@ -187,10 +187,10 @@ fn stream(step: &Step, ids: &str, kinds: &mut Vec<RunPartKind>) {
 }
 
 fn facts_of(step: &Step, ids: &str) -> Vec<Fact> {
-    let part = |(kind, deltas): &(WordsKind, Vec<String>)| match kind {
-        WordsKind::Text => Part::Text(deltas.concat()),
-        WordsKind::Refusal => Part::Refusal(deltas.concat()),
-        WordsKind::Thinking => Part::Thinking {
+    let part = |(kind, deltas): &(DeltaKind, Vec<String>)| match kind {
+        DeltaKind::Text => Part::Text(deltas.concat()),
+        DeltaKind::Refusal => Part::Refusal(deltas.concat()),
+        DeltaKind::Thinking => Part::Thinking {
             text: deltas.concat(),
             signature: Some("s".to_owned()),
         },
@@ -232,13 +232,13 @@ fn answer(call: &Call, call_id: CallId) -> Option<ToolReturned> {
         ),
         Answer::Text(said) => returned(text(said), ToolOutcome::Succeeded),
         Answer::Failed(said) => returned(text(said), ToolOutcome::Failed),
-        // Only tools that ask for consent can be refused it.
+        // Only calls that need approval can be denied.
         Answer::Denied if call.tool != GUARDED => returned(text("no"), ToolOutcome::Failed),
-        Answer::Denied => denied(call_id, Denial { reason: None }),
+        Answer::Denied => denial_result(call_id, Denial { reason: None }),
     })
 }
 
-/// Results for the calls of a run that had none.
+/// Results for the unanswered calls of a run.
 pub fn late_answers(script: &Script, name: &str) -> Vec<ToolReturned> {
     let mut late = Vec::new();
     for (index, step) in script.steps.iter().enumerate() {

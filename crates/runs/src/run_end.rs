@@ -1,4 +1,4 @@
-//! How the end of a run is told to a page: reasons in the AI SDK's words, failures in words of our own.
+//! Shows the end of a run on a page: finish reasons of the AI SDK, and error texts of our own.
 
 use domain::event::ErrorOccurred;
 use domain::{Label, RunEnd, RunOutcome};
@@ -6,11 +6,11 @@ use domain::{Label, RunEnd, RunOutcome};
 use crate::ui_chunk::{FinishReason, UiChunk};
 use crate::ui_message::UiMetadata;
 
-/// What is shown of failures that are not listed: what a provider says may name what no page should.
+/// The text of other errors. A provider's text may contain secrets, so pages do not show it.
 const MASKED: &str = "An error occurred.";
-/// What is shown of a run whose maker was gone.
+/// The text of an abandoned run, whose gateway died.
 const ABANDONED: &str = "The answer was cut off. Please try again.";
-/// Failures of our own naming, and what is shown of them.
+/// Error types of our own, with their texts.
 const SHOWN: [(&str, &str); 7] = [
     ("model_timeout", "The model took too long to answer."),
     (
@@ -42,7 +42,7 @@ pub(crate) fn chunks(end: &RunEnd, finish_reason: FinishReason) -> Vec<UiChunk> 
     vec![UiChunk::MessageMetadata { message_metadata }, last]
 }
 
-/// What is known of an answer whose run has ended so.
+/// The metadata of the assistant message of a run with this outcome.
 pub(crate) fn metadata(outcome: RunOutcome, error: Option<&ErrorOccurred>) -> UiMetadata {
     let error_text = match outcome {
         RunOutcome::Completed | RunOutcome::Stopped => None,
@@ -63,7 +63,7 @@ fn error_text(error: Option<&ErrorOccurred>) -> &'static str {
         .map_or(MASKED, |(_, text)| text)
 }
 
-/// The reason of a provider in the AI SDK's words; `default` where it gave none.
+/// Maps a provider's finish reason to that of the AI SDK; `default` if there is none.
 pub(crate) fn finish_reason(given: Option<&Label>, default: FinishReason) -> FinishReason {
     let Some(given) = given else { return default };
     match given.as_str().to_ascii_lowercase().as_str() {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_that_are_not_ours_are_masked() {
+    fn unknown_errors_are_masked() {
         check(None, MASKED);
         check(Some("internal_error"), MASKED);
         for (known, text) in SHOWN {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_of_providers_in_the_sdks_words() {
+    fn finish_reasons_of_providers_are_mapped() {
         for (given, expected) in [
             ("end_turn", FinishReason::Stop),
             ("STOP", FinishReason::Stop),

@@ -1,4 +1,4 @@
-//! How content and results of the record are shown.
+//! Converts recorded content, calls and results into UI parts.
 
 use domain::content::MediaSource;
 use domain::event::{ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
@@ -8,14 +8,14 @@ use crate::approvals::Approvals;
 use crate::denial::denial_of;
 use crate::ui_message::{Json, TextState, ToolState, ToolValue, UiApproval, UiPart};
 
-/// What stands before the id of a file that a provider keeps, where pages want an address.
+/// The prefix of the URL of a file that a provider stores, before its id.
 pub(crate) const FILE_ID_PREFIX: &str = "urn:hansard:file:";
-/// The media type of pictures of which nothing is known.
+/// The media type of images without one.
 const IMAGE: &str = "image/*";
-/// The media type of files of which nothing is known.
+/// The media type of files without one.
 const ANY_FILE: &str = "application/octet-stream";
 
-/// A part as a page shows it; `None` of what is empty, encrypted or a provider's own.
+/// The UI part of a part; `None` for empty parts, encrypted parts and provider items.
 pub(crate) fn part(part: &Part, state: Option<TextState>) -> Option<UiPart> {
     match part {
         Part::Text(text) | Part::Refusal(text) => (!text.is_empty()).then(|| UiPart::Text {
@@ -33,12 +33,10 @@ pub(crate) fn part(part: &Part, state: Option<TextState>) -> Option<UiPart> {
             source,
             media_type,
             filename,
-        } => Some(file(
-            source,
-            media_type.as_ref(),
-            filename.as_ref(),
-            ANY_FILE,
-        )),
+        } => {
+            let filename = filename.as_ref();
+            Some(file(source, media_type.as_ref(), filename, ANY_FILE))
+        }
         Part::RedactedThinking(_) | Part::ProviderItem { .. } => None,
     }
 }
@@ -59,10 +57,10 @@ fn file(
     }
 }
 
-/// The state of a call whose input is complete.
+/// The state of a call with complete input.
 pub(crate) fn call(call: &ToolCalled, approvals: &Approvals) -> ToolState {
     let input = Json(call.input.clone());
-    if !approvals.needed_for(&call.tool_name) {
+    if !approvals.is_required_for(&call.tool_name) {
         return ToolState::InputAvailable { input };
     }
     ToolState::ApprovalRequested {
@@ -75,8 +73,8 @@ pub(crate) fn call(call: &ToolCalled, approvals: &Approvals) -> ToolState {
     }
 }
 
-/// The state of a call that was answered.
-pub(crate) fn answered(input: Json, result: &ToolReturned) -> ToolState {
+/// The state of a call with a result.
+pub(crate) fn result_state(input: Json, result: &ToolReturned) -> ToolState {
     if let Some(denial) = denial_of(result) {
         let approval = UiApproval {
             id: result.call_id.as_str().to_owned(),
@@ -107,9 +105,9 @@ fn value(output: &ToolOutput) -> ToolValue {
     }
 }
 
-/// The texts as one; `None` where there is anything else.
+/// The concatenated texts; `None` if there are other parts.
 fn plain_text(parts: &[Part]) -> Option<String> {
-    let text_of = |part: &Part| match part {
+    let text = |part: &Part| match part {
         Part::Text(text) => Some(text.clone()),
         Part::Image { .. }
         | Part::File { .. }
@@ -118,10 +116,10 @@ fn plain_text(parts: &[Part]) -> Option<String> {
         | Part::Refusal(_)
         | Part::ProviderItem { .. } => None,
     };
-    parts.iter().map(text_of).collect()
+    parts.iter().map(text).collect()
 }
 
-/// What a failed tool said: a JSON string as what it says, other documents as they are written.
+/// The error text of a failed tool: the value of a JSON string, or the JSON of other documents.
 fn failure_text(output: &ToolOutput) -> String {
     match output {
         ToolOutput::Json(text) => {
