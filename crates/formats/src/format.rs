@@ -1,13 +1,13 @@
-//! The formats that there are.
+//! The list of formats.
 
 use std::fmt;
 
-/// A form in which a context is written.
+/// A format of contexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// Hansard's own.
+    /// Hansard's own format.
     Canonical,
-    /// OpenAI chat completions, and the many servers that speak it.
+    /// OpenAI chat completions, and compatible servers.
     OpenAiChat,
     /// OpenAI Responses.
     OpenAiResponses,
@@ -30,7 +30,7 @@ impl Format {
         Self::Ollama,
     ];
 
-    /// Its name, as settings and receipts write it.
+    /// The name in settings and receipts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,13 +43,13 @@ impl Format {
         }
     }
 
-    /// The format of this name.
+    /// The format with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.as_str() == name)
     }
 
-    /// Whose models it speaks to, as facts name a provider; none for the canonical form.
+    /// The provider, as recorded in facts; `None` for the canonical format.
     #[must_use]
     pub fn provider(self) -> Option<&'static str> {
         match self {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_back() {
+    fn names_round_trip() {
         for format in Format::ALL {
             assert_eq!(Format::parse(format.as_str()), Some(format));
         }

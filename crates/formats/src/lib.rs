@@ -1,8 +1,8 @@
-//! A context in the form that its reader wants, and a provider's answers as events. Pure: no I/O.
+//! Renders contexts in the formats of providers, and parses their replies into facts. Pure: no I/O.
 //!
-//! One file or folder a format. Each writes a [`context::Transcript`] as the part of a request that carries the history,
-//! by the rules of its provider, and reads a provider's replies (whole and streamed) and histories back as facts. What a
-//! form cannot carry is told as a [`Loss`], never dropped in silence.
+//! One file or folder per format. Each renders a [`context::Transcript`] as the part of a request that contains the history,
+//! by the rules of its provider, and parses replies (whole and streamed) and histories into facts. Content that a format
+//! cannot represent is listed as a [`Loss`].
 
 pub mod anthropic;
 pub mod canonical;
@@ -20,7 +20,7 @@ pub mod rendered;
 pub mod reply;
 
 pub use format::Format;
-pub use loss::{Became, Loss, Lost};
+pub use loss::{Loss, LostContent, Replacement};
 pub use names::Names;
 pub use options::{CallOutputs, InstructionsRole, RenderOptions, Thoughts};
 pub use registry::{parse_history, parse_reply, render};

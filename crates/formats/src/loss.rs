@@ -1,24 +1,24 @@
-//! What a provider's form cannot carry as it was.
+//! Content that a format cannot represent unchanged.
 
 use domain::Version;
 
-/// Something of a turn that the form could not carry as it was.
+/// Content of a turn that was changed or omitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Loss {
-    /// The version of the turn, of the call, or of the call whose result it concerns.
+    /// The version of the turn or the call. For a result, the version of its call.
     pub version: Version,
-    /// What it is.
-    pub lost: Lost,
-    /// What stands in its place.
-    pub became: Became,
+    /// The lost content.
+    pub lost: LostContent,
+    /// Its replacement.
+    pub replacement: Replacement,
 }
 
-/// What a form could not carry as it was.
+/// A kind of content that a format cannot represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Lost {
-    /// A thought: another provider's, or one without the signature that its provider asks for.
+pub enum LostContent {
+    /// A thought of another provider, or without the signature that its provider requires.
     Thinking,
-    /// The signature of a thought that itself is carried.
+    /// The signature of a thought that is rendered.
     ThinkingSignature,
     /// An encrypted thought of another provider.
     RedactedThinking,
@@ -26,39 +26,39 @@ pub enum Lost {
     CallSignature,
     /// A refusal.
     Refusal,
-    /// A picture.
+    /// An image.
     Image,
-    /// How closely a picture should be looked at.
+    /// The detail level of an image.
     ImageDetail,
     /// A file.
     File,
-    /// Another provider's own item.
+    /// An item of another provider.
     ProviderItem,
-    /// The speaker's name.
+    /// The name of the author.
     Author,
-    /// The place of instructions given in the middle of the conversation.
+    /// The position of instructions within the conversation.
     InstructionsPlace,
-    /// An input that is no JSON object.
+    /// An input that is not a JSON object.
     InputForm,
-    /// That a tool failed.
+    /// The failure of a tool.
     Outcome,
     /// The order of a turn's parts.
     PartOrder,
 }
 
-/// What stands in its place.
+/// The replacement of lost content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Became {
+pub enum Replacement {
     /// Nothing.
     Nothing,
     /// A text.
     Text,
-    /// The same content in another form or place.
+    /// The same content in another form or at another position.
     OtherForm,
 }
 
-impl Lost {
-    /// Its name, as receipts write it.
+impl LostContent {
+    /// The name in receipts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -80,8 +80,8 @@ impl Lost {
     }
 }
 
-impl Became {
-    /// Its name, as receipts write it.
+impl Replacement {
+    /// The name in receipts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

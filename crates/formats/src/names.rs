@@ -1,8 +1,8 @@
-//! Call ids and tool names that every provider takes.
+//! Maps call ids and tool names to ones that every provider accepts.
 //!
-//! The safe set over all providers (O5, O6, R5, A3, A8, G8): ids `[A-Za-z0-9_-]{1,40}`, names `[A-Za-z_][A-Za-z0-9_-]{0,63}`.
-//! What is not in it is written as what is left of it and a digest of all of it, so the same text is always written the
-//! same way; the map that comes with a context leads back.
+//! The safe set of all providers (O5, O6, R5, A3, A8, G8): ids `[A-Za-z0-9_-]{1,40}`, names `[A-Za-z_][A-Za-z0-9_-]{0,63}`.
+//! Other texts are replaced by their safe characters and a digest of the whole text, so that equal texts have equal
+//! replacements. The map of a context restores the recorded texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,34 +10,34 @@ use domain::event::ToolCalled;
 use domain::{Fact, ToolName, Version};
 use sha2::{Digest as _, Sha256};
 
-/// Most characters of a call id that every provider takes (O5).
+/// Maximum characters of a call id that every provider accepts (O5).
 pub const CALL_ID_CHARS_MAX: usize = 40;
-/// Most characters of a tool name that every provider takes (O6, A8).
+/// Maximum characters of a tool name that every provider accepts (O6, A8).
 pub const TOOL_NAME_CHARS_MAX: usize = 64;
-/// Bytes of the digest that ends what is written otherwise.
+/// Bytes of the digest at the end of a replacement.
 const DIGEST_BYTES: usize = 10;
-/// Characters of that digest, with the mark before it.
+/// Characters of that digest and of the `_` before it.
 const ENDING_CHARS: usize = 2 * DIGEST_BYTES + 1;
 
-/// The call ids and tool names of one context: as the record has them, and as the context writes them.
+/// The call ids and tool names of one context, recorded and written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Names {
-    /// Tool names that are written otherwise: as written, and as recorded.
+    /// Replaced tool names: written to recorded.
     tools: BTreeMap<String, String>,
-    /// Calls that are written otherwise: as written, and the recorded id.
+    /// Replaced call ids: written to recorded.
     calls: BTreeMap<String, String>,
-    /// All call ids as written.
+    /// All written call ids.
     written: BTreeSet<String>,
 }
 
 impl Names {
-    /// The id of a call for the context; each call of a context gets one of its own, also where an id was used again.
+    /// The id of a call in the context. It is unique in the context, even if the recorded id is not.
     pub fn call_id(&mut self, called: &ToolCalled, version: Version) -> String {
         let recorded = called.call_id.as_str();
         let mut written = safe_call_id(recorded);
         let mut salt = version.0;
         while self.written.contains(&written) {
-            written = ended(recorded, CALL_ID_CHARS_MAX, &digest(recorded, Some(salt)));
+            written = with_digest(recorded, CALL_ID_CHARS_MAX, &digest(recorded, Some(salt)));
             salt = salt.wrapping_add(1);
         }
         self.written.insert(written.clone());
@@ -47,7 +47,7 @@ impl Names {
         written
     }
 
-    /// The name of a tool for the context.
+    /// The name of a tool in the context.
     pub fn tool_name(&mut self, recorded: &ToolName) -> String {
         let written = safe_tool_name(recorded.as_str());
         if written != recorded.as_str() {
@@ -57,17 +57,17 @@ impl Names {
         written
     }
 
-    /// The tool names that are written otherwise: as written, and as recorded.
+    /// The replaced tool names: written and recorded.
     pub fn tools(&self) -> impl Iterator<Item = (&str, &str)> {
         self.tools.iter().map(|(a, b)| (a.as_str(), b.as_str()))
     }
 
-    /// The calls that are written otherwise: as written, and the recorded id.
+    /// The replaced call ids: written and recorded.
     pub fn calls(&self) -> impl Iterator<Item = (&str, &str)> {
         self.calls.iter().map(|(a, b)| (a.as_str(), b.as_str()))
     }
 
-    /// Writes the ids and names of facts that came from a reader of the context as the record has them.
+    /// Restores the recorded ids and names in facts from a model that read the context.
     pub fn restore(&self, facts: &mut [Fact]) {
         for fact in facts {
             let (call_id, tool_name) = match fact {
@@ -92,29 +92,26 @@ impl Names {
     }
 }
 
-/// A tool name as every provider takes it. Callers write the names of the tools that they offer the same way.
+/// A tool name that every provider accepts. Callers declare their tools by this name.
 #[must_use]
 pub fn safe_tool_name(recorded: &str) -> String {
-    let begins_well = recorded.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if begins_well && is_safe(recorded, TOOL_NAME_CHARS_MAX) {
+    let starts_safe = recorded.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if starts_safe && is_safe(recorded, TOOL_NAME_CHARS_MAX) {
         return recorded.to_owned();
     }
-    let begun = if begins_well {
-        recorded.to_owned()
-    } else {
-        format!("_{recorded}")
-    };
-    ended(&begun, TOOL_NAME_CHARS_MAX, &digest(recorded, None))
+    let prefix = if starts_safe { "" } else { "_" };
+    let text = format!("{prefix}{recorded}");
+    with_digest(&text, TOOL_NAME_CHARS_MAX, &digest(recorded, None))
 }
 
 fn safe_call_id(recorded: &str) -> String {
     if is_safe(recorded, CALL_ID_CHARS_MAX) {
         return recorded.to_owned();
     }
-    ended(recorded, CALL_ID_CHARS_MAX, &digest(recorded, None))
+    with_digest(recorded, CALL_ID_CHARS_MAX, &digest(recorded, None))
 }
 
-/// A text that ends as if it had been written otherwise is not safe either: so none is mistaken for another's.
+/// Whether a text needs no replacement. A text that ends like a replacement does, so that the two cannot be confused.
 fn is_safe(text: &str, chars_max: usize) -> bool {
     !text.is_empty()
         && text.len() <= chars_max
@@ -127,28 +124,19 @@ fn is_safe_char(c: char) -> bool {
 }
 
 fn ends_in_digest(text: &str) -> bool {
-    let Some((_, ending)) = text
-        .len()
-        .checked_sub(ENDING_CHARS)
-        .and_then(|at| text.split_at_checked(at))
-    else {
-        return false;
-    };
-    ending.strip_prefix('_').is_some_and(|digest| {
-        digest
-            .chars()
-            .all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c))
-    })
+    let start = text.len().checked_sub(ENDING_CHARS);
+    let ending = start.and_then(|start| text.get(start..));
+    let digest = ending.and_then(|ending| ending.strip_prefix('_'));
+    let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    digest.is_some_and(|digest| digest.chars().all(is_hex))
 }
 
-fn ended(text: &str, chars_max: usize, digest: &str) -> String {
+fn with_digest(text: &str, chars_max: usize, digest: &str) -> String {
     let kept = text.chars().take(chars_max - ENDING_CHARS);
-    let mut written: String = kept
+    let kept: String = kept
         .map(|c| if is_safe_char(c) { c } else { '_' })
         .collect();
-    written.push('_');
-    written.push_str(digest);
-    written
+    format!("{kept}_{digest}")
 }
 
 fn digest(text: &str, salt: Option<u64>) -> String {
@@ -169,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn safe_names_stay_and_others_keep_what_they_can() {
+    fn unsafe_names_are_replaced() {
         let (longest, longer) = ("x".repeat(64), "x".repeat(65));
         check("search", "search");
         check("_a-B9", "_a-B9");
@@ -194,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_written_otherwise_is_written_otherwise() {
+    fn a_name_that_looks_like_a_replacement_is_replaced() {
         let written = safe_tool_name("a b");
         assert_ne!(safe_tool_name(&written), written);
     }
 
     #[test]
-    fn each_call_has_an_id_of_its_own_that_leads_back() {
+    fn ids_of_calls_are_unique_and_restored() {
         let mut names = Names::default();
         let long = "c".repeat(41);
         let recorded = ["a", "a", "a b", "a/b", long.as_str()];

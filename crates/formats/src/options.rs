@@ -1,24 +1,24 @@
-//! What a caller may choose of a format.
+//! Options of rendering.
 
 use serde::{Deserialize, Serialize};
 
-/// How a context is written. The default suits every format.
+/// The options of rendering. The defaults suit every format.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RenderOptions {
-    /// Who gives the instructions, in OpenAI's formats.
+    /// The role of instructions in OpenAI's formats.
     pub instructions_role: InstructionsRole,
-    /// What becomes of thoughts that the provider would take back.
+    /// Whether thoughts that the provider accepts are rendered.
     pub thoughts: Thoughts,
-    /// Where the outputs of a turn's calls stand, in OpenAI's Responses.
+    /// The position of the outputs of a turn's calls in OpenAI Responses.
     pub call_outputs: CallOutputs,
-    /// A key that sends requests of one conversation to the same cache, where the provider has one: OpenAI's
-    /// `prompt_cache_key`; where it marks breakpoints instead (Anthropic), they are set whenever there is a key.
+    /// A key that routes the requests of one conversation to the same prompt cache: OpenAI's `prompt_cache_key`. For
+    /// Anthropic, cache breakpoints are set if there is a key.
     pub cache_key: Option<String>,
-    /// The model's context in tokens, where the provider wants to be told: Ollama's `num_ctx`.
+    /// The context window of the model in tokens: Ollama's `num_ctx`.
     pub context_tokens_max: Option<u32>,
 }
 
-/// Who gives the instructions (O6): newer models of OpenAI call them the developer's.
+/// The role of instructions (O6). Newer models of OpenAI use `developer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InstructionsRole {
     /// `system`.
@@ -28,23 +28,23 @@ pub enum InstructionsRole {
     Developer,
 }
 
-/// What becomes of thoughts that the provider would take back (A5, L6).
+/// Whether thoughts that the provider accepts are rendered (A5, L6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Thoughts {
-    /// They are sent back, verbatim.
+    /// They are rendered verbatim.
     #[default]
     Replay,
-    /// They are left out, and listed as lost: for a model that takes none.
+    /// They are omitted and listed as lost, for models that accept none.
     Omit,
 }
 
-/// Where the outputs of a turn's calls stand (R2).
+/// The position of the outputs of a turn's calls (R2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutputs {
-    /// After the last call, in the order of the calls: it tells that they were made at once.
+    /// After the last call, in the order of the calls. This shows that the calls were parallel.
     #[default]
     Together,
-    /// Each right after its call, as some compatible servers demand.
+    /// Each directly after its call, as some compatible servers require.
     Adjacent,
 }

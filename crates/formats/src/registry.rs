@@ -1,4 +1,4 @@
-//! Which format is which module.
+//! Dispatches to the module of a format.
 
 use context::Transcript;
 use domain::Fact;
@@ -9,7 +9,7 @@ use crate::rendered::Rendered;
 use crate::reply::{ParseError, Reply};
 use crate::{anthropic, canonical, gemini, ollama, openai_chat, openai_responses};
 
-/// Writes a context in a form.
+/// Renders a context in a format.
 #[must_use]
 pub fn render(format: Format, transcript: &Transcript, options: &RenderOptions) -> Rendered {
     match format {
@@ -22,7 +22,7 @@ pub fn render(format: Format, transcript: &Transcript, options: &RenderOptions) 
     }
 }
 
-/// Reads the part of a request that carries the history.
+/// Parses the history in a request.
 ///
 /// # Errors
 /// [`ParseError`].
@@ -37,7 +37,7 @@ pub fn parse_history(format: Format, body: &[u8]) -> Result<Vec<Fact>, ParseErro
     }
 }
 
-/// Reads a whole reply; none: nobody replies in the canonical form.
+/// Parses a whole reply; `None` for the canonical format, which has no replies.
 #[must_use]
 pub fn parse_reply(format: Format, body: &[u8]) -> Option<Result<Reply, ParseError>> {
     match format {

@@ -1,16 +1,16 @@
-//! A context in a provider's form.
+//! A rendered context.
 
 use crate::loss::Loss;
 use crate::names::Names;
 
-/// A context in a provider's form. The same transcript and options give the same bytes, for ever.
+/// A context in the format of a provider. Equal transcripts and options always give equal bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// JSON text of an object: the part of a request's body that carries the context. What changes least stands first, the
-    /// list of messages last.
+    /// A JSON object: the fields of a request body that contain the context. Stable fields come first, the list of messages
+    /// last.
     pub body: Vec<u8>,
-    /// The call ids and tool names that had to be written otherwise.
+    /// The replaced call ids and tool names.
     pub names: Names,
-    /// What the form could not carry as it was, by version.
+    /// The content that the format could not represent, by version.
     pub losses: Vec<Loss>,
 }

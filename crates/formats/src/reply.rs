@@ -1,71 +1,71 @@
-//! What a provider answers, as facts.
+//! Replies of providers as facts.
 
 use domain::Fact;
 
-/// A reply: the assistant's message, with what it cost and why the model stopped, then its calls, in order.
+/// A reply: the assistant message with usage and finish reason, then its calls, in order.
 ///
-/// The message is always there, without parts where the model only calls tools. Its provider and its calls' are named.
+/// There is always a message; it has no parts if the model only calls tools. Message and calls name the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The facts, ready to be appended as one commit.
+    /// The facts, to be appended as one commit.
     pub facts: Vec<Fact>,
 }
 
-/// What a streamed piece of a reply adds, for those who watch.
+/// The addition of a streamed piece to a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta {
     /// More text.
     Text(String),
-    /// More of a thought.
+    /// More text of a thought.
     Thinking(String),
-    /// More of a refusal.
+    /// More text of a refusal.
     Refusal(String),
-    /// A call begins; calls are numbered from 0 in the order of their beginning.
+    /// A call starts. Calls are numbered from 0 in the order of their starts.
     CallBegan {
-        /// Its number.
+        /// The number of the call.
         index: usize,
-        /// Its id.
+        /// The id of the call.
         call_id: String,
         /// The tool, as the provider writes it.
         tool_name: String,
     },
-    /// More of a call's input, as JSON text.
+    /// More JSON text of the input of a call.
     CallInput {
-        /// The call's number.
+        /// The number of the call.
         index: usize,
-        /// What is added.
+        /// The added text.
         fragment: String,
     },
 }
 
-/// A provider's text that cannot be read as its format. Never prints what it holds.
+/// A text of a provider that cannot be parsed. `Display` shows no contents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// It is no JSON, or not of the format's shape.
+    /// The text is not JSON, or does not have the structure of the format.
     #[error("is not a {format} document: {reason}")]
     Malformed {
         /// The format.
         format: &'static str,
-        /// Where and why, without contents.
+        /// The position and the cause, without contents.
         reason: String,
     },
-    /// A field has a value that no event can hold.
+    /// A field has a value that an event cannot contain.
     #[error("{field}: {reason}")]
     Unusable {
-        /// The field, as a path.
+        /// The path of the field.
         field: String,
-        /// Which bound or form it breaks.
+        /// The broken bound or rule.
         reason: String,
     },
-    /// The provider tells of a failure in place of a reply.
+    /// The provider returned an error instead of a reply.
     #[error("the provider failed: {error_type}")]
     Failed {
-        /// The provider's name of the failure, for an `ErrorOccurred`.
+        /// The provider's name of the error, for an `ErrorOccurred`.
         error_type: String,
-        /// What it says of it: may hold contents.
+        /// The provider's message. It may contain message content.
         message: String,
     },
-    /// The stream ended before the reply did.
+    /// The stream ended before the reply was complete.
     #[error("the stream ended before the reply did")]
     Incomplete,
 }

@@ -1,11 +1,11 @@
-//! The shapes that are written. The order of fields is the order of bytes: it must not change.
+//! The structures of a request. The order of fields determines the bytes and must not change.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// The part of a request that carries the context.
+/// The fields of a request that contain the context.
 #[derive(Debug, Serialize)]
 pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -32,11 +32,11 @@ pub(super) enum Speaker {
 pub(super) enum Block<'a> {
     Content(Content<'a>),
     Thought(Thought<'a>),
-    /// A block of Anthropic's that has no canonical form.
+    /// A block of Anthropic without a canonical form.
     Verbatim(Cow<'a, RawValue>),
 }
 
-/// A block that can carry a breakpoint of the cache.
+/// A block that can have a cache breakpoint.
 #[derive(Debug, Serialize)]
 pub(super) struct Content<'a> {
     #[serde(flatten)]
@@ -87,7 +87,7 @@ pub(super) enum Thought<'a> {
     },
 }
 
-/// Where a picture or a document is.
+/// The source of an image or a document.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Source<'a> {
@@ -115,7 +115,7 @@ pub(super) enum Input<'a> {
     Wrapped { input: Cow<'a, RawValue> },
 }
 
-/// A result's content: a JSON document stands as a text, parts stand as blocks.
+/// The content of a result: a JSON document as text, or parts as blocks.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Output<'a> {
@@ -123,7 +123,7 @@ pub(super) enum Output<'a> {
     Blocks(Vec<Block<'a>>),
 }
 
-/// A breakpoint of the cache.
+/// A cache breakpoint.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum CacheControl {

@@ -1,97 +1,103 @@
-//! Parts as blocks. Blank texts are left out (A4); what a place cannot hold becomes a text or nothing, and is told.
+//! Renders parts as blocks. Blank texts are omitted (A4). Parts that a target does not accept become a text or nothing, and
+//! are listed as lost.
 
 use domain::{Label, MediaSource, Part, Version};
 
-use crate::loss::{Became, Loss, Lost};
+use crate::loss::{Loss, LostContent, Replacement};
 
 use super::blocks::{Block, Kind, Source, Thought};
-use super::place::Place;
+use super::target::Target;
 use super::{items, media};
 
-/// Begins each text of instructions that were given in the middle of the conversation: only the user speaks there.
+/// The prefix of instructions within the conversation, which are rendered as user messages.
 pub const INSTRUCTIONS_FRAME: &str = "[Instructions] ";
 
-/// The parts as blocks, in order; `version` is what losses are told of.
+/// Renders parts as blocks, in order. `version` is the version of losses.
 pub(super) fn blocks<'a>(
     parts: &'a [Part],
-    place: Place,
+    target: Target,
     version: Version,
     losses: &mut Vec<Loss>,
 ) -> Vec<Block<'a>> {
     let mut written = Vec::with_capacity(parts.len());
     let mut previous = None;
     for part in parts {
-        let mut lose = |lost, became| {
+        let mut lose = |lost, replacement| {
             losses.push(Loss {
                 version,
                 lost,
-                became,
+                replacement,
             });
         };
         match items::citations(part) {
             Some(item) if items::cite(previous, written.last_mut(), item) => {}
-            Some(_) => lose(Lost::ProviderItem, Became::Nothing),
-            None => written.extend(block(part, place, lose)),
+            Some(_) => lose(LostContent::ProviderItem, Replacement::Nothing),
+            None => written.extend(block(part, target, lose)),
         }
         previous = Some(part);
     }
     written
 }
 
-fn block(part: &Part, place: Place, mut tell: impl FnMut(Lost, Became)) -> Option<Block<'_>> {
+fn block(
+    part: &Part,
+    target: Target,
+    mut tell: impl FnMut(LostContent, Replacement),
+) -> Option<Block<'_>> {
     if let Part::Image {
         detail: Some(_), ..
     } = part
     {
-        tell(Lost::ImageDetail, Became::Nothing);
+        tell(LostContent::ImageDetail, Replacement::Nothing);
     }
-    let native = native(part, place);
+    let native = native(part, target);
     if native.is_some() {
-        if let Some((lost, became)) = changed(part) {
-            tell(lost, became);
+        if let Some((lost, replacement)) = changed(part) {
+            tell(lost, replacement);
         }
         return native;
     }
-    let (lost, text) = stand_in(part)?;
+    let (lost, text) = placeholder(part)?;
     tell(
         lost,
-        text.as_ref().map_or(Became::Nothing, |_| Became::Text),
+        text.as_ref()
+            .map_or(Replacement::Nothing, |_| Replacement::Text),
     );
     text.map(Block::text)
 }
 
-/// The part as it is, if the place can hold it.
-fn native(part: &Part, place: Place) -> Option<Block<'_>> {
+/// The block of a part, if the target accepts it.
+fn native(part: &Part, target: Target) -> Option<Block<'_>> {
     match part {
-        Part::Text(text) | Part::Refusal(text) => text_block(text, place),
+        Part::Text(text) | Part::Refusal(text) => text_block(text, target),
         Part::Image {
             source, media_type, ..
-        } => image_block(source, media_type.as_ref(), place),
+        } => image_block(source, media_type.as_ref(), target),
         Part::File {
             source,
             media_type,
             filename,
-        } => file_block(source, media_type.as_ref(), filename.as_ref(), place),
-        Part::Thinking { text, signature } => thinking_block(text, signature.as_deref(), place),
-        Part::RedactedThinking(data) => redacted_block(data, place),
-        Part::ProviderItem { provider, item } => items::block(provider, item, place),
+        } => file_block(source, media_type.as_ref(), filename.as_ref(), target),
+        Part::Thinking { text, signature } => thinking_block(text, signature.as_deref(), target),
+        Part::RedactedThinking(data) => redacted_block(data, target),
+        Part::ProviderItem { provider, item } => items::block(provider, item, target),
     }
 }
 
-/// What of a part that has its place is changed there all the same.
-fn changed(part: &Part) -> Option<(Lost, Became)> {
+/// The loss of a part that is rendered with changes.
+fn changed(part: &Part) -> Option<(LostContent, Replacement)> {
     match part {
-        Part::Refusal(_) => Some((Lost::Refusal, Became::Text)),
+        Part::Refusal(_) => Some((LostContent::Refusal, Replacement::Text)),
         Part::Image {
             source,
             media_type: Some(_),
             ..
-        } if !media::is_data(source) => Some((Lost::Image, Became::OtherForm)),
+        } if !media::is_data(source) => Some((LostContent::Image, Replacement::OtherForm)),
         Part::File {
             source: MediaSource::FileId(_),
             media_type: Some(_),
             ..
-        } => Some((Lost::File, Became::OtherForm)),
+        } => Some((LostContent::File, Replacement::OtherForm)),
         Part::Text(_)
         | Part::Image { .. }
         | Part::File { .. }
@@ -101,13 +107,13 @@ fn changed(part: &Part) -> Option<(Lost, Became)> {
     }
 }
 
-/// What is lost where a place cannot hold the part, and the text that stands for it; none for a blank text.
-fn stand_in(part: &Part) -> Option<(Lost, Option<String>)> {
+/// The loss of a part that the target does not accept, and its placeholder; `None` for a blank text.
+fn placeholder(part: &Part) -> Option<(LostContent, Option<String>)> {
     Some(match part {
         Part::Text(_) | Part::Refusal(_) => return None,
         Part::Image { media_type, .. } => {
             let text = media::image_placeholder(media_type.as_ref());
-            (Lost::Image, Some(text))
+            (LostContent::Image, Some(text))
         }
         Part::File {
             media_type,
@@ -115,19 +121,19 @@ fn stand_in(part: &Part) -> Option<(Lost, Option<String>)> {
             ..
         } => {
             let text = media::file_placeholder(filename.as_ref(), media_type.as_ref());
-            (Lost::File, Some(text))
+            (LostContent::File, Some(text))
         }
-        Part::Thinking { .. } => (Lost::Thinking, None),
-        Part::RedactedThinking(_) => (Lost::RedactedThinking, None),
-        Part::ProviderItem { .. } => (Lost::ProviderItem, None),
+        Part::Thinking { .. } => (LostContent::Thinking, None),
+        Part::RedactedThinking(_) => (LostContent::RedactedThinking, None),
+        Part::ProviderItem { .. } => (LostContent::ProviderItem, None),
     })
 }
 
-fn text_block(text: &str, place: Place) -> Option<Block<'_>> {
+fn text_block(text: &str, target: Target) -> Option<Block<'_>> {
     if text.trim().is_empty() {
         return None;
     }
-    if place == Place::Instructions {
+    if target == Target::Instructions {
         return Some(Block::text(format!("{INSTRUCTIONS_FRAME}{text}")));
     }
     Some(Block::text(text))
@@ -136,9 +142,9 @@ fn text_block(text: &str, place: Place) -> Option<Block<'_>> {
 fn image_block<'a>(
     source: &'a MediaSource,
     media_type: Option<&Label>,
-    place: Place,
+    target: Target,
 ) -> Option<Block<'a>> {
-    let source = taken(place, media::image(source, media_type))?;
+    let source = if_accepted(target, media::image(source, media_type))?;
     Some(Block::from(Kind::Image { source }))
 }
 
@@ -146,32 +152,32 @@ fn file_block<'a>(
     source: &'a MediaSource,
     media_type: Option<&Label>,
     filename: Option<&'a Label>,
-    place: Place,
+    target: Target,
 ) -> Option<Block<'a>> {
-    let source = taken(place, media::document(source, media_type))?;
+    let source = if_accepted(target, media::document(source, media_type))?;
     let title = filename.map(Label::as_str);
     Some(Block::from(Kind::Document { source, title }))
 }
 
-fn taken(place: Place, source: Option<Source<'_>>) -> Option<Source<'_>> {
-    source.filter(|_| place.takes_media())
+fn if_accepted(target: Target, source: Option<Source<'_>>) -> Option<Source<'_>> {
+    source.filter(|_| target.accepts_media())
 }
 
-/// A thought goes back with its signature or not at all (A5).
+/// A thought is rendered only with its signature (A5).
 fn thinking_block<'a>(
     thinking: &'a str,
     signature: Option<&'a str>,
-    place: Place,
+    target: Target,
 ) -> Option<Block<'a>> {
     let signature = signature.filter(|signature| !signature.is_empty())?;
     let thought = Thought::Thinking {
         thinking,
         signature,
     };
-    (place == Place::ThinkingAssistant).then_some(Block::Thought(thought))
+    (target == Target::ThinkingAssistant).then_some(Block::Thought(thought))
 }
 
-fn redacted_block(data: &str, place: Place) -> Option<Block<'_>> {
-    let goes_back = place == Place::ThinkingAssistant && !data.is_empty();
+fn redacted_block(data: &str, target: Target) -> Option<Block<'_>> {
+    let goes_back = target == Target::ThinkingAssistant && !data.is_empty();
     goes_back.then_some(Block::Thought(Thought::RedactedThinking { data }))
 }

@@ -1,4 +1,4 @@
-//! How what cannot be read is told, without contents.
+//! Errors of parsing, without contents.
 
 use domain::{CallId, Label, ToolName, Violation};
 use serde::Deserialize;
@@ -7,12 +7,12 @@ use crate::reply::ParseError;
 
 use super::PROVIDER;
 
-/// Reads JSON; `path` says where it stands.
+/// Parses JSON; `path` is its position.
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str, path: &str) -> Result<T, ParseError> {
     serde_json::from_str(text).map_err(|error| malformed(&at(path, &error)))
 }
 
-/// Reads a whole document.
+/// Parses a whole document.
 pub(super) fn read_bytes<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, ParseError> {
     serde_json::from_slice(body).map_err(|error| malformed(&at("the document", &error)))
 }
@@ -24,10 +24,10 @@ pub(super) fn malformed(reason: &str) -> ParseError {
     }
 }
 
-/// The error's own words may quote what was read, so only its place is told.
+/// The position of an error. Its text is dropped, because it may quote contents.
 fn at(path: &str, error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
-    format!("{path} has another shape at line {line}, column {column}")
+    format!("{path} has an unexpected structure at line {line}, column {column}")
 }
 
 pub(super) fn unusable(field: &str, violation: Violation) -> ParseError {
@@ -45,7 +45,7 @@ pub(super) fn tool_name(text: &str, path: &str) -> Result<ToolName, ParseError> 
     ToolName::parse(text).map_err(|violation| unusable(path, violation))
 }
 
-/// A label, where there is one: none and empty are alike.
+/// A label; `None` for an empty text.
 pub(super) fn label(text: Option<&str>, path: &str) -> Result<Option<Label>, ParseError> {
     let Some(text) = text.filter(|text| !text.is_empty()) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The provider's own items: which go back, and where.
+//! Renders the provider's own items, where the provider accepts them.
 
 use std::borrow::Cow;
 
@@ -8,46 +8,40 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::PROVIDER;
 use super::blocks::{Block, Content, Kind};
 use super::object::Object;
-use super::place::Place;
+use super::target::Target;
 
-/// The field of a block that sets a breakpoint of the cache.
+/// The field of a block that sets a cache breakpoint.
 const BREAKPOINT: &str = "cache_control";
-/// The blocks that have canonical forms: an item that is one of them would go round their rules.
-const CANONICAL_TYPES: [&str; 5] = [
-    "text",
-    "thinking",
-    "redacted_thinking",
-    "tool_use",
-    "tool_result",
-];
+/// Types of blocks with canonical forms. Items of these types are not rendered, because they would bypass the rules.
+#[rustfmt::skip]
+const CANONICAL_TYPES: [&str; 5] = ["text", "thinking", "redacted_thinking", "tool_use", "tool_result"];
+/// Types of items that only user messages may contain.
+const USER_TYPES: [&str; 4] = ["image", "document", "search_result", "container_upload"];
+/// Types of items that a tool result may contain.
+const RESULT_TYPES: [&str; 4] = ["image", "document", "search_result", "tool_reference"];
+/// Suffixes of the types of the provider's own tools, which only assistant messages may contain.
+const SERVER_TOOL_SUFFIXES: [&str; 2] = ["_tool_use", "_tool_result"];
 
-/// The items that only the user shows.
-const SHOWN_BY_USERS: [&str; 4] = ["image", "document", "search_result", "container_upload"];
-/// The items that a tool's result can hold.
-const SHOWN_BY_TOOLS: [&str; 4] = ["image", "document", "search_result", "tool_reference"];
-/// How the names of the provider's own tools' blocks end: they are the assistant's.
-const SERVER_TOOL_ENDINGS: [&str; 2] = ["_tool_use", "_tool_result"];
-
-/// The item, verbatim, if it is Anthropic's and can stand here.
-pub(super) fn block<'a>(provider: &Label, item: &'a JsonText, place: Place) -> Option<Block<'a>> {
+/// The item as a verbatim block, if it is Anthropic's and the target accepts it.
+pub(super) fn block<'a>(provider: &Label, item: &'a JsonText, target: Target) -> Option<Block<'a>> {
     if provider.as_str() != PROVIDER {
         return None;
     }
     let mut fields = Object::parse(item.as_str())?;
     let kind: String = serde_json::from_str(fields.get("type")?.get()).ok()?;
-    if !takes(place, &kind) {
+    if !accepts(target, &kind) {
         return None;
     }
     if fields.get(BREAKPOINT).is_none() {
         let item: &RawValue = serde_json::from_str(item.as_str()).ok()?;
         return Some(Block::Verbatim(Cow::Borrowed(item)));
     }
-    // A request may have few breakpoints, so they are set for the whole of it, and an old one is not kept.
+    // The number of breakpoints of a request is limited, so rendering sets them, and recorded ones are removed.
     fields.0.retain(|(name, _)| name != BREAKPOINT);
     Some(Block::Verbatim(Cow::Owned(to_raw_value(&fields).ok()?)))
 }
 
-/// The item, if it is the citations of the text before it: the one item of Anthropic's that is a list.
+/// The item, if it is the list of citations of the text before it.
 pub(super) fn citations(part: &Part) -> Option<&JsonText> {
     let Part::ProviderItem { provider, item } = part else {
         return None;
@@ -56,7 +50,7 @@ pub(super) fn citations(part: &Part) -> Option<&JsonText> {
     (provider.as_str() == PROVIDER && is_list).then_some(item)
 }
 
-/// Gives the text before them its citations back, if it is there.
+/// Adds citations to the text block before them. Returns whether there is such a block.
 pub(super) fn cite<'a>(
     previous: Option<&Part>,
     written: Option<&mut Block<'a>>,
@@ -78,16 +72,15 @@ pub(super) fn cite<'a>(
     citations.is_some()
 }
 
-/// Whether an item of this type can stand here. One that is not known yet stands with whoever brought it.
-fn takes(place: Place, kind: &str) -> bool {
-    let is_server_tools = SERVER_TOOL_ENDINGS
-        .iter()
-        .any(|ending| kind.ends_with(ending));
-    match place {
+/// Whether the target accepts an item of this type. Unknown types are accepted in the role that had them.
+fn accepts(target: Target, kind: &str) -> bool {
+    let mut suffixes = SERVER_TOOL_SUFFIXES.iter();
+    let is_server_tools = suffixes.any(|suffix| kind.ends_with(suffix));
+    match target {
         _ if CANONICAL_TYPES.contains(&kind) => false,
-        Place::System | Place::FailedToolResult => false,
-        Place::Instructions | Place::User => !is_server_tools,
-        Place::Assistant | Place::ThinkingAssistant => !SHOWN_BY_USERS.contains(&kind),
-        Place::ToolResult => SHOWN_BY_TOOLS.contains(&kind),
+        Target::System | Target::FailedToolResult => false,
+        Target::Instructions | Target::User => !is_server_tools,
+        Target::Assistant | Target::ThinkingAssistant => !USER_TYPES.contains(&kind),
+        Target::ToolResult => RESULT_TYPES.contains(&kind),
     }
 }

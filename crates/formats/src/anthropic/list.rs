@@ -1,15 +1,15 @@
-//! The list of messages: neighbours of one role are one message (A1), no message is empty (A4), the user begins and ends it
-//! (A1, A6).
+//! The list of messages: adjacent messages of one role are merged (A1), no message is empty (A4), and the user has the first
+//! and the last message (A1, A6).
 
 use super::blocks::{Block, Message, Speaker};
 
-/// The user's text before a list that the assistant would begin (A1).
+/// The user text before a list that starts with the assistant (A1).
 pub const OPENER: &str = "(The conversation begins with the assistant.)";
-/// The user's text after a list that the assistant would end (A6), in place of an empty list, and between two turns of the
-/// assistant where the later one must begin with its thoughts and, merged, would not (A5).
+/// The user text after a list that ends with the assistant (A6), in an empty list, and between two assistant turns if the
+/// later one starts with a thought and the earlier one does not (A5).
 pub const CONTINUE: &str = "(Continue.)";
 
-/// Adds blocks at the end of the list. Only appends: no message that stands is changed but by more blocks.
+/// Appends blocks to the list: to its last message if that has the role, otherwise as a new message.
 pub(super) fn push<'a>(messages: &mut Vec<Message<'a>>, role: Speaker, content: Vec<Block<'a>>) {
     if content.is_empty() {
         return;
@@ -30,7 +30,7 @@ pub(super) fn push<'a>(messages: &mut Vec<Message<'a>>, role: Speaker, content: 
     }
 }
 
-/// Lets the user have the last word, where nobody has one or the assistant has it.
+/// Appends a user message if the list is empty or ends with the assistant.
 pub(super) fn close(messages: &mut Vec<Message<'_>>) {
     if messages
         .last()
@@ -40,7 +40,7 @@ pub(super) fn close(messages: &mut Vec<Message<'_>>) {
     }
 }
 
-/// Whether thoughts that begin their turn would stand in the middle of a message that begins without one (A5).
+/// Whether merging would put thoughts at the start of a turn into the middle of a message that starts without one (A5).
 fn hides_thoughts(before: &[Block<'_>], turn: &[Block<'_>]) -> bool {
     let begins_with_thought = |blocks: &[Block<'_>]| blocks.first().is_some_and(Block::is_thought);
     begins_with_thought(turn) && !begins_with_thought(before)

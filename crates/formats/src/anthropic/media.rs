@@ -1,4 +1,4 @@
-//! Pictures and files: which sources Anthropic takes, and what stands for the others.
+//! Images and files: the sources that Anthropic accepts, and placeholders for others.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,16 +6,16 @@ use domain::{Label, MediaSource};
 
 use super::blocks::Source;
 
-/// How the ids of files that Anthropic keeps begin.
+/// The prefix of the ids of files that Anthropic stores.
 const FILE_ID_PREFIX: &str = "file_";
-/// The pictures that it takes as data.
+/// The image types that it accepts as data.
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-/// The documents that it takes as data or by address.
+/// The document type that it accepts as data or by URL.
 pub(super) const PDF: &str = "application/pdf";
-/// The documents that it takes as text.
+/// The document type that it accepts as text.
 pub(super) const PLAIN_TEXT: &str = "text/plain";
 
-/// The picture's source as Anthropic takes it.
+/// The source of an image, if Anthropic accepts it.
 pub(super) fn image<'a>(source: &'a MediaSource, media_type: Option<&Label>) -> Option<Source<'a>> {
     let url = match source {
         MediaSource::FileId(file_id) => return kept_file(file_id),
@@ -32,7 +32,7 @@ pub(super) fn image<'a>(source: &'a MediaSource, media_type: Option<&Label>) -> 
         .map(|data| Source::Base64 { media_type, data })
 }
 
-/// The file's source as Anthropic takes it: PDF, or text as data.
+/// The source of a file, if Anthropic accepts it: PDF, or text as data.
 pub(super) fn document<'a>(
     source: &'a MediaSource,
     media_type: Option<&Label>,
@@ -64,27 +64,27 @@ pub(super) fn document<'a>(
     })
 }
 
-/// Whether the source carries its content along, and with it its media type: an address and an id have no place for one.
+/// Whether the source is a `data:` URL. Other sources do not contain a media type.
 pub(super) fn is_data(source: &MediaSource) -> bool {
     matches!(source, MediaSource::Url(url) if DataUrl::parse(url).is_some())
 }
 
-/// The text that stands for a picture that has no place here.
+/// The placeholder of an image.
 pub(super) fn image_placeholder(media_type: Option<&Label>) -> String {
     placeholder("image", media_type)
 }
 
-/// The text that stands for a file that has no place here.
+/// The placeholder of a file.
 pub(super) fn file_placeholder(filename: Option<&Label>, media_type: Option<&Label>) -> String {
     placeholder("file", filename.or(media_type))
 }
 
-/// The address that carries a text.
+/// The `data:` URL of a text.
 pub(super) fn text_url(text: &str) -> String {
     data_url(PLAIN_TEXT, &STANDARD.encode(text))
 }
 
-/// The address that carries data.
+/// The `data:` URL of data.
 pub(super) fn data_url(media_type: &str, base64: &str) -> String {
     format!("data:{media_type};base64,{base64}")
 }
@@ -108,7 +108,7 @@ fn ends_in_pdf(url: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".pdf")
 }
 
-/// An address that carries base64.
+/// A parsed `data:` URL.
 struct DataUrl<'a> {
     media_type: &'a str,
     is_base64: bool,
@@ -132,7 +132,7 @@ impl<'a> DataUrl<'a> {
         })
     }
 
-    /// Its own media type, else the part's.
+    /// The media type of the URL, or `given` if it has none.
     fn media_type<'b>(&self, given: Option<&'b Label>) -> &'b str
     where
         'a: 'b,
@@ -143,7 +143,7 @@ impl<'a> DataUrl<'a> {
         }
     }
 
-    /// The data, if Anthropic can read it.
+    /// The data, if it is valid base64.
     fn base64(&self) -> Option<&'a str> {
         let digits = self.data.trim_end_matches('=');
         let padding = self.data.len() - digits.len();
@@ -154,7 +154,7 @@ impl<'a> DataUrl<'a> {
         (self.is_base64 && is_whole && is_plain).then_some(self.data)
     }
 
-    /// The text that it carries; none if it is blank.
+    /// The text in the URL; `None` if it is blank.
     fn text(&self) -> Option<String> {
         let bytes = STANDARD.decode(self.base64()?).ok()?;
         let text = String::from_utf8(bytes).ok()?;
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_other_keepers_are_not_taken() {
+    fn files_of_other_providers_are_rejected() {
         for (file_id, taken) in [("file_011", true), ("file-abc", false), ("files/a", false)] {
             let source = MediaSource::FileId(file_id.to_owned());
             assert_eq!(image(&source, None).is_some(), taken, "{file_id}");

@@ -1,11 +1,14 @@
 //! Anthropic's messages: `system`, then `messages`.
 //!
-//! What is upheld, and where: `system` is top-level, neighbours of one role are one message, the first is the user's and so
-//! is the last (A1, A6: `list.rs`); results come next and first (A2: `render.rs`); inputs are objects, calls come last (A3:
-//! `turn.rs`); nothing is empty (A4: `content.rs`, `list.rs`); thoughts of Anthropic's own go back verbatim and stand first
-//! (A5: `content.rs`, `turn.rs`); nothing before a thought changes with what comes after it (A7), but for the
-//! breakpoints of the cache, which are no content; names and ids are safe (A3, A8: [`crate::Names`]); a result of a failed call
-//! is texts (A9: `turn.rs`).
+//! Rules and where they are implemented:
+//! - A1, A6 (`list.rs`): `system` is top-level, adjacent messages of one role are merged, the user has the first and the last.
+//! - A2 (`render.rs`): results are first in the next message.
+//! - A3 (`turn.rs`): inputs are objects; calls are last in their message.
+//! - A4 (`content.rs`, `list.rs`): no text and no message is empty.
+//! - A5 (`content.rs`, `turn.rs`): Anthropic's own thoughts are rendered verbatim and first.
+//! - A7: nothing before a thought depends on later turns, except cache breakpoints, which are not content.
+//! - A3, A8 ([`crate::Names`]): names and ids are safe.
+//! - A9 (`turn.rs`): the result of a failed call contains only texts.
 
 mod blocks;
 mod breakpoints;
@@ -17,11 +20,11 @@ mod list;
 mod media;
 mod object;
 mod open_block;
-mod place;
-mod reading;
+mod parse;
 mod render;
 mod reply;
 mod stream;
+mod target;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -34,5 +37,5 @@ pub use reply::{REPLY_BYTES_MAX, parse_reply};
 pub use stream::ReplyStream;
 pub use turn::FAILED;
 
-/// Anthropic, as facts name a provider.
+/// The name of the provider in facts.
 const PROVIDER: &str = "anthropic";

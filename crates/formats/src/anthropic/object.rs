@@ -1,4 +1,4 @@
-//! A JSON object whose values and order are kept as they were written.
+//! A JSON object that preserves the order and the raw text of its values.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,7 +23,7 @@ impl<'a> Object<'a> {
         field.map(|(_, value)| value.as_ref())
     }
 
-    /// Writes a field anew, in its place, or last where there was none.
+    /// Replaces the value of a field, or appends the field.
     pub(super) fn set(&mut self, name: &str, value: Box<RawValue>) {
         match self.0.iter_mut().find(|(key, _)| key == name) {
             Some((_, old)) => *old = Cow::Owned(value),

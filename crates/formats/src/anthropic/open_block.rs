@@ -1,4 +1,4 @@
-//! A block that comes in pieces.
+//! A streamed block.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -8,12 +8,12 @@ use crate::reply::{Delta, ParseError};
 use super::errors::{malformed, read};
 use super::object::Object;
 
-/// A block as it began, and what came to it since.
+/// The start of a block, and its additions.
 #[derive(Debug)]
 pub(super) struct OpenBlock {
-    /// Its JSON text as it began.
+    /// The JSON text of its start.
     begun: String,
-    /// Its call's number, if it is one.
+    /// The number of the call, if the block is a call.
     call: Option<usize>,
     text: String,
     thinking: String,
@@ -23,13 +23,13 @@ pub(super) struct OpenBlock {
     citations: Vec<String>,
 }
 
-/// What comes to a block. Anthropic sends one of these at a time.
+/// An addition to a block. Anthropic sends one field at a time.
 #[derive(Deserialize)]
 pub(super) struct Addition<'a> {
     text: Option<String>,
     thinking: Option<String>,
     signature: Option<String>,
-    /// Of a summary of what was left out.
+    /// The summary of a compacted conversation.
     content: Option<String>,
     partial_json: Option<String>,
     #[serde(borrow)]
@@ -47,7 +47,7 @@ struct Begun {
 }
 
 impl OpenBlock {
-    /// A block, and what it shows at once; `calls` have begun before it.
+    /// Starts a block. Returns it with its first delta. `calls` is the number of calls before it.
     pub(super) fn begin(json: &str, calls: usize) -> Result<(Self, Option<Delta>), ParseError> {
         let begun: Begun = read(json, "content_block")?;
         let is_call = begun.kind == "tool_use";
@@ -79,7 +79,7 @@ impl OpenBlock {
         self.call.is_some()
     }
 
-    /// Adds what came, and tells what of it is to be shown.
+    /// Adds an addition. Returns its delta.
     pub(super) fn add(&mut self, addition: Addition<'_>) -> Option<Delta> {
         self.signature
             .push_str(&addition.signature.unwrap_or_default());
@@ -103,10 +103,10 @@ impl OpenBlock {
         })
     }
 
-    /// The block as the whole reply would hold it.
+    /// The complete block, as in a whole reply.
     pub(super) fn close(self) -> Result<Box<RawValue>, ParseError> {
-        let mut block =
-            Object::parse(&self.begun).ok_or_else(|| malformed("a content_block is no object"))?;
+        let mut block = Object::parse(&self.begun)
+            .ok_or_else(|| malformed("a content_block is not an object"))?;
         add_text(&mut block, "text", &self.text)?;
         add_text(&mut block, "thinking", &self.thinking)?;
         add_text(&mut block, "signature", &self.signature)?;
@@ -142,7 +142,7 @@ fn add_citations(block: &mut Object<'_>, added: &[String]) -> Result<(), ParseEr
     let list = RawValue::from_string(format!("[{}]", list.join(",")));
     block.set(
         "citations",
-        list.map_err(|_| malformed("a citation is no JSON"))?,
+        list.map_err(|_| malformed("a citation is not JSON"))?,
     );
     Ok(())
 }

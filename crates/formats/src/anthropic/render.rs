@@ -1,9 +1,9 @@
-//! A context as a request to Anthropic.
+//! Renders a context as a request to Anthropic.
 
 use context::{Transcript, Turn};
 use domain::event::Role;
 
-use crate::loss::{Became, Lost};
+use crate::loss::{LostContent, Replacement};
 use crate::options::RenderOptions;
 use crate::rendered::Rendered;
 
@@ -11,29 +11,29 @@ use super::blocks::{Block, Body, Message, Speaker};
 use super::breakpoints::mark_last;
 use super::content;
 use super::list;
-use super::place::Place;
-use super::turn::{self, Told};
+use super::target::Target;
+use super::turn::{self, Notes};
 
-/// Writes `{"system": […], "messages": […]}`; `system` is left out when there is none.
+/// Renders `{"system": […], "messages": […]}`, without `system` if there are no instructions.
 ///
-/// A turn at the end only adds to the list of messages, but for [`list::CONTINUE`], which stands at its end while the
-/// assistant has the last word, and for the breakpoints of the cache, which move.
+/// A new turn only appends to the list of messages, with two exceptions: [`list::CONTINUE`], which ends the list while the
+/// assistant has the last message, and cache breakpoints, which move.
 #[must_use]
 pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
-    let mut told = Told::default();
+    let mut notes = Notes::default();
     let leading = transcript
         .turns
         .iter()
         .take_while(|turn| instructs(turn))
         .count();
-    let mut system = system(transcript, leading, &mut told);
+    let mut system = system(transcript, leading, &mut notes);
     let mut messages = Vec::new();
     if let Some(opening) = &transcript.opening {
         list::push(&mut messages, Speaker::User, vec![Block::text(opening)]);
         mark(&mut messages, options);
     }
     for turn in transcript.turns.iter().skip(leading) {
-        push_turn(&mut messages, turn, options, &mut told);
+        push_turn(&mut messages, turn, options, &mut notes);
     }
     if options.cache_key.is_some() {
         mark_last(&mut system);
@@ -47,21 +47,21 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     Rendered {
         // Texts and numbers written to memory cannot fail.
         body: serde_json::to_vec(&body).unwrap_or_default(),
-        names: told.names,
-        losses: told.losses,
+        names: notes.names,
+        losses: notes.losses,
     }
 }
 
-/// The instructions, and those that the conversation begins with, one block a text (A1).
-fn system<'a>(transcript: &'a Transcript, leading: usize, told: &mut Told) -> Vec<Block<'a>> {
+/// The instructions, and instructions at the start of the conversation, one block per text (A1).
+fn system<'a>(transcript: &'a Transcript, leading: usize, notes: &mut Notes) -> Vec<Block<'a>> {
     let instructions = transcript.instructions.iter();
     let mut system: Vec<Block<'a>> = instructions.map(Block::text).collect();
     for turn in transcript.turns.iter().take(leading) {
-        lose_author(turn, told);
-        let losses = &mut told.losses;
+        lose_author(turn, notes);
+        let losses = &mut notes.losses;
         system.extend(content::blocks(
             &turn.parts,
-            Place::System,
+            Target::System,
             turn.version,
             losses,
         ));
@@ -73,29 +73,33 @@ fn push_turn<'a>(
     messages: &mut Vec<Message<'a>>,
     turn: &'a Turn,
     options: &RenderOptions,
-    told: &mut Told,
+    notes: &mut Notes,
 ) {
-    lose_author(turn, told);
-    let place = match turn.role {
-        Role::User => Place::User,
-        Role::System | Role::Developer => Place::Instructions,
+    lose_author(turn, notes);
+    let target = match turn.role {
+        Role::User => Target::User,
+        Role::System | Role::Developer => Target::Instructions,
         Role::Assistant => {
-            let (said, results) = turn::assistant(turn, options, told);
-            list::push(messages, Speaker::Assistant, said);
+            let (blocks, results) = turn::assistant(turn, options, notes);
+            list::push(messages, Speaker::Assistant, blocks);
             list::push(messages, Speaker::User, results);
             return;
         }
     };
-    let said = content::blocks(&turn.parts, place, turn.version, &mut told.losses);
-    if place == Place::Instructions && !said.is_empty() {
-        told.lose(turn.version, Lost::InstructionsPlace, Became::OtherForm);
+    let blocks = content::blocks(&turn.parts, target, turn.version, &mut notes.losses);
+    if target == Target::Instructions && !blocks.is_empty() {
+        notes.lose(
+            turn.version,
+            LostContent::InstructionsPlace,
+            Replacement::OtherForm,
+        );
     }
-    list::push(messages, Speaker::User, said);
+    list::push(messages, Speaker::User, blocks);
 }
 
-fn lose_author(turn: &Turn, told: &mut Told) {
+fn lose_author(turn: &Turn, notes: &mut Notes) {
     if turn.author.is_some() {
-        told.lose(turn.version, Lost::Author, Became::Nothing);
+        notes.lose(turn.version, LostContent::Author, Replacement::Nothing);
     }
 }
 

@@ -1,4 +1,4 @@
-//! A reply of Anthropic's as facts.
+//! Parses replies of Anthropic into facts.
 
 use domain::event::{MessageAppended, Role, Usage};
 use domain::{Fact, Violation, ViolationReason};
@@ -8,19 +8,19 @@ use serde_json::value::RawValue;
 use crate::reply::{ParseError, Reply};
 
 use super::errors::{label, malformed, provider, read_bytes, unusable};
-use super::reading;
+use super::parse;
 
-/// Most bytes of a reply, whole or in all its pieces.
+/// Maximum bytes of a reply, whole or in all its pieces.
 pub const REPLY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Reads a whole reply: the message, then its calls.
+/// Parses a whole reply: the message, then its calls.
 ///
-/// Citations of a text stand after it as an item of the provider's: the list of them. What its own tools did stands in
-/// such items too. `input_tokens` of [`Usage`] counts what was read from the cache and written to it as well.
+/// The list of citations of a text becomes a provider item after the text. Blocks of the provider's own tools become such
+/// items, too. `input_tokens` of [`Usage`] includes tokens that were read from the cache and written to it.
 ///
 /// # Errors
-/// [`ParseError::Failed`] for an error in its place, [`ParseError::Malformed`] if it is no reply, and
-/// [`ParseError::Unusable`] if an id, a name or a document breaks a bound, or all of it [`REPLY_BYTES_MAX`].
+/// [`ParseError::Failed`] for an error; [`ParseError::Malformed`] if the body is not a reply; [`ParseError::Unusable`] if an
+/// id, a name or a document exceeds a bound, or the reply exceeds [`REPLY_BYTES_MAX`].
 pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     check_size(body.len())?;
     let whole: Whole<'_> = read_bytes(body)?;
@@ -29,7 +29,7 @@ pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     }
     let content = whole
         .content
-        .ok_or_else(|| malformed("it has no content"))?;
+        .ok_or_else(|| malformed("the reply has no content"))?;
     let head = Head {
         id: whole.id,
         model: whole.model,
@@ -50,7 +50,7 @@ struct Whole<'a> {
     usage: Option<Tokens>,
 }
 
-/// What a reply says of itself.
+/// The metadata of a reply.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Head {
     pub(super) id: Option<String>,
@@ -59,7 +59,7 @@ pub(super) struct Head {
     pub(super) usage: Option<Tokens>,
 }
 
-/// Tokens as Anthropic counts them: what was read from the cache, and written to it, apart from the rest.
+/// Token counts of Anthropic. Tokens that were read from the cache, or written to it, are counted separately.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(super) struct Tokens {
     #[serde(rename = "input_tokens")]
@@ -73,7 +73,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// These counts, and of what they leave out the earlier ones.
+    /// These counts; missing ones are taken from `earlier`.
     pub(super) fn or(self, earlier: Self) -> Self {
         Self {
             input: self.input.or(earlier.input),
@@ -96,7 +96,7 @@ impl Tokens {
     }
 }
 
-/// The failure that Anthropic tells of.
+/// An error of Anthropic.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Failure {
@@ -116,13 +116,13 @@ impl From<Failure> for ParseError {
 
 /// The message, then its calls.
 pub(super) fn facts(head: &Head, content: &[&RawValue]) -> Result<Reply, ParseError> {
-    let said = reading::blocks(content, "content")?;
+    let content = parse::blocks(content, "content")?;
     let provider = Some(provider()?);
     let model = label(head.model.as_deref(), "model")?;
     let provider_response_id = label(head.id.as_deref(), "id")?;
     let mut facts = vec![Fact::MessageAppended(MessageAppended {
         role: Role::Assistant,
-        parts: said.parts,
+        parts: content.parts,
         author: None,
         model: model.clone(),
         provider: provider.clone(),
@@ -130,7 +130,7 @@ pub(super) fn facts(head: &Head, content: &[&RawValue]) -> Result<Reply, ParseEr
         finish_reason: label(head.stop_reason.as_deref(), "stop_reason")?,
         usage: head.usage.map(Tokens::usage),
     })];
-    for mut call in said.calls {
+    for mut call in content.calls {
         call.model.clone_from(&model);
         call.provider.clone_from(&provider);
         call.provider_response_id.clone_from(&provider_response_id);
@@ -139,7 +139,7 @@ pub(super) fn facts(head: &Head, content: &[&RawValue]) -> Result<Reply, ParseEr
     Ok(Reply { facts })
 }
 
-/// Refuses a reply past its bound.
+/// Checks the bound of a reply.
 pub(super) fn check_size(bytes: usize) -> Result<(), ParseError> {
     if bytes <= REPLY_BYTES_MAX {
         return Ok(());

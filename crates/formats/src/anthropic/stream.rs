@@ -1,4 +1,4 @@
-//! A reply of Anthropic's in pieces. Its blocks are put together as the whole reply would hold them, and read the same way.
+//! Parses streamed replies of Anthropic. Blocks are assembled as in a whole reply, and parsed by the same code.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -9,10 +9,10 @@ use super::errors::{malformed, read};
 use super::open_block::{Addition, OpenBlock};
 use super::reply::{Failure, Head, Tokens, check_size, facts};
 
-/// What ends a stream in other formats; passed over.
+/// The end of streams in other formats; ignored.
 const DONE: &str = "[DONE]";
 
-/// A reply as far as it has come.
+/// The parser of a streamed reply.
 #[derive(Debug, Default)]
 pub struct ReplyStream {
     bytes: usize,
@@ -43,11 +43,11 @@ struct MessageDelta {
 }
 
 impl ReplyStream {
-    /// Takes the JSON text of one event's `data`; events that are not known are passed over.
+    /// Parses the JSON text of the `data` of one event. Unknown events are ignored.
     ///
     /// # Errors
-    /// [`ParseError::Failed`] for an error in the stream, [`ParseError::Malformed`] if the piece is no event or out of
-    /// place, and [`ParseError::Unusable`] past [`super::REPLY_BYTES_MAX`] in all.
+    /// [`ParseError::Failed`] for an error in the stream; [`ParseError::Malformed`] if the piece is not an event or out of
+    /// order; [`ParseError::Unusable`] if all pieces together exceed [`super::REPLY_BYTES_MAX`].
     pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Delta>, ParseError> {
         self.bytes = self.bytes.saturating_add(piece.len());
         check_size(self.bytes)?;
@@ -68,12 +68,12 @@ impl ReplyStream {
         Ok(Vec::new())
     }
 
-    /// The facts of the reply: those that [`super::parse_reply`] reads of it as a whole.
+    /// The facts of the reply, equal to those of [`super::parse_reply`].
     ///
-    /// A call whose input broke off keeps what there is of it as a JSON string.
+    /// The incomplete input of a call becomes a JSON string.
     ///
     /// # Errors
-    /// [`ParseError::Incomplete`] if the reply did not end, and those of [`super::parse_reply`].
+    /// [`ParseError::Incomplete`] if the reply did not end, and the errors of [`super::parse_reply`].
     pub fn finish(self) -> Result<Reply, ParseError> {
         let Some(head) = self.head.filter(|_| self.ended) else {
             return Err(ParseError::Incomplete);
@@ -105,7 +105,7 @@ impl ReplyStream {
         let block = self
             .blocks
             .get_mut(index)
-            .ok_or_else(|| malformed("content_block_delta has the index of no block"))?;
+            .ok_or_else(|| malformed("content_block_delta has an unknown index"))?;
         Ok(Vec::from_iter(block.add(addition)))
     }
 
@@ -123,6 +123,6 @@ impl ReplyStream {
 }
 
 fn given(field: Option<&RawValue>) -> Result<&str, ParseError> {
-    let field = field.ok_or_else(|| malformed("the event lacks its field"))?;
+    let field = field.ok_or_else(|| malformed("a field of the event is missing"))?;
     Ok(field.get())
 }

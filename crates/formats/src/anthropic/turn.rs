@@ -1,4 +1,4 @@
-//! An assistant's turn with its calls, and their results.
+//! Renders an assistant turn with its calls, and their results.
 
 use std::borrow::Cow;
 
@@ -7,118 +7,126 @@ use domain::event::{ToolOutcome, ToolOutput};
 use domain::{JsonText, Version};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::loss::{Became, Loss, Lost};
+use crate::loss::{Loss, LostContent, Replacement};
 use crate::names::Names;
 use crate::options::{RenderOptions, Thoughts};
 
 use super::PROVIDER;
 use super::blocks::{Block, Input, Kind, Output, Thought};
 use super::content;
-use super::place::Place;
+use super::target::Target;
 
-/// The result of a call that failed and gave nothing back: the provider asks for a text (A9).
+/// The result of a failed call without output, because the provider requires a text (A9).
 pub const FAILED: &str = "(The tool failed without saying why.)";
 
-/// What comes with the bytes.
+/// Names and losses of a rendered context.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Notes {
     pub(super) names: Names,
     pub(super) losses: Vec<Loss>,
 }
 
-impl Told {
-    pub(super) fn lose(&mut self, version: Version, lost: Lost, became: Became) {
+impl Notes {
+    pub(super) fn lose(&mut self, version: Version, lost: LostContent, replacement: Replacement) {
         self.losses.push(Loss {
             version,
             lost,
-            became,
+            replacement,
         });
     }
 }
 
-/// The assistant's blocks, calls last (A3), and the results, in the order of the calls (A2).
+/// The blocks of the assistant, calls last (A3), and the results, in the order of the calls (A2).
 pub(super) fn assistant<'a>(
     turn: &'a Turn,
     options: &RenderOptions,
-    told: &mut Told,
+    notes: &mut Notes,
 ) -> (Vec<Block<'a>>, Vec<Block<'a>>) {
-    let place = if thoughts_go_back(turn, options) {
-        Place::ThinkingAssistant
+    let target = if has_own_thoughts(turn, options) {
+        Target::ThinkingAssistant
     } else {
-        Place::Assistant
+        Target::Assistant
     };
-    let said = content::blocks(&turn.parts, place, turn.version, &mut told.losses);
-    let mut said = thoughts_first(said, turn.version, told);
+    let blocks = content::blocks(&turn.parts, target, turn.version, &mut notes.losses);
+    let mut blocks = thoughts_first(blocks, turn.version, notes);
     if turn.calls.is_empty() {
-        drop_last_thoughts(&mut said, turn.version, told);
+        drop_last_thoughts(&mut blocks, turn.version, notes);
     }
     let mut results = Vec::with_capacity(turn.calls.len());
     for call in &turn.calls {
-        let id = told.names.call_id(&call.called, call.version);
-        said.push(tool_use(call, id.clone(), told));
-        results.push(tool_result(call, id, told));
+        let id = notes.names.call_id(&call.called, call.version);
+        blocks.push(tool_use(call, id.clone(), notes));
+        results.push(tool_result(call, id, notes));
     }
-    (said, results)
+    (blocks, results)
 }
 
-/// Thoughts go back to whose they are, behind what they were written behind (A7).
-fn thoughts_go_back(turn: &Turn, options: &RenderOptions) -> bool {
+/// Whether the thoughts of the turn are rendered: they are Anthropic's, and written after the same history (A7).
+fn has_own_thoughts(turn: &Turn, options: &RenderOptions) -> bool {
     let provider = turn.provider.as_ref();
     options.thoughts == Thoughts::Replay
         && turn.written == Written::BehindThis
         && provider.is_some_and(|provider| provider.as_str() == PROVIDER)
 }
 
-/// A turn with thoughts begins with one (A5). One that does keeps its order: its thoughts may stand between other blocks.
-fn thoughts_first<'a>(said: Vec<Block<'a>>, version: Version, told: &mut Told) -> Vec<Block<'a>> {
-    let begins_with_thought = said.first().is_none_or(Block::is_thought);
-    if begins_with_thought || !said.iter().any(Block::is_thought) {
-        return said;
+/// Moves thoughts to the front of a turn that does not start with one (A5). Other turns keep their order.
+fn thoughts_first<'a>(
+    blocks: Vec<Block<'a>>,
+    version: Version,
+    notes: &mut Notes,
+) -> Vec<Block<'a>> {
+    let begins_with_thought = blocks.first().is_none_or(Block::is_thought);
+    if begins_with_thought || !blocks.iter().any(Block::is_thought) {
+        return blocks;
     }
-    told.lose(version, Lost::PartOrder, Became::OtherForm);
-    let (mut ordered, rest): (Vec<_>, Vec<_>) = said.into_iter().partition(Block::is_thought);
+    notes.lose(version, LostContent::PartOrder, Replacement::OtherForm);
+    let (mut ordered, rest): (Vec<_>, Vec<_>) = blocks.into_iter().partition(Block::is_thought);
     ordered.extend(rest);
     ordered
 }
 
-/// An assistant's message does not end with a thought: the provider refuses one that does.
-fn drop_last_thoughts(said: &mut Vec<Block<'_>>, version: Version, told: &mut Told) {
-    while let Some(Block::Thought(thought)) = said.pop_if(|block| block.is_thought()) {
+/// Drops thoughts at the end: the provider rejects a message that ends with a thought.
+fn drop_last_thoughts(blocks: &mut Vec<Block<'_>>, version: Version, notes: &mut Notes) {
+    while let Some(Block::Thought(thought)) = blocks.pop_if(|block| block.is_thought()) {
         let lost = match thought {
-            Thought::Thinking { .. } => Lost::Thinking,
-            Thought::RedactedThinking { .. } => Lost::RedactedThinking,
+            Thought::Thinking { .. } => LostContent::Thinking,
+            Thought::RedactedThinking { .. } => LostContent::RedactedThinking,
         };
-        told.lose(version, lost, Became::Nothing);
+        notes.lose(version, lost, Replacement::Nothing);
     }
 }
 
-fn tool_use<'a>(call: &'a AnsweredCall, id: String, told: &mut Told) -> Block<'a> {
+fn tool_use<'a>(call: &'a AnsweredCall, id: String, notes: &mut Notes) -> Block<'a> {
     if call.called.signature.is_some() {
-        told.lose(call.version, Lost::CallSignature, Became::Nothing);
+        notes.lose(
+            call.version,
+            LostContent::CallSignature,
+            Replacement::Nothing,
+        );
     }
     let input = raw(&call.called.input);
     let input = if input.get().starts_with('{') {
         Input::Object(input)
     } else {
-        told.lose(call.version, Lost::InputForm, Became::OtherForm);
+        notes.lose(call.version, LostContent::InputForm, Replacement::OtherForm);
         Input::Wrapped { input }
     };
-    let name = told.names.tool_name(&call.called.tool_name);
+    let name = notes.names.tool_name(&call.called.tool_name);
     Block::from(Kind::ToolUse { id, name, input })
 }
 
-/// A result of a call that failed holds texts alone, and has one (A9).
-fn tool_result<'a>(call: &'a AnsweredCall, tool_use_id: String, told: &mut Told) -> Block<'a> {
+/// The result of a failed call contains only texts, at least one (A9).
+fn tool_result<'a>(call: &'a AnsweredCall, tool_use_id: String, notes: &mut Notes) -> Block<'a> {
     let is_error = call.answer.outcome == ToolOutcome::Failed;
-    let (place, nothing) = if is_error {
-        (Place::FailedToolResult, Some(Output::Text(FAILED)))
+    let (target, nothing) = if is_error {
+        (Target::FailedToolResult, Some(Output::Text(FAILED)))
     } else {
-        (Place::ToolResult, None)
+        (Target::ToolResult, None)
     };
     let content = match &call.answer.output {
         ToolOutput::Json(document) => Some(Output::Text(document.as_str())),
         ToolOutput::Parts(parts) => {
-            let blocks = content::blocks(parts, place, call.version, &mut told.losses);
+            let blocks = content::blocks(parts, target, call.version, &mut notes.losses);
             if blocks.is_empty() {
                 nothing
             } else {
@@ -133,7 +141,7 @@ fn tool_result<'a>(call: &'a AnsweredCall, tool_use_id: String, told: &mut Told)
     })
 }
 
-/// The document without the space around it; as a string, were it ever none.
+/// The document without surrounding white space. A text that is not JSON becomes a JSON string.
 fn raw(document: &JsonText) -> Cow<'_, RawValue> {
     let text = document.as_str();
     match serde_json::from_str(text) {

@@ -1,4 +1,4 @@
-//! The canonical form as a history: what stands in it, as facts.
+//! Parses a context in the canonical format into facts.
 
 use context::{AnsweredCall, Turn};
 use domain::Fact;
@@ -8,7 +8,7 @@ use domain::event::{MessageAppended, Role, ToolReturned};
 use super::parse::parse;
 use crate::reply::ParseError;
 
-/// Reads a context as facts: instructions as the system's messages, opening and closing as the user's.
+/// Parses a context into facts: instructions become system messages, opening and closing become user messages.
 ///
 /// # Errors
 /// As [`parse()`].
@@ -43,11 +43,12 @@ fn facts(turn: Turn) -> Vec<Fact> {
         usage: None,
     };
     let message = (!is_calls_alone).then_some(Fact::MessageAppended(message));
-    let (calls, results): (Vec<Fact>, Vec<Fact>) = turn.calls.into_iter().map(apart).unzip();
+    let calls = turn.calls.into_iter().map(call_and_result);
+    let (calls, results): (Vec<Fact>, Vec<Fact>) = calls.unzip();
     message.into_iter().chain(calls).chain(results).collect()
 }
 
-fn apart(call: AnsweredCall) -> (Fact, Fact) {
+fn call_and_result(call: AnsweredCall) -> (Fact, Fact) {
     let returned = ToolReturned {
         call_id: call.called.call_id.clone(),
         tool_name: Some(call.called.tool_name.clone()),

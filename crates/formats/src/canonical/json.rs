@@ -1,4 +1,4 @@
-//! The canonical form's JSON: one struct an object, fields in the order in which they are written.
+//! The JSON of the canonical format: one struct per object, with fields in the order of the bytes.
 
 use std::borrow::Cow;
 
@@ -79,7 +79,7 @@ pub(super) enum Part<'a> {
         #[serde(borrow)]
         text: Cow<'a, str>,
     },
-    /// The item is JSON text in a string, since a tagged object cannot hold it verbatim.
+    /// The item is JSON text in a string, because serde cannot keep raw JSON in a tagged object.
     ProviderItem {
         #[serde(borrow)]
         provider: Cow<'a, str>,
@@ -116,7 +116,7 @@ pub(super) struct Call<'a> {
 #[serde(deny_unknown_fields)]
 pub(super) struct CallResult<'a> {
     pub(super) origin: Origin,
-    /// The version of the recorded result, where there is one.
+    /// The version of the recorded result; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) version: Option<u64>,
     pub(super) outcome: Outcome,
@@ -130,7 +130,7 @@ pub(super) struct CallResult<'a> {
     pub(super) parts: Option<Vec<Part<'a>>>,
 }
 
-/// A document that is there: `null` is one too.
+/// A field that is present. `null` is a document.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
     Box::deserialize(deserializer).map(Some)
 }

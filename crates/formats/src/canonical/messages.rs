@@ -1,8 +1,8 @@
-//! A context as a flat list of messages, for readers that take it apart themselves.
+//! A context as a flat list of messages, for gRPC readers.
 //!
-//! A flat list of messages. An assistant's turn stands as one message with all its calls; the results follow it at once,
-//! in the order of the calls, wherever in the conversation they came. So the list satisfies, before any provider's own
-//! rules, that parallel calls stand in one message and that each result follows its call (O3, R1, A2, G3).
+//! An assistant turn is one message with all its calls. The results follow it directly, in the order of the calls, wherever
+//! they were recorded. So parallel calls are in one message and results follow their calls, as providers require (O3, R1,
+//! A2, G3).
 
 use context::{Call, Unit};
 use domain::Version;
@@ -13,38 +13,39 @@ use domain::event::{MessageAppended, Role, ToolCalled, ToolReturned};
 pub struct Message {
     /// The version of its first event.
     pub version: Version,
-    /// What it is.
+    /// The kind of the message.
     pub kind: MessageKind,
 }
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageKind {
-    /// Someone speaks.
+    /// A turn of a user, an assistant, a system or a developer.
     Turn(Turn),
-    /// A tool's result; its call stands in the last turn before it.
+    /// The result of a tool. Its call is in the last turn before it.
     ToolResult(ToolReturned),
 }
 
-/// What one speaker says at once.
+/// A turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
-    /// Who speaks.
+    /// The role.
     pub role: Role,
-    /// What is said. None when the assistant only calls tools.
+    /// The message; `None` if the assistant only calls tools.
     pub message: Option<MessageAppended>,
-    /// The tools that the assistant calls, in order; those without a result after it still wait.
+    /// The calls, in order. Calls without a result are pending.
     pub calls: Vec<ToolCalled>,
 }
 
 /// The messages of a context's units, in the order of the units.
 pub fn messages(units: Vec<Unit>) -> impl Iterator<Item = Message> {
-    units.into_iter().flat_map(messages_of)
+    units.into_iter().flat_map(unit_messages)
 }
 
-fn messages_of(unit: Unit) -> impl Iterator<Item = Message> {
+fn unit_messages(unit: Unit) -> impl Iterator<Item = Message> {
     let role = unit.role();
-    let (calls, results): (Vec<_>, Vec<_>) = unit.calls.into_iter().map(apart).unzip();
+    let calls = unit.calls.into_iter().map(call_and_result);
+    let (calls, results): (Vec<_>, Vec<_>) = calls.unzip();
     let turn = Message {
         version: unit.version,
         kind: MessageKind::Turn(Turn {
@@ -56,7 +57,7 @@ fn messages_of(unit: Unit) -> impl Iterator<Item = Message> {
     std::iter::once(turn).chain(results.into_iter().flatten())
 }
 
-fn apart(call: Call) -> (ToolCalled, Option<Message>) {
+fn call_and_result(call: Call) -> (ToolCalled, Option<Message>) {
     let result = call.result.map(|result| Message {
         version: result.version,
         kind: MessageKind::ToolResult(result.returned),
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_waits_stays_in_its_turn() {
+    fn a_pending_call_is_in_its_turn() {
         check(
             vec![call("a", 2, None), call("b", 3, Some(5))],
             "1[a b] 5:b",

@@ -1,6 +1,6 @@
-//! The canonical form: Hansard's own, which every provider's format can be made from. Nothing is lost in it.
+//! The canonical format: Hansard's own, without losses. It can be converted to the format of every provider.
 //!
-//! [`messages()`] are what gRPC readers get, flat; [`render()`] writes a whole context as JSON, and [`parse()`] reads it back.
+//! [`messages()`] is the flat list for gRPC readers. [`render()`] writes a whole context as JSON, and [`parse()`] parses it.
 
 mod history;
 mod json;

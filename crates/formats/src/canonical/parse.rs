@@ -1,4 +1,4 @@
-//! From the canonical form's JSON to a context.
+//! Parses the JSON of the canonical format into a context.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::json;
 use crate::format::Format;
 use crate::reply::ParseError;
 
-/// Reads a context that [`super::render()`] wrote.
+/// Parses a context that [`super::render()`] wrote.
 ///
 /// # Errors
 /// [`ParseError::Malformed`] or [`ParseError::Unusable`].

@@ -1,4 +1,4 @@
-//! From a context to the canonical form's JSON.
+//! Renders a context as the JSON of the canonical format.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::json;
 use crate::names::Names;
 use crate::rendered::Rendered;
 
-/// Writes a context. Nothing is lost, and names stay as they are recorded.
+/// Renders a context without losses and with the recorded names.
 #[must_use]
 pub fn render(transcript: &Transcript) -> Rendered {
     let context = json::Context {
@@ -120,7 +120,7 @@ fn media_source(source: &MediaSource) -> json::Source<'_> {
     }
 }
 
-/// A [`JsonText`] is JSON; `null` stands for what could not be.
+/// The raw JSON of a text; `null` if it is not JSON.
 fn verbatim(text: &JsonText) -> Box<RawValue> {
     RawValue::from_string(text.as_str().to_owned()).unwrap_or_default()
 }

@@ -1,38 +1,38 @@
-//! The calls of a reply while they are read, from the pieces of each.
+//! Assembles the calls of a reply from their pieces.
 
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 
-use super::reading;
+use super::values;
 use crate::reply::{Delta, ParseError};
 
-/// Most calls of one reply: they and the message are one commit.
+/// Maximum number of calls of one reply: they and the message are one commit.
 pub(crate) const CALLS_MAX: usize = EVENTS_PER_COMMIT_MAX - 1;
 
-/// What a piece says of a call; empty texts say nothing.
+/// A piece of a call. Empty texts mean that the piece does not contain the field.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CallPiece<'a> {
-    /// The provider's number of the call, where it numbers them.
+    /// The provider's number of the call, if it numbers calls.
     pub(crate) number: Option<usize>,
-    /// Its id.
+    /// The id of the call.
     pub(crate) id: &'a str,
     /// The tool.
     pub(crate) name: &'a str,
-    /// More of its input.
+    /// More text of its input.
     pub(crate) input: &'a str,
 }
 
-/// A call that was read whole.
+/// A complete call.
 #[derive(Debug)]
 pub(crate) struct FinishedCall {
-    /// Its id, the provider's or one that was made.
+    /// The id from the provider, or a generated one.
     pub(crate) id: String,
-    /// The tool; empty where none was named.
+    /// The tool; may be empty.
     pub(crate) name: String,
-    /// Its input, as text.
+    /// The input, as text.
     pub(crate) input: String,
 }
 
-/// The calls of a reply while they are read, in the order of their beginning.
+/// The calls of a reply, in the order of their starts.
 #[derive(Debug, Default)]
 pub(crate) struct CallDrafts(Vec<CallDraft>);
 
@@ -42,10 +42,10 @@ struct CallDraft {
     id: CallDraftId,
     name: String,
     input: String,
-    is_told: bool,
+    is_reported: bool,
 }
 
-/// The id of a call while it is read. One that was made stays, since it has been told.
+/// The id of a call. A generated id is final, because a delta contains it.
 #[derive(Debug, Default)]
 enum CallDraftId {
     #[default]
@@ -55,10 +55,10 @@ enum CallDraftId {
 }
 
 impl CallDraft {
-    /// Its id; made from the reply's seed and the call's number where none was given so far.
-    fn settle_id(&mut self, seed: &str, index: usize) -> &str {
+    /// The id; generated from the seed of the reply and the number of the call if the provider sent none.
+    fn id(&mut self, seed: &str, index: usize) -> &str {
         if matches!(self.id, CallDraftId::Unknown) {
-            self.id = CallDraftId::Made(reading::made_call_id(seed, index));
+            self.id = CallDraftId::Made(values::generated_call_id(seed, index));
         }
         match &self.id {
             CallDraftId::Unknown => "",
@@ -66,7 +66,7 @@ impl CallDraft {
         }
     }
 
-    /// Whether a piece with this id can be one of this call.
+    /// Whether a piece with this id may belong to the call.
     fn may_have(&self, id: &str) -> bool {
         match &self.id {
             CallDraftId::Given(given) => id.is_empty() || id == given,
@@ -76,19 +76,19 @@ impl CallDraft {
 }
 
 impl CallDrafts {
-    /// How many have begun.
+    /// The number of calls.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Begins a call or goes on with one. A call is told as begun once its tool is known.
+    /// Starts or continues a call. The delta of its start follows when the tool is known.
     pub(crate) fn add(
         &mut self,
         piece: CallPiece<'_>,
         seed: &str,
         deltas: &mut Vec<Delta>,
     ) -> Result<(), ParseError> {
-        let index = self.place(piece)?;
+        let index = self.find_or_insert(piece)?;
         let Some(call) = self.0.get_mut(index) else {
             return Ok(());
         };
@@ -99,15 +99,15 @@ impl CallDrafts {
             call.id = CallDraftId::Given(piece.id.to_owned());
         }
         call.input.push_str(piece.input);
-        let fragment = if call.is_told {
+        let fragment = if call.is_reported {
             piece.input
         } else if call.name.is_empty() {
             ""
         } else {
-            call.is_told = true;
+            call.is_reported = true;
             deltas.push(Delta::CallBegan {
                 index,
-                call_id: call.settle_id(seed, index).to_owned(),
+                call_id: call.id(seed, index).to_owned(),
                 tool_name: call.name.clone(),
             });
             &call.input
@@ -119,9 +119,9 @@ impl CallDrafts {
         Ok(())
     }
 
-    /// Where the piece's call stands. Some servers number every call 0, and some none at all: an id that differs from
-    /// that of the call of this number begins another call.
-    fn place(&mut self, piece: CallPiece<'_>) -> Result<usize, ParseError> {
+    /// The index of the piece's call. Some servers number every call 0, or do not number calls: an id that differs from that
+    /// of the call with this number starts another call.
+    fn find_or_insert(&mut self, piece: CallPiece<'_>) -> Result<usize, ParseError> {
         let known = self.0.iter().rposition(|call| {
             piece.number.is_none() || call.number.is_none() || call.number == piece.number
         });
@@ -148,7 +148,7 @@ impl CallDrafts {
     pub(crate) fn finished(self, seed: &str) -> impl Iterator<Item = FinishedCall> {
         let calls = self.0.into_iter().enumerate();
         calls.map(move |(index, mut call)| FinishedCall {
-            id: call.settle_id(seed, index).to_owned(),
+            id: call.id(seed, index).to_owned(),
             name: call.name,
             input: call.input,
         })
@@ -201,13 +201,13 @@ mod tests {
         for piece in pieces {
             calls.add(*piece, "", &mut Vec::new()).unwrap();
         }
-        let told = |call: FinishedCall| format!("{} {} {}", call.id, call.name, call.input);
-        let calls: Vec<String> = calls.finished("").map(told).collect();
+        let describe = |call: FinishedCall| format!("{} {} {}", call.id, call.name, call.input);
+        let calls: Vec<String> = calls.finished("").map(describe).collect();
         assert_eq!(calls.join("; "), expected);
     }
 
     #[test]
-    fn a_call_is_told_once_its_tool_is_known() {
+    fn the_start_of_a_call_is_reported_when_its_tool_is_known() {
         let (mut calls, mut deltas) = (CallDrafts::default(), Vec::new());
         for piece in [
             piece(Some(0), "a", "", "{"),

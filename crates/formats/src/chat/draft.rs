@@ -1,15 +1,16 @@
-//! A reply while it is read: whole replies and streamed pieces grow the same draft, so they give equal facts.
+//! Assembles a reply. Whole replies and streamed pieces use the same draft, so that their facts are equal.
 
 use domain::event::{MessageAppended, Role, ToolCalled, Usage};
 use domain::{Fact, Label, MediaSource, Part};
 
 use super::call_drafts::{CallDrafts, CallPiece};
-use super::reading;
+use super::values;
 use crate::reply::{Delta, ParseError, Reply};
 
-/// Most bytes of text, thoughts and inputs of one reply.
+/// Maximum bytes of text, thoughts and inputs of one reply.
 pub(crate) const REPLY_BYTES_MAX: usize = 16 * 1_024 * 1_024;
-/// A reply while it is read.
+
+/// An incomplete reply.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     /// The provider's id of the response.
@@ -20,7 +21,7 @@ pub(crate) struct Draft {
     pub(crate) finish_reason: Option<Label>,
     /// What it cost.
     pub(crate) usage: Option<Usage>,
-    /// What ids are made from where the provider gives none.
+    /// The seed of generated ids.
     pub(crate) seed: String,
     thinking: String,
     text: String,
@@ -31,7 +32,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// More text.
+    /// Appends to the text.
     pub(crate) fn add_text(
         &mut self,
         more: &str,
@@ -43,7 +44,7 @@ impl Draft {
         Ok(())
     }
 
-    /// More of a thought.
+    /// Appends to the thought.
     pub(crate) fn add_thinking(
         &mut self,
         more: &str,
@@ -55,7 +56,7 @@ impl Draft {
         Ok(())
     }
 
-    /// More of a refusal.
+    /// Appends to the refusal.
     pub(crate) fn add_refusal(
         &mut self,
         more: &str,
@@ -67,7 +68,7 @@ impl Draft {
         Ok(())
     }
 
-    /// A part of another kind than the texts; it stands after them.
+    /// Adds a part of another kind, after the texts.
     pub(crate) fn add_other(&mut self, part: Part) -> Result<(), ParseError> {
         let content = match &part {
             Part::ProviderItem { item, .. } => item.as_str().len(),
@@ -84,12 +85,12 @@ impl Draft {
         Ok(())
     }
 
-    /// How many calls have begun.
-    pub(crate) fn calls_begun(&self) -> usize {
+    /// The number of started calls.
+    pub(crate) fn calls_started(&self) -> usize {
         self.calls.len()
     }
 
-    /// Begins a call or goes on with one.
+    /// Starts or continues a call.
     pub(crate) fn add_call(
         &mut self,
         piece: CallPiece<'_>,
@@ -104,15 +105,15 @@ impl Draft {
         if self.size_bytes > REPLY_BYTES_MAX {
             return Err(ParseError::Unusable {
                 field: "reply".to_owned(),
-                reason: format!("holds more than {REPLY_BYTES_MAX} bytes"),
+                reason: format!("has more than {REPLY_BYTES_MAX} bytes"),
             });
         }
         Ok(())
     }
 
-    /// The reply: thoughts first, then text, refusal and what else there is; the calls follow.
+    /// The reply: thought, text, refusal, other parts, then the calls.
     pub(crate) fn reply(self, provider: &str) -> Result<Reply, ParseError> {
-        let provider = reading::label("provider", Some(provider))?;
+        let provider = values::label("provider", Some(provider))?;
         let mut parts = Vec::new();
         parts.extend(some(&self.thinking).map(|text| Part::Thinking {
             text,
@@ -134,9 +135,9 @@ impl Draft {
         for (index, call) in self.calls.finished(&self.seed).enumerate() {
             let field = format!("tool_calls[{index}]");
             facts.push(Fact::ToolCalled(ToolCalled {
-                call_id: reading::call_id(&format!("{field}.id"), &call.id)?,
-                tool_name: reading::tool_name(&format!("{field}.name"), &call.name)?,
-                input: reading::input(&call.input),
+                call_id: values::call_id(&format!("{field}.id"), &call.id)?,
+                tool_name: values::tool_name(&format!("{field}.name"), &call.name)?,
+                input: values::input(&call.input),
                 model: self.model.clone(),
                 provider: provider.clone(),
                 provider_response_id: self.response_id.clone(),
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_at_its_bound_and_one_past() {
+    fn a_reply_at_its_bound_and_past_it() {
         let mut draft = Draft::default();
         let longest = "x".repeat(REPLY_BYTES_MAX);
         assert!(draft.add_text(&longest, &mut Vec::new()).is_ok());

@@ -1,4 +1,4 @@
-//! What the tests of both formats build their transcripts from.
+//! Builders of transcripts for the tests of both formats.
 
 use context::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
 use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
@@ -97,7 +97,7 @@ pub(crate) fn with_input(mut call: AnsweredCall, input: &str) -> AnsweredCall {
     call
 }
 
-/// A rendering for people: its body verbatim, one message a line, and its losses.
+/// A readable rendering: the body verbatim with one message per line, and the losses.
 pub(crate) fn readable(rendered: &Rendered) -> String {
     #[derive(Deserialize)]
     struct Body<'a> {
@@ -108,25 +108,25 @@ pub(crate) fn readable(rendered: &Rendered) -> String {
     let (head, _) = body.split_once("\"messages\":[").unwrap();
     let Body { messages } = serde_json::from_str(body).unwrap();
     let messages: Vec<&str> = messages.iter().map(|raw| raw.get()).collect();
-    let losses = told(&rendered.losses);
+    let losses = describe_losses(&rendered.losses);
     format!("{head}\n{}\nlosses: {losses}", messages.join("\n"))
 }
 
-/// Losses in short: the version, what was lost, and what stands for it.
-pub(crate) fn told(losses: &[Loss]) -> String {
+/// Losses in short: version, lost content, replacement.
+pub(crate) fn describe_losses(losses: &[Loss]) -> String {
     let losses = losses.iter().map(|loss| {
-        let (lost, became) = (loss.lost.as_str(), loss.became.as_str());
-        format!("{} {lost} {became}", loss.version)
+        let (lost, replacement) = (loss.lost.as_str(), loss.replacement.as_str());
+        format!("{} {lost} {replacement}", loss.version)
     });
     losses.collect::<Vec<_>>().join(", ")
 }
 
-/// Facts in short, one a line: who says what, which call is made, and what it gives.
-pub(crate) fn facts_told(facts: &[Fact]) -> Vec<String> {
-    facts.iter().map(fact_told).collect()
+/// Facts in short, one per line.
+pub(crate) fn describe_facts(facts: &[Fact]) -> Vec<String> {
+    facts.iter().map(describe_fact).collect()
 }
 
-fn fact_told(fact: &Fact) -> String {
+fn describe_fact(fact: &Fact) -> String {
     if let Fact::MessageAppended(message) = fact {
         let author = message.author.as_ref();
         let author = author.map(|author| format!("({author})"));
@@ -138,13 +138,13 @@ fn fact_told(fact: &Fact) -> String {
         return format!("call {} {} {input}", call.call_id, call.tool_name);
     }
     let Fact::ToolReturned(result) = fact else {
-        panic!("no reader gives {:?}", fact.kind());
+        panic!("unexpected fact: {:?}", fact.kind());
     };
     let tool = result.tool_name.as_ref().map_or("-", ToolName::as_str);
     format!("result {} {tool} {:?}", result.call_id, result.output)
 }
 
-/// A transcript of these turns, numbered from 1 in their order.
+/// A transcript of these turns, with versions from 1.
 pub(crate) fn transcript(turns: Vec<Turn>) -> Transcript {
     let turns = (1..).zip(turns).map(|(version, turn)| Turn {
         version: Version(version),

@@ -1,14 +1,14 @@
-//! Which call a result of a history answers.
+//! Matches the results in a history to their calls.
 
 use domain::{CallId, ToolName};
 
-use super::reading;
+use super::values;
 use crate::reply::ParseError;
 
-/// What ids are made from for a history's calls that have none.
+/// The seed of generated ids for calls without one.
 const SEED: &str = "history";
 
-/// The calls of a history that have no result yet, oldest first.
+/// The calls of a history without a result, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct OpenCalls {
     open: Vec<(CallId, ToolName)>,
@@ -16,7 +16,7 @@ pub(crate) struct OpenCalls {
 }
 
 impl OpenCalls {
-    /// The id of the next call: its own, or one made from its place where it has none.
+    /// Adds the next call. Returns its id, which is generated from its index if it has none.
     pub(crate) fn begin(
         &mut self,
         field: &str,
@@ -24,39 +24,39 @@ impl OpenCalls {
         name: &ToolName,
     ) -> Result<CallId, ParseError> {
         let id = if id.is_empty() {
-            reading::call_id(field, &reading::made_call_id(SEED, self.seen))?
+            values::call_id(field, &values::generated_call_id(SEED, self.seen))?
         } else {
-            reading::call_id(field, id)?
+            values::call_id(field, id)?
         };
         self.seen += 1;
         self.open.push((id.clone(), name.clone()));
         Ok(id)
     }
 
-    /// The call that a result answers: that of its id; without an id the oldest open one of its tool, else the oldest.
+    /// The call of a result: the call with its id; without an id, the oldest open call of its tool, or the oldest open call.
     pub(crate) fn answer(
         &mut self,
         field: &str,
         id: &str,
         name: &str,
     ) -> Result<(CallId, Option<ToolName>), ParseError> {
-        let place = if id.is_empty() {
-            let of_tool = self.open.iter().position(|(_, tool)| tool.as_str() == name);
-            of_tool.unwrap_or_default()
+        let mut open = self.open.iter();
+        let index = if id.is_empty() {
+            open.position(|(_, tool)| tool.as_str() == name)
+                .unwrap_or_default()
         } else {
-            let of_id = self.open.iter().position(|(open, _)| open.as_str() == id);
-            let Some(place) = of_id else {
-                return Ok((reading::call_id(field, id)?, None));
+            let Some(index) = open.position(|(open, _)| open.as_str() == id) else {
+                return Ok((values::call_id(field, id)?, None));
             };
-            place
+            index
         };
-        if place >= self.open.len() {
+        if index >= self.open.len() {
             return Err(ParseError::Unusable {
                 field: field.to_owned(),
-                reason: "answers no call of the history".to_owned(),
+                reason: "has no open call in the history".to_owned(),
             });
         }
-        let (id, name) = self.open.remove(place);
+        let (id, name) = self.open.remove(index);
         Ok((id, Some(name)))
     }
 }

@@ -1,4 +1,4 @@
-//! The part of a request's body that carries a context, as it is written.
+//! The structures of a request. The order of fields is the order of the bytes.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use domain::JsonText;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// Instructions first, since they change least.
+/// The fields of a request that contain the context. Instructions come first, because they are the most stable.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Body<'a> {
@@ -38,7 +38,7 @@ pub(super) enum Side {
 #[serde(untagged)]
 pub(super) enum OutPart<'a> {
     Made(MadePart<'a>),
-    /// An item of the provider's own, as it came.
+    /// A provider item, verbatim.
     Verbatim(&'a RawValue),
 }
 
@@ -63,7 +63,7 @@ pub(super) enum OutData<'a> {
     Answer { function_response: OutAnswer<'a> },
 }
 
-/// Content that travels along, in base64.
+/// Inline content in base64.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Blob<'a> {
@@ -71,7 +71,7 @@ pub(super) struct Blob<'a> {
     pub(super) data: &'a str,
 }
 
-/// Content at an address.
+/// Content at a URL.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FileRef<'a> {
@@ -90,7 +90,7 @@ pub(super) struct OutCall<'a> {
 #[serde(untagged)]
 pub(super) enum OutArgs<'a> {
     Object(&'a RawValue),
-    /// An input that is no object, in [`super::INPUT_FIELD`].
+    /// An input that is not an object, in [`super::INPUT_FIELD`].
     Wrapped {
         input: OutJson<'a>,
     },
@@ -120,8 +120,8 @@ pub(super) enum OutJson<'a> {
 }
 
 impl<'a> OutJson<'a> {
-    /// The document, byte for byte; as text if it should be none.
-    pub(super) fn of(json: &'a JsonText) -> Self {
+    /// The document verbatim, or as text if it is not JSON.
+    pub(super) fn from_json(json: &'a JsonText) -> Self {
         match serde_json::from_str(json.as_str()) {
             Ok(raw) => Self::Raw(raw),
             Err(_) => Self::Text(Cow::Borrowed(json.as_str())),
@@ -138,7 +138,7 @@ impl<'a> OutPart<'a> {
         })
     }
 
-    /// A text; none where it is empty (G2).
+    /// A text; `None` if it is empty (G2).
     pub(super) fn text(text: impl Into<Cow<'a, str>>) -> Option<Self> {
         let text = text.into();
         (!text.is_empty()).then(|| Self::unsigned(OutData::Text { text }))

@@ -1,4 +1,4 @@
-//! A turn's calls, and their results: as many, in the same order (G3).
+//! Renders the calls of a turn, and their results in equal number and order (G3).
 
 use std::borrow::Cow;
 
@@ -8,11 +8,11 @@ use domain::event::{ToolOutcome, ToolOutput};
 
 use super::body::{MadePart, OutAnswer, OutArgs, OutCall, OutData, OutJson, OutPart, OutResponse};
 use super::notes::Notes;
-use super::parts::text_of;
+use super::parts::part_text;
 use super::{PROVIDER, SKIP_SIGNATURE};
-use crate::loss::{Became, Lost};
+use crate::loss::{LostContent, Replacement};
 
-/// The calls of a turn: one step.
+/// The calls of a turn. They are one step.
 pub(super) fn written_calls<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'a>> {
     let calls = turn.calls.iter().enumerate();
     let written = calls.map(|(index, call)| {
@@ -27,7 +27,7 @@ pub(super) fn written_calls<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPar
     written.collect()
 }
 
-/// The results of the calls that were written.
+/// The results of the rendered calls.
 pub(super) fn written_answers<'a>(
     turn: &'a Turn,
     written: &[OutPart<'_>],
@@ -56,7 +56,7 @@ fn written_call<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> OutCall<'a> {
         id: notes.names.call_id(&call.called, call.version),
         name: notes.names.tool_name(&call.called.tool_name),
         args: args(&call.called.input).unwrap_or_else(|input| {
-            notes.lose(call.version, Lost::InputForm, Became::OtherForm);
+            notes.lose(call.version, LostContent::InputForm, Replacement::OtherForm);
             OutArgs::Wrapped { input }
         }),
     }
@@ -64,13 +64,13 @@ fn written_call<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> OutCall<'a> {
 
 /// The input, if it is an object.
 fn args(input: &JsonText) -> Result<OutArgs<'_>, OutJson<'_>> {
-    match OutJson::of(input) {
+    match OutJson::from_json(input) {
         OutJson::Raw(raw) if raw.get().starts_with('{') => Ok(OutArgs::Object(raw)),
         json @ (OutJson::Raw(_) | OutJson::Text(_)) => Err(json),
     }
 }
 
-/// The call's signature, if its provider is this one (G5).
+/// The signature of a call of this provider (G5).
 fn own_signature<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> Option<&'a str> {
     let signature = call.called.signature.as_deref();
     let signature = signature.filter(|signature| !signature.is_empty())?;
@@ -78,17 +78,21 @@ fn own_signature<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> Option<&'a st
     if provider.is_some_and(|provider| provider.as_str() == PROVIDER) {
         return Some(signature);
     }
-    notes.lose(call.version, Lost::CallSignature, Became::Nothing);
+    notes.lose(
+        call.version,
+        LostContent::CallSignature,
+        Replacement::Nothing,
+    );
     None
 }
 
 fn response<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> OutResponse<'a> {
     let output = match &call.answer.output {
-        ToolOutput::Json(json) => OutJson::of(json),
+        ToolOutput::Json(json) => OutJson::from_json(json),
         ToolOutput::Parts(parts) => {
             let texts = parts.iter();
             let texts: Vec<_> = texts
-                .filter_map(|part| text_of(part, call.version, notes))
+                .filter_map(|part| part_text(part, call.version, notes))
                 .collect();
             OutJson::Text(Cow::Owned(texts.join("\n")))
         }

@@ -1,4 +1,4 @@
-//! Histories that the tests of this folder share.
+//! Builders of histories for the tests.
 
 use context::{Answer, AnswerOrigin, AnsweredCall, Turn};
 use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
@@ -44,7 +44,7 @@ pub(super) fn user(version: u64, said: &str) -> Turn {
     turn(version, Role::User, vec![text(said)])
 }
 
-/// A turn of Gemini's own.
+/// A turn of Gemini.
 pub(super) fn own(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
     Turn {
         provider: Some(label("gemini")),
@@ -53,7 +53,7 @@ pub(super) fn own(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> T
     }
 }
 
-/// A turn of another's model.
+/// A turn of another provider.
 pub(super) fn foreign(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
     Turn {
         provider: Some(label("anthropic")),
@@ -61,7 +61,7 @@ pub(super) fn foreign(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) 
     }
 }
 
-/// A call of `search` that was answered with `{"n":1}`; signed by Gemini where there is a signature.
+/// A call of `search` with the result `{"n":1}`. A call with a signature is Gemini's.
 pub(super) fn call(version: u64, id: &str, input: &str, signature: Option<&str>) -> AnsweredCall {
     AnsweredCall {
         version: Version(version),
@@ -86,12 +86,12 @@ pub(super) fn answered(json: &str) -> Answer {
     }
 }
 
-/// The turns that facts tell of; a call that has no result gets that of [`call`].
+/// The turns of facts. A call without a result gets the result of [`call`].
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "a history is made of three kinds of fact"
 )]
-pub(super) fn turns_of(facts: &[Fact]) -> Vec<Turn> {
+pub(super) fn turns_from(facts: &[Fact]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for (version, fact) in (1..).zip(facts) {
         match fact {
@@ -114,7 +114,7 @@ pub(super) fn turns_of(facts: &[Fact]) -> Vec<Turn> {
                 answer.output = returned.output.clone();
                 answer.outcome = returned.outcome;
             }
-            other => panic!("{:?} is no fact of a history", other.kind()),
+            other => panic!("{:?} is not a fact of a history", other.kind()),
         }
     }
     turns
@@ -125,7 +125,7 @@ pub(super) fn turns_of(facts: &[Fact]) -> Vec<Turn> {
     clippy::wildcard_enum_match_arm,
     reason = "a history is made of three kinds of fact"
 )]
-pub(super) fn told(fact: &Fact) -> String {
+pub(super) fn describe_fact(fact: &Fact) -> String {
     let by = |provider: &Option<Label>| match provider {
         Some(provider) => format!("@{provider}"),
         None => String::new(),
@@ -133,7 +133,7 @@ pub(super) fn told(fact: &Fact) -> String {
     match fact {
         Fact::MessageAppended(message) => {
             let (role, by) = (message.role.as_str(), by(&message.provider));
-            format!("{role}{by}({})", told_parts(&message.parts))
+            format!("{role}{by}({})", describe_parts(&message.parts))
         }
         Fact::ToolCalled(call) => {
             let signature = call.signature.as_ref().map(|text| format!("^{text}"));
@@ -144,16 +144,16 @@ pub(super) fn told(fact: &Fact) -> String {
         Fact::ToolReturned(returned) => {
             let output = match &returned.output {
                 ToolOutput::Json(json) => json.as_str().to_owned(),
-                ToolOutput::Parts(parts) => format!("({})", told_parts(parts)),
+                ToolOutput::Parts(parts) => format!("({})", describe_parts(parts)),
             };
             format!("{}={:?}{output}", returned.call_id, returned.outcome)
         }
-        other => panic!("{:?} is no fact of a history", other.kind()),
+        other => panic!("{:?} is not a fact of a history", other.kind()),
     }
 }
 
-fn told_parts(parts: &[Part]) -> String {
-    let told = parts.iter().map(|part| match part {
+fn describe_parts(parts: &[Part]) -> String {
+    let parts = parts.iter().map(|part| match part {
         Part::Text(text) => format!("t:{text}"),
         Part::Thinking { text, signature } => match signature {
             Some(signature) => format!("h:{text}^{signature}"),
@@ -164,7 +164,7 @@ fn told_parts(parts: &[Part]) -> String {
         Part::ProviderItem { item, .. } => format!("p:{}", item.as_str()),
         Part::RedactedThinking(text) | Part::Refusal(text) => format!("x:{text}"),
     });
-    told.collect::<Vec<_>>().join(" ")
+    parts.collect::<Vec<_>>().join(" ")
 }
 
 fn address(source: &MediaSource) -> &str {
@@ -176,8 +176,8 @@ fn address(source: &MediaSource) -> &str {
 /// The losses in one line.
 pub(super) fn losses(rendered: &Rendered) -> String {
     let losses = rendered.losses.iter().map(|loss| {
-        let (lost, became) = (loss.lost.as_str(), loss.became.as_str());
-        format!("{} {lost} {became}", loss.version)
+        let (lost, replacement) = (loss.lost.as_str(), loss.replacement.as_str());
+        format!("{} {lost} {replacement}", loss.version)
     });
     losses.collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! Reads a request's contents back.
+//! Parses the contents of a request into facts.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::PROVIDER;
-use super::fault::{malformed, misshapen, unusable};
-use super::read::{CallSignature, ReadAnswer, ReadCall, ReadPart, read_part};
+use super::errors::{invalid, malformed, unusable};
+use super::read::{CallSignature, ParsedCall, ParsedPart, ParsedResult, read_part};
 use crate::ParseError;
 
 #[derive(Debug, Deserialize)]
@@ -28,16 +28,16 @@ struct ReadContent<'a> {
     parts: Vec<&'a RawValue>,
 }
 
-/// Reads `systemInstruction` and `contents`: each part of the instructions is a message; each content a message of its
-/// role, then its calls; its results come before the message, since they answer what stands before it.
+/// Parses `systemInstruction` and `contents`. Each part of the instructions is a message. Each content is a message of its
+/// role, then its calls; its results precede the message, because they belong to earlier calls.
 ///
-/// A call without an id gets one from its place (`call_<content>_<part>`, counted from 0), and a result without one answers
-/// the first open call of its tool. A call that carries [`super::SKIP_SIGNATURE`] is taken for another's: it and what was
-/// said with it name no provider, unless thoughts are there.
+/// A call without an id gets one from its position (`call_<content>_<part>`, from 0). A result without an id belongs to the
+/// first open call of its tool. A call with [`super::SKIP_SIGNATURE`] is another provider's: it and its message have no
+/// provider, except if the message has thoughts.
 ///
 /// # Errors
-/// [`ParseError::Malformed`] for another shape, an unknown role, or a result that answers no call;
-/// [`ParseError::Unusable`] for a name, id or document that no event can hold.
+/// [`ParseError::Malformed`] for another structure, an unknown role, or a result without a call;
+/// [`ParseError::Unusable`] for a name, an id or a document that an event cannot contain.
 pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
     let request: Request<'_> = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
     let mut facts = match request.system_instruction {
@@ -48,17 +48,17 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
     for (index, content) in request.contents.iter().enumerate() {
         let parts = read_content(content, index)?;
         match content.role.as_deref() {
-            Some("model") => facts.extend(said_by_model(parts, index, &mut open)?),
+            Some("model") => facts.extend(model_facts(parts, index, &mut open)?),
             Some("user" | "function") | None => {
-                facts.extend(said_by_user(parts, index, &mut open)?);
+                facts.extend(user_facts(parts, index, &mut open)?);
             }
-            Some(_) => return Err(misshapen(format!("contents[{index}].role is unknown"))),
+            Some(_) => return Err(invalid(format!("contents[{index}].role is unknown"))),
         }
     }
     Ok(facts)
 }
 
-/// A call that has no result yet.
+/// A call without a result.
 #[derive(Debug)]
 struct OpenCall {
     id: CallId,
@@ -70,57 +70,57 @@ fn instructions(instruction: &ReadContent<'_>) -> Result<Vec<Fact>, ParseError> 
     for (index, raw) in instruction.parts.iter().enumerate() {
         let field = format!("systemInstruction.parts[{index}]");
         match read_part(raw, &field)? {
-            ReadPart::Said(parts) if parts.is_empty() => {}
-            ReadPart::Said(parts) => facts.push(message(Role::System, parts, None)),
-            ReadPart::Call(_) | ReadPart::Answer(_) => {
-                return Err(misshapen(format!("{field} calls or answers")));
+            ParsedPart::Content(parts) if parts.is_empty() => {}
+            ParsedPart::Content(parts) => facts.push(message(Role::System, parts, None)),
+            ParsedPart::Call(_) | ParsedPart::Result(_) => {
+                return Err(invalid(format!("{field} is a call or a result")));
             }
         }
     }
     Ok(facts)
 }
 
-fn read_content(content: &ReadContent<'_>, index: usize) -> Result<Vec<ReadPart>, ParseError> {
+fn read_content(content: &ReadContent<'_>, index: usize) -> Result<Vec<ParsedPart>, ParseError> {
     let parts = content.parts.iter().enumerate();
     parts
         .map(|(at, raw)| read_part(raw, &format!("contents[{index}].parts[{at}]")))
         .collect()
 }
 
-fn said_by_model(
-    parts: Vec<ReadPart>,
+fn model_facts(
+    parts: Vec<ParsedPart>,
     content: usize,
     open: &mut Vec<OpenCall>,
 ) -> Result<Vec<Fact>, ParseError> {
     open.clear();
-    let (mut said, mut calls) = (Vec::new(), Vec::new());
+    let (mut content_parts, mut calls) = (Vec::new(), Vec::new());
     for (at, part) in parts.into_iter().enumerate() {
         match part {
-            ReadPart::Said(parts) => said.extend(parts),
-            ReadPart::Call(call) => calls.push((at, call)),
-            ReadPart::Answer(_) => {
-                return Err(misshapen(format!(
-                    "contents[{content}].parts[{at}] answers for a model"
+            ParsedPart::Content(parts) => content_parts.extend(parts),
+            ParsedPart::Call(call) => calls.push((at, call)),
+            ParsedPart::Result(_) => {
+                return Err(invalid(format!(
+                    "contents[{content}].parts[{at}] has a result in a model content"
                 )));
             }
         }
     }
-    let skipped = |call: &ReadCall| matches!(call.signature, CallSignature::Skipped);
+    let skipped = |call: &ParsedCall| matches!(call.signature, CallSignature::Skipped);
     let own = !calls.iter().any(|(_, call)| skipped(call));
-    let thinks = said
+    let thinks = content_parts
         .iter()
         .any(|part| matches!(part, Part::Thinking { .. }));
     let provider = Label::parse(PROVIDER).ok();
     let mut facts = vec![message(
         Role::Assistant,
-        said,
+        content_parts,
         provider.clone().filter(|_| own || thinks),
     )];
     for (at, call) in calls {
         let called = called(
             call,
             provider.clone().filter(|_| own),
-            Place { content, part: at },
+            PartPath { content, part: at },
         )?;
         open.push(OpenCall {
             id: called.call_id.clone(),
@@ -131,35 +131,39 @@ fn said_by_model(
     Ok(facts)
 }
 
-/// A part of a request: the index of its content, and its own in there.
+/// The path of a part in a request: the indexes of its content and of the part.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct PartPath {
     content: usize,
     part: usize,
 }
 
-impl Place {
+impl PartPath {
     /// The id of a call without one.
     fn call_id(self) -> String {
         format!("call_{}_{}", self.content, self.part)
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PartPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "contents[{}].parts[{}]", self.content, self.part)
     }
 }
 
-fn called(call: ReadCall, provider: Option<Label>, place: Place) -> Result<ToolCalled, ParseError> {
-    let id = call.id.unwrap_or_else(|| place.call_id());
+fn called(
+    call: ParsedCall,
+    provider: Option<Label>,
+    path: PartPath,
+) -> Result<ToolCalled, ParseError> {
+    let id = call.id.unwrap_or_else(|| path.call_id());
     let signature = match call.signature {
         CallSignature::Own(signature) => Some(signature),
         CallSignature::Skipped | CallSignature::Absent => None,
     };
     let signed_by = signature.as_ref().and_then(|_| Label::parse(PROVIDER).ok());
     Ok(ToolCalled {
-        call_id: call_id(id, place, "functionCall")?,
+        call_id: call_id(id, path, "functionCall")?,
         tool_name: call.name,
         input: call.input,
         model: None,
@@ -169,43 +173,43 @@ fn called(call: ReadCall, provider: Option<Label>, place: Place) -> Result<ToolC
     })
 }
 
-fn call_id(id: String, place: Place, kind: &str) -> Result<CallId, ParseError> {
-    let field = format!("{place}.{kind}.id");
+fn call_id(id: String, path: PartPath, kind: &str) -> Result<CallId, ParseError> {
+    let field = format!("{path}.{kind}.id");
     CallId::parse(id).map_err(|violation| unusable(field, &violation))
 }
 
-fn said_by_user(
-    parts: Vec<ReadPart>,
+fn user_facts(
+    parts: Vec<ParsedPart>,
     content: usize,
     open: &mut Vec<OpenCall>,
 ) -> Result<Vec<Fact>, ParseError> {
-    let (mut said, mut facts) = (Vec::new(), Vec::new());
+    let (mut content_parts, mut facts) = (Vec::new(), Vec::new());
     for (at, part) in parts.into_iter().enumerate() {
         match part {
-            ReadPart::Said(parts) => said.extend(parts),
-            ReadPart::Answer(answer) => {
-                facts.push(returned(answer, Place { content, part: at }, open)?);
+            ParsedPart::Content(parts) => content_parts.extend(parts),
+            ParsedPart::Result(answer) => {
+                facts.push(returned(answer, PartPath { content, part: at }, open)?);
             }
-            ReadPart::Call(_) => {
-                return Err(misshapen(format!(
-                    "contents[{content}].parts[{at}] calls for the user"
+            ParsedPart::Call(_) => {
+                return Err(invalid(format!(
+                    "contents[{content}].parts[{at}] has a call in a user content"
                 )));
             }
         }
     }
-    if !said.is_empty() {
-        facts.push(message(Role::User, said, None));
+    if !content_parts.is_empty() {
+        facts.push(message(Role::User, content_parts, None));
     }
     Ok(facts)
 }
 
 fn returned(
-    answer: ReadAnswer,
-    place: Place,
+    answer: ParsedResult,
+    path: PartPath,
     open: &mut Vec<OpenCall>,
 ) -> Result<Fact, ParseError> {
     let given = match answer.id {
-        Some(id) => Some(call_id(id, place, "functionResponse")?),
+        Some(id) => Some(call_id(id, path, "functionResponse")?),
         None => None,
     };
     let answers = |call: &OpenCall| match &given {
@@ -215,7 +219,7 @@ fn returned(
     let answered = open.iter().position(answers).map(|at| open.remove(at).id);
     let call_id = given
         .or(answered)
-        .ok_or_else(|| misshapen(format!("{place} answers no call")))?;
+        .ok_or_else(|| invalid(format!("{path} has no call")))?;
     Ok(Fact::ToolReturned(ToolReturned {
         call_id,
         tool_name: Some(answer.name),

@@ -1,4 +1,4 @@
-//! Pictures and files: travelling along in base64, or at an address.
+//! Images and files: inline in base64, or by URL.
 
 use std::borrow::Cow;
 
@@ -7,26 +7,26 @@ use serde::Deserialize;
 
 use super::FILES_ADDRESS;
 use super::body::{Blob, FileRef, OutData};
-use super::fault::unusable;
+use super::errors::unusable;
 use crate::ParseError;
 
-/// How the provider's own file ids begin.
+/// The prefix of the ids of the provider's files.
 const FILE_ID_MARK: &str = "files/";
-/// How an address begins that carries the content itself.
+/// The scheme of URLs that contain data.
 const DATA_MARK: &str = "data:";
-/// How the part before the content ends, where the content is in base64.
+/// The suffix of the header of a `data:` URL with base64.
 const BASE64_MARK: &str = ";base64";
-/// How the media types of pictures begin.
+/// The prefix of the media types of images.
 const IMAGE_MARK: &str = "image/";
 
-/// What a placeholder stands for.
+/// The kind of media of a placeholder.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Medium {
     Image,
     File,
 }
 
-/// What a model reads where the content cannot stand.
+/// The placeholder of media that cannot be rendered.
 pub(super) fn placeholder(medium: Medium, media_type: Option<&Label>) -> String {
     let medium = match medium {
         Medium::Image => "image",
@@ -38,7 +38,7 @@ pub(super) fn placeholder(medium: Medium, media_type: Option<&Label>) -> String 
     }
 }
 
-/// The content as a part; none where the provider cannot reach it, or is not told what it is.
+/// Renders media; `None` if the provider cannot fetch it, or if its media type is unknown.
 pub(super) fn written<'a>(
     source: &'a MediaSource,
     media_type: Option<&'a Label>,
@@ -46,24 +46,24 @@ pub(super) fn written<'a>(
     let media_type = media_type.map(Label::as_str);
     match source {
         MediaSource::Url(url) => match after_data_mark(url) {
-            Some(carried) => inline(carried, media_type),
-            None => at_address(Cow::Borrowed(url), media_type),
+            Some(data_url) => inline(data_url, media_type),
+            None => by_url(Cow::Borrowed(url), media_type),
         },
         MediaSource::FileId(id) if id.starts_with(FILE_ID_MARK) => {
-            at_address(Cow::Owned(format!("{FILES_ADDRESS}{id}")), media_type)
+            by_url(Cow::Owned(format!("{FILES_ADDRESS}{id}")), media_type)
         }
         MediaSource::FileId(_) => None,
     }
 }
 
-/// What follows the mark of an address that carries its content; schemes know no case.
+/// The text after `data:` in any case.
 fn after_data_mark(url: &str) -> Option<&str> {
     let (mark, rest) = url.split_at_checked(DATA_MARK.len())?;
     mark.eq_ignore_ascii_case(DATA_MARK).then_some(rest)
 }
 
-fn inline<'a>(carried: &'a str, media_type: Option<&'a str>) -> Option<OutData<'a>> {
-    let (head, data) = carried.split_once(',')?;
+fn inline<'a>(data_url: &'a str, media_type: Option<&'a str>) -> Option<OutData<'a>> {
+    let (head, data) = data_url.split_once(',')?;
     let named = head.strip_suffix(BASE64_MARK)?;
     let is_named = !named.is_empty() && !named.starts_with(';');
     let mime_type = if is_named { named } else { media_type? };
@@ -74,7 +74,7 @@ fn inline<'a>(carried: &'a str, media_type: Option<&'a str>) -> Option<OutData<'
     })
 }
 
-fn at_address<'a>(file_uri: Cow<'a, str>, media_type: Option<&'a str>) -> Option<OutData<'a>> {
+fn by_url<'a>(file_uri: Cow<'a, str>, media_type: Option<&'a str>) -> Option<OutData<'a>> {
     let mime_type = media_type?;
     (!file_uri.is_empty()).then_some(OutData::File {
         file_data: FileRef {
@@ -84,7 +84,7 @@ fn at_address<'a>(file_uri: Cow<'a, str>, media_type: Option<&'a str>) -> Option
     })
 }
 
-/// Content that travels along, as it is read.
+/// Parsed inline content.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ReadBlob {
@@ -93,7 +93,7 @@ pub(super) struct ReadBlob {
     data: String,
 }
 
-/// Content at an address, as it is read.
+/// Parsed content by URL.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ReadFileRef {

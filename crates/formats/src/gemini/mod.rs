@@ -1,22 +1,24 @@
 //! Gemini contents: `systemInstruction`, then `contents` of the roles `user` and `model`.
 //!
-//! G1 and G6: instructions stand in `systemInstruction`; the list is never empty, and neither begins nor ends with the
-//! model. G2: what would be an empty part is left out. G3: a turn's calls are followed at once by one content with all of
-//! their results, in the order of the calls. G4: a result names its tool, repeats its call's id, and is an object. G5: the
-//! first call of every step carries its signature, or [`SKIP_SIGNATURE`]. G7: neighbouring contents of one role are one.
-//! G8: names come from [`crate::Names`].
+//! Rules:
+//! - G1, G6: instructions are in `systemInstruction`; the list is not empty, and starts and ends with the user.
+//! - G2: empty parts are omitted.
+//! - G3: the calls of a turn are directly followed by one content with all their results, in the order of the calls.
+//! - G4: a result names its tool, repeats the id of its call, and is an object.
+//! - G5: the first call of every step has its signature, or [`SKIP_SIGNATURE`].
+//! - G7: adjacent contents of one role are merged.
+//! - G8: names come from [`crate::Names`].
 //!
-//! **Signatures.** A call's signature is its own field of the record. Gemini also signs texts and pictures; such a
-//! signature is kept as an empty thought right after the part that it signs, and goes back on that part. A thought's own
-//! signature stays with the thought. None but Gemini's own are sent.
+//! **Signatures.** The signature of a call is a field of the recorded call. Gemini also signs texts and images; such a
+//! signature is recorded as an empty thought directly after the part, and rendered on that part. The signature of a thought
+//! is recorded with the thought. Only Gemini's own signatures are rendered.
 //!
-//! **Prefixes.** A turn's bytes never depend on later turns: also the skip value stands on every first call that has no
-//! signature, not only on those of the current turn. Only [`CONTINUE`], which G6 asks for, moves along with the end.
+//! **Prefixes.** The bytes of a turn never depend on later turns: the skip value is on every first call without a signature,
+//! not only in the current turn. Only [`CONTINUE`], which G6 requires, moves with the end.
 
 mod body;
 mod calls;
-mod fault;
-mod gathered;
+mod errors;
 mod history;
 mod media;
 mod notes;
@@ -24,6 +26,7 @@ mod parts;
 mod read;
 mod render;
 mod reply;
+mod reply_draft;
 mod response;
 mod stream;
 
@@ -35,19 +38,19 @@ pub use render::render;
 pub use reply::parse_reply;
 pub use stream::{REPLY_BYTES_MAX, ReplyStream};
 
-/// Whose models these are, as facts name a provider.
+/// The name of the provider in facts.
 const PROVIDER: &str = "gemini";
-/// The format, as errors name it.
+/// The name of the format in errors.
 const FORMAT: &str = "gemini";
-/// The value that the provider documents for calls that its models did not make (G5).
+/// The documented value for calls of other providers' models (G5).
 pub const SKIP_SIGNATURE: &str = "skip_thought_signature_validator";
-/// Said for the user where the conversation begins with the assistant (G3).
+/// The user text before a conversation that starts with the assistant (G3).
 pub const OPENER: &str = "(The conversation begins with the assistant.)";
-/// Said for the user where the conversation ends with the assistant, or has no turn at all (G6, G1).
+/// The user text after a conversation that ends with the assistant, or is empty (G6, G1).
 pub const CONTINUE: &str = "(Continue.)";
-/// Stands before instructions that were given in the middle of the conversation (G1).
+/// The prefix of instructions within the conversation (G1).
 pub const INSTRUCTIONS_MARK: &str = "[Instructions] ";
-/// The field that holds an input which is no object.
+/// The field of an input that is not an object.
 pub const INPUT_FIELD: &str = "input";
-/// Where the provider keeps the files whose ids begin with `files/`; its contents name them by address.
+/// The base URL of the provider's files, whose ids start with `files/`.
 pub const FILES_ADDRESS: &str = "https://generativelanguage.googleapis.com/v1beta/";

@@ -1,10 +1,10 @@
-//! The names and losses of a context that is being written.
+//! The names and losses of a rendered context.
 
 use super::body::Body;
-use crate::loss::{Became, Loss, Lost};
+use crate::loss::{Loss, LostContent, Replacement};
 use crate::{Names, Rendered, Thoughts};
 
-/// What is noted while a context is written.
+/// The names and losses, and the option for thoughts.
 #[derive(Debug)]
 pub(super) struct Notes {
     pub(super) names: Names,
@@ -13,11 +13,16 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    pub(super) fn lose(&mut self, version: domain::Version, lost: Lost, became: Became) {
+    pub(super) fn lose(
+        &mut self,
+        version: domain::Version,
+        lost: LostContent,
+        replacement: Replacement,
+    ) {
         self.losses.push(Loss {
             version,
             lost,
-            became,
+            replacement,
         });
     }
 

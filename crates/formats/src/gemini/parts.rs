@@ -1,4 +1,4 @@
-//! What a turn says, as parts; its calls apart.
+//! Renders the content of a turn as parts, without its calls.
 
 use std::borrow::Cow;
 
@@ -10,15 +10,15 @@ use serde_json::value::RawValue;
 use super::body::{MadePart, OutData, OutPart};
 use super::media::{Medium, placeholder, written};
 use super::notes::Notes;
-use super::read::{FUNCTION_MARK, fields_of};
+use super::read::{FUNCTION_MARK, parse_fields};
 use super::{INSTRUCTIONS_MARK, PROVIDER};
 use crate::Thoughts;
-use crate::loss::{Became, Lost};
+use crate::loss::{LostContent, Replacement};
 
-/// What becomes of a part.
+/// The rendering of a part.
 enum Written<'a> {
     Part(OutPart<'a>),
-    /// It signs the part before it.
+    /// A signature of the part before it.
     Signature(&'a str),
     Nothing,
 }
@@ -29,7 +29,7 @@ impl<'a> From<Option<OutPart<'a>>> for Written<'a> {
     }
 }
 
-/// The parts of a turn in the list.
+/// The parts of a turn.
 pub(super) fn turn_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'a>> {
     lose_author(turn, notes);
     let mut parts = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn turn_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'
                 Some(OutPart::Made(made)) if made.thought_signature.is_none() => {
                     made.thought_signature = Some(signature);
                 }
-                _ => notes.lose(turn.version, Lost::Thinking, Became::Nothing),
+                _ => notes.lose(turn.version, LostContent::Thinking, Replacement::Nothing),
             },
             Written::Nothing => {}
         }
@@ -52,41 +52,41 @@ pub(super) fn turn_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'
     parts
 }
 
-/// The texts of a turn that joins the instructions; they hold nothing but text.
+/// The texts of a turn that joins the instructions. Instructions contain only text.
 pub(super) fn instruction_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'a>> {
     lose_author(turn, notes);
     let texts = turn.parts.iter();
     texts
-        .filter_map(|part| OutPart::text(text_of(part, turn.version, notes)?))
+        .filter_map(|part| OutPart::text(part_text(part, turn.version, notes)?))
         .collect()
 }
 
-/// What a part is where nothing but text can stand; none where no text can stand for it. What is lost is noted.
-pub(super) fn text_of<'a>(
+/// The text of a part, or its placeholder; `None` for a part without text. Records losses.
+pub(super) fn part_text<'a>(
     part: &'a Part,
     version: domain::Version,
     notes: &mut Notes,
 ) -> Option<Cow<'a, str>> {
     let (lost, text) = match part {
         Part::Text(text) => return Some(Cow::Borrowed(text)),
-        Part::Refusal(text) => (Lost::Refusal, Some(Cow::Borrowed(text.as_str()))),
+        Part::Refusal(text) => (LostContent::Refusal, Some(Cow::Borrowed(text.as_str()))),
         Part::Image { media_type, .. } => {
             let text = placeholder(Medium::Image, media_type.as_ref());
-            (Lost::Image, Some(Cow::Owned(text)))
+            (LostContent::Image, Some(Cow::Owned(text)))
         }
         Part::File { media_type, .. } => {
             let text = placeholder(Medium::File, media_type.as_ref());
-            (Lost::File, Some(Cow::Owned(text)))
+            (LostContent::File, Some(Cow::Owned(text)))
         }
-        Part::Thinking { .. } => (Lost::Thinking, None),
-        Part::RedactedThinking(_) => (Lost::RedactedThinking, None),
-        Part::ProviderItem { .. } => (Lost::ProviderItem, None),
+        Part::Thinking { .. } => (LostContent::Thinking, None),
+        Part::RedactedThinking(_) => (LostContent::RedactedThinking, None),
+        Part::ProviderItem { .. } => (LostContent::ProviderItem, None),
     };
-    let became = match text {
-        Some(_) => Became::Text,
-        None => Became::Nothing,
+    let replacement = match text {
+        Some(_) => Replacement::Text,
+        None => Replacement::Nothing,
     };
-    notes.lose(version, lost, became);
+    notes.lose(version, lost, replacement);
     text
 }
 
@@ -103,7 +103,7 @@ pub(super) fn framed(part: OutPart<'_>) -> OutPart<'_> {
 
 fn lose_author(turn: &Turn, notes: &mut Notes) {
     if turn.author.is_some() {
-        notes.lose(turn.version, Lost::Author, Became::Nothing);
+        notes.lose(turn.version, LostContent::Author, Replacement::Nothing);
     }
 }
 
@@ -128,28 +128,28 @@ fn written_part<'a>(turn: &'a Turn, part: &'a Part, notes: &mut Notes) -> Writte
     written.unwrap_or_else(|| in_words(turn, part, notes))
 }
 
-/// How a picture is to be looked at, and a file's name, have no place beside the content.
+/// Records the loss of the detail level of an image and of the name of a file.
 fn lose_description(turn: &Turn, part: &Part, notes: &mut Notes) {
     if let Part::Image {
         detail: Some(_), ..
     } = part
     {
-        notes.lose(turn.version, Lost::ImageDetail, Became::Nothing);
+        notes.lose(turn.version, LostContent::ImageDetail, Replacement::Nothing);
     }
     if let Part::File {
         filename: Some(_), ..
     } = part
     {
-        notes.lose(turn.version, Lost::File, Became::OtherForm);
+        notes.lose(turn.version, LostContent::File, Replacement::OtherForm);
     }
 }
 
 fn in_words<'a>(turn: &'a Turn, part: &'a Part, notes: &mut Notes) -> Written<'a> {
-    let text = text_of(part, turn.version, notes);
+    let text = part_text(part, turn.version, notes);
     text.and_then(OutPart::text).into()
 }
 
-/// Whether the turn's thoughts are the provider's own and wanted back (G5).
+/// Whether the thoughts of the turn are rendered: they are the provider's, and the options say so (G5).
 fn own_thoughts(turn: &Turn, notes: &Notes) -> bool {
     let own = turn.provider.as_ref().is_some_and(is_own);
     own && turn.role == Role::Assistant && notes.thoughts == Thoughts::Replay
@@ -159,7 +159,7 @@ fn is_own(provider: &Label) -> bool {
     provider.as_str() == PROVIDER
 }
 
-/// An empty thought that is signed signs the part before it; one that is not says nothing.
+/// An empty thought with a signature signs the part before it. An empty thought without one is omitted.
 fn thought<'a>(text: &'a str, signature: Option<&'a str>) -> Option<Written<'a>> {
     let signature = signature.filter(|signature| !signature.is_empty());
     if text.is_empty() {
@@ -174,26 +174,20 @@ fn thought<'a>(text: &'a str, signature: Option<&'a str>) -> Option<Written<'a>>
     })))
 }
 
-/// The data that an item may have: what the record has no part for, or only a part for the bare form of. Calls and results
-/// are not among them, since those are counted (G3).
+/// The data fields of items that are rendered. Calls and results are excluded, because their numbers must match (G3).
+#[rustfmt::skip]
 const ITEM_DATA: [&str; 7] = [
-    "text",
-    "inlineData",
-    "fileData",
-    "executableCode",
-    "codeExecutionResult",
-    "toolCall",
-    "toolResponse",
+    "text", "inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse",
 ];
 
-/// An item of the provider's own that may stand in the list as it is: one that says something (G2), and one thing only.
+/// An item of the provider that is rendered verbatim: it has exactly one data field, which is not empty (G2).
 fn own_item<'a>(provider: &Label, item: &'a JsonText) -> Option<OutPart<'a>> {
     const EMPTY: &str = "\"\"";
     if !is_own(provider) {
         return None;
     }
     let item: &RawValue = serde_json::from_str(item.as_str()).ok()?;
-    let fields = fields_of(item).ok()?;
+    let fields = parse_fields(item).ok()?;
     let mut calls = fields.keys().filter(|name| name.starts_with(FUNCTION_MARK));
     let mut data = fields
         .iter()

@@ -1,4 +1,4 @@
-//! One part of a content, as it is read: of a request or of a reply.
+//! Parses one part of a content, of a request or of a reply.
 
 use std::collections::BTreeMap;
 
@@ -8,49 +8,49 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::fault::{malformed, misshapen, unusable};
+use super::errors::{invalid, malformed, unusable};
 use super::media::{ReadBlob, ReadFileRef};
 use super::{PROVIDER, SKIP_SIGNATURE};
 use crate::ParseError;
 
-/// How the names of the fields begin that call and answer; a part with one is never kept as it came.
+/// The prefix of the fields of calls and results. A part with one never becomes a provider item.
 pub(super) const FUNCTION_MARK: &str = "function";
 
-/// What a part is.
+/// A parsed part.
 #[derive(Debug)]
-pub(super) enum ReadPart {
-    /// Something said, with its signature after it: at most two parts, none where it says nothing.
-    Said(Vec<Part>),
-    Call(ReadCall),
-    Answer(ReadAnswer),
+pub(super) enum ParsedPart {
+    /// Content, and its signature after it: at most two parts.
+    Content(Vec<Part>),
+    Call(ParsedCall),
+    Result(ParsedResult),
 }
 
 #[derive(Debug)]
-pub(super) struct ReadCall {
+pub(super) struct ParsedCall {
     pub(super) id: Option<String>,
     pub(super) name: ToolName,
     pub(super) input: JsonText,
     pub(super) signature: CallSignature,
 }
 
-/// Who signed a call (G5).
+/// The signature of a call (G5).
 #[derive(Debug)]
 pub(super) enum CallSignature {
     Own(String),
-    /// The skip value: another's model called.
+    /// The skip value: the call is another provider's.
     Skipped,
     Absent,
 }
 
 #[derive(Debug)]
-pub(super) struct ReadAnswer {
+pub(super) struct ParsedResult {
     pub(super) id: Option<String>,
     pub(super) name: ToolName,
     pub(super) output: ToolOutput,
     pub(super) outcome: ToolOutcome,
 }
 
-/// The fields that the record has a place for; a part with any other is kept as it came.
+/// The fields with canonical forms. A part with other fields becomes a provider item.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct WirePart<'a> {
@@ -102,12 +102,12 @@ struct WireMedium {
     file_data: Option<ReadFileRef>,
 }
 
-/// Reads one part; `field` is its path.
-pub(super) fn read_part(raw: &RawValue, field: &str) -> Result<ReadPart, ParseError> {
+/// Parses one part; `field` is its path.
+pub(super) fn read_part(raw: &RawValue, field: &str) -> Result<ParsedPart, ParseError> {
     match serde_json::from_str::<WirePart<'_>>(raw.get()) {
         Ok(part) => known(part, raw, field),
         Err(error) => {
-            let fields = fields_of(raw).map_err(|error| malformed(&error))?;
+            let fields = parse_fields(raw).map_err(|error| malformed(&error))?;
             if fields.keys().any(|name| name.starts_with(FUNCTION_MARK)) {
                 return Err(malformed(&error));
             }
@@ -117,13 +117,13 @@ pub(super) fn read_part(raw: &RawValue, field: &str) -> Result<ReadPart, ParseEr
 }
 
 /// The fields of an object.
-pub(super) fn fields_of(
+pub(super) fn parse_fields(
     object: &RawValue,
 ) -> Result<BTreeMap<String, &RawValue>, serde_json::Error> {
     serde_json::from_str(object.get())
 }
 
-fn known(part: WirePart<'_>, raw: &RawValue, field: &str) -> Result<ReadPart, ParseError> {
+fn known(part: WirePart<'_>, raw: &RawValue, field: &str) -> Result<ParsedPart, ParseError> {
     let signature = part
         .thought_signature
         .filter(|signature| !signature.is_empty());
@@ -142,7 +142,7 @@ fn known(part: WirePart<'_>, raw: &RawValue, field: &str) -> Result<ReadPart, Pa
             let text = text.unwrap_or_default();
             let says = !text.is_empty() || signature.is_some();
             let thought = says.then_some(Part::Thinking { text, signature });
-            Ok(ReadPart::Said(thought.into_iter().collect()))
+            Ok(ParsedPart::Content(thought.into_iter().collect()))
         }
         (text, None, None, None, None) => {
             let text = text.filter(|text| !text.is_empty());
@@ -157,40 +157,43 @@ fn known(part: WirePart<'_>, raw: &RawValue, field: &str) -> Result<ReadPart, Pa
             signature,
         )),
         (_, _, _, None, None) => item(raw, field),
-        _ => Err(misshapen(format!("{field} is several things at once"))),
+        _ => Err(invalid(format!("{field} has several data fields"))),
     }
 }
 
-/// A signature is an empty thought after what it signs; the skip value is none.
-fn said(part: Option<Part>, signature: Option<String>) -> ReadPart {
+/// A signature becomes an empty thought after the part that it signs. The skip value is ignored.
+fn said(part: Option<Part>, signature: Option<String>) -> ParsedPart {
     let signature = signature.filter(|signature| signature != SKIP_SIGNATURE);
     let signing = signature.map(|signature| Part::Thinking {
         text: String::new(),
         signature: Some(signature),
     });
-    ReadPart::Said(part.into_iter().chain(signing).collect())
+    ParsedPart::Content(part.into_iter().chain(signing).collect())
 }
 
-fn item(raw: &RawValue, field: &str) -> Result<ReadPart, ParseError> {
+fn item(raw: &RawValue, field: &str) -> Result<ParsedPart, ParseError> {
     let item = JsonText::parse(raw.get()).map_err(|violation| unusable(field, &violation))?;
     let provider = Label::parse(PROVIDER).map_err(|violation| unusable(field, &violation))?;
-    Ok(ReadPart::Said(vec![Part::ProviderItem { provider, item }]))
+    Ok(ParsedPart::Content(vec![Part::ProviderItem {
+        provider,
+        item,
+    }]))
 }
 
 fn read_call(
     call: WireCall<'_>,
     signature: Option<String>,
     field: &str,
-) -> Result<ReadPart, ParseError> {
+) -> Result<ParsedPart, ParseError> {
     let field = format!("{field}.functionCall");
     if call.partial_args.is_some() || call.will_continue {
         return Err(ParseError::Unusable {
             field: format!("{field}.partialArgs"),
-            reason: "comes in pieces: ask for whole arguments".to_owned(),
+            reason: "is partial: request complete arguments".to_owned(),
         });
     }
     let args = call.args.map_or("{}", RawValue::get);
-    Ok(ReadPart::Call(ReadCall {
+    Ok(ParsedPart::Call(ParsedCall {
         id: call.id.filter(|id| !id.is_empty()),
         name: name(call.name, &field)?,
         input: JsonText::parse(args)
@@ -207,7 +210,7 @@ fn name(name: String, field: &str) -> Result<ToolName, ParseError> {
     ToolName::parse(name).map_err(|violation| unusable(format!("{field}.name"), &violation))
 }
 
-fn read_answer(answer: WireAnswer<'_>, field: &str) -> Result<ReadPart, ParseError> {
+fn read_answer(answer: WireAnswer<'_>, field: &str) -> Result<ParsedPart, ParseError> {
     let field = format!("{field}.functionResponse");
     let (mut output, outcome) = response(answer.response, &format!("{field}.response"))?;
     for (index, medium) in answer.parts.into_iter().enumerate() {
@@ -215,11 +218,15 @@ fn read_answer(answer: WireAnswer<'_>, field: &str) -> Result<ReadPart, ParseErr
         let part = match (medium.inline_data, medium.file_data) {
             (Some(blob), None) => blob.part(&field)?,
             (None, Some(file)) => file.part(&field)?,
-            _ => return Err(misshapen(format!("{field} is no content or file"))),
+            _ => {
+                return Err(invalid(format!(
+                    "{field} is neither inline data nor a file"
+                )));
+            }
         };
         output = with_medium(output, part);
     }
-    Ok(ReadPart::Answer(ReadAnswer {
+    Ok(ParsedPart::Result(ParsedResult {
         id: answer.id.filter(|id| !id.is_empty()),
         name: name(answer.name, &field)?,
         output,
@@ -227,7 +234,7 @@ fn read_answer(answer: WireAnswer<'_>, field: &str) -> Result<ReadPart, ParseErr
     }))
 }
 
-/// What stands under `output` or `error`, where nothing stands beside it; otherwise the whole response is the output (G4).
+/// The value of `output` or `error` if it is the only field; otherwise the whole response is the output (G4).
 fn response(
     response: Option<&RawValue>,
     field: &str,
@@ -244,7 +251,7 @@ fn response(
     Ok((output(json, field)?, outcome))
 }
 
-/// A JSON string is a text, any other document is one.
+/// An output: a JSON string is text, other JSON is a document.
 fn output(json: &str, field: &str) -> Result<ToolOutput, ParseError> {
     if let Ok(text) = serde_json::from_str::<String>(json) {
         return Ok(ToolOutput::Parts(vec![Part::Text(text)]));
@@ -253,7 +260,7 @@ fn output(json: &str, field: &str) -> Result<ToolOutput, ParseError> {
     Ok(ToolOutput::Json(json))
 }
 
-/// A document with pictures is a text with pictures.
+/// Adds media to an output. A document becomes a text.
 fn with_medium(output: ToolOutput, medium: Part) -> ToolOutput {
     let mut parts = match output {
         ToolOutput::Json(json) => vec![Part::Text(json.as_str().to_owned())],

@@ -1,25 +1,25 @@
-//! Reads a whole reply.
+//! Parses whole replies.
 
-use super::fault::{malformed, misshapen};
-use super::gathered::Gathered;
+use super::errors::{invalid, malformed};
+use super::reply_draft::ReplyDraft;
 use crate::{ParseError, Reply};
 
-/// Reads a `GenerateContentResponse` that was not streamed: its first candidate.
+/// Parses the first candidate of a `GenerateContentResponse`.
 ///
-/// Neighbouring texts, and neighbouring thoughts, become one, as they do when they are streamed. A call without an id gets
-/// `call_<digest of the response's id>_<number>`, or `call_<number>` where the response has none; numbers count from 0.
+/// Adjacent texts and adjacent thoughts are merged, as in a streamed reply. A call without an id gets
+/// `call_<digest of the response id>_<number>`, or `call_<number>` if the response has no id. Numbers start at 0.
 ///
 /// # Errors
-/// [`ParseError::Failed`] for an error in place of a reply, or a prompt that was blocked; [`ParseError::Malformed`] for
-/// another shape; [`ParseError::Unusable`] for a name, id or document that no event can hold.
+/// [`ParseError::Failed`] for an error or a blocked prompt; [`ParseError::Malformed`] for another structure;
+/// [`ParseError::Unusable`] for a name, an id or a document that an event cannot contain.
 pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     let response = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
-    let mut gathered = Gathered::default();
-    gathered.absorb(response)?;
-    if !gathered.has_candidate() {
-        return Err(misshapen("there are no candidates"));
+    let mut draft = ReplyDraft::default();
+    draft.absorb(response)?;
+    if !draft.has_candidate() {
+        return Err(invalid("there are no candidates"));
     }
-    Ok(gathered.reply())
+    Ok(draft.reply())
 }
 
 #[cfg(test)]

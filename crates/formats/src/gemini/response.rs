@@ -1,4 +1,4 @@
-//! A reply, or a piece of one, as the provider writes it.
+//! The structures of a reply, or of a piece of one.
 
 use domain::event::Usage;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::ParseError;
 #[derive(Debug, Deserialize)]
 #[expect(
     clippy::struct_field_names,
-    reason = "`response_id` is the provider's name of it"
+    reason = "`response_id` is the provider's name"
 )]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Response<'a> {
@@ -46,7 +46,7 @@ struct PromptFeedback {
     block_reason_message: Option<String>,
 }
 
-/// Counts of all pieces so far, in tokens.
+/// Token counts of all pieces up to this one.
 #[derive(Debug, Default, Deserialize)]
 #[expect(
     clippy::struct_field_names,
@@ -70,8 +70,8 @@ struct ErrorBody {
 }
 
 impl Response<'_> {
-    /// A failure in place of a reply: an error, or a prompt that was blocked.
-    pub(super) fn refuse_failure(&self) -> Result<(), ParseError> {
+    /// Returns the error of the provider, or of a blocked prompt.
+    pub(super) fn check_failure(&self) -> Result<(), ParseError> {
         if let Some(error) = &self.error {
             let code = error.code.map(|code| code.to_string());
             let named = error.status.clone().filter(|status| !status.is_empty());

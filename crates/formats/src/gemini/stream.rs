@@ -1,49 +1,49 @@
-//! Reads a reply that comes in pieces.
+//! Parses streamed replies.
 
-use super::fault::malformed;
-use super::gathered::Gathered;
+use super::errors::malformed;
+use super::reply_draft::ReplyDraft;
 use crate::{Delta, ParseError, Reply};
 
-/// Most bytes of one reply's pieces together.
+/// Maximum bytes of all pieces of a reply.
 pub const REPLY_BYTES_MAX: usize = 16 * 1_024 * 1_024;
-/// What some servers end a stream with.
+/// The end of the streams of some servers.
 const DONE: &[u8] = b"[DONE]";
 
-/// A reply that is being streamed: each piece is a `GenerateContentResponse` whose parts are appended.
+/// The parser of a streamed reply. Each piece is a `GenerateContentResponse` whose parts are appended.
 #[derive(Debug, Default)]
 pub struct ReplyStream {
-    gathered: Gathered,
+    draft: ReplyDraft,
     bytes: usize,
 }
 
 impl ReplyStream {
-    /// Takes one piece, the JSON text of one `data:` of the event stream, and tells what it adds.
+    /// Parses one piece: the JSON text of one `data:` field. Returns its deltas.
     ///
     /// # Errors
-    /// As [`super::parse_reply`]; also [`ParseError::Unusable`] when all pieces exceed [`REPLY_BYTES_MAX`]. After an error the
-    /// stream is of no further use.
+    /// Those of [`super::parse_reply`], and [`ParseError::Unusable`] if all pieces exceed [`REPLY_BYTES_MAX`]. Do not use the
+    /// stream after an error.
     pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Delta>, ParseError> {
         self.bytes = self.bytes.saturating_add(piece.len());
         if self.bytes > REPLY_BYTES_MAX {
             return Err(ParseError::Unusable {
                 field: "reply".to_owned(),
-                reason: format!("is over {REPLY_BYTES_MAX} bytes"),
+                reason: format!("has more than {REPLY_BYTES_MAX} bytes"),
             });
         }
         if piece.trim_ascii() == DONE {
             return Ok(Vec::new());
         }
         let response = serde_json::from_slice(piece).map_err(|error| malformed(&error))?;
-        self.gathered.absorb(response)
+        self.draft.absorb(response)
     }
 
-    /// The reply, the same as if it had come whole.
+    /// The reply, equal to the whole reply.
     ///
     /// # Errors
-    /// [`ParseError::Incomplete`] when no piece said why the model stopped.
+    /// [`ParseError::Incomplete`] without a finish reason.
     pub fn finish(self) -> Result<Reply, ParseError> {
-        if self.gathered.has_ended() {
-            Ok(self.gathered.reply())
+        if self.draft.has_ended() {
+            Ok(self.draft.reply())
         } else {
             Err(ParseError::Incomplete)
         }

@@ -1,4 +1,4 @@
-//! What a turn's parts become in a message.
+//! Renders the parts of a turn as the content of a message.
 
 use std::borrow::Cow;
 
@@ -6,14 +6,14 @@ use context::Turn;
 use domain::{MediaSource, Part};
 
 use super::{PROVIDER, picture};
-use crate::chat::writing::{self, Notes};
-use crate::loss::{Became, Lost};
+use crate::chat::texts::{self, Notes};
+use crate::loss::{LostContent, Replacement};
 use crate::options::Thoughts;
 
-/// Between the texts of one message: the content is one string (L1).
+/// The separator of the texts of one message, whose content is one string (L1).
 const TEXTS_SEPARATOR: &str = "\n";
 
-/// A message's texts as one; none where there are none.
+/// The texts as one; `None` without texts.
 pub(super) fn joined<'a>(texts: Vec<Cow<'a, str>>) -> Option<Cow<'a, str>> {
     match <[Cow<'a, str>; 1]>::try_from(texts) {
         Ok([text]) => Some(text),
@@ -26,26 +26,26 @@ pub(super) fn joined<'a>(texts: Vec<Cow<'a, str>>) -> Option<Cow<'a, str>> {
 pub(super) fn texts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<Cow<'a, str>> {
     turn.parts
         .iter()
-        .filter_map(|part| writing::text(part, turn.version, notes))
+        .filter_map(|part| texts::text(part, turn.version, notes))
         .collect()
 }
 
-/// A user's texts and pictures. The server puts pictures before the text, so one that follows a text loses its place.
+/// The texts and images of a user. The server puts images before the text, so an image after a text loses its position.
 pub(super) fn user<'a>(turn: &'a Turn, notes: &mut Notes) -> (Vec<Cow<'a, str>>, Vec<&'a str>) {
     let (mut texts, mut images) = (Vec::new(), Vec::new());
     for part in &turn.parts {
         let Some(image) = image(part) else {
-            texts.extend(writing::text(part, turn.version, notes));
+            texts.extend(texts::text(part, turn.version, notes));
             continue;
         };
         if let Part::Image {
             detail: Some(_), ..
         } = part
         {
-            notes.lose(turn.version, Lost::ImageDetail, Became::Nothing);
+            notes.lose(turn.version, LostContent::ImageDetail, Replacement::Nothing);
         }
         if !texts.is_empty() {
-            notes.lose(turn.version, Lost::PartOrder, Became::OtherForm);
+            notes.lose(turn.version, LostContent::PartOrder, Replacement::OtherForm);
         }
         images.push(image);
     }
@@ -57,7 +57,7 @@ fn image(part: &Part) -> Option<&str> {
         Part::Image {
             source: MediaSource::Url(url),
             ..
-        } => picture::base64_of(url),
+        } => picture::base64_in(url),
         Part::Text(_)
         | Part::Image { .. }
         | Part::File { .. }
@@ -68,33 +68,35 @@ fn image(part: &Part) -> Option<&str> {
     }
 }
 
-/// An assistant's texts and thoughts. Thoughts of this provider's models go back, others are lost: none has a signature
-/// that would be checked.
+/// The texts and thoughts of an assistant. Thoughts of this provider are rendered, others are lost. Signatures are not
+/// rendered, because the provider does not check them.
 pub(super) fn assistant<'a>(
     turn: &'a Turn,
     thoughts: Thoughts,
     notes: &mut Notes,
 ) -> (Vec<Cow<'a, str>>, Vec<Cow<'a, str>>) {
-    let is_own = turn
-        .provider
-        .as_ref()
-        .is_some_and(|provider| provider.as_str() == PROVIDER);
-    let goes_back = is_own && thoughts == Thoughts::Replay;
+    let provider = turn.provider.as_ref();
+    let is_own = provider.is_some_and(|provider| provider.as_str() == PROVIDER);
+    let renders_thoughts = is_own && thoughts == Thoughts::Replay;
     let (mut texts, mut thinking) = (Vec::new(), Vec::new());
     for part in &turn.parts {
         let Part::Thinking { text, signature } = part else {
-            texts.extend(writing::text(part, turn.version, notes));
+            texts.extend(texts::text(part, turn.version, notes));
             continue;
         };
-        if !goes_back {
-            notes.lose(turn.version, Lost::Thinking, Became::Nothing);
+        if !renders_thoughts {
+            notes.lose(turn.version, LostContent::Thinking, Replacement::Nothing);
             continue;
         }
         if signature.is_some() {
-            notes.lose(turn.version, Lost::ThinkingSignature, Became::Nothing);
+            notes.lose(
+                turn.version,
+                LostContent::ThinkingSignature,
+                Replacement::Nothing,
+            );
         }
         if !texts.is_empty() {
-            notes.lose(turn.version, Lost::PartOrder, Became::OtherForm);
+            notes.lose(turn.version, LostContent::PartOrder, Replacement::OtherForm);
         }
         if !text.is_empty() {
             thinking.push(Cow::Borrowed(text.as_str()));

@@ -1,9 +1,14 @@
 //! Ollama's `/api/chat`.
 //!
-//! A flat list of messages of text. Rules upheld here: L1 a content is a string, pictures stand apart; L2 arguments are an
-//! object, results name their tool and call; L3 calls and results stand together, as O3 asks; L4 the first message is the
-//! system's; L5 the server truncates nothing and is told the context's size; L6 `think` is never sent. Ids and names are
-//! [`crate::Names`]'.
+//! A flat list of text messages. Rules:
+//! - L1: content is a string; images are separate.
+//! - L2: arguments are an object; results name their tool and call.
+//! - L3: calls and results are together, as in O3.
+//! - L4: the first message is the system's.
+//! - L5: truncation is off, and the size of the context window is sent.
+//! - L6: `think` is never sent.
+//!
+//! Ids and names are those of [`crate::Names`].
 
 mod content;
 mod history;
@@ -21,7 +26,7 @@ pub use render::{INSTRUCTIONS, render};
 pub use reply::parse_reply;
 pub use stream::ReplyStream;
 
-/// What this format is called in errors.
+/// The name of the format in errors.
 const FORMAT: &str = "ollama";
-/// Whose models speak it, as facts name them.
+/// The name of the provider in facts.
 const PROVIDER: &str = "ollama";

@@ -1,14 +1,14 @@
-//! The shapes of a request, in the order in which their fields are written.
+//! The structures of a request. The order of fields is the order of the bytes.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// The part of a request that carries the context.
+/// The fields of a request that contain the context.
 #[derive(Debug, Serialize)]
 pub(super) struct Body<'a> {
-    /// Never (L5).
+    /// Always false (L5).
     pub(super) truncate: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) options: Option<ModelOptions>,
@@ -29,14 +29,14 @@ pub(super) enum Message<'a> {
     },
     User {
         content: Cow<'a, str>,
-        /// Base64 without its address.
+        /// Base64 without a `data:` URL.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         images: Vec<&'a str>,
     },
     Assistant {
         #[serde(skip_serializing_if = "Option::is_none")]
         thinking: Option<Cow<'a, str>>,
-        /// Empty beside calls or thoughts alone (L1).
+        /// Empty if there are only calls or thoughts (L1).
         content: Cow<'a, str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall<'a>>,
@@ -60,12 +60,12 @@ pub(super) struct Function<'a> {
     pub(super) arguments: Arguments<'a>,
 }
 
-/// A call's input: always an object (L2).
+/// The input of a call: always an object (L2).
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Arguments<'a> {
     /// As recorded.
     Object(&'a RawValue),
-    /// Any other JSON, as the one value of an object.
+    /// Other JSON, in an object with one field.
     Wrapped { input: &'a RawValue },
 }

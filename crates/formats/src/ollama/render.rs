@@ -1,4 +1,4 @@
-//! Writes a transcript as the messages of a request.
+//! Renders a transcript as the messages of a request.
 
 use std::borrow::Cow;
 
@@ -8,19 +8,19 @@ use serde_json::value::RawValue;
 
 use super::content::{self, joined};
 use super::outgoing::{Arguments, Body, Function, Message, ModelOptions, ToolCall};
-use crate::chat::writing::{self, Notes};
-use crate::loss::{Became, Lost};
+use crate::chat::texts::{self, Notes};
+use crate::loss::{LostContent, Replacement};
 use crate::options::RenderOptions;
 use crate::rendered::Rendered;
 
-/// The instructions of a context that has none: without any, the server gives the model file's own (L4).
+/// The instructions of a context without instructions. Otherwise the server uses those of the model file (L4).
 pub const INSTRUCTIONS: &str = "You are a helpful assistant.";
-/// Between two instructions.
+/// The separator of instructions.
 const INSTRUCTIONS_SEPARATOR: &str = "\n\n";
 
-/// The part of a request's body that carries the context: `truncate`, `options.num_ctx` where it is known, and `messages`.
+/// Renders `truncate`, `options.num_ctx` if it is known, and `messages`.
 ///
-/// A turn's messages depend on the turns before it alone (their call ids): a longer transcript appends to the list.
+/// The messages of a turn depend only on earlier turns (their call ids), so a new turn only appends to the list.
 #[must_use]
 pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     let mut notes = Notes::default();
@@ -53,7 +53,7 @@ fn user(text: &str) -> Message<'_> {
     }
 }
 
-/// A turn's messages; none where nothing is left of it.
+/// Adds the messages of a turn. A turn without renderable content has none.
 fn push_turn<'a>(
     messages: &mut Vec<Message<'a>>,
     turn: &'a Turn,
@@ -77,11 +77,11 @@ fn push_turn<'a>(
         Role::Assistant => push_unit(messages, turn, options, notes),
     }
     if turn.author.is_some() && messages.len() > before {
-        notes.lose(turn.version, Lost::Author, Became::Nothing);
+        notes.lose(turn.version, LostContent::Author, Replacement::Nothing);
     }
 }
 
-/// An assistant's turn with all its calls, and their results at once (L3, as O3).
+/// Adds an assistant turn with all its calls, directly followed by their results (L3, as O3).
 fn push_unit<'a>(
     messages: &mut Vec<Message<'a>>,
     turn: &'a Turn,
@@ -100,7 +100,7 @@ fn push_unit<'a>(
         results.push(Message::Tool {
             tool_name: name.clone(),
             tool_call_id: id.clone(),
-            content: joined(writing::answer_texts(call, notes)).unwrap_or_default(),
+            content: joined(texts::answer_texts(call, notes)).unwrap_or_default(),
         });
         tool_calls.push(tool_call(call, id, name, notes));
     }
@@ -119,14 +119,18 @@ fn tool_call<'a>(
     notes: &mut Notes,
 ) -> ToolCall<'a> {
     if call.called.signature.is_some() {
-        notes.lose(call.version, Lost::CallSignature, Became::Nothing);
+        notes.lose(
+            call.version,
+            LostContent::CallSignature,
+            Replacement::Nothing,
+        );
     }
     let input: &RawValue =
         serde_json::from_str(call.called.input.as_str()).unwrap_or(RawValue::NULL);
     let arguments = if input.get().starts_with('{') {
         Arguments::Object(input)
     } else {
-        notes.lose(call.version, Lost::InputForm, Became::OtherForm);
+        notes.lose(call.version, LostContent::InputForm, Replacement::OtherForm);
         Arguments::Wrapped { input }
     };
     ToolCall {

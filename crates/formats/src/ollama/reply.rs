@@ -1,15 +1,15 @@
-//! Reads a reply: the whole body of an answer that was not streamed, by the same steps as a streamed line.
+//! Parses replies. A reply that is not streamed is parsed like one streamed line.
 
 use domain::event::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::history::{Said, image};
+use super::history::{IncomingMessage, image};
 use super::{FORMAT, PROVIDER};
 use crate::chat::call_drafts::CallPiece;
 use crate::chat::draft::Draft;
-use crate::chat::reading;
+use crate::chat::values;
 use crate::reply::{Delta, ParseError, Reply};
 
 #[derive(Debug, Deserialize)]
@@ -17,7 +17,7 @@ struct Line<'a> {
     model: Option<String>,
     created_at: Option<String>,
     #[serde(borrow)]
-    message: Option<Said<'a>>,
+    message: Option<IncomingMessage<'a>>,
     done: Option<bool>,
     done_reason: Option<String>,
     prompt_eval_count: Option<u64>,
@@ -26,12 +26,11 @@ struct Line<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// The facts of a whole reply. The provider gives a reply no id. Calls without ids get such as the time at which the reply
-/// began and their number tell.
+/// The facts of a whole reply. Replies have no id. Calls without an id get one from the time of the reply and their number.
 ///
 /// # Errors
-/// [`ParseError::Failed`] where the provider tells of a failure, [`ParseError::Incomplete`] where the reply is not done,
-/// [`ParseError::Malformed`], or [`ParseError::Unusable`] past a bound: 16 MiB, 499 calls, 256 bytes an id or name.
+/// [`ParseError::Failed`] for an error of the provider, [`ParseError::Incomplete`] if the reply is not complete,
+/// [`ParseError::Malformed`], or [`ParseError::Unusable`] past a bound: 16 MiB, 499 calls, 256 bytes per id or name.
 pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     let mut draft = Draft::default();
     if !absorb(&mut draft, body, &mut Vec::new())? {
@@ -40,26 +39,26 @@ pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     draft.reply(PROVIDER)
 }
 
-/// Adds a line to the draft; true where the reply is done with it.
+/// Adds a line to the draft. Returns whether the reply is complete.
 pub(super) fn absorb(
     draft: &mut Draft,
     line: &[u8],
     deltas: &mut Vec<Delta>,
 ) -> Result<bool, ParseError> {
     let line: Line<'_> =
-        serde_json::from_slice(line).map_err(|error| reading::malformed(FORMAT, &error))?;
+        serde_json::from_slice(line).map_err(|error| values::malformed(FORMAT, &error))?;
     if let Some(error) = line.error {
         let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
-        return Err(reading::failure(&error));
+        return Err(values::failure(&error));
     }
     if draft.seed.is_empty() {
         draft.seed = line.created_at.unwrap_or_default();
     }
     if draft.model.is_none() {
-        draft.model = reading::label("model", line.model.as_deref())?;
+        draft.model = values::label("model", line.model.as_deref())?;
     }
-    if let Some(said) = &line.message {
-        absorb_said(draft, said, deltas)?;
+    if let Some(message) = &line.message {
+        absorb_message(draft, message, deltas)?;
     }
     if line.prompt_eval_count.is_some() || line.eval_count.is_some() {
         draft.usage = Some(Usage {
@@ -68,26 +67,26 @@ pub(super) fn absorb(
             ..Usage::default()
         });
     }
-    if let Some(reason) = reading::label("done_reason", line.done_reason.as_deref())? {
+    if let Some(reason) = values::label("done_reason", line.done_reason.as_deref())? {
         draft.finish_reason = Some(reason);
     }
     Ok(line.done.unwrap_or_default())
 }
 
-fn absorb_said(
+fn absorb_message(
     draft: &mut Draft,
-    said: &Said<'_>,
+    message: &IncomingMessage<'_>,
     deltas: &mut Vec<Delta>,
 ) -> Result<(), ParseError> {
-    draft.add_thinking(said.thinking.as_deref().unwrap_or_default(), deltas)?;
-    draft.add_text(said.content.as_deref().unwrap_or_default(), deltas)?;
-    for base64 in said.images.iter().flatten() {
+    draft.add_thinking(message.thinking.as_deref().unwrap_or_default(), deltas)?;
+    draft.add_text(message.content.as_deref().unwrap_or_default(), deltas)?;
+    for base64 in message.images.iter().flatten() {
         draft.add_other(image(base64))?;
     }
-    for call in said.tool_calls.iter().flatten() {
+    for call in message.tool_calls.iter().flatten() {
         let piece = CallPiece {
-            // Every call comes whole, so each has a number of its own.
-            number: Some(draft.calls_begun()),
+            // Every call is complete, so each has its own number.
+            number: Some(draft.calls_started()),
             id: call.id.as_deref().unwrap_or_default(),
             name: call.function.name.as_deref().unwrap_or_default(),
             input: &call.input(),

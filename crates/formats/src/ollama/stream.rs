@@ -1,13 +1,13 @@
-//! Reads a streamed reply, line by line.
+//! Parses a streamed reply, line by line.
 
 use super::{PROVIDER, reply};
 use crate::chat::draft::Draft;
 use crate::reply::{Delta, ParseError, Reply};
 
-/// What ends a stream of the servers that speak OpenAI's; accepted here too.
+/// The end of a stream in OpenAI's formats; ignored.
 const DONE: &[u8] = b"[DONE]";
 
-/// A reply that is streamed. Gives the facts that the whole reply would give.
+/// The parser of a streamed reply. Its facts equal those of the whole reply.
 #[derive(Debug, Default)]
 pub struct ReplyStream {
     draft: Draft,
@@ -15,10 +15,10 @@ pub struct ReplyStream {
 }
 
 impl ReplyStream {
-    /// Takes one line: a piece, `[DONE]`, or nothing.
+    /// Parses one line: a piece, `[DONE]`, or nothing.
     ///
     /// # Errors
-    /// As [`super::parse_reply`]; the stream is then of no more use.
+    /// Those of [`super::parse_reply`]. Do not use the stream after an error.
     pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Delta>, ParseError> {
         let piece = piece.trim_ascii();
         if piece == DONE || piece.is_empty() {
@@ -32,7 +32,7 @@ impl ReplyStream {
     /// The whole reply.
     ///
     /// # Errors
-    /// [`ParseError::Incomplete`] where no line said that the reply is done, else as [`super::parse_reply`].
+    /// [`ParseError::Incomplete`] if no line completed the reply, and the errors of [`super::parse_reply`].
     pub fn finish(self) -> Result<Reply, ParseError> {
         if !self.has_ended {
             return Err(ParseError::Incomplete);

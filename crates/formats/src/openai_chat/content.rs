@@ -1,4 +1,4 @@
-//! What a turn's parts become in a message.
+//! Renders the parts of a turn as the content of a message.
 
 use std::borrow::Cow;
 
@@ -9,22 +9,22 @@ use serde_json::value::RawValue;
 
 use super::PROVIDER;
 use super::outgoing::{Content, ContentPart, File, ImageUrl};
-use crate::chat::writing::{self, Notes};
-use crate::loss::{Became, Lost};
+use crate::chat::texts::{self, Notes};
+use crate::loss::{LostContent, Replacement};
 use crate::names::safe_tool_name;
 
-/// How closely a picture is looked at, in the words that the provider knows.
+/// The detail levels of images that the provider accepts.
 const DETAILS: [&str; 3] = ["auto", "low", "high"];
-/// Where the provider fetches pictures from; `data:` carries them along.
-const IMAGE_ADDRESSES: [&str; 3] = ["https://", "http://", DATA];
-/// How an address begins that carries its content along, and says its media type.
+/// The schemes of image URLs that the provider accepts.
+const IMAGE_SCHEMES: [&str; 3] = ["https://", "http://", DATA];
+/// The scheme of URLs that contain data and its media type.
 const DATA: &str = "data:";
-/// The provider's own parts that have their place in a user's message.
+/// The types of the provider's own parts that a user message may contain.
 const USER_ITEM_TYPES: [&str; 3] = ["input_audio", "image_url", "file"];
-/// The name of a file that has none: the provider asks for one.
+/// The name of a file without one, because the provider requires a name.
 const FILE_NAME: &str = "file";
 
-/// A user's parts, in order.
+/// The parts of a user, in order.
 pub(super) fn user_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<ContentPart<'a>> {
     turn.parts
         .iter()
@@ -38,9 +38,9 @@ fn user_part<'a>(part: &'a Part, version: Version, notes: &mut Notes) -> Option<
             source: MediaSource::Url(url),
             media_type,
             detail,
-        } if IMAGE_ADDRESSES.iter().any(|begin| url.starts_with(begin)) => {
+        } if IMAGE_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) => {
             if media_type.is_some() && !url.starts_with(DATA) {
-                notes.lose(version, Lost::Image, Became::OtherForm);
+                notes.lose(version, LostContent::Image, Replacement::OtherForm);
             }
             Some(image(url, detail.as_ref(), version, notes))
         }
@@ -52,7 +52,7 @@ fn user_part<'a>(part: &'a Part, version: Version, notes: &mut Notes) -> Option<
             let file = file(source, filename.as_ref());
             let labelled = media_type.is_some() || filename.is_some();
             if file.is_some() && labelled && matches!(source, MediaSource::FileId(_)) {
-                notes.lose(version, Lost::File, Became::OtherForm);
+                notes.lose(version, LostContent::File, Replacement::OtherForm);
             }
             file
         }
@@ -66,7 +66,7 @@ fn user_part<'a>(part: &'a Part, version: Version, notes: &mut Notes) -> Option<
         | Part::Refusal(_)
         | Part::ProviderItem { .. } => None,
     };
-    native.or_else(|| writing::text(part, version, notes).map(|text| ContentPart::Text { text }))
+    native.or_else(|| texts::text(part, version, notes).map(|text| ContentPart::Text { text }))
 }
 
 fn image<'a>(
@@ -78,14 +78,14 @@ fn image<'a>(
     let detail = detail.map(Label::as_str);
     let known = detail.filter(|detail| DETAILS.contains(detail));
     if known != detail {
-        notes.lose(version, Lost::ImageDetail, Became::Nothing);
+        notes.lose(version, LostContent::ImageDetail, Replacement::Nothing);
     }
     ContentPart::ImageUrl {
         image_url: ImageUrl { url, detail: known },
     }
 }
 
-/// The provider takes files that it keeps and such as come along, none by their address.
+/// The provider accepts files that it stores, and inline files, but no other URLs.
 fn file<'a>(source: &'a MediaSource, filename: Option<&'a Label>) -> Option<ContentPart<'a>> {
     let file = match source {
         MediaSource::FileId(file_id) if !file_id.is_empty() => File::Kept { file_id },
@@ -98,7 +98,7 @@ fn file<'a>(source: &'a MediaSource, filename: Option<&'a Label>) -> Option<Cont
     Some(ContentPart::File { file })
 }
 
-/// Items of the provider's other interface have no place here.
+/// An item of the provider. Items of its Responses API are not accepted.
 fn user_item(item: &str) -> Option<ContentPart<'_>> {
     #[derive(Deserialize)]
     struct Typed<'a> {
@@ -118,11 +118,11 @@ pub(super) fn text_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<ContentPa
     let texts = turn
         .parts
         .iter()
-        .filter_map(|part| writing::text(part, turn.version, notes));
+        .filter_map(|part| texts::text(part, turn.version, notes));
     texts.map(|text| ContentPart::Text { text }).collect()
 }
 
-/// What an assistant says: its content and, beside a content, its refusal. Alone, a refusal is the content (O2).
+/// The content of an assistant, and its refusal. A refusal without other content is the content (O2).
 pub(super) fn assistant<'a>(
     turn: &'a Turn,
     notes: &mut Notes,
@@ -131,15 +131,15 @@ pub(super) fn assistant<'a>(
     for part in &turn.parts {
         if let Part::Refusal(refusal) = part {
             refusals.extend((!refusal.is_empty()).then_some(refusal.as_str()));
-        } else if let Some(text) = writing::text(part, turn.version, notes) {
+        } else if let Some(text) = texts::text(part, turn.version, notes) {
             if !refusals.is_empty() {
-                notes.lose(turn.version, Lost::PartOrder, Became::OtherForm);
+                notes.lose(turn.version, LostContent::PartOrder, Replacement::OtherForm);
             }
             parts.push(ContentPart::Text { text });
         }
     }
     let refusal = (!refusals.is_empty()).then(|| refusals.join("\n"));
-    match (of_parts(parts), refusal) {
+    match (from_parts(parts), refusal) {
         (None, Some(refusal)) => {
             let alone = ContentPart::Refusal { refusal };
             (Some(Content::Parts(vec![alone])), None)
@@ -148,8 +148,8 @@ pub(super) fn assistant<'a>(
     }
 }
 
-/// A message's content; none where it would be empty (O1). One text alone stands as a string, which every server takes.
-pub(super) fn of_parts(parts: Vec<ContentPart<'_>>) -> Option<Content<'_>> {
+/// The content of a message; `None` if it is empty (O1). A single text is a string, which every server accepts.
+pub(super) fn from_parts(parts: Vec<ContentPart<'_>>) -> Option<Content<'_>> {
     match <[ContentPart<'_>; 1]>::try_from(parts) {
         Ok([ContentPart::Text { text }]) => Some(Content::Text(text)),
         Ok(alone) => Some(Content::Parts(alone.into())),
@@ -158,13 +158,13 @@ pub(super) fn of_parts(parts: Vec<ContentPart<'_>>) -> Option<Content<'_>> {
     }
 }
 
-/// The speaker's name in the characters that the provider takes.
+/// The name of the author, in the characters that the provider accepts.
 pub(super) fn name<'a>(turn: &'a Turn, notes: &mut Notes) -> Option<Cow<'a, str>> {
     let author = turn.author.as_ref()?.as_str();
     let name = safe_tool_name(author);
     if name == author {
         return Some(Cow::Borrowed(author));
     }
-    notes.lose(turn.version, Lost::Author, Became::OtherForm);
+    notes.lose(turn.version, LostContent::Author, Replacement::OtherForm);
     Some(Cow::Owned(name))
 }

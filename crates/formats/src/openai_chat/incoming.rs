@@ -1,33 +1,33 @@
-//! The shapes of what comes back: messages of requests and replies, whole or in pieces. Every field may be missing.
+//! The structures of parsed messages: of requests, of replies, and of streamed pieces. Every field may be missing.
 
 use domain::{JsonText, Label, MediaSource, Part};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{FORMAT, PROVIDER};
-use crate::chat::reading;
+use crate::chat::values;
 use crate::reply::ParseError;
 
-/// A message, or what a streamed piece adds to one.
+/// A message, or the addition of a streamed piece.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Said<'a> {
+pub(super) struct IncomingMessage<'a> {
     pub(super) role: Option<String>,
     pub(super) name: Option<String>,
     /// A text, or a list of parts.
     #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
     pub(super) refusal: Option<String>,
-    /// Thoughts, as most compatible servers name them.
+    /// Thoughts, in the field of most compatible servers.
     #[serde(borrow)]
     pub(super) reasoning_content: Option<&'a RawValue>,
-    /// Thoughts, as others name them.
+    /// Thoughts, in the field of other servers.
     #[serde(borrow)]
     pub(super) reasoning: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) audio: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) tool_calls: Option<Vec<Call<'a>>>,
-    /// The one call of a message, as it was written before `tool_calls`.
+    /// The single call of a message, in the format before `tool_calls`.
     #[serde(borrow)]
     pub(super) function_call: Option<Function<'a>>,
     pub(super) tool_call_id: Option<String>,
@@ -39,7 +39,7 @@ pub(super) struct Call<'a> {
     pub(super) id: Option<String>,
     #[serde(borrow)]
     pub(super) function: Option<Function<'a>>,
-    /// A call with free text in place of arguments.
+    /// A call with free text instead of arguments.
     pub(super) custom: Option<Custom>,
 }
 
@@ -58,27 +58,27 @@ pub(super) struct Custom {
 }
 
 impl Call<'_> {
-    /// Its tool and its input as text; empty where the piece says nothing of them.
-    pub(super) fn told(&self) -> (&str, String) {
+    /// The tool and the input as text; empty if the piece does not contain them.
+    pub(super) fn name_and_input(&self) -> (&str, String) {
         if let Some(custom) = &self.custom {
             let input = custom.input.clone().unwrap_or_default();
             return (custom.name.as_deref().unwrap_or_default(), input);
         }
         let function = self.function.as_ref();
-        function.map(Function::told).unwrap_or_default()
+        function.map(Function::name_and_input).unwrap_or_default()
     }
 }
 
 impl Function<'_> {
-    /// See [`Call::told`].
-    pub(super) fn told(&self) -> (&str, String) {
-        let input = self.arguments.map(reading::unquoted).unwrap_or_default();
+    /// See [`Call::name_and_input`].
+    pub(super) fn name_and_input(&self) -> (&str, String) {
+        let input = self.arguments.map(values::unquoted).unwrap_or_default();
         (self.name.as_deref().unwrap_or_default(), input)
     }
 }
 
-impl Said<'_> {
-    /// The thought, where there is one as text.
+impl IncomingMessage<'_> {
+    /// The thought, if it is a text.
     pub(super) fn thought(&self) -> Option<String> {
         let texts = [self.reasoning_content, self.reasoning];
         let mut texts = texts
@@ -88,7 +88,7 @@ impl Said<'_> {
         texts.find(|text| !text.is_empty())
     }
 
-    /// The words of a spoken message, where they came.
+    /// The transcript of an audio message.
     pub(super) fn transcript(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct Audio {
@@ -123,7 +123,7 @@ struct RawFile {
     filename: Option<String>,
 }
 
-/// A message's parts; empty texts are none.
+/// The parts of a message. Empty texts are omitted.
 pub(super) fn parts(content: Option<&RawValue>) -> Result<Vec<Part>, ParseError> {
     let Some(content) = content else {
         return Ok(Vec::new());
@@ -170,14 +170,14 @@ fn image(raw: &RawValue) -> Result<Part, ParseError> {
     };
     Ok(Part::Image {
         media_type: media_type(&image.url),
-        detail: reading::label("content.image_url.detail", image.detail.as_deref())?,
+        detail: values::label("content.image_url.detail", image.detail.as_deref())?,
         source: MediaSource::Url(image.url),
     })
 }
 
-/// None for a file that no event can point to; it is kept as the provider's own item.
+/// `None` for a file without a source; it becomes a provider item.
 fn file(file: RawFile) -> Result<Option<Part>, ParseError> {
-    let filename = reading::label("content.file.filename", file.filename.as_deref())?;
+    let filename = values::label("content.file.filename", file.filename.as_deref())?;
     let (media_type, source) = match (file.file_id, file.file_data) {
         (Some(id), _) => (None, MediaSource::FileId(id)),
         (None, Some(data)) if data.starts_with("data:") => {
@@ -192,17 +192,17 @@ fn file(file: RawFile) -> Result<Option<Part>, ParseError> {
     }))
 }
 
-/// What stands between `data:` and the first `;` or `,`.
+/// The text between `data:` and the first `;` or `,`.
 fn media_type(url: &str) -> Option<Label> {
     let (media_type, _) = url.strip_prefix("data:")?.split_once([';', ','])?;
     Label::parse(media_type).ok()
 }
 
-/// A value that has no form of ours, verbatim.
+/// A value without a canonical form, as a provider item.
 pub(super) fn item(raw: &RawValue) -> Result<Part, ParseError> {
-    let provider = reading::label("provider", Some(PROVIDER))?;
+    let provider = values::label("provider", Some(PROVIDER))?;
     let item = JsonText::parse(raw.get());
-    let item = item.map_err(|violation| reading::unusable("content", &violation))?;
+    let item = item.map_err(|violation| values::unusable("content", &violation))?;
     match provider {
         Some(provider) => Ok(Part::ProviderItem { provider, item }),
         None => Ok(Part::Text(item.as_str().to_owned())),
@@ -210,5 +210,5 @@ pub(super) fn item(raw: &RawValue) -> Result<Part, ParseError> {
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, ParseError> {
-    serde_json::from_str(raw.get()).map_err(|error| reading::malformed(FORMAT, &error))
+    serde_json::from_str(raw.get()).map_err(|error| values::malformed(FORMAT, &error))
 }

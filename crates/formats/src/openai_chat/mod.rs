@@ -1,9 +1,12 @@
-//! OpenAI chat completions, and the many servers that speak it.
+//! OpenAI chat completions, and compatible servers.
 //!
-//! A flat list of messages. Rules upheld here: O1 the list and every list of parts has an entry; O2 an assistant's message
-//! has content or calls; O3 a turn's calls stand in one message with its text, and their results follow at once, in
-//! order; O4 instructions and results are text, arguments a JSON string; O5, O6 ids and names by [`crate::Names`],
-//! `developer` by an option; O7 nothing is merged, so a growing conversation only appends.
+//! A flat list of messages. Rules:
+//! - O1: the list and every list of parts has at least one entry.
+//! - O2: an assistant message has content or calls.
+//! - O3: the calls of a turn are in one message with its text; their results follow directly, in order.
+//! - O4: instructions and results are text; arguments are a JSON string.
+//! - O5, O6: ids and names by [`crate::Names`]; `developer` by an option.
+//! - O7: nothing is merged, so a new turn only appends.
 
 mod content;
 mod history;
@@ -22,7 +25,7 @@ pub use render::{NOTHING_SAID, render};
 pub use reply::parse_reply;
 pub use stream::ReplyStream;
 
-/// What this format is called in errors.
+/// The name of the format in errors.
 const FORMAT: &str = "openai-chat";
-/// Whose models speak it, as facts name them.
+/// The name of the provider in facts.
 const PROVIDER: &str = "openai";

@@ -1,4 +1,4 @@
-//! The shapes of a request, in the order in which their fields are written.
+//! The structures of a request. The order of fields is the order of the bytes.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-/// Most characters of a `prompt_cache_key`; a longer one stands as its SHA-256 in hexadecimal digits.
+/// Maximum characters of a `prompt_cache_key`. A longer key is replaced by its SHA-256 in hexadecimal.
 pub const CACHE_KEY_CHARS_MAX: usize = 64;
 
-/// The part of a request that carries the context.
+/// The fields of a request that contain the context.
 #[derive(Debug, Serialize)]
 pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -20,13 +20,13 @@ pub(super) struct Body<'a> {
 #[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(super) enum Message<'a> {
-    System(Said<'a>),
-    Developer(Said<'a>),
-    User(Said<'a>),
+    System(TextMessage<'a>),
+    Developer(TextMessage<'a>),
+    User(TextMessage<'a>),
     Assistant {
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<Cow<'a, str>>,
-        /// `null` beside calls alone (O2).
+        /// `null` if there are only calls (O2).
         content: Option<Content<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         refusal: Option<String>,
@@ -40,7 +40,7 @@ pub(super) enum Message<'a> {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Said<'a> {
+pub(super) struct TextMessage<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<Cow<'a, str>>,
     pub(super) content: Content<'a>,
@@ -107,7 +107,7 @@ pub(super) struct Function<'a> {
     pub(super) arguments: &'a str,
 }
 
-/// The cache key as the provider takes it; none where it is empty.
+/// The cache key in the form that the provider accepts; `None` for an empty key.
 pub(super) fn prompt_cache_key(key: &str) -> Option<Cow<'_, str>> {
     if key.is_empty() {
         return None;

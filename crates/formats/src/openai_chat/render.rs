@@ -1,4 +1,4 @@
-//! Writes a transcript as the messages of a request.
+//! Renders a transcript as the messages of a request.
 
 use std::borrow::Cow;
 
@@ -7,22 +7,22 @@ use domain::event::Role;
 
 use super::content;
 use super::outgoing::{
-    Body, Content, ContentPart, Function, Message, Said, ToolCall, prompt_cache_key,
+    Body, Content, ContentPart, Function, Message, TextMessage, ToolCall, prompt_cache_key,
 };
-use crate::chat::writing::{self, Notes};
-use crate::loss::{Became, Lost};
+use crate::chat::texts::{self, Notes};
+use crate::loss::{LostContent, Replacement};
 use crate::options::{InstructionsRole, RenderOptions};
 use crate::rendered::Rendered;
 
-/// The user's message of a context that has none at all: the list is never empty (O1).
+/// The user message of an empty context, because the list must not be empty (O1).
 pub const NOTHING_SAID: &str = "(Nothing has been said yet.)";
-/// Between two instructions.
+/// The separator of instructions.
 const INSTRUCTIONS_SEPARATOR: &str = "\n\n";
 
-/// The part of a request's body that carries the context: `prompt_cache_key` and `messages`.
+/// Renders `prompt_cache_key` and `messages`.
 ///
-/// A turn's messages depend on the turns before it alone (their call ids), and are its own (O7): a longer transcript
-/// appends to the list. Thoughts have no place in this format, and no signature brings them back.
+/// The messages of a turn depend only on earlier turns (their call ids) and are not merged (O7), so a new turn only appends
+/// to the list. The format has no thoughts.
 #[must_use]
 pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     let mut notes = Notes::default();
@@ -37,7 +37,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         if turn.role == Role::Assistant {
             push_unit(&mut messages, turn, &mut notes);
         } else {
-            messages.extend(spoken(turn, options.instructions_role, &mut notes));
+            messages.extend(text_message(turn, options.instructions_role, &mut notes));
         }
     }
     messages.extend(transcript.closing.as_deref().map(user));
@@ -55,31 +55,35 @@ fn user(text: &str) -> Message<'_> {
     Message::User(plain(Cow::Borrowed(text)))
 }
 
-fn plain(text: Cow<'_, str>) -> Said<'_> {
-    Said {
+fn plain(text: Cow<'_, str>) -> TextMessage<'_> {
+    TextMessage {
         name: None,
         content: Content::Text(text),
     }
 }
 
-fn instructing(said: Said<'_>, role: InstructionsRole) -> Message<'_> {
+fn instructing(said: TextMessage<'_>, role: InstructionsRole) -> Message<'_> {
     match role {
         InstructionsRole::System => Message::System(said),
         InstructionsRole::Developer => Message::Developer(said),
     }
 }
 
-/// What a user or an instructor says; none where nothing is left of it.
-fn spoken<'a>(turn: &'a Turn, role: InstructionsRole, notes: &mut Notes) -> Option<Message<'a>> {
+/// The message of a user, or of instructions; `None` without renderable content.
+fn text_message<'a>(
+    turn: &'a Turn,
+    role: InstructionsRole,
+    notes: &mut Notes,
+) -> Option<Message<'a>> {
     let is_user = turn.role == Role::User;
     let parts = if is_user {
         content::user_parts(turn, notes)
     } else {
         content::text_parts(turn, notes)
     };
-    let content = content::of_parts(parts)?;
+    let content = content::from_parts(parts)?;
     let name = content::name(turn, notes);
-    let said = Said { name, content };
+    let said = TextMessage { name, content };
     Some(if is_user {
         Message::User(said)
     } else {
@@ -87,7 +91,7 @@ fn spoken<'a>(turn: &'a Turn, role: InstructionsRole, notes: &mut Notes) -> Opti
     })
 }
 
-/// An assistant's turn with all its calls, and their results at once (O3); nothing where it is empty (O2).
+/// Adds an assistant turn with all its calls, directly followed by their results (O3). An empty turn is omitted (O2).
 fn push_unit<'a>(messages: &mut Vec<Message<'a>>, turn: &'a Turn, notes: &mut Notes) {
     let (content, refusal) = content::assistant(turn, notes);
     if content.is_none() && turn.calls.is_empty() {
@@ -111,7 +115,11 @@ fn push_unit<'a>(messages: &mut Vec<Message<'a>>, turn: &'a Turn, notes: &mut No
 
 fn tool_call<'a>(call: &'a AnsweredCall, id: String, notes: &mut Notes) -> ToolCall<'a> {
     if call.called.signature.is_some() {
-        notes.lose(call.version, Lost::CallSignature, Became::Nothing);
+        notes.lose(
+            call.version,
+            LostContent::CallSignature,
+            Replacement::Nothing,
+        );
     }
     ToolCall {
         id,
@@ -123,10 +131,10 @@ fn tool_call<'a>(call: &'a AnsweredCall, id: String, notes: &mut Notes) -> ToolC
 }
 
 fn result<'a>(call: &'a AnsweredCall, tool_call_id: String, notes: &mut Notes) -> Message<'a> {
-    let texts = writing::answer_texts(call, notes).into_iter();
+    let texts = texts::answer_texts(call, notes).into_iter();
     let parts = texts.map(|text| ContentPart::Text { text }).collect();
     Message::Tool {
         tool_call_id,
-        content: content::of_parts(parts).unwrap_or(Content::Text(Cow::Borrowed(""))),
+        content: content::from_parts(parts).unwrap_or(Content::Text(Cow::Borrowed(""))),
     }
 }

@@ -1,4 +1,4 @@
-//! Reads a reply: the whole body of an answer that was not streamed, by the same steps as a streamed piece.
+//! Parses replies. A reply that is not streamed is parsed like one streamed piece.
 
 use domain::Part;
 use domain::event::Usage;
@@ -6,11 +6,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::incoming::{self, Said};
+use super::incoming::{self, IncomingMessage};
 use super::{FORMAT, PROVIDER};
 use crate::chat::call_drafts::CallPiece;
 use crate::chat::draft::Draft;
-use crate::chat::reading;
+use crate::chat::values;
 use crate::reply::{Delta, ParseError, Reply};
 
 /// A reply, or a streamed piece of one.
@@ -30,9 +30,9 @@ pub(super) struct Piece<'a> {
 struct Choice<'a> {
     index: Option<usize>,
     #[serde(borrow)]
-    message: Option<Said<'a>>,
+    message: Option<IncomingMessage<'a>>,
     #[serde(borrow)]
-    delta: Option<Said<'a>>,
+    delta: Option<IncomingMessage<'a>>,
     finish_reason: Option<String>,
 }
 
@@ -69,11 +69,11 @@ impl Counts {
     }
 }
 
-/// The facts of a whole reply: its first choice. Of a spoken one the transcript is kept, not the sound.
+/// The facts of the first choice of a whole reply. Of audio, only the transcript is kept.
 ///
 /// # Errors
-/// [`ParseError::Failed`] where the provider tells of a failure, [`ParseError::Malformed`], or [`ParseError::Unusable`]
-/// past a bound: 16 MiB, 499 calls, 256 bytes an id or name.
+/// [`ParseError::Failed`] for an error of the provider, [`ParseError::Malformed`], or [`ParseError::Unusable`] past a bound:
+/// 16 MiB, 499 calls, 256 bytes per id or name.
 pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     let mut piece = read(body)?;
     let choices = piece.choices.as_deref_mut().unwrap_or_default();
@@ -94,33 +94,33 @@ pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     draft.reply(PROVIDER)
 }
 
-/// A piece that tells of no failure.
+/// Parses a piece. An error in it is an error.
 pub(super) fn read(text: &[u8]) -> Result<Piece<'_>, ParseError> {
     let piece: Piece<'_> =
-        serde_json::from_slice(text).map_err(|error| reading::malformed(FORMAT, &error))?;
+        serde_json::from_slice(text).map_err(|error| values::malformed(FORMAT, &error))?;
     if let Some(error) = piece.error {
         let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
-        return Err(reading::failure(&error));
+        return Err(values::failure(&error));
     }
     if piece.object.as_deref() == Some("error") {
         let error: Value = serde_json::from_slice(text).unwrap_or_default();
-        return Err(reading::failure(&error));
+        return Err(values::failure(&error));
     }
     Ok(piece)
 }
 
-/// Adds a piece to the draft; true where the model stopped with it.
+/// Adds a piece to the draft. Returns whether the model stopped.
 pub(super) fn absorb(
     draft: &mut Draft,
     piece: &Piece<'_>,
     deltas: &mut Vec<Delta>,
 ) -> Result<bool, ParseError> {
     if draft.response_id.is_none() {
-        draft.response_id = reading::label("id", piece.id.as_deref())?;
+        draft.response_id = values::label("id", piece.id.as_deref())?;
         draft.seed = piece.id.clone().unwrap_or_default();
     }
     if draft.model.is_none() {
-        draft.model = reading::label("model", piece.model.as_deref())?;
+        draft.model = values::label("model", piece.model.as_deref())?;
     }
     if let Some(counts) = &piece.usage {
         draft.usage = Some(counts.usage());
@@ -130,10 +130,10 @@ pub(super) fn absorb(
     let Some(choice) = first else {
         return Ok(false);
     };
-    if let Some(said) = choice.message.as_ref().or(choice.delta.as_ref()) {
-        absorb_said(draft, said, deltas)?;
+    if let Some(message) = choice.message.as_ref().or(choice.delta.as_ref()) {
+        absorb_message(draft, message, deltas)?;
     }
-    let finish_reason = reading::label("finish_reason", choice.finish_reason.as_deref())?;
+    let finish_reason = values::label("finish_reason", choice.finish_reason.as_deref())?;
     let stopped = finish_reason.is_some();
     if stopped {
         draft.finish_reason = finish_reason;
@@ -141,15 +141,15 @@ pub(super) fn absorb(
     Ok(stopped)
 }
 
-fn absorb_said(
+fn absorb_message(
     draft: &mut Draft,
-    said: &Said<'_>,
+    message: &IncomingMessage<'_>,
     deltas: &mut Vec<Delta>,
 ) -> Result<(), ParseError> {
-    if let Some(thought) = said.thought() {
+    if let Some(thought) = message.thought() {
         draft.add_thinking(&thought, deltas)?;
     }
-    for part in incoming::parts(said.content)? {
+    for part in incoming::parts(message.content)? {
         match part {
             Part::Text(text) => draft.add_text(&text, deltas)?,
             Part::Refusal(text) => draft.add_refusal(&text, deltas)?,
@@ -160,12 +160,12 @@ fn absorb_said(
             | Part::ProviderItem { .. } => draft.add_other(part)?,
         }
     }
-    if let Some(transcript) = said.transcript() {
+    if let Some(transcript) = message.transcript() {
         draft.add_text(&transcript, deltas)?;
     }
-    draft.add_refusal(said.refusal.as_deref().unwrap_or_default(), deltas)?;
-    for call in said.tool_calls.iter().flatten() {
-        let (name, input) = call.told();
+    draft.add_refusal(message.refusal.as_deref().unwrap_or_default(), deltas)?;
+    for call in message.tool_calls.iter().flatten() {
+        let (name, input) = call.name_and_input();
         let piece = CallPiece {
             number: call.index,
             id: call.id.as_deref().unwrap_or_default(),
@@ -174,8 +174,8 @@ fn absorb_said(
         };
         draft.add_call(piece, deltas)?;
     }
-    if let Some(call) = &said.function_call {
-        let (name, input) = call.told();
+    if let Some(call) = &message.function_call {
+        let (name, input) = call.name_and_input();
         let piece = CallPiece {
             name,
             input: &input,

@@ -1,13 +1,13 @@
-//! Reads a streamed reply, piece by piece.
+//! Parses a streamed reply, piece by piece.
 
 use super::{PROVIDER, reply};
 use crate::chat::draft::Draft;
 use crate::reply::{Delta, ParseError, Reply};
 
-/// What ends a stream, after its last piece.
+/// The end of a stream.
 const DONE: &[u8] = b"[DONE]";
 
-/// A reply that is streamed. Gives the facts that the whole reply would give.
+/// The parser of a streamed reply. Its facts equal those of the whole reply.
 #[derive(Debug, Default)]
 pub struct ReplyStream {
     draft: Draft,
@@ -15,11 +15,11 @@ pub struct ReplyStream {
 }
 
 impl ReplyStream {
-    /// Takes the text of one `data:` line: a piece, `[DONE]`, or nothing. What counts the tokens may follow the piece with
-    /// which the model stopped.
+    /// Parses the text of one `data:` line: a piece, `[DONE]`, or nothing. The usage may follow the piece with the finish
+    /// reason.
     ///
     /// # Errors
-    /// As [`super::parse_reply`]; the stream is then of no more use.
+    /// Those of [`super::parse_reply`]. Do not use the stream after an error.
     pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Delta>, ParseError> {
         let piece = piece.trim_ascii();
         if piece == DONE {
@@ -37,8 +37,7 @@ impl ReplyStream {
     /// The whole reply.
     ///
     /// # Errors
-    /// [`ParseError::Incomplete`] where neither `[DONE]` nor the reason why the model stopped came, else as
-    /// [`super::parse_reply`].
+    /// [`ParseError::Incomplete`] without `[DONE]` and without a finish reason, and the errors of [`super::parse_reply`].
     pub fn finish(self) -> Result<Reply, ParseError> {
         if !self.has_ended {
             return Err(ParseError::Incomplete);

@@ -1,135 +1,143 @@
-//! The assistant's turn: its messages and items, then its calls, then their outputs.
+//! Renders an assistant turn: its messages and items, then its calls, then their outputs.
 
 use std::collections::BTreeMap;
 
 use context::Turn;
 use domain::{Part, Version};
 
-use crate::loss::{Became, Lost};
+use crate::loss::{LostContent, Replacement};
 use crate::options::CallOutputs;
 
 use super::body::{Content, ContentPart, Item};
-use super::content::{Place, content_part, output};
+use super::content::{Target, content_part, output};
 use super::draft::Draft;
-use super::own_item::{Own, Verbatim, own_part, recognise};
+use super::own_item::{OwnItem, Verbatim, classify, own_part};
 
-/// A turn of which a part is written.
+/// A turn while it is rendered.
 #[derive(Default)]
-struct Speech<'a> {
+struct OpenTurn<'a> {
     version: Version,
-    /// Reasoning whose item has not come yet (R3).
+    /// Reasoning without its item (R3).
     thought: Option<Verbatim<'a>>,
-    /// The phase of the message under way, or of the next (R7).
+    /// The phase of the open message, or of the next one (R7).
     phase: Option<String>,
-    /// The message under way.
+    /// The open message.
     message: Vec<ContentPart<'a>>,
-    /// The reasoning before each call that has a mark; none where there is none.
+    /// The reasoning before each marked call.
     marked: BTreeMap<usize, Option<Verbatim<'a>>>,
-    /// Whether what stood after a call was written before it.
+    /// Whether content after a call was rendered before it.
     reordered: bool,
 }
 
-/// Writes the turn. Calls and their outputs stand together at its end, or each output right after its call where that is
-/// asked for (R1, R2); each call with the reasoning before it (R3).
+/// Renders the turn. Calls and their outputs are at its end, or each output directly follows its call if the options say so
+/// (R1, R2). Each call follows its reasoning (R3).
 pub(super) fn assistant<'a>(draft: &mut Draft<'a>, turn: &'a Turn) {
-    let mut speech = Speech {
+    let mut open = OpenTurn {
         version: turn.version,
-        ..Speech::default()
+        ..OpenTurn::default()
     };
     for part in &turn.parts {
-        match own_part(part).map(recognise) {
-            Some(own) => item(draft, &mut speech, own),
-            None => said(draft, &mut speech, part),
+        match own_part(part).map(classify) {
+            Some(own) => item(draft, &mut open, own),
+            None => push_part(draft, &mut open, part),
         }
     }
-    close(draft, &mut speech);
-    if speech.reordered && !turn.calls.is_empty() {
-        draft.lose(turn.version, Lost::PartOrder, Became::OtherForm);
+    close(draft, &mut open);
+    if open.reordered && !turn.calls.is_empty() {
+        draft.lose(turn.version, LostContent::PartOrder, Replacement::OtherForm);
     }
-    if speech.marked.is_empty() && !turn.calls.is_empty() {
-        let thought = speech.thought.take();
-        speech.marked.insert(0, thought);
+    if open.marked.is_empty() && !turn.calls.is_empty() {
+        let thought = open.thought.take();
+        open.marked.insert(0, thought);
     }
-    forsake(draft, &mut speech);
-    calls(draft, turn, speech.marked);
+    drop_reasoning(draft, &mut open);
+    calls(draft, turn, open.marked);
 }
 
-fn said<'a>(draft: &mut Draft<'a>, speech: &mut Speech<'a>, part: &'a Part) {
-    let Some(part) = content_part(draft, speech.version, part, Place::Output) else {
+fn push_part<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, part: &'a Part) {
+    let Some(part) = content_part(draft, open.version, part, Target::Output) else {
         return;
     };
-    if speech.message.is_empty()
-        && let Some(thought) = speech.thought.take()
+    if open.message.is_empty()
+        && let Some(thought) = open.thought.take()
     {
-        draft.think(thought, speech.version);
+        draft.push_reasoning(thought, open.version);
     }
-    speech.reordered |= !speech.marked.is_empty();
-    speech.message.push(part);
+    open.reordered |= !open.marked.is_empty();
+    open.message.push(part);
 }
 
-fn item<'a>(draft: &mut Draft<'a>, speech: &mut Speech<'a>, own: Own<'a>) {
-    close(draft, speech);
+fn item<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, own: OwnItem<'a>) {
+    close(draft, open);
     match own {
-        Own::MessageMark { phase } => {
-            speech.phase = phase;
+        OwnItem::MessageMark { phase } => {
+            open.phase = phase;
             return;
         }
-        Own::CallMark { index } => {
-            let thought = speech.thought.take();
-            speech.marked.insert(index, thought);
+        OwnItem::CallMark { index } => {
+            let thought = open.thought.take();
+            open.marked.insert(index, thought);
         }
-        Own::Reasoning(thought) => {
-            forsake(draft, speech);
-            speech.thought = Some(thought);
+        OwnItem::Reasoning(thought) => {
+            drop_reasoning(draft, open);
+            open.thought = Some(thought);
         }
-        Own::Made(made) => made_item(draft, speech, made),
-        Own::Answer(answer) => {
-            forsake(draft, speech);
-            draft.answer(answer, speech.version);
+        OwnItem::Model(made) => model_item(draft, open, made),
+        OwnItem::Answer(answer) => {
+            drop_reasoning(draft, open);
+            draft.answer(answer, open.version);
         }
-        Own::Other => {
-            forsake(draft, speech);
-            draft.lose(speech.version, Lost::ProviderItem, Became::Nothing);
+        OwnItem::Other => {
+            drop_reasoning(draft, open);
+            draft.lose(
+                open.version,
+                LostContent::ProviderItem,
+                Replacement::Nothing,
+            );
         }
     }
-    speech.phase = None;
+    open.phase = None;
 }
 
-/// Writes another item of the model with its reasoning; when either cannot go, neither does (R3).
-fn made_item<'a>(draft: &mut Draft<'a>, speech: &mut Speech<'a>, made: Verbatim<'a>) {
-    let goes = draft.takes(&made);
-    let thought = speech.thought.take();
+/// Renders another item of the model with its reasoning. If one of them cannot be sent, neither is (R3).
+fn model_item<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, made: Verbatim<'a>) {
+    let goes = draft.can_send(&made);
+    let thought = open.thought.take();
     let thought_goes = match thought {
-        Some(thought) if goes => draft.think(thought, speech.version),
+        Some(thought) if goes => draft.push_reasoning(thought, open.version),
         Some(_) => {
-            draft.lose(speech.version, Lost::Thinking, Became::Nothing);
+            draft.lose(open.version, LostContent::Thinking, Replacement::Nothing);
             false
         }
         None => true,
     };
     if goes && thought_goes {
-        speech.reordered |= !speech.marked.is_empty();
+        open.reordered |= !open.marked.is_empty();
         draft.send(made);
     } else {
-        draft.lose(speech.version, Lost::ProviderItem, Became::Nothing);
+        draft.lose(
+            open.version,
+            LostContent::ProviderItem,
+            Replacement::Nothing,
+        );
     }
 }
 
-/// Gives up reasoning whose item does not come.
-fn forsake(draft: &mut Draft<'_>, speech: &mut Speech<'_>) {
-    if speech.thought.take().is_some() {
-        draft.lose(speech.version, Lost::Thinking, Became::Nothing);
+/// Drops reasoning without its item.
+fn drop_reasoning(draft: &mut Draft<'_>, open: &mut OpenTurn<'_>) {
+    if open.thought.take().is_some() {
+        draft.lose(open.version, LostContent::Thinking, Replacement::Nothing);
     }
 }
 
-fn close<'a>(draft: &mut Draft<'a>, speech: &mut Speech<'a>) {
-    if speech.message.is_empty() {
+fn close<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>) {
+    if open.message.is_empty() {
         return;
     }
     draft.items.push(Item::Message {
         role: "assistant",
-        phase: speech.phase.clone(),
-        content: Content::of_message(std::mem::take(&mut speech.message)),
+        phase: open.phase.clone(),
+        content: Content::from_parts(std::mem::take(&mut open.message)),
     });
 }
 
@@ -142,10 +150,14 @@ fn calls<'a>(
     let mut outputs = Vec::with_capacity(turn.calls.len());
     for (index, call) in turn.calls.iter().enumerate() {
         if let Some(thought) = thoughts.remove(&index).flatten() {
-            draft.think(thought, turn.version);
+            draft.push_reasoning(thought, turn.version);
         }
         if call.called.signature.is_some() {
-            draft.lose(call.version, Lost::CallSignature, Became::Nothing);
+            draft.lose(
+                call.version,
+                LostContent::CallSignature,
+                Replacement::Nothing,
+            );
         }
         let call_id = draft.names.call_id(&call.called, call.version);
         let name = draft.names.tool_name(&call.called.tool_name);
@@ -162,7 +174,7 @@ fn calls<'a>(
     }
     draft.items.append(&mut outputs);
     for _ in thoughts.into_values().flatten() {
-        draft.lose(turn.version, Lost::Thinking, Became::Nothing);
+        draft.lose(turn.version, LostContent::Thinking, Replacement::Nothing);
     }
 }
 
@@ -189,13 +201,13 @@ mod tests {
     const NO_ITEM: &str = "lost 1 provider_item nothing";
 
     #[test]
-    fn calls_stand_together_and_their_outputs_follow_at_once() {
+    fn calls_are_together_and_their_outputs_follow_directly() {
         check(vec![text("Hi")], &[HI, CALL_A, CALL_B, OUTPUT_A, OUTPUT_B]);
         check(vec![item(R1)], &[R1, CALL_A, CALL_B, OUTPUT_A, OUTPUT_B]);
     }
 
     #[test]
-    fn outputs_stand_right_after_their_calls_where_that_is_asked_for() {
+    fn outputs_can_directly_follow_their_calls() {
         let mark = |index| item(&format!(r#"{{"type":"function_call","index":{index}}}"#));
         let calls = vec![
             call("a", "{\"q\": 1.0}", json("1e400")),
@@ -214,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_goes_with_the_item_after_it() {
+    fn reasoning_is_rendered_with_the_item_after_it() {
         check_said(vec![item(R1), text("Hi")], &[R1, HI]);
         check_said(
             vec![item(R1), item(SEARCHED), item(R2), text("Hi")],
@@ -230,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn items_go_with_the_reasoning_before_them() {
+    fn items_are_rendered_with_the_reasoning_before_them() {
         let unsigned = r#"{"type":"reasoning","id":"rs_1","summary":[]}"#;
         let misnamed = r#"{"type":"reasoning","id":"x","encrypted_content":"e"}"#;
         for refused in [unsigned, misnamed] {
@@ -266,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_keep_phases_and_the_places_of_calls() {
+    fn marks_keep_phases_and_positions_of_calls() {
         let commentary = item(r#"{"type":"message","phase":"commentary"}"#);
         let phased = r#"{"type":"message","role":"assistant","phase":"commentary","content":"Hi"}"#;
         check_said(
@@ -298,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_calls_signature_is_lost() {
+    fn the_signature_of_a_call_is_lost() {
         let mut signed = call("a", "{\"q\": 1.0}", json("1e400"));
         signed.called.signature = Some("s".to_owned());
         Case::of(vec![called(Assistant, vec![], vec![signed])]).check(&[

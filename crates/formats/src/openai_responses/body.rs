@@ -1,11 +1,11 @@
-//! The part of a request's body that carries the context, as it is written.
+//! The structures of a request. The order of fields is the order of the bytes.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// What changes least stands first.
+/// The fields of a request that contain the context. Stable fields come first.
 #[derive(Debug, Serialize)]
 pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,9 +77,9 @@ pub(super) enum ContentPart<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// A message's content: one text as a string, the only form that the provider describes for an assistant's message
-    /// without an id (R4); anything else as a list.
-    pub(super) fn of_message(mut parts: Vec<ContentPart<'a>>) -> Self {
+    /// The content of a message: a single text as a string, which is the documented form of assistant messages without an id
+    /// (R4); otherwise a list.
+    pub(super) fn from_parts(mut parts: Vec<ContentPart<'a>>) -> Self {
         match (parts.pop(), parts.is_empty()) {
             (
                 Some(ContentPart::InputText { text } | ContentPart::OutputText { text, .. }),
@@ -94,7 +94,7 @@ impl<'a> Content<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// A user's text.
+    /// A user message with a text.
     pub(super) fn user_text(text: &'a str) -> Self {
         Self::Message {
             role: "user",

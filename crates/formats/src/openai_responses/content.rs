@@ -1,4 +1,4 @@
-//! The contents of messages and of tools' outputs, part by part.
+//! Renders the contents of messages and of outputs.
 
 use std::borrow::Cow;
 
@@ -7,51 +7,51 @@ use domain::event::{ToolOutcome, ToolOutput};
 use domain::{Part, Version};
 use serde::de::IgnoredAny;
 
-use crate::loss::{Became, Lost};
+use crate::loss::{LostContent, Replacement};
 
 use super::body::{Content, ContentPart};
 use super::draft::Draft;
-use super::media::{file, file_text, image, image_text, is_nowhere};
+use super::media::{file, file_text, image, image_text, is_empty_source};
 
-/// What stands before the output of a tool that failed: the form has no sign for it.
+/// The prefix of the output of a failed tool, because the format has no other sign of failure.
 const FAILED_PREFIX: &str = "Error: ";
 
-/// What may stand where a part is written.
+/// The target of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// A user's message, or a tool's output: texts, pictures and files.
+pub(super) enum Target {
+    /// A user message, or the output of a tool: texts, images and files.
     Input,
-    /// Instructions among the turns: texts.
+    /// Instructions within the conversation: texts.
     Instructions,
-    /// The assistant's message: its texts and refusals.
+    /// An assistant message: texts and refusals.
     Output,
 }
 
-/// One part as content; none where it is empty or lost. The provider's own items are not content: nor are they here.
+/// Renders a part; `None` if it is empty or lost. Provider items are not content.
 pub(super) fn content_part<'a>(
     draft: &mut Draft<'_>,
     version: Version,
     part: &'a Part,
-    place: Place,
+    target: Target,
 ) -> Option<ContentPart<'a>> {
     match part {
         Part::Text(written) if written.is_empty() => None,
-        Part::Text(written) => Some(text(place, Cow::Borrowed(written))),
+        Part::Text(written) => Some(text(target, Cow::Borrowed(written))),
         Part::Image {
             source,
             media_type,
             detail,
-        } => Some(if place == Place::Input && !is_nowhere(source) {
+        } => Some(if target == Target::Input && !is_empty_source(source) {
             image(draft, version, source, media_type.as_ref(), detail.as_ref())
         } else {
-            draft.lose(version, Lost::Image, Became::Text);
-            text(place, image_text(media_type.as_ref()))
+            draft.lose(version, LostContent::Image, Replacement::Text);
+            text(target, image_text(media_type.as_ref()))
         }),
         Part::File {
             source,
             media_type,
             filename,
-        } => Some(if place == Place::Input && !is_nowhere(source) {
+        } => Some(if target == Target::Input && !is_empty_source(source) {
             file(
                 draft,
                 version,
@@ -60,10 +60,10 @@ pub(super) fn content_part<'a>(
                 filename.as_ref(),
             )
         } else {
-            draft.lose(version, Lost::File, Became::Text);
-            text(place, file_text(filename.as_ref(), media_type.as_ref()))
+            draft.lose(version, LostContent::File, Replacement::Text);
+            text(target, file_text(filename.as_ref(), media_type.as_ref()))
         }),
-        Part::Refusal(refusal) => refused(draft, version, refusal, place),
+        Part::Refusal(refusal) => refused(draft, version, refusal, target),
         Part::Thinking { .. } | Part::RedactedThinking(_) | Part::ProviderItem { .. } => {
             lost(draft, version, part);
             None
@@ -75,46 +75,46 @@ fn refused<'a>(
     draft: &mut Draft<'_>,
     version: Version,
     refusal: &'a str,
-    place: Place,
+    target: Target,
 ) -> Option<ContentPart<'a>> {
     if refusal.is_empty() {
         return None;
     }
-    if place == Place::Output {
+    if target == Target::Output {
         return Some(ContentPart::Refusal { refusal });
     }
-    draft.lose(version, Lost::Refusal, Became::Text);
-    Some(text(place, Cow::Borrowed(refusal)))
+    draft.lose(version, LostContent::Refusal, Replacement::Text);
+    Some(text(target, Cow::Borrowed(refusal)))
 }
 
-/// Thoughts that are no items of the provider cannot be its own: its own are items.
+/// Records the loss of a part. Thoughts of this provider are items, so other thoughts are lost.
 fn lost(draft: &mut Draft<'_>, version: Version, part: &Part) {
     let lost = match part {
-        Part::Thinking { .. } => Lost::Thinking,
-        Part::RedactedThinking(_) => Lost::RedactedThinking,
+        Part::Thinking { .. } => LostContent::Thinking,
+        Part::RedactedThinking(_) => LostContent::RedactedThinking,
         Part::Text(_)
         | Part::Image { .. }
         | Part::File { .. }
         | Part::Refusal(_)
-        | Part::ProviderItem { .. } => Lost::ProviderItem,
+        | Part::ProviderItem { .. } => LostContent::ProviderItem,
     };
-    draft.lose(version, lost, Became::Nothing);
+    draft.lose(version, lost, Replacement::Nothing);
 }
 
-fn text(place: Place, text: Cow<'_, str>) -> ContentPart<'_> {
-    match place {
-        Place::Input | Place::Instructions => ContentPart::InputText { text },
-        Place::Output => ContentPart::OutputText {
+fn text(target: Target, text: Cow<'_, str>) -> ContentPart<'_> {
+    match target {
+        Target::Input | Target::Instructions => ContentPart::InputText { text },
+        Target::Output => ContentPart::OutputText {
             text,
             annotations: [],
         },
     }
 }
 
-/// What a call's output holds.
+/// Renders the output of a call.
 ///
-/// JSON stands as it is, in a string. So does one text, unless it would be read as JSON: then it stands in a list, so that
-/// both are told apart when a history is read back.
+/// JSON is a string, verbatim. A single text is also a string, except if it is JSON: then it is in a list, so that parsing
+/// can distinguish both.
 pub(super) fn output<'a>(
     draft: &mut Draft<'_>,
     version: Version,
@@ -122,7 +122,7 @@ pub(super) fn output<'a>(
 ) -> Content<'a> {
     let failed = answer.outcome == ToolOutcome::Failed;
     if failed {
-        draft.lose(version, Lost::Outcome, Became::Text);
+        draft.lose(version, LostContent::Outcome, Replacement::Text);
     }
     match &answer.output {
         ToolOutput::Json(json) if failed => {
@@ -132,7 +132,7 @@ pub(super) fn output<'a>(
         ToolOutput::Parts(parts) => {
             let parts = parts
                 .iter()
-                .filter_map(|part| content_part(draft, version, part, Place::Input));
+                .filter_map(|part| content_part(draft, version, part, Target::Input));
             let mut parts: Vec<_> = parts.collect();
             if failed {
                 mark_failed(&mut parts);
@@ -146,7 +146,7 @@ fn mark_failed(parts: &mut Vec<ContentPart<'_>>) {
     if let Some(ContentPart::InputText { text }) = parts.first_mut() {
         *text = format!("{FAILED_PREFIX}{text}").into();
     } else {
-        parts.insert(0, text(Place::Input, FAILED_PREFIX.into()));
+        parts.insert(0, text(Target::Input, FAILED_PREFIX.into()));
     }
 }
 
@@ -159,7 +159,7 @@ fn listed(parts: Vec<ContentPart<'_>>) -> Content<'_> {
     if json {
         Content::Parts(parts)
     } else {
-        Content::of_message(parts)
+        Content::from_parts(parts)
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_stands_where_one_text_does_not_do() {
+    fn content_is_a_list_if_it_is_not_a_single_text() {
         check_said(
             User,
             vec![text("a"), text(""), text("b")],
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_providers_own_is_lost() {
+    fn thoughts_and_items_of_others_are_lost() {
         const ITEM: &str = r#"{"type":"web_search_call","id":"ws_1","status":"completed"}"#;
         const HI: &str = r#"{"type":"message","role":"assistant","content":"Hi"}"#;
         const NO_THOUGHT: &str = "lost 1 thinking nothing";
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_are_verbatim_or_told_from_json() {
+    fn outputs_are_verbatim_and_distinguishable_from_json() {
         check_output(json("{\"b\":1, \"a\":1.0}"), r#""{\"b\":1, \"a\":1.0}""#);
         check_output(ToolOutput::Parts(vec![]), r#""""#);
         check_output(ToolOutput::Parts(vec![text("ok")]), r#""ok""#);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_in_words() {
+    fn failures_have_a_prefix() {
         check_failed(json("{}"), r#""Error: {}""#);
         check_failed(ToolOutput::Parts(vec![]), r#""Error: ""#);
         check_failed(ToolOutput::Parts(vec![text("1")]), r#""Error: 1""#);

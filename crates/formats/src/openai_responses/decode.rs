@@ -1,4 +1,4 @@
-//! Decodes JSON of the provider, and reports where it breaks the format.
+//! Parses JSON of the provider, and reports positions of errors.
 
 use domain::{JsonText, Label, Part, Violation};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use super::PROVIDER;
 use crate::format::Format;
 use crate::reply::ParseError;
 
-/// The provider's own item, verbatim.
+/// A provider item, verbatim.
 pub(super) fn own(item: impl Into<String>, path: &str) -> Result<Part, ParseError> {
     Ok(Part::ProviderItem {
         provider: provider()?,
@@ -22,12 +22,12 @@ pub(super) fn provider() -> Result<Label, ParseError> {
     valid(Label::parse(PROVIDER), "", "provider")
 }
 
-/// A document of the format, read.
+/// Parses a document into owned data.
 pub(super) fn json<T: DeserializeOwned>(text: &RawValue, path: &str) -> Result<T, ParseError> {
     serde_json::from_str(text.get()).map_err(|error| malformed(&error, path))
 }
 
-/// A document of the format, read in place.
+/// Parses a document into borrowed data.
 pub(super) fn borrowed<'a, T: Deserialize<'a>>(
     text: &'a RawValue,
     path: &str,
@@ -35,7 +35,7 @@ pub(super) fn borrowed<'a, T: Deserialize<'a>>(
     serde_json::from_str(text.get()).map_err(|error| malformed(&error, path))
 }
 
-/// Says where and of what kind a mistake is: the parser's own words may hold contents.
+/// The position and the kind of an error. Its text is dropped, because it may quote contents.
 pub(super) fn malformed(error: &serde_json::Error, path: &str) -> ParseError {
     let (line, column) = (error.line(), error.column());
     let within = if path.is_empty() { "" } else { " of " };
@@ -45,15 +45,15 @@ pub(super) fn malformed(error: &serde_json::Error, path: &str) -> ParseError {
             "{} at line {line}, column {column}{within}{path}",
             match error.classify() {
                 serde_json::error::Category::Io => "unreadable",
-                serde_json::error::Category::Syntax => "no JSON",
-                serde_json::error::Category::Data => "another shape",
-                serde_json::error::Category::Eof => "an early end",
+                serde_json::error::Category::Syntax => "invalid JSON",
+                serde_json::error::Category::Data => "unexpected structure",
+                serde_json::error::Category::Eof => "unexpected end",
             }
         ),
     }
 }
 
-/// A value that an event can hold, or which of its bounds it breaks.
+/// The value, or an error with the path of the field.
 pub(super) fn valid<T>(
     value: Result<T, Violation>,
     path: &str,

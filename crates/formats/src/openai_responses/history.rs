@@ -1,4 +1,4 @@
-//! Reads the history in a request back.
+//! Parses the history in a request into facts.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::reply::ParseError;
 
 use super::decode::{borrowed, malformed};
 use super::parts::{output, parts};
-use super::pieces::{Piece, apart, split_before_message};
-use super::read::{Read, ReadCall, read};
+use super::pieces::{Piece, split_before_message, split_turn};
+use super::read::{ParsedCall, ParsedItem, read};
 
 #[derive(Deserialize)]
 struct Request<'a> {
@@ -21,34 +21,34 @@ struct Request<'a> {
     input: Option<&'a RawValue>,
 }
 
-/// What is read so far.
+/// The parsed facts, and the state of the open turn.
 #[derive(Default)]
 struct History {
     facts: Vec<Fact>,
-    /// The assistant's turn under way.
+    /// The open assistant turn.
     turn: Vec<Piece>,
-    /// The tools of the calls so far.
+    /// The tools of the parsed calls.
     tools: BTreeMap<CallId, ToolName>,
 }
 
-/// Reads `instructions`, as a system's message, and `input`.
+/// Parses `instructions`, as a system message, and `input`.
 ///
-/// The request does not tell whose model spoke: no provider is named. Items with no canonical form are kept verbatim, in
-/// the assistant's messages. An output says nothing of failure: all tools succeeded.
+/// Messages have no provider, because the request does not contain it. Items without a canonical form are kept verbatim in
+/// assistant messages. All results are successful, because outputs do not contain failures.
 ///
 /// # Errors
-/// [`ParseError::Malformed`], and [`ParseError::Unusable`] for what no event can hold.
+/// [`ParseError::Malformed`], and [`ParseError::Unusable`] for values that an event cannot contain.
 pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
     let request: Request<'_> =
         serde_json::from_slice(body).map_err(|error| malformed(&error, ""))?;
     let mut history = History::default();
     if let Some(text) = request.instructions.filter(|text| !text.is_empty()) {
-        history.say(Role::System, vec![Part::Text(text)]);
+        history.push_message(Role::System, vec![Part::Text(text)]);
     }
     match request.input {
         Some(input) if input.get().starts_with('"') => {
             let parts = parts(input, "input")?;
-            history.say(Role::User, parts);
+            history.push_message(Role::User, parts);
         }
         Some(input) => {
             let items: Vec<&RawValue> = borrowed(input, "input")?;
@@ -65,7 +65,7 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
 impl History {
     fn item(&mut self, item: &RawValue, path: &str) -> Result<(), ParseError> {
         match read(item, path)? {
-            Read::Message {
+            ParsedItem::Message {
                 role: Role::Assistant,
                 phase,
                 parts,
@@ -76,16 +76,16 @@ impl History {
                 }
                 self.turn.push(Piece::Message { phase, parts });
             }
-            Read::Message { role, parts, .. } => {
+            ParsedItem::Message { role, parts, .. } => {
                 self.end_turn()?;
-                self.say(role, parts);
+                self.push_message(role, parts);
             }
-            Read::Call(call) => {
+            ParsedItem::Call(call) => {
                 let (id, name) = (call.call_id.clone(), call.tool_name.clone());
                 self.tools.insert(id, name);
                 self.turn.push(Piece::Call(call));
             }
-            Read::Output {
+            ParsedItem::Output {
                 call_id,
                 output: content,
             } => {
@@ -97,13 +97,13 @@ impl History {
                     outcome: ToolOutcome::Succeeded,
                 }));
             }
-            Read::Other(item) => self.turn.push(Piece::Item(item)),
+            ParsedItem::Other(item) => self.turn.push(Piece::Item(item)),
         }
         Ok(())
     }
 
-    /// A message is left out that says nothing.
-    fn say(&mut self, role: Role, parts: Vec<Part>) {
+    /// Adds a message; one without parts is omitted.
+    fn push_message(&mut self, role: Role, parts: Vec<Part>) {
         if parts.is_empty() {
             return;
         }
@@ -112,15 +112,15 @@ impl History {
     }
 
     fn end_turn(&mut self) -> Result<(), ParseError> {
-        let (parts, calls) = apart(std::mem::take(&mut self.turn))?;
-        self.say(Role::Assistant, parts);
+        let (parts, calls) = split_turn(std::mem::take(&mut self.turn))?;
+        self.push_message(Role::Assistant, parts);
         self.facts
             .extend(calls.into_iter().map(called).map(Fact::ToolCalled));
         Ok(())
     }
 }
 
-fn called(call: ReadCall) -> ToolCalled {
+fn called(call: ParsedCall) -> ToolCalled {
     ToolCalled {
         call_id: call.call_id,
         tool_name: call.tool_name,
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// A history with all that there is, as `render` writes it.
+    /// A history with every kind of item, as `render` writes it.
     const TELLING: &str = r#"{"instructions":"Be brief.\n\nBe kind.","input":[
 {"type":"message","role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_image","file_id":"f","detail":"high"},{"type":"input_file","filename":"b.txt","file_data":"data:text/plain,x"}]},
 {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e1"},
@@ -161,7 +161,7 @@ mod tests {
 {"type":"message","role":"user","content":"c"}]}"#;
 
     #[test]
-    fn a_history_that_is_read_is_written_as_it_was() {
+    fn a_parsed_history_is_rendered_unchanged() {
         let compact = TELLING.replace('\n', "");
         let facts = parse_history(compact.as_bytes()).unwrap();
         let rendered = Case::of(turns(facts)).rendered();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn any_valid_history_is_read() {
+    fn any_valid_history_is_parsed() {
         check(r#"{"input":"Hi"}"#, &["user: Hi"]);
         check(
             r#"{"input":[{"role":"user","content":"Hi"}]}"#,
@@ -195,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_without_contents() {
+    fn errors_have_no_contents() {
         let long = "x".repeat(257);
         check_error(
             r#"{"input":["secret"]}"#,
-            "another shape at line 1, column 8 of input[0]",
+            "unexpected structure at line 1, column 8 of input[0]",
         );
         check_error(
             r#"{"input":[{"role":"secret","content":""}]}"#,
@@ -208,7 +208,7 @@ mod tests {
         let call = r#"{"type":"function_call","call_id":"LONG","name":"f","arguments":""}"#;
         let call = call.replace("LONG", &long);
         check_error(&format!(r#"{{"input":[{call}]}}"#), "input[0].call_id");
-        check_error("secret", "no JSON at line 1, column 1");
+        check_error("secret", "invalid JSON at line 1, column 1");
     }
 
     fn check_error(body: &str, expected: &str) {

@@ -1,28 +1,28 @@
-//! Pictures and files: in the provider's form, and as texts where it takes none.
+//! Images and files in the provider's format, and their placeholders.
 
 use std::borrow::Cow;
 
 use domain::{Label, MediaSource, Version};
 
-use crate::loss::{Became, Lost};
+use crate::loss::{LostContent, Replacement};
 
 use super::body::ContentPart;
 use super::draft::Draft;
 
-/// How closely the provider looks when it is not told.
+/// The default detail level of images.
 pub(super) const DETAIL_DEFAULT: &str = "auto";
-/// The other details that it knows.
+/// The other detail levels.
 const DETAILS: [&str; 2] = ["low", "high"];
-/// The name of a file without one: the provider asks for a name beside content.
+/// The name of an inline file without one, because the provider requires a name.
 pub(super) const UNNAMED_FILE: &str = "file";
-/// How an address that carries its content begins.
+/// The scheme of URLs that contain data.
 pub(super) const DATA_SCHEME: &str = "data:";
-/// What the placeholders say of what has neither name nor media type.
+/// The placeholder text of media without name and media type.
 const UNKNOWN: &str = "unknown";
 
-/// A picture, as a part of a user's message or of a tool's output.
+/// An image in a user message or in the output of a tool.
 ///
-/// A media type has a place in a `data:` address alone; elsewhere its loss is told.
+/// Only `data:` URLs contain a media type; otherwise it is lost.
 pub(super) fn image<'a>(
     draft: &mut Draft<'_>,
     version: Version,
@@ -31,12 +31,12 @@ pub(super) fn image<'a>(
     detail: Option<&'a Label>,
 ) -> ContentPart<'a> {
     if media_type.is_some() && !carries_content(source) {
-        draft.lose(version, Lost::Image, Became::OtherForm);
+        draft.lose(version, LostContent::Image, Replacement::OtherForm);
     }
     let asked = detail.map_or(DETAIL_DEFAULT, Label::as_str);
     let known = asked == DETAIL_DEFAULT || DETAILS.contains(&asked);
     if !known {
-        draft.lose(version, Lost::ImageDetail, Became::Nothing);
+        draft.lose(version, LostContent::ImageDetail, Replacement::Nothing);
     }
     let (image_url, file_id) = match source {
         MediaSource::Url(url) => (Some(url.as_str()), None),
@@ -49,9 +49,9 @@ pub(super) fn image<'a>(
     }
 }
 
-/// A file, as a part of a user's message or of a tool's output.
+/// A file in a user message or in the output of a tool.
 ///
-/// A name has a place beside content alone, a media type in a `data:` address alone; elsewhere their loss is told.
+/// Only inline files have a name, and only `data:` URLs contain a media type; otherwise they are lost.
 pub(super) fn file<'a>(
     draft: &mut Draft<'_>,
     version: Version,
@@ -60,7 +60,7 @@ pub(super) fn file<'a>(
     filename: Option<&'a Label>,
 ) -> ContentPart<'a> {
     if (media_type.is_some() || filename.is_some()) && !carries_content(source) {
-        draft.lose(version, Lost::File, Became::OtherForm);
+        draft.lose(version, LostContent::File, Replacement::OtherForm);
     }
     let (mut file_data, mut file_url, mut file_id, mut name) = (None, None, None, None);
     match source {
@@ -79,8 +79,8 @@ pub(super) fn file<'a>(
     }
 }
 
-/// Whether nothing says where the content is: the provider refuses empty addresses and ids.
-pub(super) fn is_nowhere(source: &MediaSource) -> bool {
+/// Whether the URL or the id is empty. The provider rejects such sources.
+pub(super) fn is_empty_source(source: &MediaSource) -> bool {
     match source {
         MediaSource::Url(text) | MediaSource::FileId(text) => text.is_empty(),
     }
@@ -93,12 +93,12 @@ fn carries_content(source: &MediaSource) -> bool {
     }
 }
 
-/// What stands for a picture where only texts may.
+/// The placeholder of an image.
 pub(super) fn image_text(media_type: Option<&Label>) -> Cow<'static, str> {
     format!("[image: {}]", media_type.map_or(UNKNOWN, Label::as_str)).into()
 }
 
-/// What stands for a file where only texts may.
+/// The placeholder of a file.
 pub(super) fn file_text(filename: Option<&Label>, media_type: Option<&Label>) -> Cow<'static, str> {
     let named = filename.or(media_type);
     format!("[file: {}]", named.map_or(UNKNOWN, Label::as_str)).into()
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_stand_where_they_may() {
+    fn images_are_rendered_in_inputs() {
         check_said(
             User,
             vec![picture("data:image/png;base64,AA", Some("low"))],
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn files_stand_where_they_may() {
+    fn files_are_rendered_in_inputs() {
         let url = |url: &str| MediaSource::Url(url.to_owned());
         check_said(
             User,

@@ -1,16 +1,20 @@
 //! OpenAI Responses: `instructions` and a flat list of `input` items.
 //!
-//! Upholds R1 and R2 (a turn's calls stand together, their outputs follow at once, in the order of the calls), R3 (a
-//! reasoning item goes with the item after it, or neither goes), R4 (messages, calls and outputs carry no item id),
-//! R5 with O5 and O6 (ids and names by [`crate::Names`]), R6 (no item twice, no reference to a stored one) and R7
-//! (`instructions` are sent every time, a message's `phase` is kept). Nothing is merged, and what is written of a turn
-//! depends on no later turn, with two exceptions that the provider forces: an item that waits for the client's answer
-//! (`own_item`) appears once the answer is there, and the words that stand for an empty list vanish with it.
+//! Rules:
+//! - R1, R2: the calls of a turn are together; their outputs follow directly, in the order of the calls.
+//! - R3: a reasoning item is rendered with the item after it, or neither is.
+//! - R4: messages, calls and outputs have no item id.
+//! - R5, O5, O6: ids and names by [`crate::Names`].
+//! - R6: no item is sent twice, and no stored item is referenced.
+//! - R7: `instructions` are in every request; the `phase` of a message is kept.
 //!
-//! Reasoning and the provider's other items are kept as [`domain::Part::ProviderItem`]s of `openai`, verbatim. What a
-//! message or call says has its canonical form; where more has to be kept of one (its `phase`, its place among
-//! reasoning items), a small item of ours stands at its place: a mark (`own_item::Own`). Annotations and log
-//! probabilities of an output text are not kept.
+//! Nothing is merged, and the items of a turn do not depend on later turns, with two exceptions that the provider requires:
+//! an item that the client must answer (`own_item`) is rendered only with its answer, and the text of an empty list
+//! disappears with the first item.
+//!
+//! Reasoning and other items are recorded as [`domain::Part::ProviderItem`]s of `openai`, verbatim. Messages and calls have
+//! canonical forms. Their other data (`phase`, position among reasoning items) is recorded in a small item of ours, a mark
+//! (`own_item::OwnItem`). Annotations and log probabilities of an output text are not recorded.
 
 mod assistant;
 mod body;

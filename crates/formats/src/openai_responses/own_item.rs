@@ -1,4 +1,4 @@
-//! The provider's own items, as parts keep them: which can be sent back, and the marks among them.
+//! Classifies the provider's own items, which parts contain: those that can be sent, and marks.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::PROVIDER;
 
-/// Items of the model that stand for themselves: the provider ran what they tell of.
+/// Items of the model that need no answer: the provider ran them.
 const SELF_CONTAINED: [&str; 7] = [
     "code_interpreter_call",
     "compaction",
@@ -21,7 +21,7 @@ const SELF_CONTAINED: [&str; 7] = [
     "web_search_call",
 ];
 
-/// Items of the model that the client answers, each with its answer: as with functions (R1), neither goes without the other.
+/// Items of the model that the client answers, with their answers. As for functions (R1), both are sent or neither.
 const ANSWERED: [(&str, &str); 5] = [
     ("apply_patch_call", "apply_patch_call_output"),
     ("computer_call", "computer_call_output"),
@@ -30,51 +30,51 @@ const ANSWERED: [(&str, &str); 5] = [
     ("shell_call", "shell_call_output"),
 ];
 
-/// How the id of a reasoning item begins (R4).
+/// The prefix of the id of a reasoning item (R4).
 const REASONING_ID_PREFIX: &str = "rs_";
 
-/// A provider's item, recognised.
+/// A classified item of the provider.
 #[derive(Debug)]
-pub(super) enum Own<'a> {
-    /// A mark of ours, `{"type":"message"}` with a `phase` or none: the texts after it are a message of this phase (R7).
+pub(super) enum OwnItem<'a> {
+    /// A mark of ours, `{"type":"message"}` with an optional `phase`: the phase of the texts after it (R7).
     MessageMark {
         /// The phase, as the provider wrote it.
         phase: Option<String>,
     },
-    /// A mark of ours, `{"type":"function_call","index":0}`: this call of the turn stood here, so that the reasoning
-    /// before it is known as its own (R3).
+    /// A mark of ours, `{"type":"function_call","index":0}`: the position of a call, which assigns the reasoning before it
+    /// to the call (R3).
     CallMark {
-        /// Which of the turn's calls, from 0.
+        /// The index of the call in the turn.
         index: usize,
     },
     /// Reasoning.
     Reasoning(Verbatim<'a>),
     /// Another item of the model.
-    Made(Verbatim<'a>),
-    /// The client's answer to one.
+    Model(Verbatim<'a>),
+    /// The client's answer to an item of the model.
     Answer(Verbatim<'a>),
-    /// Nothing that could be sent.
+    /// An item that cannot be sent.
     Other,
 }
 
-/// An item that goes back as it came.
+/// An item that is sent verbatim.
 #[derive(Debug, Clone)]
 pub(super) struct Verbatim<'a> {
-    /// All of it.
+    /// The JSON of the item.
     pub(super) raw: &'a RawValue,
     /// Its id.
     pub(super) id: Option<String>,
-    /// What ties a call and its answer together: the answer's kind, and the id that both name.
+    /// The link of an item and its answer.
     pub(super) link: Option<Link>,
-    /// Whether the provider takes it back as reasoning without having stored it: it carries its encrypted content, and
-    /// its id, where there is one, begins as R4 asks.
+    /// Whether the provider accepts it as reasoning that it did not store: it has encrypted content, and a valid id (R4) or
+    /// none.
     pub(super) signed: bool,
 }
 
-/// An answer's kind, and the id that it and its call name.
+/// The kind of an answer, and the id in both the item and its answer.
 pub(super) type Link = (&'static str, String);
 
-/// The fields of an item that matter here.
+/// The fields of an item that classification needs.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(rename = "type")]
@@ -101,40 +101,40 @@ enum Mark<'a> {
     },
 }
 
-/// What this item of the provider is.
-pub(super) fn recognise(item: &JsonText) -> Own<'_> {
+/// Classifies an item of the provider.
+pub(super) fn classify(item: &JsonText) -> OwnItem<'_> {
     let Ok(raw) = serde_json::from_str::<&RawValue>(item.as_str()) else {
-        return Own::Other;
+        return OwnItem::Other;
     };
     let Ok(head) = serde_json::from_str::<Head<'_>>(raw.get()) else {
-        return Own::Other;
+        return OwnItem::Other;
     };
     match (head.kind.as_str(), head.index) {
-        ("message", _) if head.content.is_none() => Own::MessageMark { phase: head.phase },
-        ("function_call", Some(index)) => Own::CallMark { index },
-        ("reasoning", _) => Own::Reasoning(verbatim(raw, head, None)),
-        (kind, _) if SELF_CONTAINED.contains(&kind) => Own::Made(verbatim(raw, head, None)),
+        ("message", _) if head.content.is_none() => OwnItem::MessageMark { phase: head.phase },
+        ("function_call", Some(index)) => OwnItem::CallMark { index },
+        ("reasoning", _) => OwnItem::Reasoning(verbatim(raw, head, None)),
+        (kind, _) if SELF_CONTAINED.contains(&kind) => OwnItem::Model(verbatim(raw, head, None)),
         _ => answered(raw, head),
     }
 }
 
-fn answered<'a>(raw: &'a RawValue, head: Head<'_>) -> Own<'a> {
+fn answered<'a>(raw: &'a RawValue, head: Head<'_>) -> OwnItem<'a> {
     for (call, answer) in ANSWERED {
         if head.kind == call {
             let named = head.call_id.clone().or_else(|| head.id.clone());
-            return named.map_or(Own::Other, |id| {
-                Own::Made(verbatim(raw, head, Some((answer, id))))
+            return named.map_or(OwnItem::Other, |id| {
+                OwnItem::Model(verbatim(raw, head, Some((answer, id))))
             });
         }
         if head.kind == answer {
             let named = head.call_id.clone();
             let named = named.or_else(|| head.approval_request_id.clone());
-            return named.map_or(Own::Other, |id| {
-                Own::Answer(verbatim(raw, head, Some((answer, id))))
+            return named.map_or(OwnItem::Other, |id| {
+                OwnItem::Answer(verbatim(raw, head, Some((answer, id))))
             });
         }
     }
-    Own::Other
+    OwnItem::Other
 }
 
 fn verbatim<'a>(raw: &'a RawValue, head: Head<'_>, link: Option<Link>) -> Verbatim<'a> {
@@ -149,19 +149,22 @@ fn verbatim<'a>(raw: &'a RawValue, head: Head<'_>, link: Option<Link>) -> Verbat
     }
 }
 
-/// The links of all items whose answer comes after them.
+/// The links of all items that have a later answer.
 pub(super) fn answered_links(transcript: &Transcript) -> BTreeSet<Link> {
     let (mut open, mut answered) = (BTreeSet::new(), BTreeSet::new());
     let turns = transcript.turns.iter();
     let speakers = turns.filter(|turn| matches!(turn.role, Role::User | Role::Assistant));
     for part in speakers.flat_map(|turn| &turn.parts) {
-        match own_part(part).map(recognise) {
-            Some(Own::Made(made)) => open.extend(made.link),
-            Some(Own::Answer(answer)) => {
+        match own_part(part).map(classify) {
+            Some(OwnItem::Model(made)) => open.extend(made.link),
+            Some(OwnItem::Answer(answer)) => {
                 answered.extend(answer.link.filter(|link| open.contains(link)));
             }
             Some(
-                Own::MessageMark { .. } | Own::CallMark { .. } | Own::Reasoning(_) | Own::Other,
+                OwnItem::MessageMark { .. }
+                | OwnItem::CallMark { .. }
+                | OwnItem::Reasoning(_)
+                | OwnItem::Other,
             )
             | None => {}
         }
@@ -169,7 +172,7 @@ pub(super) fn answered_links(transcript: &Transcript) -> BTreeSet<Link> {
     answered
 }
 
-/// The item, where the part is one of this provider.
+/// The item, if the part is an item of this provider.
 pub(super) fn own_part(part: &Part) -> Option<&JsonText> {
     match part {
         Part::ProviderItem { provider, item } if provider.as_str() == PROVIDER => Some(item),
@@ -183,12 +186,12 @@ pub(super) fn own_part(part: &Part) -> Option<&JsonText> {
     }
 }
 
-/// The text of a [`Own::MessageMark`].
+/// The text of a [`OwnItem::MessageMark`].
 pub(super) fn message_mark(phase: Option<&str>) -> String {
     written(&Mark::Message { phase })
 }
 
-/// The text of a [`Own::CallMark`].
+/// The text of a [`OwnItem::CallMark`].
 pub(super) fn call_mark(index: usize) -> String {
     written(&Mark::FunctionCall { index })
 }

@@ -1,4 +1,4 @@
-//! Reads the contents of messages and of functions' outputs.
+//! Parses the contents of messages and of outputs.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::reply::ParseError;
 use super::decode::{borrowed, own, valid};
 use super::media::{DATA_SCHEME, DETAIL_DEFAULT, UNNAMED_FILE};
 
-/// What makes a `data:` address of bare content.
+/// The prefix that turns bare base64 into a `data:` URL.
 const BARE_CONTENT: &str = "data:application/octet-stream;base64,";
 
 #[derive(Deserialize)]
@@ -29,7 +29,7 @@ struct ContentPart<'a> {
     file_id: Option<String>,
 }
 
-/// What a content is, a string or a list; empty texts are nothing.
+/// The parts of a content, which is a string or a list. Empty texts are omitted.
 pub(super) fn parts(content: &RawValue, path: &str) -> Result<Vec<Part>, ParseError> {
     if content.get().starts_with('"') {
         let text: String = borrowed(content, path)?;
@@ -43,7 +43,7 @@ pub(super) fn parts(content: &RawValue, path: &str) -> Result<Vec<Part>, ParseEr
     Ok(parts)
 }
 
-/// What a function gave back: a string that is JSON as JSON, anything else as parts.
+/// The output of a function: a string with JSON is a document, anything else is parts.
 pub(super) fn output(content: &RawValue, path: &str) -> Result<ToolOutput, ParseError> {
     if !content.get().starts_with('"') {
         return Ok(ToolOutput::Parts(parts(content, path)?));
@@ -63,7 +63,7 @@ fn texts(text: String) -> Vec<Part> {
     }
 }
 
-/// One part; what is unknown is kept verbatim.
+/// Parses a part. An unknown one becomes a provider item.
 fn content_part(raw: &RawValue, path: &str) -> Result<Vec<Part>, ParseError> {
     let part: ContentPart<'_> = borrowed(raw, path)?;
     let known = match part.kind.as_ref() {

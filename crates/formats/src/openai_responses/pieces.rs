@@ -1,4 +1,4 @@
-//! The pieces of an assistant's turn, in the order of its items, as the parts of a message and the calls after it.
+//! Splits the items of an assistant turn into the parts of a message and the calls after it.
 
 use domain::Part;
 
@@ -6,9 +6,9 @@ use crate::reply::ParseError;
 
 use super::decode::own;
 use super::own_item::{call_mark, message_mark};
-use super::read::ReadCall;
+use super::read::ParsedCall;
 
-/// One item of an assistant's turn.
+/// One item of an assistant turn.
 #[derive(Debug)]
 pub(super) enum Piece {
     /// A message.
@@ -16,17 +16,17 @@ pub(super) enum Piece {
         phase: Option<String>,
         parts: Vec<Part>,
     },
-    /// Reasoning, or any other item with no canonical form.
+    /// Reasoning, or another item without a canonical form.
     Item(Part),
     /// A call.
-    Call(ReadCall),
+    Call(ParsedCall),
 }
 
 /// The parts and the calls of the turn.
 ///
-/// A call's place is marked only where something other than calls comes after the first call, a message's phase only
-/// where it is another than that of the message right before it.
-pub(super) fn apart(pieces: Vec<Piece>) -> Result<(Vec<Part>, Vec<ReadCall>), ParseError> {
+/// The position of a call is marked only if another item follows the first call. The phase of a message is marked only if it
+/// differs from that of the message directly before it.
+pub(super) fn split_turn(pieces: Vec<Piece>) -> Result<(Vec<Part>, Vec<ParsedCall>), ParseError> {
     let first_call = pieces.iter().position(is_call).unwrap_or(pieces.len());
     let marked = !pieces.iter().skip(first_call).all(is_call);
     let (mut parts, mut calls, mut current) = (Vec::new(), Vec::new(), None);
@@ -56,8 +56,8 @@ pub(super) fn apart(pieces: Vec<Piece>) -> Result<(Vec<Part>, Vec<ReadCall>), Pa
     Ok((parts, calls))
 }
 
-/// Makes room for a message that comes next, where the turn has a message or a call already: takes the items after it,
-/// which belong to the message, and leaves the turn to be ended. So two turns that follow each other stay two.
+/// If the turn already has a message or a call, splits off the items after it: they belong to the next message, which starts
+/// another turn.
 pub(super) fn split_before_message(pieces: &mut Vec<Piece>) -> Option<Vec<Piece>> {
     let last = pieces
         .iter()

@@ -1,4 +1,4 @@
-//! Reads single items: of a request's `input`, and of a reply's `output`.
+//! Parses single items: of the `input` of a request, and of the `output` of a reply.
 
 use domain::event::Role;
 use domain::{CallId, JsonText, Part, ToolName};
@@ -10,32 +10,32 @@ use crate::reply::ParseError;
 use super::decode::{borrowed, json, own, valid};
 use super::parts::parts;
 
-/// The arguments of a call whose model gave none.
+/// The arguments of a call without arguments.
 const NO_ARGUMENTS: &str = "{}";
 
-/// An item, read.
+/// A parsed item.
 #[derive(Debug)]
-pub(super) enum Read<'a> {
-    /// Someone speaks.
+pub(super) enum ParsedItem<'a> {
+    /// A message.
     Message {
         role: Role,
         phase: Option<String>,
         parts: Vec<Part>,
     },
-    /// A function is called.
-    Call(ReadCall),
-    /// What a function gave back.
+    /// A function call.
+    Call(ParsedCall),
+    /// The output of a function.
     Output {
         call_id: CallId,
         output: &'a RawValue,
     },
-    /// Any other item, verbatim.
+    /// Another item, verbatim.
     Other(Part),
 }
 
-/// A call, with no word of whose it is.
+/// A call without its provider.
 #[derive(Debug)]
-pub(super) struct ReadCall {
+pub(super) struct ParsedCall {
     pub(super) call_id: CallId,
     pub(super) tool_name: ToolName,
     pub(super) input: JsonText,
@@ -69,14 +69,14 @@ struct FunctionCallOutput<'a> {
     output: &'a RawValue,
 }
 
-/// Reads the item that stands at `path`. An item without a type is a message, as the provider takes it.
-pub(super) fn read<'a>(item: &'a RawValue, path: &str) -> Result<Read<'a>, ParseError> {
+/// Parses the item at `path`. An item without a type is a message, as for the provider.
+pub(super) fn read<'a>(item: &'a RawValue, path: &str) -> Result<ParsedItem<'a>, ParseError> {
     let Kind { kind } = json(item, path)?;
     match kind.as_deref() {
         None | Some("message") => message(item, path),
         Some("function_call") => {
             let call: FunctionCall = json(item, path)?;
-            Ok(Read::Call(ReadCall {
+            Ok(ParsedItem::Call(ParsedCall {
                 call_id: valid(CallId::parse(call.call_id), path, "call_id")?,
                 tool_name: valid(ToolName::parse(call.name), path, "name")?,
                 input: arguments(call.arguments, path)?,
@@ -84,32 +84,32 @@ pub(super) fn read<'a>(item: &'a RawValue, path: &str) -> Result<Read<'a>, Parse
         }
         Some("function_call_output") => {
             let returned: FunctionCallOutput<'_> = borrowed(item, path)?;
-            Ok(Read::Output {
+            Ok(ParsedItem::Output {
                 call_id: valid(CallId::parse(returned.call_id), path, "call_id")?,
                 output: returned.output,
             })
         }
-        Some(_) => Ok(Read::Other(own(item.get(), path)?)),
+        Some(_) => Ok(ParsedItem::Other(own(item.get(), path)?)),
     }
 }
 
-fn message<'a>(item: &'a RawValue, path: &str) -> Result<Read<'a>, ParseError> {
+fn message<'a>(item: &'a RawValue, path: &str) -> Result<ParsedItem<'a>, ParseError> {
     let message: Message<'_> = borrowed(item, path)?;
     let role = Role::ALL
         .into_iter()
         .find(|role| role.as_str() == message.role);
     let role = role.ok_or_else(|| ParseError::Unusable {
         field: format!("{path}.role"),
-        reason: "is none of user, assistant, system, developer".to_owned(),
+        reason: "is not one of user, assistant, system, developer".to_owned(),
     })?;
-    Ok(Read::Message {
+    Ok(ParsedItem::Message {
         role,
         phase: message.phase,
         parts: parts(message.content, &format!("{path}.content"))?,
     })
 }
 
-/// Arguments as a model wrote them: what is no JSON is kept as a JSON string.
+/// The arguments of a call. A text that is not JSON becomes a JSON string.
 fn arguments(arguments: String, path: &str) -> Result<JsonText, ParseError> {
     if arguments.is_empty() {
         return valid(JsonText::parse(NO_ARGUMENTS), path, "arguments");

@@ -1,4 +1,4 @@
-//! Writes a transcript as the part of a request that carries the context.
+//! Renders a transcript as `instructions`, `prompt_cache_key` and `input`.
 
 use std::borrow::Cow;
 
@@ -7,34 +7,34 @@ use domain::Part;
 use domain::event::Role;
 use sha2::{Digest as _, Sha256};
 
-use crate::loss::{Became, Lost};
+use crate::loss::{LostContent, Replacement};
 use crate::options::{InstructionsRole, RenderOptions};
 use crate::rendered::Rendered;
 
 use super::assistant::assistant;
 use super::body::{Body, Content, ContentPart, Item};
-use super::content::{Place, content_part};
+use super::content::{Target, content_part};
 use super::draft::Draft;
-use super::own_item::{Own, own_part, recognise};
+use super::own_item::{OwnItem, classify, own_part};
 
-/// Most characters of a cache key that the provider takes; a longer one is replaced by its SHA-256, in hexadecimal.
+/// Maximum characters of a cache key. A longer key is replaced by its SHA-256 in hexadecimal.
 pub const CACHE_KEY_CHARS_MAX: usize = 64;
-/// What the user says where nobody says anything: the provider refuses an empty list.
+/// The user message of an empty context, because the provider rejects an empty list.
 pub const EMPTY_INPUT: &str = "(The conversation is empty.)";
-/// What stands between two sections of the instructions.
+/// The separator of instructions.
 const SECTION_BREAK: &str = "\n\n";
-/// Most characters of an output (R5).
+/// Maximum characters of an output (R5).
 const OUTPUT_CHARS_MAX: usize = 10_485_760;
 
-// An output is part of one event; so none needs to be cut, even where each of its bytes is escaped.
+// An output is part of one event, so it is never too long, even if each of its bytes is escaped.
 const _: () = assert!(domain::bounds::EVENT_BYTES_MAX * 6 < OUTPUT_CHARS_MAX);
 
-/// The transcript as `instructions`, `prompt_cache_key` and `input`.
+/// Renders the transcript.
 ///
-/// The role of instructions in the middle is the one that the options choose: a request does not mix the two (O6).
+/// Instructions within the conversation have the role of the options, because a request must not mix both roles (O6).
 #[must_use]
 pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
-    let mut draft = Draft::of(transcript, options);
+    let mut draft = Draft::new(transcript, options);
     let (leading, turns) = split(&transcript.turns);
     let instructions = instructions(&mut draft, &transcript.instructions, leading);
     let opening = transcript.opening.as_deref();
@@ -43,10 +43,10 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         author(&mut draft, turn);
         match turn.role {
             Role::Assistant => assistant(&mut draft, turn),
-            Role::User => said(&mut draft, turn, "user", Place::Input),
+            Role::User => said(&mut draft, turn, "user", Target::Input),
             Role::System | Role::Developer => {
                 let role = instructions_role(draft.options());
-                said(&mut draft, turn, role, Place::Instructions);
+                said(&mut draft, turn, role, Target::Instructions);
             }
         }
     }
@@ -67,7 +67,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     }
 }
 
-/// The turns that join the instructions, and the others: those before any other turn that hold nothing but text.
+/// Splits off the leading turns that join the instructions: instructions that contain only text.
 fn split(turns: &[Turn]) -> (&[Turn], &[Turn]) {
     let joins = |turn: &Turn| {
         let instructs = matches!(turn.role, Role::System | Role::Developer);
@@ -77,7 +77,7 @@ fn split(turns: &[Turn]) -> (&[Turn], &[Turn]) {
     turns.split_at(first.unwrap_or(turns.len()))
 }
 
-/// All instructions that stand before the conversation; sent every time, for they do not carry over (R7).
+/// All instructions before the conversation. Every request contains them (R7).
 fn instructions(draft: &mut Draft<'_>, given: &[String], leading: &[Turn]) -> Option<String> {
     let mut sections: Vec<&str> = given.iter().map(String::as_str).collect();
     for turn in leading {
@@ -95,26 +95,28 @@ fn instructions(draft: &mut Draft<'_>, given: &[String], leading: &[Turn]) -> Op
 
 fn author(draft: &mut Draft<'_>, turn: &Turn) {
     if turn.author.is_some() {
-        draft.lose(turn.version, Lost::Author, Became::Nothing);
+        draft.lose(turn.version, LostContent::Author, Replacement::Nothing);
     }
 }
 
-/// Writes what a user says, or what instructions say among the turns. Empty parts are left out, and so is a message
-/// without any; calls stand only in the assistant's turns.
-fn said<'a>(draft: &mut Draft<'a>, turn: &'a Turn, role: &'static str, place: Place) {
+/// Renders a user turn, or instructions within the conversation. Empty parts and empty messages are omitted.
+fn said<'a>(draft: &mut Draft<'a>, turn: &'a Turn, role: &'static str, target: Target) {
     let mut parts = Vec::new();
     for part in &turn.parts {
-        match own_part(part).map(recognise) {
-            Some(Own::Answer(answer)) if place == Place::Input => {
+        match own_part(part).map(classify) {
+            Some(OwnItem::Answer(answer)) if target == Target::Input => {
                 close(draft, role, &mut parts);
                 draft.answer(answer, turn.version);
             }
-            Some(Own::Reasoning(_)) => {
-                draft.lose(turn.version, Lost::Thinking, Became::Nothing);
+            Some(OwnItem::Reasoning(_)) => {
+                draft.lose(turn.version, LostContent::Thinking, Replacement::Nothing);
             }
-            Some(Own::MessageMark { .. }) => {}
-            Some(Own::CallMark { .. } | Own::Made(_) | Own::Answer(_) | Own::Other) | None => {
-                parts.extend(content_part(draft, turn.version, part, place));
+            Some(OwnItem::MessageMark { .. }) => {}
+            Some(
+                OwnItem::CallMark { .. } | OwnItem::Model(_) | OwnItem::Answer(_) | OwnItem::Other,
+            )
+            | None => {
+                parts.extend(content_part(draft, turn.version, part, target));
             }
         }
     }
@@ -126,7 +128,7 @@ fn close<'a>(draft: &mut Draft<'a>, role: &'static str, parts: &mut Vec<ContentP
         draft.items.push(Item::Message {
             role,
             phase: None,
-            content: Content::of_message(std::mem::take(parts)),
+            content: Content::from_parts(std::mem::take(parts)),
         });
     }
 }
@@ -158,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instructions_stand_apart_and_are_sent_every_time() {
+    fn instructions_are_separate_and_in_every_request() {
         let case = Case {
             instructions: vec!["Be brief.".to_owned(), "Be kind.".to_owned()],
             turns: vec![
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn opening_and_closing_are_the_users() {
+    fn opening_and_closing_are_user_messages() {
         let case = Case {
             opening: Some("Before: a greeting.".to_owned()),
             turns: vec![said(Assistant, vec![text("Hi")])],
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_answers_goes_with_its_answer() {
+    fn items_that_the_client_answers_are_rendered_with_their_answer() {
         let asked =
             r#"{"type":"custom_tool_call","id":"ctc_1","call_id":"c","name":"p","input":"x"}"#;
         let answer = r#"{"type":"custom_tool_call_output","call_id":"c","output":"y"}"#;

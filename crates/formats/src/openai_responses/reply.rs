@@ -1,4 +1,4 @@
-//! Reads a whole reply.
+//! Parses whole replies.
 
 use domain::event::{MessageAppended, Role, ToolCalled, Usage};
 use domain::{Fact, Label};
@@ -8,17 +8,17 @@ use serde_json::value::RawValue;
 use crate::reply::{ParseError, Reply};
 
 use super::decode::{malformed, provider, valid};
-use super::pieces::{Piece, apart};
-use super::read::{Read, ReadCall, read};
+use super::pieces::{Piece, split_turn};
+use super::read::{ParsedCall, ParsedItem, read};
 use super::usage::TokenCounts;
 
-/// Most bytes of a reply that are read or held: many events' worth.
+/// Maximum bytes of a reply, whole or in all its events.
 pub const REPLY_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
-/// The name of a failure that the provider gives none.
+/// The type of an error without one.
 const UNNAMED_FAILURE: &str = "unknown";
 
-/// A response object, or an error in its place.
+/// A response object, or an error.
 #[derive(Deserialize)]
 pub(super) struct Response<'a> {
     id: Option<String>,
@@ -36,7 +36,7 @@ struct IncompleteDetails {
     reason: Option<String>,
 }
 
-/// What the provider says of a failure.
+/// An error of the provider.
 #[derive(Deserialize)]
 pub(super) struct Failure {
     code: Option<Code>,
@@ -45,7 +45,7 @@ pub(super) struct Failure {
     message: Option<String>,
 }
 
-/// A failure's code: compatible servers give an HTTP status.
+/// The code of an error. Compatible servers send an HTTP status.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Code {
@@ -53,20 +53,20 @@ enum Code {
     Status(u16),
 }
 
-/// Whose reply it is, for each of its facts.
+/// The origin of a reply, for each of its facts.
 struct Source {
     provider: Label,
     model: Option<Label>,
     response: Option<Label>,
 }
 
-/// Reads a response object: its message, with reasoning and other items verbatim, then its calls.
+/// Parses a response object: its message, with reasoning and other items verbatim, then its calls.
 ///
-/// `finish_reason` is why the response is incomplete, and else its `status`.
+/// `finish_reason` is the reason why the response is incomplete, or its `status`.
 ///
 /// # Errors
-/// [`ParseError::Failed`] for an error, alone or in a response; [`ParseError::Incomplete`] for a response that is still
-/// made; [`ParseError::Unusable`] past [`REPLY_BYTES_MAX`] or for what no event can hold; [`ParseError::Malformed`].
+/// [`ParseError::Failed`] for an error, alone or in a response; [`ParseError::Incomplete`] for a response in progress;
+/// [`ParseError::Unusable`] past [`REPLY_BYTES_MAX`], or for values that an event cannot contain; [`ParseError::Malformed`].
 pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     check_size(body.len())?;
     let response: Response<'_> =
@@ -74,7 +74,7 @@ pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     reply(response)
 }
 
-/// The bound on what is read or held of a reply.
+/// Checks the bound of a reply.
 pub(super) fn check_size(bytes: usize) -> Result<(), ParseError> {
     if bytes <= REPLY_BYTES_MAX {
         return Ok(());
@@ -98,7 +98,7 @@ pub(super) fn reply(response: Response<'_>) -> Result<Reply, ParseError> {
     for (index, item) in response.output.iter().enumerate() {
         pieces.extend(piece(item, &format!("output[{index}]"))?);
     }
-    let (parts, calls) = apart(pieces)?;
+    let (parts, calls) = split_turn(pieces)?;
     let reason = response.incomplete_details.and_then(|it| it.reason);
     let source = Source {
         provider: provider()?,
@@ -124,14 +124,14 @@ pub(super) fn reply(response: Response<'_>) -> Result<Reply, ParseError> {
 
 fn piece(item: &RawValue, path: &str) -> Result<Option<Piece>, ParseError> {
     Ok(match read(item, path)? {
-        Read::Message { phase, parts, .. } => Some(Piece::Message { phase, parts }),
-        Read::Call(call) => Some(Piece::Call(call)),
-        Read::Other(item) => Some(Piece::Item(item)),
-        Read::Output { .. } => None,
+        ParsedItem::Message { phase, parts, .. } => Some(Piece::Message { phase, parts }),
+        ParsedItem::Call(call) => Some(Piece::Call(call)),
+        ParsedItem::Other(item) => Some(Piece::Item(item)),
+        ParsedItem::Output { .. } => None,
     })
 }
 
-/// The error that tells of a failure.
+/// The parse error of a failure.
 pub(super) fn failed(failure: Option<Failure>) -> ParseError {
     let (code, kind, message) =
         failure.map_or((None, None, None), |it| (it.code, it.kind, it.message));
@@ -145,7 +145,7 @@ pub(super) fn failed(failure: Option<Failure>) -> ParseError {
     }
 }
 
-fn called(call: ReadCall, source: &Source) -> Fact {
+fn called(call: ParsedCall, source: &Source) -> Fact {
     Fact::ToolCalled(ToolCalled {
         call_id: call.call_id,
         tool_name: call.tool_name,
@@ -157,7 +157,7 @@ fn called(call: ReadCall, source: &Source) -> Fact {
     })
 }
 
-/// A label; what is empty is as if it were not there.
+/// A label; `None` for an empty text.
 fn label(text: Option<String>, field: &str) -> Result<Option<Label>, ParseError> {
     let text = text.filter(|text| !text.is_empty());
     text.map(|text| valid(Label::parse(text), "", field))
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn why_it_ended_is_told() {
+    fn the_finish_reason_is_parsed() {
         let cut = r#"{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}"#;
         check(
             cut,
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_apart_from_replies() {
+    fn errors_are_not_replies() {
         check_failed(
             r#"{"error":{"type":"t","code":"c","message":"m"}}"#,
             "c",
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_and_the_places_of_calls_are_marked_where_they_must() {
+    fn phases_and_positions_of_calls_are_marked_if_necessary() {
         let body = r#"{"status":"completed","output":[
 {"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"a"}]},
 {"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"b"}]},

@@ -1,4 +1,4 @@
-//! Reads a reply while it comes.
+//! Parses streamed replies.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use serde_json::value::RawValue;
 use crate::reply::{Delta, ParseError, Reply};
 
 use super::decode::{borrowed, malformed};
-use super::read::{Read, read};
+use super::read::{ParsedItem, read};
 use super::reply::{Failure, Response, check_size, failed, reply};
 
-/// What some servers end a stream with.
+/// The end of the streams of some servers.
 const DONE: &[u8] = b"[DONE]";
 
-/// A reply that comes in events. It holds the items that are done and the response that ends the stream, at most
-/// [`super::REPLY_BYTES_MAX`] in all.
+/// The parser of a streamed reply. It keeps the complete items and the final response, at most [`super::REPLY_BYTES_MAX`] in
+/// total.
 #[derive(Debug, Default)]
 pub struct ReplyStream {
-    /// The items that are done, by their place.
+    /// The complete items, by index.
     items: BTreeMap<u64, Box<RawValue>>,
-    /// The numbers of the calls, by the place of their item.
+    /// The numbers of the calls, by the index of their item.
     calls: BTreeMap<u64, usize>,
-    /// The response, once it has ended.
+    /// The final response.
     response: Option<Box<RawValue>>,
-    /// Bytes held.
+    /// Bytes of items and response.
     bytes: usize,
 }
 
-/// An event, as far as it is read; what its kind gives other types is read later.
+/// An event. Fields whose type depends on the kind are raw.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(rename = "type")]
@@ -48,11 +48,11 @@ struct ErrorEvent {
 }
 
 impl ReplyStream {
-    /// Takes the text of one `data:` field.
+    /// Parses the text of one `data:` field.
     ///
     /// # Errors
-    /// [`ParseError::Failed`] where the provider tells of a failure; [`ParseError::Malformed`] and
-    /// [`ParseError::Unusable`], as for a whole reply. The stream is of no use after an error.
+    /// [`ParseError::Failed`] for an error of the provider; [`ParseError::Malformed`] and [`ParseError::Unusable`], as for a
+    /// whole reply. Do not use the stream after an error.
     pub fn push(&mut self, piece: &[u8]) -> Result<Vec<Delta>, ParseError> {
         let piece = piece.trim_ascii();
         if piece.is_empty() || piece == DONE {
@@ -60,28 +60,28 @@ impl ReplyStream {
         }
         let event: Event<'_> =
             serde_json::from_slice(piece).map_err(|error| malformed(&error, ""))?;
-        let place = event.output_index.unwrap_or_default();
+        let index = event.output_index.unwrap_or_default();
         let delta = match event.kind.as_str() {
             "response.output_text.delta" => text(event.delta)?.map(Delta::Text),
             "response.refusal.delta" => text(event.delta)?.map(Delta::Refusal),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 text(event.delta)?.map(Delta::Thinking)
             }
-            "response.function_call_arguments.delta" => self.call_input(place, event.delta)?,
-            "response.output_item.added" => self.begun(place, event.item)?,
-            "response.output_item.done" => self.done(place, event.item)?,
+            "response.function_call_arguments.delta" => self.call_input(index, event.delta)?,
+            "response.output_item.added" => self.begun(index, event.item)?,
+            "response.output_item.done" => self.done(index, event.item)?,
             "response.completed" | "response.incomplete" => self.ended(event.response)?,
-            "response.failed" => return Err(failure_of(event.response)?),
+            "response.failed" => return Err(response_failure(event.response)?),
             "error" => return Err(failure(piece)?),
             _ => None,
         };
         Ok(delta.into_iter().collect())
     }
 
-    /// The reply, once all has come: equal to what [`super::parse_reply`] reads from the whole response.
+    /// The reply, equal to that of [`super::parse_reply`].
     ///
     /// # Errors
-    /// [`ParseError::Incomplete`] when the response did not end, and those of [`super::parse_reply`].
+    /// [`ParseError::Incomplete`] if the response did not end, and the errors of [`super::parse_reply`].
     pub fn finish(self) -> Result<Reply, ParseError> {
         let ended = self.response.ok_or(ParseError::Incomplete)?;
         let mut response: Response<'_> = borrowed(&ended, "response")?;
@@ -91,12 +91,12 @@ impl ReplyStream {
         reply(response)
     }
 
-    fn begun(&mut self, place: u64, item: Option<&RawValue>) -> Result<Option<Delta>, ParseError> {
-        let Some(Read::Call(call)) = item.map(|item| read(item, "item")).transpose()? else {
+    fn begun(&mut self, index: u64, item: Option<&RawValue>) -> Result<Option<Delta>, ParseError> {
+        let Some(ParsedItem::Call(call)) = item.map(|item| read(item, "item")).transpose()? else {
             return Ok(None);
         };
         let next = self.calls.len();
-        let index = *self.calls.entry(place).or_insert(next);
+        let index = *self.calls.entry(index).or_insert(next);
         Ok(Some(Delta::CallBegan {
             index,
             call_id: call.call_id.as_str().to_owned(),
@@ -106,20 +106,20 @@ impl ReplyStream {
 
     fn call_input(
         &self,
-        place: u64,
+        index: u64,
         delta: Option<&RawValue>,
     ) -> Result<Option<Delta>, ParseError> {
-        let Some(&index) = self.calls.get(&place) else {
+        let Some(&index) = self.calls.get(&index) else {
             return Ok(None);
         };
         let fragment = text(delta)?;
         Ok(fragment.map(|fragment| Delta::CallInput { index, fragment }))
     }
 
-    fn done(&mut self, place: u64, item: Option<&RawValue>) -> Result<Option<Delta>, ParseError> {
+    fn done(&mut self, index: u64, item: Option<&RawValue>) -> Result<Option<Delta>, ParseError> {
         if let Some(item) = item {
             self.hold(item)?;
-            self.items.insert(place, item.to_owned());
+            self.items.insert(index, item.to_owned());
         }
         Ok(None)
     }
@@ -138,21 +138,21 @@ impl ReplyStream {
     }
 }
 
-/// What is added; nothing where it is empty.
+/// The added text; `None` if it is empty.
 fn text(delta: Option<&RawValue>) -> Result<Option<String>, ParseError> {
     let text: Option<String> = delta.map(|delta| borrowed(delta, "delta")).transpose()?;
     Ok(text.filter(|text| !text.is_empty()))
 }
 
-/// The failure that a failed response tells of.
-fn failure_of(response: Option<&RawValue>) -> Result<ParseError, ParseError> {
+/// The error in a failed response.
+fn response_failure(response: Option<&RawValue>) -> Result<ParseError, ParseError> {
     let response: Option<ErrorEvent> = response
         .map(|response| borrowed(response, "response"))
         .transpose()?;
     Ok(failed(response.and_then(|response| response.error)))
 }
 
-/// The failure that an error event tells of: in an object of its own, or beside the event's type.
+/// The error in an error event: in an `error` object, or in the fields of the event.
 fn failure(piece: &[u8]) -> Result<ParseError, ParseError> {
     let within: ErrorEvent =
         serde_json::from_slice(piece).map_err(|error| malformed(&error, ""))?;
@@ -179,10 +179,10 @@ mod tests {
         let whole = response("completed", &items.join(","));
         let mut pieces =
             vec![r#"{"type":"response.created","response":{"status":"in_progress"}}"#.to_owned()];
-        for (place, item) in items.iter().enumerate() {
+        for (index, item) in items.iter().enumerate() {
             for kind in ["added", "done"] {
                 pieces.push(format!(
-                    r#"{{"type":"response.output_item.{kind}","output_index":{place},"item":{item}}}"#
+                    r#"{{"type":"response.output_item.{kind}","output_index":{index},"item":{item}}}"#
                 ));
             }
         }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_told_as_they_come() {
+    fn pieces_have_deltas() {
         let mut stream = ReplyStream::default();
         let mut check = |piece: &str, expected: Option<Delta>| {
             let deltas = stream.push(piece.as_bytes()).unwrap();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_end_a_stream() {
+    fn errors_end_a_stream() {
         check_failed(
             r#"{"type":"error","code":"rate_limit","message":"m"}"#,
             "rate_limit",
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_has_a_bound() {
+    fn buffered_bytes_have_a_bound() {
         let mut stream = ReplyStream::default();
         let mut push = |bytes: usize| {
             let item = "x".repeat(bytes.saturating_sub(2));

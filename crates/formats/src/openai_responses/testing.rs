@@ -1,4 +1,4 @@
-//! Transcripts by hand, and what is written of them, line by line.
+//! Builders of transcripts for tests, and renderings as lines.
 
 use context::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
 use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
@@ -11,7 +11,7 @@ use crate::rendered::Rendered;
 
 use super::render;
 
-/// A transcript and how to write it.
+/// A transcript and its options.
 #[derive(Default)]
 pub(super) struct Case {
     pub(super) instructions: Vec<String>,
@@ -39,7 +39,7 @@ impl Case {
         }
     }
 
-    /// Checks the lines of the rendering: the fields, the items, the losses. Turns are numbered from 1, calls after them.
+    /// Checks the lines of the rendering: fields, items, losses. Turns have versions from 1.
     pub(super) fn check(self, expected: &[&str]) {
         assert_eq!(lines(&self.rendered()), expected);
     }
@@ -66,8 +66,8 @@ fn lines(rendered: &Rendered) -> Vec<String> {
     let key = key.map(|it| format!("prompt_cache_key {it}"));
     let items = written.input.into_iter().map(|item| item.get().to_owned());
     let losses = rendered.losses.iter().map(|loss| {
-        let (lost, became) = (loss.lost.as_str(), loss.became.as_str());
-        format!("lost {} {lost} {became}", loss.version)
+        let (lost, replacement) = (loss.lost.as_str(), loss.replacement.as_str());
+        format!("lost {} {lost} {replacement}", loss.version)
     });
     let fields = instructions.into_iter().chain(key);
     fields.chain(items).chain(losses).collect()
@@ -124,7 +124,7 @@ pub(super) fn label(text: &str) -> Label {
     Label::parse(text).unwrap()
 }
 
-/// The provider's own item.
+/// A provider item.
 pub(super) fn item(json: &str) -> Part {
     Part::ProviderItem {
         provider: label("openai"),
@@ -132,7 +132,7 @@ pub(super) fn item(json: &str) -> Part {
     }
 }
 
-/// The turns that these facts make.
+/// The turns of these facts.
 pub(super) fn turns(facts: Vec<Fact>) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut open = false;

@@ -1,4 +1,4 @@
-//! What a reply cost, as the provider counts it.
+//! The token counts of a reply.
 
 use domain::event::Usage;
 use serde::Deserialize;

@@ -1,10 +1,10 @@
-//! From facts to a transcript, as the stages go: so that what one format was read from can be written in another.
+//! Builds a transcript from facts, like the stages, so that a parsed history can be rendered in another format.
 
 use context::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
 use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
 use domain::{Fact, JsonText, Part, Version};
 
-/// The transcript that facts amount to: leading instructions first, then the turns with their calls and answers.
+/// The transcript of facts: leading instructions, then turns with their calls and results.
 pub(crate) fn assembled(facts: Vec<Fact>) -> Transcript {
     let mut transcript = Transcript::default();
     for (version, fact) in (1..).map(Version).zip(facts) {

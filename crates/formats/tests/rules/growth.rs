@@ -1,4 +1,4 @@
-//! A turn more only adds to the end: successive contexts share their prefix, and nothing before a thought changes (A7).
+//! A new turn only appends: successive contexts share their prefix, and nothing before a thought changes (A7).
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 
 use crate::reading;
 
-/// The marks of Anthropic's cache, which may move.
+/// The field of Anthropic's cache breakpoints, which may move.
 const MARK: &str = "cache_control";
 
-/// What of a transcript's rendering changes with its last turn, where it should not.
+/// The changes of a rendering by its last turn that are not allowed.
 pub(crate) fn changed(
     format: Format,
     transcript: &Transcript,
@@ -78,12 +78,12 @@ fn changed_list(format: Format, before: &[&RawValue], after: &[&RawValue]) -> Ve
     changed
 }
 
-/// Whether an element holds nothing but what the format added where the list must not end otherwise.
+/// Whether an element contains only the text that the format adds at the end of the list.
 fn is_filler_alone(element: &Value) -> bool {
     matches!(blocks(element).as_slice(), [block] if is_filler(block))
 }
 
-/// Whether the blocks of the old element, but for a filler at its end, begin the new one.
+/// Whether the new element starts with the blocks of the old one, without a filler at its end.
 fn has_grown(old: &Value, new: &Value) -> bool {
     let (mut old_blocks, new_blocks) = (blocks(old), blocks(new));
     if old_blocks.last().is_some_and(is_filler) {
@@ -105,7 +105,7 @@ fn blocks(element: &Value) -> Vec<Value> {
         .unwrap_or_else(|| vec![element.clone()])
 }
 
-/// Every text of a random transcript that is said has a number in angle brackets; what a format adds has none.
+/// Whether the format added the block. Texts of random transcripts contain a number in angle brackets; added texts do not.
 fn is_filler(block: &Value) -> bool {
     let text = block.as_str().or_else(|| block["text"].as_str());
     text.is_some_and(|text| !text.contains('<'))

@@ -1,75 +1,76 @@
-//! Nothing is dropped in silence: what a body does not hold is listed as lost.
+//! Nothing is dropped silently: content that a body does not contain is listed as lost.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use context::{AnsweredCall, Transcript, Turn};
 use domain::event::{ToolOutcome, ToolOutput};
 use domain::{Label, MediaSource, Part, Version};
-use formats::{Format, Loss, Lost, Rendered};
+use formats::{Format, Loss, LostContent, Rendered};
 use serde_json::Value;
 
 use crate::reading;
 
-/// A rendering as the search for what it carries reads it.
-struct Carrier<'a> {
+/// A rendering that is searched for content.
+struct Rendering<'a> {
     format: Format,
     body: &'a str,
     strings: Vec<&'a str>,
     losses: &'a [Loss],
 }
 
-impl Carrier<'_> {
-    fn holds(&self, text: &str) -> bool {
+impl Rendering<'_> {
+    fn contains(&self, text: &str) -> bool {
         self.strings.iter().any(|string| string.contains(text))
     }
 
-    fn holds_decoded(&self, base64: &str) -> bool {
+    fn contains_decoded(&self, base64: &str) -> bool {
         let text = STANDARD.decode(base64).ok().map(String::from_utf8);
-        matches!(text, Some(Ok(text)) if !text.is_empty() && self.holds(&text))
+        matches!(text, Some(Ok(text)) if !text.is_empty() && self.contains(&text))
     }
 
-    fn lists(&self, version: Version, lost: Lost) -> bool {
+    fn lists(&self, version: Version, lost: LostContent) -> bool {
         self.losses
             .iter()
             .any(|loss| loss.version == version && loss.lost == lost)
     }
 
-    /// What stands in the body, or is listed; what is blank needs neither.
-    fn told(&self, version: Version, text: &str, lost: Lost) -> Option<String> {
-        let told = text.trim().is_empty() || self.holds(text) || self.lists(version, lost);
-        (!told).then(|| format!("{lost:?} of {version} is gone in silence: {text:?}"))
+    /// A violation if a text that is not blank is neither in the body nor listed.
+    fn check(&self, version: Version, text: &str, lost: LostContent) -> Option<String> {
+        let is_accounted =
+            text.trim().is_empty() || self.contains(text) || self.lists(version, lost);
+        (!is_accounted).then(|| format!("{lost:?} of {version} is lost silently: {text:?}"))
     }
 
-    /// A medium's content and what is said of it: all there, or one of its losses is listed.
+    /// A violation if the content and the labels of media are incomplete and no loss is listed.
     fn media(
         &self,
         version: Version,
         source: &MediaSource,
         beside: [Option<&Label>; 2],
-        losses: &[Lost],
+        losses: &[LostContent],
     ) -> Option<String> {
         let listed = losses.iter().any(|lost| self.lists(version, *lost));
         let beside = beside.into_iter().flatten().map(Label::as_str);
         let content = payload(source);
-        // A text that comes along may stand decoded.
-        let content = (!self.holds_decoded(content)).then_some(content);
+        // An inline text may be decoded.
+        let content = (!self.contains_decoded(content)).then_some(content);
         let mut missing = content
             .into_iter()
             .chain(beside)
-            .filter(|text| !self.holds(text));
+            .filter(|text| !self.contains(text));
         let missing = missing.next().filter(|_| !listed);
-        missing.map(|text| format!("{losses:?} of {version} is gone in silence: {text:?}"))
+        missing.map(|text| format!("{losses:?} of {version} is lost silently: {text:?}"))
     }
 }
 
-/// What is neither in the body nor listed, and what of the list is out of order or of no turn.
+/// The content that is neither in the body nor listed, and errors in the list.
 pub(crate) fn silent(
     format: Format,
     transcript: &Transcript,
     rendered: &Rendered,
     body: &Value,
 ) -> Vec<String> {
-    let carrier = Carrier {
+    let rendering = Rendering {
         format,
         body: std::str::from_utf8(&rendered.body).unwrap(),
         strings: reading::strings(body),
@@ -81,14 +82,14 @@ pub(crate) fn silent(
         .chain(&transcript.opening)
         .chain(&transcript.closing);
     let unsaid = frame
-        .filter(|text| !carrier.holds(text))
-        .map(|text| format!("not said: {text:?}"));
+        .filter(|text| !rendering.contains(text))
+        .map(|text| format!("missing: {text:?}"));
     let turns = transcript
         .turns
         .iter()
-        .flat_map(|turn| of_turn(&carrier, turn));
+        .flat_map(|turn| check_turn(&rendering, turn));
     let calls = transcript.turns.iter().flat_map(|turn| &turn.calls);
-    let calls = calls.flat_map(|call| of_call(&carrier, call));
+    let calls = calls.flat_map(|call| check_call(&rendering, call));
     let mut silent: Vec<String> = unsaid.chain(turns).chain(calls).collect();
     if !rendered.losses.is_sorted_by_key(|loss| loss.version) {
         silent.push("the losses are not by version".to_owned());
@@ -96,7 +97,7 @@ pub(crate) fn silent(
     silent
 }
 
-/// The thoughts of a transcript that a body holds.
+/// The thoughts of a transcript that a body contains.
 pub(crate) fn thoughts_held(transcript: &Transcript, rendered: &Rendered) -> Vec<String> {
     let body = reading::body(&rendered.body);
     let strings = reading::strings(&body);
@@ -110,68 +111,75 @@ pub(crate) fn thoughts_held(transcript: &Transcript, rendered: &Rendered) -> Vec
         _ => None,
     });
     let held = |thought: &String| strings.iter().any(|string| string.contains(thought));
-    let told = thoughts.filter(|thought| !thought.trim().is_empty());
-    told.filter(held).collect()
+    let thoughts = thoughts.filter(|thought| !thought.trim().is_empty());
+    thoughts.filter(held).collect()
 }
 
-fn of_turn(carrier: &Carrier<'_>, turn: &Turn) -> Vec<String> {
+fn check_turn(rendering: &Rendering<'_>, turn: &Turn) -> Vec<String> {
     let parts = turn
         .parts
         .iter()
-        .filter_map(|part| of_part(carrier, turn.version, part));
-    let spoken = |part: &Part| matches!(part, Part::Text(text) if !text.trim().is_empty());
+        .filter_map(|part| check_part(rendering, turn.version, part));
+    let has_text = |part: &Part| matches!(part, Part::Text(text) if !text.trim().is_empty());
     let author = turn
         .author
         .as_ref()
-        .filter(|_| turn.parts.iter().any(spoken));
-    let author =
-        author.and_then(|author| carrier.told(turn.version, author.as_str(), Lost::Author));
+        .filter(|_| turn.parts.iter().any(has_text));
+    let author = author
+        .and_then(|author| rendering.check(turn.version, author.as_str(), LostContent::Author));
     parts.chain(author).collect()
 }
 
-fn of_part(carrier: &Carrier<'_>, version: Version, part: &Part) -> Option<String> {
+fn check_part(rendering: &Rendering<'_>, version: Version, part: &Part) -> Option<String> {
     match part {
         Part::Text(text) => {
-            let said = text.trim().is_empty() || carrier.holds(text);
-            (!said).then(|| format!("not said: {text:?}"))
+            let said = text.trim().is_empty() || rendering.contains(text);
+            (!said).then(|| format!("missing: {text:?}"))
         }
         Part::Image {
             source,
             media_type,
             detail,
         } => {
-            let beside = [told_type(source, media_type.as_ref()), detail.as_ref()];
-            carrier.media(version, source, beside, &[Lost::Image, Lost::ImageDetail])
+            let beside = [stated_type(source, media_type.as_ref()), detail.as_ref()];
+            rendering.media(
+                version,
+                source,
+                beside,
+                &[LostContent::Image, LostContent::ImageDetail],
+            )
         }
         Part::File {
             source,
             media_type,
             filename,
         } => {
-            let beside = [told_type(source, media_type.as_ref()), filename.as_ref()];
-            carrier.media(version, source, beside, &[Lost::File])
+            let beside = [stated_type(source, media_type.as_ref()), filename.as_ref()];
+            rendering.media(version, source, beside, &[LostContent::File])
         }
         Part::Thinking { text, signature } => {
             let signature = signature
                 .as_deref()
-                .filter(|_| !carrier.lists(version, Lost::Thinking));
-            carrier
-                .told(version, text, Lost::Thinking)
-                .or_else(|| carrier.told(version, signature?, Lost::ThinkingSignature))
+                .filter(|_| !rendering.lists(version, LostContent::Thinking));
+            rendering
+                .check(version, text, LostContent::Thinking)
+                .or_else(|| rendering.check(version, signature?, LostContent::ThinkingSignature))
         }
-        Part::RedactedThinking(data) => carrier.told(version, data, Lost::RedactedThinking),
-        Part::Refusal(text) => carrier.told(version, text, Lost::Refusal),
+        Part::RedactedThinking(data) => {
+            rendering.check(version, data, LostContent::RedactedThinking)
+        }
+        Part::Refusal(text) => rendering.check(version, text, LostContent::Refusal),
         Part::ProviderItem { item, .. } => {
-            let lost = [Lost::ProviderItem, Lost::Thinking];
-            let listed = lost.iter().any(|lost| carrier.lists(version, *lost));
-            let held = listed || carrier.body.contains(item.as_str());
-            (!held).then(|| format!("an item of {version} is gone in silence: {}", item.as_str()))
+            let lost = [LostContent::ProviderItem, LostContent::Thinking];
+            let listed = lost.iter().any(|lost| rendering.lists(version, *lost));
+            let held = listed || rendering.body.contains(item.as_str());
+            (!held).then(|| format!("an item of {version} is lost silently: {}", item.as_str()))
         }
     }
 }
 
-/// The media type, unless an address says it too: one with `data:`, or that of a PDF.
-fn told_type<'a>(source: &MediaSource, media_type: Option<&'a Label>) -> Option<&'a Label> {
+/// The media type, unless the URL implies it: a `data:` URL, or that of a PDF.
+fn stated_type<'a>(source: &MediaSource, media_type: Option<&'a Label>) -> Option<&'a Label> {
     let MediaSource::Url(url) = source else {
         return media_type;
     };
@@ -179,7 +187,7 @@ fn told_type<'a>(source: &MediaSource, media_type: Option<&'a Label>) -> Option<
     media_type.filter(|label| !says_it(label))
 }
 
-/// What of a source must be found again: the content of a `data:` address, else all of it.
+/// The searched text of a source: the content of a `data:` URL, otherwise the whole source.
 fn payload(source: &MediaSource) -> &str {
     match source {
         MediaSource::FileId(id) => id,
@@ -193,33 +201,39 @@ fn payload(source: &MediaSource) -> &str {
     }
 }
 
-fn of_call(carrier: &Carrier<'_>, call: &AnsweredCall) -> Vec<String> {
+fn check_call(rendering: &Rendering<'_>, call: &AnsweredCall) -> Vec<String> {
     let version = call.version;
     let input = call.called.input.as_str().trim();
-    let as_text = matches!(carrier.format, Format::OpenAiChat | Format::OpenAiResponses);
+    let as_text = matches!(
+        rendering.format,
+        Format::OpenAiChat | Format::OpenAiResponses
+    );
     let verbatim = if as_text {
-        carrier.strings.iter().any(|string| string.trim() == input)
+        rendering
+            .strings
+            .iter()
+            .any(|string| string.trim() == input)
     } else {
-        input.starts_with('{') && carrier.body.contains(input)
+        input.starts_with('{') && rendering.body.contains(input)
     };
-    let input = (!verbatim && !carrier.lists(version, Lost::InputForm))
+    let input = (!verbatim && !rendering.lists(version, LostContent::InputForm))
         .then(|| format!("input of {version} is not verbatim"));
     let signature = call.called.signature.as_deref().unwrap_or_default();
-    let signature = carrier.told(version, signature, Lost::CallSignature);
-    let native = matches!(carrier.format, Format::Anthropic | Format::Gemini);
+    let signature = rendering.check(version, signature, LostContent::CallSignature);
+    let native = matches!(rendering.format, Format::Anthropic | Format::Gemini);
     let failed = call.answer.outcome == ToolOutcome::Failed
         && !native
-        && !carrier.lists(version, Lost::Outcome);
-    let failed = failed.then(|| format!("the failure of {version} is gone in silence"));
+        && !rendering.lists(version, LostContent::Outcome);
+    let failed = failed.then(|| format!("the failure of {version} is lost silently"));
     let output = match &call.answer.output {
         ToolOutput::Json(json) => {
             let text = json.as_str();
-            let held = carrier.holds(text.trim()) || carrier.body.contains(text.trim());
+            let held = rendering.contains(text.trim()) || rendering.body.contains(text.trim());
             (!held).then(|| format!("the output of {version} is not verbatim: {text}"))
         }
         ToolOutput::Parts(parts) => parts
             .iter()
-            .find_map(|part| of_part(carrier, version, part)),
+            .find_map(|part| check_part(rendering, version, part)),
     };
     input
         .into_iter()

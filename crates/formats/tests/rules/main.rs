@@ -1,11 +1,11 @@
-//! Every format against its provider's rules: checkers written from the rules alone, random histories, and telling ones.
+//! Checks every format against the rules of its provider: independent checkers, random histories, and readable snapshots.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::wildcard_enum_match_arm,
-    reason = "helpers of tests end a test by panicking"
+    reason = "test helpers fail a test by panicking"
 )]
 
 mod assembly;

@@ -1,6 +1,6 @@
-//! What a history means, whatever its form: who says what in which order, which tools are called, and what they answer.
+//! The meaning of a history in any format: texts by role in order, calls, and their results.
 //!
-//! White space is set aside, and texts of one speaker that follow each other are one: formats join and split both.
+//! White space is ignored, and adjacent texts of one role are joined, because formats join and split both.
 
 use std::collections::VecDeque;
 
@@ -9,110 +9,112 @@ use domain::event::{Role, ToolCalled, ToolOutput};
 use domain::{Fact, Part};
 use formats::{CallOutputs, RenderOptions};
 
-/// One thing that happens.
+/// One action in a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Deed {
-    /// Someone says something.
+pub(crate) enum Action {
+    /// A text.
     Said(Speaker, String),
-    /// A tool is called: id, name, input.
+    /// A call: id, tool name, input.
     Called(String, String, String),
-    /// A tool answers: the call's id, the texts of the answer.
+    /// A result: call id, texts.
     Answered(String, Vec<String>),
 }
 
-/// Who speaks.
+/// The role of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speaker {
     /// The user.
     User,
     /// The model.
     Assistant,
-    /// Whoever instructs it.
+    /// System and developer.
     System,
 }
 
-/// The deeds of a transcript, each text apart.
-pub(crate) fn of_transcript(transcript: &Transcript) -> Vec<Deed> {
-    let mut deeds: Vec<Deed> = Vec::new();
-    let said = |speaker, text: &String| Deed::Said(speaker, bare(text));
-    deeds.extend(
+/// The actions of a transcript, with separate texts.
+pub(crate) fn transcript_actions(transcript: &Transcript) -> Vec<Action> {
+    let mut actions: Vec<Action> = Vec::new();
+    let said = |speaker, text: &String| Action::Said(speaker, bare(text));
+    actions.extend(
         transcript
             .instructions
             .iter()
             .map(|text| said(Speaker::System, text)),
     );
-    deeds.extend(
+    actions.extend(
         transcript
             .opening
             .iter()
             .map(|text| said(Speaker::User, text)),
     );
     for turn in &transcript.turns {
-        deeds.extend(texts_of(&turn.parts).map(|text| Deed::Said(speaker(turn.role), text)));
-        deeds.extend(turn.calls.iter().map(|call| called(&call.called)));
-        deeds.extend(
+        actions.extend(texts_of(&turn.parts).map(|text| Action::Said(speaker(turn.role), text)));
+        actions.extend(turn.calls.iter().map(|call| called(&call.called)));
+        actions.extend(
             turn.calls
                 .iter()
                 .map(|call| answered(call.called.call_id.as_str(), &call.answer.output)),
         );
     }
-    deeds.extend(
+    actions.extend(
         transcript
             .closing
             .iter()
             .map(|text| said(Speaker::User, text)),
     );
-    deeds.retain(|deed| !matches!(deed, Deed::Said(_, text) if text.is_empty()));
-    deeds
+    actions.retain(|action| !matches!(action, Action::Said(_, text) if text.is_empty()));
+    actions
 }
 
-/// The deeds that facts tell of.
-pub(crate) fn of_facts(facts: &[Fact]) -> Vec<Deed> {
-    let deeds = facts.iter().flat_map(|fact| match fact {
+/// The actions of facts.
+pub(crate) fn fact_actions(facts: &[Fact]) -> Vec<Action> {
+    let actions = facts.iter().flat_map(|fact| match fact {
         Fact::MessageAppended(message) => {
             let speaker = speaker(message.role);
             texts_of(&message.parts)
-                .map(|text| Deed::Said(speaker, text))
+                .map(|text| Action::Said(speaker, text))
                 .collect()
         }
         Fact::ToolCalled(call) => vec![called(call)],
         Fact::ToolReturned(returned) => vec![answered(returned.call_id.as_str(), &returned.output)],
         other => panic!("a history has no {:?}", other.kind()),
     });
-    joined(deeds.collect())
+    joined(actions.collect())
 }
 
-/// The deeds, each answer right after its call: calls made at once read like calls one after another where the options ask
-/// for adjacent outputs.
-pub(crate) fn in_order(deeds: Vec<Deed>, options: &RenderOptions) -> Vec<Deed> {
+/// The actions, with each result directly after its call: with adjacent outputs, parallel calls look like sequential
+/// ones.
+pub(crate) fn in_order(actions: Vec<Action>, options: &RenderOptions) -> Vec<Action> {
     if options.call_outputs == CallOutputs::Together {
-        return deeds;
+        return actions;
     }
-    let mut ordered: Vec<Deed> = Vec::with_capacity(deeds.len());
-    let mut rest = VecDeque::from(deeds);
-    while let Some(deed) = rest.pop_front() {
-        let answers = |other: &Deed| match (&deed, other) {
-            (Deed::Called(call, ..), Deed::Answered(id, _)) => call == id,
+    let mut ordered: Vec<Action> = Vec::with_capacity(actions.len());
+    let mut rest = VecDeque::from(actions);
+    while let Some(action) = rest.pop_front() {
+        let answers = |other: &Action| match (&action, other) {
+            (Action::Called(call, ..), Action::Answered(id, _)) => call == id,
             _ => false,
         };
         let answer = rest.iter().position(answers);
         let answer = answer.and_then(|at| rest.remove(at));
-        ordered.push(deed);
+        ordered.push(action);
         ordered.extend(answer);
     }
     ordered
 }
 
-/// Texts of one speaker that follow each other, as one; blank ones not at all.
-fn joined(deeds: Vec<Deed>) -> Vec<Deed> {
-    let mut joined: Vec<Deed> = Vec::new();
-    for deed in deeds {
-        match (joined.last_mut(), deed) {
-            (_, Deed::Said(_, text)) if text.is_empty() => {}
-            (Some(Deed::Said(before, said)), Deed::Said(speaker, text)) if *before == speaker => {
+/// Joins adjacent texts of one role, and omits blank ones.
+fn joined(actions: Vec<Action>) -> Vec<Action> {
+    let mut joined: Vec<Action> = Vec::new();
+    for action in actions {
+        match (joined.last_mut(), action) {
+            (_, Action::Said(_, text)) if text.is_empty() => {}
+            (Some(Action::Said(before, said)), Action::Said(speaker, text))
+                if *before == speaker =>
+            {
                 said.push_str(&text);
             }
-            (_, deed) => joined.push(deed),
+            (_, action) => joined.push(action),
         }
     }
     joined
@@ -133,30 +135,30 @@ fn texts_of(parts: &[Part]) -> impl Iterator<Item = String> {
     })
 }
 
-fn called(call: &ToolCalled) -> Deed {
+fn called(call: &ToolCalled) -> Action {
     let input = call.input.as_str().trim().to_owned();
-    Deed::Called(
+    Action::Called(
         call.call_id.as_str().to_owned(),
         call.tool_name.as_str().to_owned(),
         input,
     )
 }
 
-fn answered(call_id: &str, output: &ToolOutput) -> Deed {
+fn answered(call_id: &str, output: &ToolOutput) -> Action {
     let texts = match output {
-        ToolOutput::Json(json) => vec![spoken(json.as_str())],
-        ToolOutput::Parts(parts) => texts_of(parts).map(|text| spoken(&text)).collect(),
+        ToolOutput::Json(json) => vec![unquoted(json.as_str())],
+        ToolOutput::Parts(parts) => texts_of(parts).map(|text| unquoted(&text)).collect(),
     };
-    Deed::Answered(
+    Action::Answered(
         call_id.to_owned(),
         texts.into_iter().filter(|text| !text.is_empty()).collect(),
     )
 }
 
-/// A JSON string's text, or what is there.
-fn spoken(text: &str) -> String {
+/// The content of a JSON string, or the text itself.
+fn unquoted(text: &str) -> String {
     match serde_json::from_str::<String>(text) {
-        Ok(inner) => spoken(&inner),
+        Ok(inner) => unquoted(&inner),
         Err(_) => bare(text),
     }
 }
@@ -166,43 +168,43 @@ pub(crate) fn bare(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// What of the expected deeds the found ones do not carry, in order. What is added between them is let pass, but for calls
-/// and answers; a call's input is compared where `input_kept`.
+/// The expected actions that are missing in the found ones, in order. Additional texts are allowed, additional calls and
+/// results are not. The input of a call is compared if `input_kept`.
 pub(crate) fn missing(
-    expected: &[Deed],
-    found: &[Deed],
+    expected: &[Action],
+    found: &[Action],
     input_kept: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    let acts = |deeds: &[Deed]| {
-        deeds
+    let acts = |actions: &[Action]| {
+        actions
             .iter()
-            .filter(|deed| !matches!(deed, Deed::Said(..)))
+            .filter(|action| !matches!(action, Action::Said(..)))
             .count()
     };
     if acts(expected) != acts(found) {
         return Some(format!(
-            "{} calls and answers became {}",
+            "{} calls and answers replacement {}",
             acts(expected),
             acts(found)
         ));
     }
     let mut instructions = Cursor::new(found, &[Speaker::System]);
     let mut conversation = Cursor::new(found, &[Speaker::User, Speaker::Assistant]);
-    for deed in expected {
-        let carried = match deed {
-            Deed::Said(Speaker::System, text) => {
+    for action in expected {
+        let carried = match action {
+            Action::Said(Speaker::System, text) => {
                 instructions.reaches(Speaker::System, text)
                     || conversation.reaches(Speaker::User, text)
             }
-            Deed::Said(speaker, text) => conversation.reaches(*speaker, text),
-            Deed::Called(id, name, input) => conversation.next_act(|act| match act {
-                Deed::Called(its_id, its_name, its_input) => {
+            Action::Said(speaker, text) => conversation.reaches(*speaker, text),
+            Action::Called(id, name, input) => conversation.next_act(|act| match act {
+                Action::Called(its_id, its_name, its_input) => {
                     id == its_id && name == its_name && (input == its_input || !input_kept(input))
                 }
                 _ => false,
             }),
-            Deed::Answered(id, texts) => conversation.next_act(|act| match act {
-                Deed::Answered(its_id, its_texts) => {
+            Action::Answered(id, texts) => conversation.next_act(|act| match act {
+                Action::Answered(its_id, its_texts) => {
                     let all = its_texts.concat();
                     id == its_id && texts.iter().all(|text| all.contains(text))
                 }
@@ -210,26 +212,26 @@ pub(crate) fn missing(
             }),
         };
         if !carried {
-            return Some(format!("not carried, or not in its place: {deed:?}"));
+            return Some(format!("not carried, or not in its place: {action:?}"));
         }
     }
     None
 }
 
-/// A way through deeds.
+/// A cursor over actions.
 struct Cursor<'a> {
-    rest: Vec<&'a Deed>,
+    rest: Vec<&'a Action>,
     at: usize,
     offset: usize,
 }
 
 impl<'a> Cursor<'a> {
-    fn new(deeds: &'a [Deed], speakers: &[Speaker]) -> Self {
-        let wanted = |deed: &&Deed| match deed {
-            Deed::Said(speaker, _) => speakers.contains(speaker),
+    fn new(actions: &'a [Action], speakers: &[Speaker]) -> Self {
+        let wanted = |action: &&Action| match action {
+            Action::Said(speaker, _) => speakers.contains(speaker),
             _ => !speakers.contains(&Speaker::System),
         };
-        let rest = deeds.iter().filter(wanted).collect();
+        let rest = actions.iter().filter(wanted).collect();
         Self {
             rest,
             at: 0,
@@ -237,10 +239,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes on to a text of the speaker's; stays where it is when there is none before the next call or answer.
+    /// Moves to a text of the role, if there is one before the next call or result.
     fn reaches(&mut self, speaker: Speaker, text: &str) -> bool {
         let (mut at, mut offset) = (self.at, self.offset);
-        while let Some(Deed::Said(who, said)) = self.rest.get(at).copied() {
+        while let Some(Action::Said(who, said)) = self.rest.get(at).copied() {
             let found = said.get(offset..).and_then(|rest| rest.find(text));
             if let Some(found) = found.filter(|_| *who == speaker) {
                 (self.at, self.offset) = (at, offset + found + text.len());
@@ -251,12 +253,12 @@ impl<'a> Cursor<'a> {
         false
     }
 
-    /// Goes on past the next call or answer, if it is the one.
-    fn next_act(&mut self, is_it: impl Fn(&Deed) -> bool) -> bool {
-        while let Some(deed) = self.rest.get(self.at) {
+    /// Moves past the next call or result, if it matches.
+    fn next_act(&mut self, is_it: impl Fn(&Action) -> bool) -> bool {
+        while let Some(action) = self.rest.get(self.at) {
             (self.at, self.offset) = (self.at + 1, 0);
-            if !matches!(deed, Deed::Said(..)) {
-                return is_it(deed);
+            if !matches!(action, Action::Said(..)) {
+                return is_it(action);
             }
         }
         false

@@ -1,4 +1,4 @@
-//! What holds for every history, in every provider's format.
+//! Properties of every history in the format of every provider.
 
 use context::Transcript;
 use domain::event::{ToolCalled, ToolOutput};
@@ -13,13 +13,13 @@ use serde_json::Value;
 
 use crate::assembly::assembled;
 use crate::histories::{options, plain_transcripts, transcripts};
-use crate::meaning::{Deed, bare, in_order, missing, of_facts, of_transcript};
+use crate::meaning::{Action, bare, fact_actions, in_order, missing, transcript_actions};
 use crate::reading::Seen;
 use crate::{checkers, growth, losses, reading};
 
-/// Cases a property, unless the environment says otherwise.
+/// Cases per property, unless the environment variable is set.
 const CASES: u32 = 2_000;
-/// The variable that says otherwise.
+/// The environment variable of the number of cases.
 const CASES_VARIABLE: &str = "HANSARD_PROPERTY_CASES";
 #[test]
 fn openai_chat() {
@@ -47,7 +47,7 @@ fn ollama() {
 }
 
 #[test]
-fn the_canonical_form_is_read_back_whole() {
+fn the_canonical_format_round_trips() {
     holds(&(transcripts(None), options()), |(transcript, options)| {
         let rendered = render(Format::Canonical, &transcript, &options);
         none("nothing is lost", &rendered.losses)?;
@@ -57,20 +57,20 @@ fn the_canonical_form_is_read_back_whole() {
 }
 
 #[test]
-fn a_format_on_the_way_keeps_what_the_history_means() {
+fn a_round_trip_through_a_format_keeps_the_meaning() {
     let strategy = (transcripts(None), options(), pairs());
     holds(&strategy, |(transcript, options, (first, second))| {
         let (_, facts) = through(first, &transcript, &options)?;
         let (_, facts) = through(second, &assembled(facts), &options)?;
-        let told = in_order(of_transcript(&transcript), &options);
-        let kept = in_order(of_facts(&facts), &options);
-        let missing = missing(&told, &kept, is_object);
+        let expected = in_order(transcript_actions(&transcript), &options);
+        let kept = in_order(fact_actions(&facts), &options);
+        let missing = missing(&expected, &kept, is_object);
         none(&format!("{first} and {second} keep the meaning"), missing)
     });
 }
 
 #[test]
-fn a_format_on_the_way_changes_nothing_that_every_format_carries() {
+fn a_round_trip_keeps_content_that_every_format_supports() {
     let strategy = (plain_transcripts(), options(), pairs());
     holds(&strategy, |(transcript, options, (first, second))| {
         let (rendered, facts) = through(first, &transcript, &options)?;
@@ -79,8 +79,8 @@ fn a_format_on_the_way_changes_nothing_that_every_format_carries() {
         let (rendered, once) = through(second, &transcript, &options)?;
         none(&format!("{second} loses nothing"), &rendered.losses)?;
         prop_assert_eq!(
-            in_order(of_facts(&twice), &options),
-            in_order(of_facts(&once), &options),
+            in_order(fact_actions(&twice), &options),
+            in_order(fact_actions(&once), &options),
             "{} after {}",
             second,
             first
@@ -104,14 +104,14 @@ fn upholds(format: Format) {
         }
         let changed = growth::changed(format, &transcript, &options);
         none("the end alone grows", changed)?;
-        calls_lead_back(format, &transcript, (&rendered, &options), &body)?;
+        calls_are_restored(format, &transcript, (&rendered, &options), &body)?;
         keeps_meaning(format, &transcript, &rendered, &options)
     });
 }
 
-/// Each call and each result stands there once, in order, the calls of a turn together unless their outputs stand between
-/// them, and leads back by the names' map.
-fn calls_lead_back(
+/// Each call and each result occurs once, in order; the calls of a turn are together unless their outputs are between
+/// them; recorded ids and names are restored.
+fn calls_are_restored(
     format: Format,
     transcript: &Transcript,
     (rendered, options): (&Rendered, &RenderOptions),
@@ -166,7 +166,7 @@ fn restored(call: &Seen, rendered: &Rendered) -> (String, String) {
     }
 }
 
-/// What is read back says what the transcript says, and no thought has become a text; reading it again changes nothing.
+/// The parsed history has the meaning of the transcript, no thought becomes a text, and parsing it again changes nothing.
 fn keeps_meaning(
     format: Format,
     transcript: &Transcript,
@@ -174,29 +174,34 @@ fn keeps_meaning(
     options: &RenderOptions,
 ) -> Result<(), TestCaseError> {
     let facts = read_back(format, rendered)?;
-    let deeds = in_order(of_facts(&facts), options);
+    let actions = in_order(fact_actions(&facts), options);
     let inputs_as_text = matches!(format, Format::OpenAiChat | Format::OpenAiResponses);
     let kept = |input: &str| inputs_as_text || is_object(input);
     none(
         "the meaning is kept",
-        missing(&in_order(of_transcript(transcript), options), &deeds, kept),
+        missing(
+            &in_order(transcript_actions(transcript), options),
+            &actions,
+            kept,
+        ),
     )?;
     let parts = transcript.turns.iter().flat_map(|turn| &turn.parts);
     for thought in parts.filter_map(thought) {
-        let said = |deed: &Deed| matches!(deed, Deed::Said(_, text) if text.contains(&thought));
+        let said =
+            |action: &Action| matches!(action, Action::Said(_, text) if text.contains(&thought));
         prop_assert!(
-            !deeds.iter().any(said),
-            "a thought became a text: {}",
+            !actions.iter().any(said),
+            "a thought replacement a text: {}",
             thought
         );
     }
     let again = read_back(format, &render(format, &assembled(facts), options))?;
-    let again = in_order(of_facts(&again), options);
-    let missing = missing(&deeds, &again, |_| true);
+    let again = in_order(fact_actions(&again), options);
+    let missing = missing(&actions, &again, |_| true);
     none("reading it again changes nothing", missing)
 }
 
-/// The transcript without white space around its JSON documents, which no body keeps.
+/// The transcript without white space around its JSON documents, which no body preserves.
 fn trimmed(mut transcript: Transcript) -> Transcript {
     let trim = |json: &mut JsonText| *json = JsonText::recorded(json.as_str().trim().to_owned());
     for call in transcript.turns.iter_mut().flat_map(|turn| &mut turn.calls) {
@@ -215,7 +220,7 @@ fn thought(part: &Part) -> Option<String> {
     }
 }
 
-/// A history written in a format and read back.
+/// A history that is rendered in a format and parsed.
 fn through(
     format: Format,
     transcript: &Transcript,
@@ -226,7 +231,7 @@ fn through(
     Ok((rendered, facts))
 }
 
-/// What a request tells of, with the record's ids and names.
+/// The facts of a request, with the recorded ids and names.
 fn read_back(format: Format, rendered: &Rendered) -> Result<Vec<Fact>, TestCaseError> {
     let unread = |error| TestCaseError::fail(format!("{format} is not read back: {error}"));
     let mut facts = parse_history(format, &rendered.body).map_err(unread)?;

@@ -1,4 +1,4 @@
-//! Reads a request's body as the checkers and the properties want it, whatever JSON the tools' inputs hold.
+//! Reads request bodies for the checkers and the properties, with any JSON in the inputs of tools.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use formats::Format;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A call or a result as a body has it.
+/// A call or a result in a body.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// The call's id.
+    /// The id of the call.
     pub(crate) id: String,
-    /// The tool's name, where it is said.
+    /// The tool name, if the body contains it.
     pub(crate) name: Option<String>,
 }
 
-/// The field of a body that holds the list.
+/// The field of a body with the list of messages.
 pub(crate) fn list_field(format: Format) -> &'static str {
     match format {
         Format::OpenAiResponses => "input",
@@ -24,23 +24,23 @@ pub(crate) fn list_field(format: Format) -> &'static str {
     }
 }
 
-/// The body's fields, each as it is written.
+/// The raw fields of the body.
 pub(crate) fn fields(body: &[u8]) -> BTreeMap<String, &RawValue> {
     serde_json::from_slice(body).unwrap()
 }
 
-/// The elements of the body's list, each as it is written.
+/// The raw elements of the body's list.
 pub(crate) fn elements(format: Format, body: &[u8]) -> Vec<&RawValue> {
     let list = fields(body).remove(list_field(format)).unwrap();
     serde_json::from_str(list.get()).unwrap()
 }
 
-/// The body as a value, however deep it nests; a number or text that no value can hold becomes a text of its own.
+/// The body as a value of any depth. A number or a text that a value cannot contain becomes its raw text.
 pub(crate) fn body(bytes: &[u8]) -> Value {
     value(serde_json::from_slice(bytes).unwrap())
 }
 
-/// What is written, as a value.
+/// Raw JSON as a value.
 pub(crate) fn value(raw: &RawValue) -> Value {
     let text = raw.get();
     match text.as_bytes().first() {
@@ -59,7 +59,7 @@ pub(crate) fn value(raw: &RawValue) -> Value {
     }
 }
 
-/// All texts of a value, the names of its fields apart.
+/// All texts of a value, without field names.
 pub(crate) fn strings(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -69,7 +69,7 @@ pub(crate) fn strings(value: &Value) -> Vec<&str> {
     }
 }
 
-/// The calls of a body, those of one message together.
+/// The calls of a body, grouped by message.
 pub(crate) fn calls(format: Format, body: &Value) -> Vec<Vec<Seen>> {
     let elements = list(&body[list_field(format)]);
     if format == Format::OpenAiResponses {

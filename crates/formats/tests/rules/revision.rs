@@ -1,6 +1,6 @@
-//! Whole bodies, byte for byte: what is proved by a receipt changes only with the assembly's revision.
+//! Snapshots of whole bodies: bytes that receipts prove change only with the assembly revision.
 //!
-//! When this fails, some context has other bytes than in the release before: raise `context::ASSEMBLY_REVISION`, and take the
+//! If this fails, a context has other bytes than in the previous release: raise `context::ASSEMBLY_REVISION` and accept the
 //! new snapshots.
 
 use context::{ASSEMBLY_REVISION, Policy};
@@ -51,7 +51,7 @@ fn bodies_change_only_with_the_assembly_revision() {
     }
 }
 
-/// Thoughts, secrets, a late result, a call that waits, a summary that ends within a turn.
+/// Thoughts, secrets, a late result, a pending call, a summary that ends within a turn.
 fn history() -> Vec<Fact> {
     let mut facts = Vec::new();
     for index in 0..10 {

@@ -1,4 +1,4 @@
-//! Telling histories, each in every format, as a person reads them.
+//! Readable snapshots: selected histories in every format.
 
 mod contents;
 mod courses;
@@ -12,7 +12,7 @@ use formats::{Format, RenderOptions, Rendered, canonical, render};
 
 use crate::{checkers, reading};
 
-/// A model's context, for Ollama.
+/// The context window for Ollama.
 const CONTEXT_TOKENS: u32 = 8_192;
 
 #[test]
@@ -119,7 +119,7 @@ fn nothing() {
     check("nothing", &Transcript::default());
 }
 
-/// Holds each rendering to its rules and to its snapshot: a folder a history, a file a format.
+/// Checks each rendering against its rules and its snapshot: one folder per history, one file per format.
 fn check(history: &str, transcript: &Transcript) {
     let options = RenderOptions {
         cache_key: Some("conversation-1".to_owned()),
@@ -143,14 +143,15 @@ fn check(history: &str, transcript: &Transcript) {
     }
 }
 
-/// The body, what it does not carry, and what it names otherwise.
+/// The body, its losses, and its replaced names.
 fn written(rendered: &Rendered) -> String {
     let body = std::str::from_utf8(&rendered.body).unwrap();
     let mut written = pretty::pretty(body);
     written.push_str("\n\nlosses:\n");
     for loss in &rendered.losses {
-        let (version, lost, became) = (loss.version, loss.lost.as_str(), loss.became.as_str());
-        writeln!(written, "  {version}: {lost} became {became}").unwrap();
+        let (version, lost, replacement) =
+            (loss.version, loss.lost.as_str(), loss.replacement.as_str());
+        writeln!(written, "  {version}: {lost} replacement {replacement}").unwrap();
     }
     written.push_str("names:\n");
     for (name, recorded) in rendered.names.tools() {

@@ -1,11 +1,13 @@
-//! Anthropic's thoughts over many trims: none is replayed behind anything but what it was written behind (A7).
+//! Anthropic's thoughts over many trims: a thought is rendered only after the history that it was written after (A7).
 //!
-//! The newest loop is exempt: its model asks for its thoughts, whatever became of the beginning.
+//! The newest loop is exempt: its model requires its thoughts, with any prefix.
 
 use context::Policy;
 use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
 use domain::{CallId, Fact, JsonText, Label, Part, RecordedEvent, ToolName, Version};
-use formats::{CallOutputs, Format, InstructionsRole, Lost, RenderOptions, Thoughts, render};
+use formats::{
+    CallOutputs, Format, InstructionsRole, LostContent, RenderOptions, Thoughts, render,
+};
 use serde_json::Value;
 
 use crate::growth::unmarked;
@@ -17,31 +19,31 @@ const LOOPS: usize = 40;
 const EVENTS: usize = 5;
 
 #[test]
-fn none_is_replayed_behind_another_beginning() {
+fn no_thought_is_rendered_after_another_prefix() {
     check("", "1", None);
     check(r#","low_water_percent":80"#, "1", None);
     check(r#"},"clear":{"fresh_percent":60"#, "1", None);
 }
 
 #[test]
-fn nor_behind_a_beginning_that_made_room_for_marks() {
+fn no_thought_is_rendered_after_a_prefix_with_new_marks() {
     let pins = format!("[{}]", [r#"{"pin":7}"#; 12].join(","));
     check("", &pins, None);
     check(r#"},"clear":{"fresh_percent":60"#, &pins, None);
 }
 
 #[test]
-fn nor_behind_another_summary() {
+fn no_thought_is_rendered_after_another_summary() {
     check("", "1", Some(20));
     check(r#","low_water_percent":80"#, "1", Some(33));
 }
 
-/// Grows a conversation with such results, and a summary of its first half at the end of a loop.
+/// Extends a conversation with these results, and a summary of its first half at the end of a loop.
 fn check(more: &str, result: &str, summarised: Option<usize>) {
     let json = format!(r#"{{"budget":{{"context_tokens_max":3000,"reserved_tokens":0{more}}}}}"#);
     let policy = Policy::parse(&json).unwrap();
     let events = conversation(result);
-    // What each loop's model read last.
+    // The last context of each loop's model.
     let mut requests: Vec<Vec<Value>> = vec![Vec::new(); LOOPS];
     let (mut kept_most, mut dropped, mut lines) = (0, 0, Vec::new());
     for index in 0..LOOPS {
@@ -64,7 +66,9 @@ fn check(more: &str, result: &str, summarised: Option<usize>) {
             }
             kept_most = kept_most.max(kept.len());
             let losses = rendered.losses.iter();
-            dropped += losses.filter(|loss| loss.lost == Lost::Thinking).count();
+            dropped += losses
+                .filter(|loss| loss.lost == LostContent::Thinking)
+                .count();
             requests[index] = messages;
         }
     }
@@ -74,7 +78,7 @@ fn check(more: &str, result: &str, summarised: Option<usize>) {
     assert!(dropped > 0, "{json}");
 }
 
-/// The thoughts that are replayed: in which message, and of which loop.
+/// The rendered thoughts: index of the message, and of the loop.
 fn replayed(messages: &[Value]) -> Vec<(usize, usize)> {
     let blocks = messages.iter().enumerate().flat_map(|(place, message)| {
         let blocks = message["content"].as_array().unwrap().iter();
@@ -136,7 +140,7 @@ fn said(role: Role, parts: Vec<Part>) -> Fact {
     })
 }
 
-/// Signed by its loop's number.
+/// A thought whose signature is the number of its loop.
 fn thought(index: usize) -> Part {
     Part::Thinking {
         text: format!("Loop {index}: what next?"),

@@ -1,4 +1,4 @@
-//! From events to a body, through every stage: crashes, late results and cuts at any budget break no rule, exceed no
+//! From events to a body through every stage: crashes, late results and any budget break no rule, exceed no
 //! budget and split no unit.
 
 use std::borrow::Cow;
@@ -30,9 +30,9 @@ use crate::histories::{SECRET, options, transcripts};
 use crate::properties::{holds, none};
 use crate::{checkers, reading};
 
-/// What a form adds of its own: a user's word where the rules ask for one at the beginning and at the end.
+/// The texts that formats add at the start and at the end.
 const FORM_TOKENS: u64 = 40;
-/// Members whose values no model reads as text.
+/// Fields whose values models do not read as text.
 const NOT_READ: [&str; 18] = [
     "cache_control",
     "call_id",
@@ -54,9 +54,9 @@ const NOT_READ: [&str; 18] = [
     "url",
 ];
 
-/// Members that carry contents along: a model reads those that are texts.
+/// Fields with inline contents. Models read those that are texts.
 const CARRIES: [&str; 2] = ["data", "file_data"];
-/// Some are shorter than their marks, some longer.
+/// Secrets, some shorter than their marks, some longer.
 const SECRETS: [&str; 5] = [
     "pin: 7",
     "password=hunter2 token=abc cvv: 123",
@@ -128,8 +128,8 @@ fn check(
     let most = u64::from(policy.budget.context_tokens_max.unwrap());
     prop_assert!(counted <= most, "{} of {}", counted, most);
     let read = texts(&body);
-    let told = read.iter().any(|text| text.contains(SECRET));
-    prop_assert!(!told, "a secret is told");
+    let has_secret = read.iter().any(|text| text.contains(SECRET));
+    prop_assert!(!has_secret, "a secret is rendered");
     let read = read.iter().map(|text| u64::from(tokens::count_text(text)));
     let read: u64 = read.sum();
     prop_assert!(
@@ -142,7 +142,7 @@ fn check(
     Ok(())
 }
 
-/// Every call of a unit that went in is there, and none of one that did not.
+/// A body contains all calls of the included units, and no others.
 fn units_are_whole(
     events: &[RecordedEvent],
     assembled: &Assembled,
@@ -203,7 +203,7 @@ fn omissions_have_outcomes(
     Ok(())
 }
 
-/// The texts that a model reads of a body.
+/// The texts of a body that a model reads.
 fn texts(body: &Value) -> Vec<Cow<'_, str>> {
     match body {
         Value::String(text) => vec![Cow::Borrowed(text)],
@@ -223,7 +223,7 @@ fn texts(body: &Value) -> Vec<Cow<'_, str>> {
     }
 }
 
-/// The text that a content is that comes along; none of a picture or a PDF.
+/// The text of an inline content; `None` for an image or a PDF.
 fn carried<'a>(beside: &Value, content: &'a str) -> Option<Cow<'a, str>> {
     if beside["type"] == "text" {
         return Some(Cow::Borrowed(content));
@@ -262,7 +262,7 @@ fn policies() -> impl Strategy<Value = Policy> {
     })
 }
 
-/// What the record would hold: a result comes some turns after its call, or, where it still waits, never. Some facts have
+/// Recorded events: a result follows some turns after its call, or never if the call is pending. Some facts have
 /// secrets.
 fn events(
     transcript: Transcript,
@@ -287,7 +287,7 @@ fn events(
             }));
         }
         for call in turn.calls {
-            // No call has the id of one that waits: the domain refuses it.
+            // The domain rejects a call with the id of a pending one.
             if open.contains(&call.called.call_id) {
                 continue;
             }
@@ -303,7 +303,7 @@ fn events(
                 call.answer.origin,
                 AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_)
             ) {
-                // Most results come at once, some turns later.
+                // Most results follow directly, some turns later.
                 let delay = delays.next().unwrap_or_default().saturating_sub(3);
                 coming.push_back((delay, returned));
             }
@@ -362,14 +362,14 @@ pub(crate) fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
     recorded.collect()
 }
 
-/// With a summary up to a version, as if it were recorded at once.
+/// A request with a summary up to a version, recorded directly after it.
 fn ask(through: u64) -> Ask {
     let through = Version(through);
     let summary = Version::ZERO.next();
     Ask { through, summary }
 }
 
-/// A summary up to a version, recorded at another; no summary before that, nor of nothing.
+/// A summary up to a version, recorded at another; `None` before that, and for version 0.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ask {
     pub(crate) through: Version,

@@ -1,8 +1,9 @@
-//! What is written and read, as bytes and as facts.
+//! Rendering and parsing, by bytes and facts.
 
 mod notation;
 mod reading;
 mod rendering;
 mod replies;
-mod telling;
-mod turning;
+
+mod turns;
+mod whole_context;

@@ -1,4 +1,4 @@
-//! Short ways to say turns, parts and calls.
+//! Builders of turns, parts and calls, and checks.
 
 use context::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
 use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};
@@ -8,7 +8,7 @@ use crate::anthropic::render;
 use crate::options::RenderOptions;
 use crate::rendered::Rendered;
 
-/// The turns, by version from 1 on, ten apart.
+/// The turns, with versions 1, 11, 21, ….
 pub(super) fn turns(turns: impl IntoIterator<Item = Turn>) -> Transcript {
     let turns = (0_u64..).zip(turns).map(|(index, mut turn)| {
         turn.version = Version(10 * index + 1);
@@ -43,7 +43,7 @@ pub(super) fn assistant(said: &str) -> Turn {
     turn(Role::Assistant, [text(said)])
 }
 
-/// A turn of the assistant by a model of this provider.
+/// An assistant turn of a provider.
 pub(super) fn by(provider: &str, parts: impl IntoIterator<Item = Part>) -> Turn {
     Turn {
         provider: Some(label(provider)),
@@ -130,7 +130,7 @@ pub(super) fn label(text: &str) -> Label {
     Label::parse(text).unwrap()
 }
 
-/// Checks the body, and the losses as `version lost became`.
+/// Checks the body, and the losses as `version lost replacement`.
 pub(super) fn check(transcript: &Transcript, body: &str, losses: &[&str]) {
     check_with(transcript, &RenderOptions::default(), body, losses);
 }
@@ -143,30 +143,30 @@ pub(super) fn check_with(
 ) {
     let rendered = render(transcript, options);
     assert_eq!(str::from_utf8(&rendered.body).unwrap(), body);
-    assert_eq!(told(&rendered), losses);
+    assert_eq!(describe_losses(&rendered), losses);
 }
 
-pub(super) fn told(rendered: &Rendered) -> Vec<String> {
+pub(super) fn describe_losses(rendered: &Rendered) -> Vec<String> {
     let losses = rendered.losses.iter();
     losses
         .map(|loss| {
-            let (lost, became) = (loss.lost.as_str(), loss.became.as_str());
-            format!("{} {lost} {became}", loss.version)
+            let (lost, replacement) = (loss.lost.as_str(), loss.replacement.as_str());
+            format!("{} {lost} {replacement}", loss.version)
         })
         .collect()
 }
 
-/// A body with these messages alone.
+/// A body with these messages.
 pub(super) fn messages(messages: &str) -> String {
     format!(r#"{{"messages":[{messages}]}}"#)
 }
 
-/// A user's message with these blocks.
+/// A user message with these blocks.
 pub(super) fn user_json(blocks: &str) -> String {
     format!(r#"{{"role":"user","content":[{blocks}]}}"#)
 }
 
-/// An assistant's message with these blocks.
+/// An assistant message with these blocks.
 pub(super) fn assistant_json(blocks: &str) -> String {
     format!(r#"{{"role":"assistant","content":[{blocks}]}}"#)
 }

@@ -1,4 +1,4 @@
-//! Requests read back as facts.
+//! Parsing of requests into facts.
 
 use domain::event::{MessageAppended, Role, ToolOutput};
 use domain::{Fact, Part};
@@ -72,7 +72,7 @@ fn calls_and_results_are_read() {
 }
 
 #[test]
-fn what_has_no_canonical_form_is_kept() {
+fn blocks_without_canonical_form_are_kept() {
     for block in [
         r#"{"type":"image","source":{"type":"s3","bucket":"b"}}"#,
         r#"{"type":"document","source":{"type":"content","content":"x"}}"#,
@@ -86,7 +86,7 @@ fn what_has_no_canonical_form_is_kept() {
 }
 
 #[test]
-fn what_no_event_can_hold_is_refused_by_its_place() {
+fn values_that_events_cannot_contain_are_rejected_with_their_path() {
     let call = |id: &str| {
         messages(&assistant_json(&format!(
             r#"{{"type":"tool_use","id":"{id}","name":"f","input":{{}}}}"#
@@ -103,7 +103,7 @@ fn what_no_event_can_hold_is_refused_by_its_place() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_without_its_contents() {
+fn invalid_requests_are_rejected_without_contents() {
     for body in [
         "",
         "[]",
@@ -121,7 +121,7 @@ fn what_is_no_request_is_refused_without_its_contents() {
 }
 
 #[test]
-fn documents_by_address_are_pdf() {
+fn documents_by_url_are_pdf() {
     let block = r#"{"type":"document","source":{"type":"url","url":"https://e.example/d"}}"#;
     let facts = parse_history(messages(&user_json(block)).as_bytes()).unwrap();
     let [Fact::MessageAppended(said)] = facts.as_slice() else {
@@ -167,14 +167,14 @@ fn a_rendering_reads_back() {
         assistant("b"),
     ];
     let written = render(&turns(said), &RenderOptions::default());
-    assert_eq!(told(&written), [""; 0]);
+    assert_eq!(describe_losses(&written), [""; 0]);
     let facts = parse_history(&written.body).unwrap();
     let shown: Vec<String> = facts.iter().map(short).collect();
     insta::assert_snapshot!(shown.join("\n"));
 }
 
 #[test]
-fn stand_ins_are_no_ones_messages() {
+fn inserted_texts_are_not_messages() {
     let written = render(&turns([assistant("a")]), &RenderOptions::default());
     let facts = parse_history(&written.body).unwrap();
     let [Fact::MessageAppended(MessageAppended { role, parts, .. })] = facts.as_slice() else {

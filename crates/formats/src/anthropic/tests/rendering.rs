@@ -1,4 +1,4 @@
-//! The list of messages: roles, places, breakpoints (A1, A4, A6).
+//! The list of messages: roles, instructions, breakpoints (A1, A4, A6).
 
 use context::Transcript;
 use domain::event::Role;
@@ -8,7 +8,7 @@ use crate::anthropic::{CONTINUE, OPENER, render};
 use crate::options::RenderOptions;
 
 #[test]
-fn the_user_begins_and_ends_the_list() {
+fn the_user_has_the_first_and_the_last_message() {
     let hi = user_json(&text_json("hi"));
     let ho = assistant_json(&text_json("ho"));
     let (opener, go_on) = (
@@ -30,7 +30,7 @@ fn the_user_begins_and_ends_the_list() {
 }
 
 #[test]
-fn neighbours_are_one_message_and_nothing_is_empty() {
+fn adjacent_messages_are_merged_and_nothing_is_empty() {
     let both = format!("{},{}", text_json("a"), text_json("b"));
     let (users, assistants) = (user_json(&both), assistant_json(&both));
     check(
@@ -61,7 +61,7 @@ fn neighbours_are_one_message_and_nothing_is_empty() {
 }
 
 #[test]
-fn instructions_stand_in_system_or_framed_in_their_place() {
+fn instructions_are_in_system_or_user_messages_with_a_prefix() {
     check(
         &turns([
             turn(Role::System, [text("a"), image("https://e.example/i")]),
@@ -75,7 +75,7 @@ fn instructions_stand_in_system_or_framed_in_their_place() {
 }
 
 #[test]
-fn names_of_speakers_are_told_as_lost() {
+fn names_of_authors_are_lost() {
     let mut named = user("hi");
     named.author = Some(label("jo"));
     check(
@@ -86,7 +86,7 @@ fn names_of_speakers_are_told_as_lost() {
 }
 
 #[test]
-fn breakpoints_stand_at_three_places() {
+fn requests_have_up_to_three_breakpoints() {
     let whole = Transcript {
         instructions: vec!["a".into(), "b".into()],
         opening: Some("before".into()),
@@ -119,7 +119,7 @@ fn breakpoints_stand_at_three_places() {
     assert_eq!(marked(&turns([user("hi"), assistant("ho")])), ["ho"]);
 }
 
-/// The texts of the blocks that carry a breakpoint.
+/// The texts of the blocks with a breakpoint.
 fn marked(transcript: &Transcript) -> Vec<String> {
     let options = RenderOptions {
         cache_key: Some("key".into()),
@@ -139,7 +139,7 @@ fn marked(transcript: &Transcript) -> Vec<String> {
 }
 
 #[test]
-fn a_turn_at_the_end_only_adds() {
+fn a_new_turn_only_appends() {
     let all = [
         assistant("a"),
         by("anthropic", [thought("t", "s"), text("b")]),

@@ -74,7 +74,7 @@ fn a_whole_reply_is_read() {
 }
 
 #[test]
-fn an_empty_text_is_no_part() {
+fn empty_texts_are_not_parts() {
     let empty = WHOLE.replace("Hé, two.", "");
     let reply = parse_reply(empty.as_bytes()).unwrap();
     let whole = parse_reply(WHOLE.as_bytes()).unwrap();
@@ -104,7 +104,7 @@ fn a_reply_that_does_not_end_is_incomplete() {
 }
 
 #[test]
-fn an_input_that_breaks_off_is_kept_as_text() {
+fn an_incomplete_input_becomes_a_string() {
     let (reply, _) = stream(&[
         r#"{"type":"message_start","message":{"id":"msg_1","model":"m"}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}"#,
@@ -118,7 +118,7 @@ fn an_input_that_breaks_off_is_kept_as_text() {
 }
 
 #[test]
-fn a_refusal_in_the_middle_keeps_what_was_said_and_says_why() {
+fn a_refusal_keeps_the_text_and_the_finish_reason() {
     let (reply, _) = stream(&[
         r#"{"type":"message_start","message":{"id":"msg_1","model":"m"}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
@@ -137,7 +137,7 @@ fn a_refusal_in_the_middle_keeps_what_was_said_and_says_why() {
 }
 
 #[test]
-fn failures_are_told() {
+fn errors_are_reported() {
     let failure = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"r"}"#;
     let failed = ParseError::Failed {
         error_type: "overloaded_error".into(),
@@ -148,7 +148,7 @@ fn failures_are_told() {
 }
 
 #[test]
-fn what_is_out_of_place_is_refused() {
+fn events_out_of_order_are_rejected() {
     let malformed = |pieces: &[&str]| {
         let refused = stream(pieces).map(drop);
         assert!(
@@ -168,7 +168,7 @@ fn what_is_out_of_place_is_refused() {
 }
 
 #[test]
-fn a_reply_at_its_bound_and_one_past() {
+fn a_reply_at_its_bound_and_past_it() {
     let padded = |bytes: usize| format!("{{\"type\":\"ping\"}}{}", " ".repeat(bytes - 15));
     let mut stream = ReplyStream::default();
     assert_eq!(stream.push(padded(REPLY_BYTES_MAX).as_bytes()), Ok(vec![]));

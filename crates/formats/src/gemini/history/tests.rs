@@ -1,6 +1,6 @@
 use context::Transcript;
 
-use super::super::fixtures::{call, foreign, item, own, text, thought, turn, turns_of, user};
+use super::super::fixtures::{call, foreign, item, own, text, thought, turn, turns_from, user};
 use super::super::render;
 use super::*;
 use crate::RenderOptions;
@@ -41,7 +41,7 @@ fn what_was_written_is_read_back() {
     ] {
         let body = written(turns);
         let facts = parse_history(&body).unwrap();
-        let again = written(turns_of(&facts));
+        let again = written(turns_from(&facts));
         assert_eq!(String::from_utf8(again), String::from_utf8(body));
     }
 }
@@ -55,7 +55,7 @@ fn written(turns: Vec<context::Turn>) -> Vec<u8> {
 }
 
 #[test]
-fn any_request_of_the_provider_is_read() {
+fn any_request_of_the_provider_is_parsed() {
     check(r#"{"contents":[{"parts":[{"text":"hi"}]}]}"#, "user(t:hi)");
     check(
         r#"{"system_instruction":{"parts":[{"text":"a"},{"text":"b"}]},"contents":[]}"#,
@@ -73,7 +73,7 @@ fn any_request_of_the_provider_is_read() {
 }
 
 #[test]
-fn calls_of_others_name_no_provider() {
+fn calls_of_other_providers_have_no_provider() {
     let skipped = r#"{"functionCall":{"id":"a","name":"f","args":{}},"thoughtSignature":"skip_thought_signature_validator"}"#;
     check(
         &format!(r#"{{"contents":[{{"role":"model","parts":[{{"text":"ok"}},{skipped}]}}]}}"#),
@@ -88,7 +88,7 @@ fn calls_of_others_name_no_provider() {
 }
 
 #[test]
-fn results_keep_their_pictures() {
+fn results_keep_their_images() {
     check(
         r#"{"contents":[{"role":"user","parts":[{"functionResponse":{"id":"a","name":"f","response":{"output":{"n":1}},"parts":[{"inlineData":{"mimeType":"image/png","data":"AA"}}]}}]}]}"#,
         r#"a=Succeeded(t:{"n":1} i:data:image/png;base64,AA)"#,
@@ -96,25 +96,25 @@ fn results_keep_their_pictures() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_without_contents() {
+fn invalid_requests_are_rejected_without_contents() {
     let call = |call: &str| {
         format!(r#"{{"contents":[{{"role":"model","parts":[{{"functionCall":{call}}}]}}]}}"#)
     };
     let long = "x".repeat(257);
     for (body, expected) in [
-        ("{", "an early end"),
-        (r#"{"contents":"secret"}"#, "another shape"),
+        ("{", "an unexpected end"),
+        (r#"{"contents":"secret"}"#, "an unexpected structure"),
         (
             r#"{"contents":[{"role":"secret","parts":[]}]}"#,
             "contents[0].role is unknown",
         ),
         (
             r#"{"contents":[{"role":"user","parts":[{"functionResponse":{"name":"f"}}]}]}"#,
-            "contents[0].parts[0] answers no call",
+            "contents[0].parts[0] has no call",
         ),
         (
             r#"{"contents":[{"role":"user","parts":[{"text":"a","functionCall":{"name":"f"}}]}]}"#,
-            "contents[0].parts[0] is several things at once",
+            "contents[0].parts[0] has several data fields",
         ),
         (
             call("{}").as_str(),
@@ -128,16 +128,16 @@ fn what_cannot_be_read_is_refused_without_contents() {
             call(&format!(r#"{{"name":"f","id":"{long}"}}"#)).as_str(),
             "contents[0].parts[0].functionCall.id",
         ),
-        (call(r#"{"name":5}"#).as_str(), "another shape"),
+        (call(r#"{"name":5}"#).as_str(), "an unexpected structure"),
         (
             call(r#"{"name":"f","willContinue":true}"#).as_str(),
             "functionCall.partialArgs",
         ),
     ] {
-        let told = parse_history(body.as_bytes()).unwrap_err().to_string();
+        let error = parse_history(body.as_bytes()).unwrap_err().to_string();
         assert!(
-            told.contains(expected) && !told.contains("secret"),
-            "{told}"
+            error.contains(expected) && !error.contains("secret"),
+            "{error}"
         );
     }
 }
@@ -145,6 +145,9 @@ fn what_cannot_be_read_is_refused_without_contents() {
 #[track_caller]
 fn check(body: &str, expected: &str) {
     let facts = parse_history(body.as_bytes()).unwrap();
-    let told: Vec<String> = facts.iter().map(super::super::fixtures::told).collect();
-    assert_eq!(told.join(" "), expected);
+    let facts: Vec<String> = facts
+        .iter()
+        .map(super::super::fixtures::describe_fact)
+        .collect();
+    assert_eq!(facts.join(" "), expected);
 }

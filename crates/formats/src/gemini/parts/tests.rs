@@ -7,7 +7,7 @@ use super::super::render;
 use crate::RenderOptions;
 
 #[test]
-fn losses_are_told_by_version() {
+fn losses_are_ordered_by_version() {
     let picture = |media_type: Option<&str>| Part::Image {
         source: MediaSource::Url("https://example.org/a.png".to_owned()),
         media_type: media_type.map(label),
@@ -68,7 +68,7 @@ fn losses_are_told_by_version() {
 }
 
 #[test]
-fn items_that_call_or_say_nothing_are_lost() {
+fn items_with_calls_or_without_content_are_lost() {
     for json in [
         r#"{"functionCall":{}}"#,
         r#"{"function_response":{}}"#,

@@ -98,7 +98,7 @@ fn g5_thoughts_and_signatures_go_back_on_what_they_sign() {
 }
 
 #[test]
-fn inputs_and_outputs_travel_verbatim() {
+fn inputs_and_outputs_are_verbatim() {
     let input = r#" {"b":1.0000000000000000000001, "a":1e400,"b":"\u0000"} "#;
     let mut answered_with_null = call(2, "a", input, Some("s"));
     answered_with_null.answer = answered("null");
@@ -112,7 +112,7 @@ fn inputs_and_outputs_travel_verbatim() {
 }
 
 #[test]
-fn items_of_the_provider_stand_as_they_are() {
+fn items_of_the_provider_are_verbatim() {
     let ran = r#"{"executableCode":{"language":"PYTHON","code":"1"},"thoughtSignature":"s"}"#;
     check(
         vec![
@@ -124,7 +124,7 @@ fn items_of_the_provider_stand_as_they_are() {
     );
 }
 
-/// Writes the turns and compares `contents`, a letter for each role.
+/// Renders the turns and compares `contents`, with one letter per role.
 #[track_caller]
 fn check(turns: Vec<Turn>, expected: &str) {
     let transcript = Transcript {
@@ -146,7 +146,7 @@ fn contents(rendered: &Rendered) -> String {
 }
 
 #[test]
-fn thoughts_are_left_out_when_asked_but_calls_stay_signed() {
+fn omitted_thoughts_keep_the_signatures_of_calls() {
     let options = RenderOptions {
         thoughts: Thoughts::Omit,
         ..RenderOptions::default()
@@ -218,7 +218,7 @@ fn whole() -> Transcript {
 }
 
 #[test]
-fn a_longer_history_only_appends() {
+fn a_new_turn_only_appends() {
     let turns = whole().turns;
     let written: Vec<String> = (1..=turns.len())
         .map(|count| {
@@ -240,7 +240,7 @@ fn a_longer_history_only_appends() {
 }
 
 #[test]
-fn two_calls_of_one_id_are_told_apart() {
+fn calls_with_equal_ids_get_unique_ids() {
     let again = |version: u64| -> Vec<AnsweredCall> { vec![call(version, "a", "{}", None)] };
     let transcript = Transcript {
         turns: vec![foreign(1, vec![], again(2)), foreign(3, vec![], again(4))],

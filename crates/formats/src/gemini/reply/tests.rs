@@ -1,7 +1,7 @@
 use context::Transcript;
 use domain::Fact;
 
-use super::super::fixtures::{told, turns_of, user};
+use super::super::fixtures::{describe_fact, turns_from, user};
 use super::super::render;
 use super::*;
 use crate::RenderOptions;
@@ -32,7 +32,7 @@ fn a_reply_is_a_message_and_its_calls() {
 #[track_caller]
 fn check(parts: &str, expected: &str) {
     let reply = parse_reply(body(parts).as_bytes()).unwrap();
-    let facts: Vec<String> = reply.facts.iter().map(told).collect();
+    let facts: Vec<String> = reply.facts.iter().map(describe_fact).collect();
     assert_eq!(facts.join(" "), expected);
 }
 
@@ -43,9 +43,9 @@ fn body(parts: &str) -> String {
 }
 
 #[test]
-fn a_reply_goes_back_as_it_came() {
+fn a_reply_is_rendered_as_received() {
     let reply = parse_reply(body(PARTS).as_bytes()).unwrap();
-    let mut turns = turns_of(&reply.facts);
+    let mut turns = turns_from(&reply.facts);
     turns.insert(0, user(0, "go"));
     let transcript = Transcript {
         turns,
@@ -61,7 +61,7 @@ fn a_reply_goes_back_as_it_came() {
 }
 
 #[test]
-fn a_reply_says_what_it_cost_and_why_it_stopped() {
+fn a_reply_has_usage_and_finish_reason() {
     let body = r#"{"candidates":[{"finishReason":"SAFETY"}],"modelVersion":"gemini-3-pro","responseId":"r1",
         "usageMetadata":{"promptTokenCount":10,"toolUsePromptTokenCount":2,"candidatesTokenCount":5,"thoughtsTokenCount":3,"cachedContentTokenCount":4,"totalTokenCount":20}}"#;
     let mut reply = parse_reply(body.as_bytes()).unwrap();
@@ -81,7 +81,7 @@ fn a_reply_says_what_it_cost_and_why_it_stopped() {
 }
 
 #[test]
-fn failures_are_told() {
+fn errors_are_reported() {
     for (body, expected) in [
         (
             r#"{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED"}}"#,
@@ -98,7 +98,7 @@ fn failures_are_told() {
         ),
         (
             "{",
-            "is not a gemini document: an early end at line 1, column 1",
+            "is not a gemini document: an unexpected end at line 1, column 1",
         ),
         (
             r#"{"candidates":[{"finishReason":"a\nb"}]}"#,
@@ -106,7 +106,7 @@ fn failures_are_told() {
         ),
         (
             r#"{"candidates":[{"content":{"parts":[{"functionResponse":{"name":"f"}}]}}]}"#,
-            "is not a gemini document: candidates[0].content.parts[0] answers a call",
+            "is not a gemini document: candidates[0].content.parts[0] is a result",
         ),
     ] {
         let found = match parse_reply(body.as_bytes()).unwrap_err() {

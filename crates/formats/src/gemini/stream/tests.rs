@@ -1,9 +1,9 @@
-use super::super::fixtures::told;
+use super::super::fixtures::describe_fact;
 use super::super::parse_reply;
 use super::*;
 
 #[test]
-fn pieces_make_the_reply_that_comes_whole() {
+fn streamed_replies_equal_whole_replies() {
     check(
         r#"[{"text":"Hello."}]"#,
         &[r#"[{"text":"Hel"}]"#, r#"[{"text":"lo"},{"text":"."}]"#],
@@ -45,7 +45,7 @@ fn check(whole: &str, pieces: &[&str], expected: &str) {
     let streamed = stream.finish().unwrap();
     let whole = parse_reply(piece(whole, r#","finishReason":"STOP""#).as_bytes()).unwrap();
     assert_eq!(streamed, whole);
-    assert!(told(&streamed.facts[0]).starts_with("assistant@gemini("));
+    assert!(describe_fact(&streamed.facts[0]).starts_with("assistant@gemini("));
 }
 
 fn piece(parts: &str, rest: &str) -> String {
@@ -65,7 +65,7 @@ fn a_stream_that_ends_early_is_incomplete() {
 }
 
 #[test]
-fn a_stream_that_fails_says_so() {
+fn a_failed_stream_is_an_error() {
     let mut stream = ReplyStream::default();
     stream
         .push(piece(r#"[{"text":"a"}]"#, "").as_bytes())
@@ -78,7 +78,7 @@ fn a_stream_that_fails_says_so() {
 }
 
 #[test]
-fn a_stream_is_taken_up_to_its_bound() {
+fn a_stream_has_a_bound() {
     let (empty, bound) = (piece("[]", "").len(), REPLY_BYTES_MAX);
     let padded = |bytes: usize| format!("{}{}", piece("[]", ""), " ".repeat(bytes - empty));
     let mut stream = ReplyStream::default();

@@ -2,14 +2,14 @@ use context::Turn;
 use domain::event::{Role, ToolOutput};
 
 use crate::chat::fixtures::{
-    answered, calling, facts_told, image, json, label, text, thought, transcript, turn, user,
+    answered, calling, describe_facts, image, json, label, text, thought, transcript, turn, user,
 };
 use crate::ollama::{parse_history, render};
 use crate::options::RenderOptions;
 use crate::reply::ParseError;
 
 #[test]
-fn any_valid_history_is_read() {
+fn any_valid_history_is_parsed() {
     check(
         r#"{"role":"user","content":"a","images":["iVBORw0KGgoA"]}"#,
         &[concat!(
@@ -44,7 +44,7 @@ fn any_valid_history_is_read() {
 fn check(messages: &str, expected: &[&str]) {
     let body = format!(r#"{{"model":"m","messages":[{messages}]}}"#);
     let facts = parse_history(body.as_bytes()).unwrap();
-    assert_eq!(facts_told(&facts), expected);
+    assert_eq!(describe_facts(&facts), expected);
 }
 
 #[test]
@@ -68,18 +68,18 @@ fn what_is_written_is_read_back() {
     assert_eq!(rendered.losses, []);
     let mut facts = parse_history(&rendered.body).unwrap();
     rendered.names.restore(&mut facts);
-    insta::assert_snapshot!(facts_told(&facts).join("\n"));
+    insta::assert_snapshot!(describe_facts(&facts).join("\n"));
 }
 
 #[test]
-fn instructions_that_stand_for_none_are_none() {
+fn default_instructions_are_not_messages() {
     let said = render(&transcript(vec![user("a")]), &RenderOptions::default());
     let facts = parse_history(&said.body).unwrap();
-    assert_eq!(facts_told(&facts), [r#"user [Text("a")]"#]);
+    assert_eq!(describe_facts(&facts), [r#"user [Text("a")]"#]);
 }
 
 #[test]
-fn what_is_no_history_is_refused() {
+fn invalid_histories_are_rejected() {
     let malformed = |body: &str, reason: &str| {
         let expected = ParseError::Malformed {
             format: "ollama",
@@ -87,10 +87,10 @@ fn what_is_no_history_is_refused() {
         };
         assert_eq!(parse_history(body.as_bytes()), Err(expected));
     };
-    malformed("x", "no JSON at line 1, column 1");
+    malformed("x", "invalid JSON at line 1, column 1");
     malformed(
         r#"{"messages":[{"role":"secret"}]}"#,
-        "messages[0].role is none of the format's",
+        "messages[0].role is not a role of the format",
     );
     let stray = parse_history(br#"{"messages":[{"role":"tool","content":"a"}]}"#).unwrap_err();
     assert!(

@@ -3,15 +3,15 @@ use domain::Part;
 use domain::event::{Role, ToolOutput};
 
 use crate::chat::fixtures::{
-    answered, calling, failed, image, item, json, label, readable, text, thought, told, transcript,
-    turn, user, with_input,
+    answered, calling, describe_losses, failed, image, item, json, label, readable, text, thought,
+    transcript, turn, user, with_input,
 };
 use crate::ollama::render;
 use crate::options::{RenderOptions, Thoughts};
 
 const SYSTEM: &str = r#"{"role":"system","content":"You are a helpful assistant."}"#;
 
-/// The messages of these turns after the first, as written, and what they lost.
+/// Checks the messages of these turns after the first one, and the losses.
 fn check(turns: Vec<Turn>, messages: &str, losses: &str) {
     check_with(&RenderOptions::default(), turns, messages, losses);
 }
@@ -22,7 +22,7 @@ fn check_with(options: &RenderOptions, turns: Vec<Turn>, messages: &str, losses:
     let comma = if messages.is_empty() { "" } else { "," };
     let expected = format!(r#"{{"truncate":false,"messages":[{SYSTEM}{comma}{messages}]}}"#);
     assert_eq!(body, expected);
-    assert_eq!(told(&rendered.losses), losses);
+    assert_eq!(describe_losses(&rendered.losses), losses);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn l4_l5_the_system_speaks_first_and_nothing_is_truncated() {
 }
 
 #[test]
-fn own_thoughts_go_back() {
+fn own_thoughts_are_rendered() {
     let thinking = |provider: Option<&str>, parts| Turn {
         provider: provider.map(label),
         ..turn(Role::Assistant, parts)
@@ -176,7 +176,7 @@ fn own_thoughts_go_back() {
 }
 
 #[test]
-fn what_has_no_place() {
+fn parts_that_cannot_be_rendered() {
     let said = Turn {
         author: Some(label("anna")),
         ..turn(Role::User, vec![text("a"), item("ollama", "{}")])
@@ -209,7 +209,7 @@ fn a_telling_conversation() {
 }
 
 #[test]
-fn a_longer_conversation_only_appends() {
+fn a_new_turn_only_appends() {
     let turns = [
         turn(Role::Assistant, vec![text("Hello.")]),
         user("a"),

@@ -1,7 +1,7 @@
 use domain::Fact;
 use domain::event::Usage;
 
-use crate::chat::fixtures::facts_told;
+use crate::chat::fixtures::describe_facts;
 use crate::ollama::{ReplyStream, parse_reply};
 use crate::reply::{Delta, ParseError, Reply};
 
@@ -43,7 +43,7 @@ fn a_reply_is_a_message_and_its_calls() {
         r#"call call_b81c3f63c7092bf6ebe3_0 f {"n": 1.0}"#,
         "call call_b g {}",
     ];
-    assert_eq!(facts_told(&reply.facts), expected);
+    assert_eq!(describe_facts(&reply.facts), expected);
     let [Fact::MessageAppended(message), Fact::ToolCalled(call), _] = reply.facts.as_slice() else {
         panic!("{reply:?}");
     };
@@ -63,7 +63,7 @@ fn a_reply_is_a_message_and_its_calls() {
 }
 
 #[test]
-fn what_else_servers_say() {
+fn other_fields_of_servers() {
     check(
         r#"{"content":"","images":["/9j/AAAA"]}"#,
         &[concat!(
@@ -83,12 +83,12 @@ fn what_else_servers_say() {
 fn check(message: &str, expected: &[&str]) {
     let body = format!(r#"{{"message":{message},"done":true}}"#);
     let whole = parse_reply(body.as_bytes()).unwrap();
-    assert_eq!(facts_told(&whole.facts), expected);
+    assert_eq!(describe_facts(&whole.facts), expected);
     assert_eq!(streamed(&[&body]).unwrap().0, whole);
 }
 
 #[test]
-fn failures_and_ends() {
+fn errors_and_ends() {
     let error = r#"{"error":"model \"x\" not found"}"#;
     let failed = ParseError::Failed {
         error_type: "error".to_owned(),

@@ -3,14 +3,14 @@ use domain::event::{Role, ToolOutput};
 use domain::{MediaSource, Part};
 
 use crate::chat::fixtures::{
-    answered, calling, facts_told, image, item, json, label, text, transcript, turn, user,
+    answered, calling, describe_facts, image, item, json, label, text, transcript, turn, user,
 };
 use crate::openai_chat::{parse_history, render};
 use crate::options::RenderOptions;
 use crate::reply::ParseError;
 
 #[test]
-fn any_valid_history_is_read() {
+fn any_valid_history_is_parsed() {
     check(
         r#"{"role":"developer","content":[{"type":"text","text":"a"},{"type":"text","text":""}]}"#,
         &[r#"developer [Text("a")]"#],
@@ -59,7 +59,7 @@ fn any_valid_history_is_read() {
 fn check(messages: &str, expected: &[&str]) {
     let body = format!(r#"{{"model":"m","messages":[{messages}]}}"#);
     let facts = parse_history(body.as_bytes()).unwrap();
-    assert_eq!(facts_told(&facts), expected);
+    assert_eq!(describe_facts(&facts), expected);
 }
 
 #[test]
@@ -96,11 +96,11 @@ fn what_is_written_is_read_back() {
     assert_eq!(rendered.losses, []);
     let mut facts = parse_history(&rendered.body).unwrap();
     rendered.names.restore(&mut facts);
-    insta::assert_snapshot!(facts_told(&facts).join("\n"));
+    insta::assert_snapshot!(describe_facts(&facts).join("\n"));
 }
 
 #[test]
-fn what_stands_for_nothing_is_nothing() {
+fn inserted_texts_are_not_messages() {
     let empty = render(&transcript(vec![]), &RenderOptions::default());
     assert_eq!(parse_history(&empty.body), Ok(vec![]));
     let said = render(&transcript(vec![user("a")]), &RenderOptions::default());
@@ -108,7 +108,7 @@ fn what_stands_for_nothing_is_nothing() {
 }
 
 #[test]
-fn what_is_no_history_is_refused() {
+fn invalid_histories_are_rejected() {
     let malformed = |body: &str, reason: &str| {
         let expected = ParseError::Malformed {
             format: "openai-chat",
@@ -116,14 +116,14 @@ fn what_is_no_history_is_refused() {
         };
         assert_eq!(parse_history(body.as_bytes()), Err(expected));
     };
-    malformed("[", "an early end at line 1, column 1");
+    malformed("[", "an unexpected end at line 1, column 1");
     malformed(
         "{\"messages\":1}",
         "a value of another type than expected at line 1, column 13",
     );
     malformed(
         r#"{"messages":[{"role":"secret"}]}"#,
-        "messages[0].role is none of the format's",
+        "messages[0].role is not a role of the format",
     );
     let unusable = |message: &str, field: &str| {
         let body = format!(r#"{{"messages":[{message}]}}"#);

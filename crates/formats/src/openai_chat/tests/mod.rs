@@ -1,4 +1,4 @@
-//! The format's whole: what is written, what is read back, and replies whole and in pieces.
+//! Tests of the whole format: rendering, parsing of histories, whole and streamed replies.
 
 mod histories;
 mod rendering;

@@ -3,18 +3,18 @@ use domain::event::{Role, ToolOutput};
 use domain::{MediaSource, Part};
 
 use crate::chat::fixtures::{
-    answered, calling, failed, image, item, json, label, readable, text, thought, told, transcript,
-    turn, user, with_input,
+    answered, calling, describe_losses, failed, image, item, json, label, readable, text, thought,
+    transcript, turn, user, with_input,
 };
 use crate::openai_chat::render;
 use crate::options::{InstructionsRole, RenderOptions};
 
-/// The messages of these turns, as written, and what they lost.
+/// Checks the messages of these turns, and the losses.
 fn check(turns: Vec<Turn>, messages: &str, losses: &str) {
     let rendered = render(&transcript(turns), &RenderOptions::default());
     let body = String::from_utf8(rendered.body).unwrap();
     assert_eq!(body, format!("{{\"messages\":[{messages}]}}"));
-    assert_eq!(told(&rendered.losses), losses);
+    assert_eq!(describe_losses(&rendered.losses), losses);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn o5_o6_ids_and_names_are_safe() {
 }
 
 #[test]
-fn names_of_speakers_keep_what_they_can() {
+fn names_of_authors_are_made_safe() {
     let by = |author: &str| Turn {
         author: Some(label(author)),
         ..user("a")
@@ -191,7 +191,7 @@ fn media_of_a_user() {
 }
 
 #[test]
-fn foreign_items_have_no_place() {
+fn items_of_other_providers_are_lost() {
     let items = vec![
         text("a"),
         item("openai", r#"{"type":"reasoning","id":"rs_1"}"#),
@@ -230,7 +230,7 @@ fn a_telling_conversation() {
 }
 
 #[test]
-fn a_longer_conversation_only_appends() {
+fn a_new_turn_only_appends() {
     let turns = [
         turn(Role::Assistant, vec![text("Hello.")]),
         user("a"),

@@ -2,7 +2,7 @@ use domain::Fact;
 use domain::bounds::LABEL_BYTES_MAX;
 use domain::event::Usage;
 
-use crate::chat::fixtures::facts_told;
+use crate::chat::fixtures::describe_facts;
 use crate::openai_chat::{ReplyStream, parse_reply};
 use crate::reply::{Delta, ParseError, Reply};
 
@@ -52,7 +52,7 @@ fn a_reply_is_a_message_and_its_calls() {
         r#"call a f {"n": 1.0}"#,
         "call b g {}",
     ];
-    assert_eq!(facts_told(&reply.facts), expected);
+    assert_eq!(describe_facts(&reply.facts), expected);
     let [Fact::MessageAppended(message), Fact::ToolCalled(call), _] = reply.facts.as_slice() else {
         panic!("{reply:?}");
     };
@@ -79,7 +79,7 @@ fn a_reply_is_a_message_and_its_calls() {
 }
 
 #[test]
-fn what_compatible_servers_say() {
+fn replies_of_compatible_servers() {
     check(
         r#"{"content":null,"refusal":"No."}"#,
         &[r#"assistant [Refusal("No.")]"#],
@@ -111,20 +111,20 @@ fn what_compatible_servers_say() {
     );
 }
 
-/// The same message, whole and streamed at once.
+/// The same message, whole and as one piece.
 fn check(message: &str, expected: &[&str]) {
     let body = |said: &str| {
         format!(r#"{{"id":"a","choices":[{{"{said}":{message},"finish_reason":"stop"}}]}}"#)
     };
     let whole = parse_reply(body("message").as_bytes()).unwrap();
-    assert_eq!(facts_told(&whole.facts), expected);
+    assert_eq!(describe_facts(&whole.facts), expected);
     if !message.contains("},\n") {
         assert_eq!(streamed(&[&body("delta")]).unwrap().0, whole);
     }
 }
 
 #[test]
-fn failures_and_ends() {
+fn errors_and_ends() {
     let failed = |error_type: &str, message: &str| ParseError::Failed {
         error_type: error_type.to_owned(),
         message: message.to_owned(),
@@ -146,7 +146,7 @@ fn failures_and_ends() {
 }
 
 #[test]
-fn names_past_their_bound_are_refused() {
+fn names_past_their_bound_are_rejected() {
     let body = |id: &str, call: &str| {
         format!(
             r#"{{"id":"{id}","choices":[{{"message":{{"tool_calls":[{{"id":"{call}","function":{{"name":"f"}}}}]}}}}]}}"#

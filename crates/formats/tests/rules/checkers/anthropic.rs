@@ -1,11 +1,11 @@
-//! A: Anthropic messages. A7 concerns two requests: the properties hold renderers to it.
+//! A: Anthropic messages. A7 compares two requests; the properties check it.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::value::{has, is_blank, is_safe_call_id, is_safe_tool_name, is_token, list, text};
-use super::{Broken, Rule};
+use super::{Rule, Violations};
 
 /// The rules, by id.
 pub(super) const RULES: &[(&str, Rule)] = &[
@@ -21,11 +21,11 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("safe", safe),
 ];
 
-/// Most breakpoints of the cache in a request.
+/// Maximum number of cache breakpoints in a request.
 const BREAKPOINTS_MAX: usize = 4;
-/// Most characters of a tool's name.
+/// Maximum characters of a tool name.
 const NAME_CHARS_MAX: usize = 64;
-/// Media types of pictures that travel as base64.
+/// Media types of images in base64.
 const IMAGE_TYPES: &[&str] = &["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 fn messages(body: &Value) -> impl Iterator<Item = (String, &Value)> {
@@ -51,8 +51,8 @@ fn is_thinking(block: &Value) -> bool {
     matches!(text(block, "type"), "thinking" | "redacted_thinking")
 }
 
-/// Blocks are known and their role's; few breakpoints, and none on thoughts.
-fn form(body: &Value, broken: &mut Broken) {
+/// Blocks are known and allowed in their role; breakpoints are within their bound, and none is on a thought.
+fn form(body: &Value, broken: &mut Violations) {
     for (place, message) in messages(body) {
         let content = &message["content"];
         broken.unless(
@@ -124,8 +124,8 @@ fn is_result(block: &Value) -> bool {
     })
 }
 
-/// System is top-level, roles alternate, and the user begins.
-fn a1(body: &Value, broken: &mut Broken) {
+/// System is top-level, roles alternate, and the user is first.
+fn a1(body: &Value, broken: &mut Violations) {
     let mut before = "assistant";
     for (place, message) in messages(body) {
         let role = text(message, "role");
@@ -140,8 +140,8 @@ fn a1(body: &Value, broken: &mut Broken) {
     broken.unless(!list(body, "messages").is_empty(), "messages", "is empty");
 }
 
-/// The results of a turn's calls stand first in the next message, each once; no others do.
-fn a2(body: &Value, broken: &mut Broken) {
+/// The results of the calls of a turn are first in the next message, each once; there are no other results.
+fn a2(body: &Value, broken: &mut Violations) {
     let mut open: Vec<&str> = Vec::new();
     for (place, message) in messages(body) {
         let content = list(message, "content");
@@ -179,8 +179,8 @@ fn a2(body: &Value, broken: &mut Broken) {
     );
 }
 
-/// Calls have an id of their own and an object as input, and stand last in their turn.
-fn a3(body: &Value, broken: &mut Broken) {
+/// Calls have unique ids and objects as input, and are last in their turn.
+fn a3(body: &Value, broken: &mut Violations) {
     let mut ids = BTreeSet::new();
     for (place, block) in of_type(body, "tool_use") {
         let id = text(block, "id");
@@ -204,8 +204,8 @@ fn a3(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// No blank text, no empty content; an empty result is fine.
-fn a4(body: &Value, broken: &mut Broken) {
+/// No text is blank, no content is empty. A result may be empty.
+fn a4(body: &Value, broken: &mut Violations) {
     for (place, message) in messages(body) {
         let content = &message["content"];
         let empty =
@@ -230,8 +230,8 @@ fn a4(body: &Value, broken: &mut Broken) {
     broken.unless(!blank, "system", "is blank");
 }
 
-/// Thoughts are signed; a message that has any begins with one and does not end with one.
-fn a5(body: &Value, broken: &mut Broken) {
+/// Thoughts are signed; a message with thoughts starts with one and does not end with one.
+fn a5(body: &Value, broken: &mut Violations) {
     for (place, block) in of_type(body, "thinking") {
         broken.unless(!text(block, "signature").is_empty(), place, "is not signed");
     }
@@ -256,22 +256,22 @@ fn a5(body: &Value, broken: &mut Broken) {
 }
 
 /// The list ends with the user.
-fn a6(body: &Value, broken: &mut Broken) {
+fn a6(body: &Value, broken: &mut Violations) {
     let last = list(body, "messages").last();
     let user = last.is_some_and(|message| text(message, "role") == "user");
     broken.unless(user, "messages", "does not end with the user");
 }
 
 /// A tool's name is within `[A-Za-z0-9_-]{1,64}`.
-fn a8(body: &Value, broken: &mut Broken) {
+fn a8(body: &Value, broken: &mut Violations) {
     for (place, block) in of_type(body, "tool_use") {
         let named = is_token(text(block, "name"), NAME_CHARS_MAX, "_-");
         broken.unless(named, place, "has a name out of form");
     }
 }
 
-/// A9 a result with `is_error` has text only, and some.
-fn a9(body: &Value, broken: &mut Broken) {
+/// A9: a result with `is_error` contains only texts, at least one.
+fn a9(body: &Value, broken: &mut Violations) {
     let failed = of_type(body, "tool_result").filter(|(_, block)| block["is_error"] == true);
     for (place, block) in failed {
         let blocks = list(block, "content");
@@ -288,7 +288,7 @@ fn a9(body: &Value, broken: &mut Broken) {
     }
 }
 
-fn safe(body: &Value, broken: &mut Broken) {
+fn safe(body: &Value, broken: &mut Violations) {
     for (place, block) in of_type(body, "tool_use") {
         broken.unless(
             is_safe_call_id(text(block, "id")),

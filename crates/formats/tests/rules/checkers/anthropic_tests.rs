@@ -1,4 +1,4 @@
-//! Each rule of Anthropic's, satisfied and broken.
+//! Each rule of Anthropic, satisfied and broken.
 
 use formats::Format::Anthropic;
 use serde_json::{Value, json};

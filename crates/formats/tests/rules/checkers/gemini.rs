@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::value::{
-    begins_as_name, has, is_safe_call_id, is_safe_tool_name, is_token, list, text, unknown,
+    has, is_safe_call_id, is_safe_tool_name, is_token, list, starts_as_name, text, unknown,
 };
-use super::{Broken, Rule};
+use super::{Rule, Violations};
 
 /// The rules, by id.
 pub(super) const RULES: &[(&str, Rule)] = &[
@@ -21,7 +21,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("safe", safe),
 ];
 
-/// The fields of a part of which each part has exactly one.
+/// The data fields of a part. Each part has exactly one.
 const DATA: &[&str] = &[
     "text",
     "inlineData",
@@ -31,9 +31,9 @@ const DATA: &[&str] = &[
     "executableCode",
     "codeExecutionResult",
 ];
-/// Fields that a part may have beside its data.
+/// The other fields of a part.
 const BESIDE: &[&str] = &["thought", "thoughtSignature", "mediaResolution"];
-/// Most characters of a name.
+/// Maximum characters of a name.
 const NAME_CHARS_MAX: usize = 128;
 
 fn contents(body: &Value) -> impl Iterator<Item = (String, &Value)> {
@@ -56,8 +56,8 @@ fn named<'a>(content: &'a Value, field: &'static str) -> impl Iterator<Item = &'
         .filter_map(move |part| part.get(field))
 }
 
-/// Contents and parts have known fields; calls are the model's, responses the user's.
-fn form(body: &Value, broken: &mut Broken) {
+/// Contents and parts have known fields; calls have the role model, responses the role user.
+fn form(body: &Value, broken: &mut Violations) {
     for (place, content) in contents(body) {
         let unknown = unknown(content, &["role", "parts"]);
         broken.unless(
@@ -104,8 +104,8 @@ fn form(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// Roles are user and model; there is a content; instructions stand apart and say something.
-fn g1(body: &Value, broken: &mut Broken) {
+/// Roles are user and model; there is a content; instructions are separate and not empty.
+fn g1(body: &Value, broken: &mut Violations) {
     broken.unless(!list(body, "contents").is_empty(), "contents", "is empty");
     for (place, content) in contents(body) {
         let known = matches!(text(content, "role"), "user" | "model");
@@ -119,8 +119,8 @@ fn g1(body: &Value, broken: &mut Broken) {
     broken.unless(said, "systemInstruction", "has no text");
 }
 
-/// There are parts, and each holds something.
-fn g2(body: &Value, broken: &mut Broken) {
+/// There are parts, and none is empty.
+fn g2(body: &Value, broken: &mut Violations) {
     for (place, content) in contents(body) {
         broken.unless(!list(content, "parts").is_empty(), place, "has no parts");
     }
@@ -130,8 +130,8 @@ fn g2(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// A turn that calls follows the user's, and the next content begins with as many responses.
-fn g3(body: &Value, broken: &mut Broken) {
+/// A turn with calls follows a user content, and the next content starts with equally many responses.
+fn g3(body: &Value, broken: &mut Violations) {
     let mut calls = 0;
     let mut before = "";
     for (place, content) in contents(body) {
@@ -162,7 +162,7 @@ fn g3(body: &Value, broken: &mut Broken) {
 }
 
 /// A response has the name and id of its call, and an object with `output` or `error`.
-fn g4(body: &Value, broken: &mut Broken) {
+fn g4(body: &Value, broken: &mut Violations) {
     for (place, _, part) in parts(body).filter(|(_, _, part)| has(part, "functionResponse")) {
         let response = &part["functionResponse"];
         broken.unless(!text(response, "name").is_empty(), &place, "has no name");
@@ -198,8 +198,8 @@ fn identity(named: &Value) -> (&str, &str) {
     (text(named, "name"), text(named, "id"))
 }
 
-/// The first call of each step is signed, in its own part. Which turn is the current one cannot be seen: all are held to it.
-fn g5(body: &Value, broken: &mut Broken) {
+/// The first call of each step has a signature in its part. A request does not show the current turn, so all turns are checked.
+fn g5(body: &Value, broken: &mut Violations) {
     for (place, content) in contents(body) {
         let first = list(content, "parts")
             .iter()
@@ -217,7 +217,7 @@ fn g5(body: &Value, broken: &mut Broken) {
 }
 
 /// The list does not end with the model.
-fn g6(body: &Value, broken: &mut Broken) {
+fn g6(body: &Value, broken: &mut Violations) {
     let last = list(body, "contents").last();
     broken.unless(
         last.is_none_or(|content| text(content, "role") != "model"),
@@ -226,8 +226,8 @@ fn g6(body: &Value, broken: &mut Broken) {
     );
 }
 
-/// Neighbouring contents have different roles.
-fn g7(body: &Value, broken: &mut Broken) {
+/// Adjacent contents have different roles.
+fn g7(body: &Value, broken: &mut Violations) {
     let mut before = "";
     for (place, content) in contents(body) {
         let role = text(content, "role");
@@ -243,16 +243,16 @@ fn functions(body: &Value) -> impl Iterator<Item = (String, &Value)> {
     })
 }
 
-/// A name begins with a letter or `_` and has at most 128 of letters, digits, `. : - _`.
-fn g8(body: &Value, broken: &mut Broken) {
+/// A name starts with a letter or `_` and has at most 128 letters, digits, `. : - _`.
+fn g8(body: &Value, broken: &mut Violations) {
     for (place, function) in functions(body) {
         let name = text(function, "name");
-        let formed = begins_as_name(name) && is_token(name, NAME_CHARS_MAX, ".:-_");
+        let formed = starts_as_name(name) && is_token(name, NAME_CHARS_MAX, ".:-_");
         broken.unless(formed, place, "has a name out of form");
     }
 }
 
-fn safe(body: &Value, broken: &mut Broken) {
+fn safe(body: &Value, broken: &mut Violations) {
     for (place, function) in functions(body) {
         broken.unless(
             is_safe_tool_name(text(function, "name")),

@@ -1,4 +1,4 @@
-//! Each rule of Gemini's, satisfied and broken.
+//! Each rule of Gemini, satisfied and broken.
 
 use formats::Format::Gemini;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
-//! Whether a request's history satisfies its provider's rules: one function a rule, written from `PROVIDER_RULES.md` alone.
+//! Checks the history in a request against the rules of its provider: one function per rule, from `PROVIDER_RULES.md` only.
 //!
-//! The checkers know nothing of the renderers. Where sources disagree they take the stricter reading. A rule named by a
-//! letter alone is the form that the provider's published API description gives to the rest.
+//! The checkers are independent of the renderers. If sources disagree, the stricter rule applies. A rule whose id is only a
+//! letter is the structure in the provider's published API description.
 
 mod anthropic;
 mod gemini;
@@ -14,19 +14,19 @@ mod value;
 use formats::{CallOutputs, Format, RenderOptions};
 use serde_json::Value;
 
-/// What is broken, and where: gathered by the rules.
+/// The violations of rules.
 #[derive(Debug, Default)]
-pub(crate) struct Broken {
+pub(crate) struct Violations {
     found: Vec<String>,
 }
 
-impl Broken {
-    /// Notes what is broken at a place.
+impl Violations {
+    /// Adds a violation at a path.
     fn at(&mut self, place: impl std::fmt::Display, what: impl std::fmt::Display) {
         self.found.push(format!("{place}: {what}"));
     }
 
-    /// Notes what is broken unless it holds.
+    /// Adds a violation unless `holds`.
     fn unless(&mut self, holds: bool, place: impl std::fmt::Display, what: impl std::fmt::Display) {
         if !holds {
             self.at(place, what);
@@ -34,10 +34,10 @@ impl Broken {
     }
 }
 
-/// A rule: notes what of a request's body breaks it.
-pub(crate) type Rule = fn(&Value, &mut Broken);
+/// A rule: adds the violations in a request body.
+pub(crate) type Rule = fn(&Value, &mut Violations);
 
-/// The rules of a format, by their ids.
+/// The rules of a format, by id.
 pub(crate) fn rules(format: Format) -> &'static [(&'static str, Rule)] {
     match format {
         Format::Canonical => &[],
@@ -49,7 +49,7 @@ pub(crate) fn rules(format: Format) -> &'static [(&'static str, Rule)] {
     }
 }
 
-/// The rules of a format that only some servers have, where the options ask for them.
+/// The rules of a format that apply only with some options.
 fn asked(format: Format, options: &RenderOptions) -> &'static [(&'static str, Rule)] {
     match (format, options.call_outputs) {
         (Format::OpenAiResponses, CallOutputs::Adjacent) => &[openai_responses::ADJACENT],
@@ -57,7 +57,7 @@ fn asked(format: Format, options: &RenderOptions) -> &'static [(&'static str, Ru
     }
 }
 
-/// The rules that a body breaks: id, place and what.
+/// The violations in a body: rule id, path and description.
 pub(crate) fn broken(format: Format, options: &RenderOptions, body: &Value) -> Vec<String> {
     let each = |(id, rule): &(&str, Rule)| {
         let id = (*id).to_owned();
@@ -70,7 +70,7 @@ pub(crate) fn broken(format: Format, options: &RenderOptions, body: &Value) -> V
 }
 
 fn found(rule: Rule, body: &Value) -> Vec<String> {
-    let mut broken = Broken::default();
+    let mut broken = Violations::default();
     rule(body, &mut broken);
     broken.found
 }
@@ -79,7 +79,7 @@ fn found(rule: Rule, body: &Value) -> Vec<String> {
 pub(crate) mod tests {
     use super::*;
 
-    /// Holds a rule to one body that satisfies it and to those that break it.
+    /// Checks a rule with one body that satisfies it and with bodies that break it.
     pub(crate) fn check(format: Format, id: &str, good: &Value, bad: &[Value]) {
         let options = RenderOptions {
             call_outputs: CallOutputs::Adjacent,

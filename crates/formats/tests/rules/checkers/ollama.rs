@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::value::{has, is_blank, is_safe_call_id, is_safe_tool_name, list, text, unknown};
-use super::{Broken, Rule, pairing};
+use super::{Rule, Violations, pairing};
 
 /// The rules, by id.
 pub(super) const RULES: &[(&str, Rule)] = &[
@@ -44,8 +44,8 @@ fn results(body: &Value) -> impl Iterator<Item = (String, &Value)> {
     messages(body).filter(|(_, message)| text(message, "role") == "tool")
 }
 
-/// Messages have known fields; only the assistant thinks and calls; an assistant's message holds something.
-fn form(body: &Value, broken: &mut Broken) {
+/// Messages have known fields; only the assistant has thoughts and calls; no assistant message is empty.
+fn form(body: &Value, broken: &mut Violations) {
     for (place, message) in messages(body) {
         let unknown = unknown(message, FIELDS);
         broken.unless(
@@ -71,8 +71,8 @@ fn form(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// Known roles; content is a string; pictures stand apart, as base64.
-fn l1(body: &Value, broken: &mut Broken) {
+/// Roles are known; content is a string; images are separate, in base64.
+fn l1(body: &Value, broken: &mut Violations) {
     broken.unless(!list(body, "messages").is_empty(), "messages", "is empty");
     for (place, message) in messages(body) {
         let known = matches!(
@@ -98,7 +98,7 @@ fn is_base64(text: &str) -> bool {
 }
 
 /// Arguments are an object; a result names its tool and its call.
-fn l2(body: &Value, broken: &mut Broken) {
+fn l2(body: &Value, broken: &mut Violations) {
     for (place, call) in calls(body) {
         let object = call["function"]["arguments"].is_object();
         broken.unless(object, &place, "has arguments that are no object");
@@ -122,13 +122,13 @@ fn l2(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// Calls and results pair as in O3.
-fn l3(body: &Value, broken: &mut Broken) {
-    pairing::paired(list(body, "messages"), broken);
+/// Calls and results are check_pairs as in O3.
+fn l3(body: &Value, broken: &mut Violations) {
+    pairing::check_pairs(list(body, "messages"), broken);
 }
 
-/// The first message is the system's and says something: else the template's own stands there.
-fn l4(body: &Value, broken: &mut Broken) {
+/// The first message is the system's and not empty. Otherwise the server inserts the template's.
+fn l4(body: &Value, broken: &mut Violations) {
     let first = list(body, "messages").first();
     let system = first.is_some_and(|message| {
         text(message, "role") == "system" && !is_blank(text(message, "content"))
@@ -136,8 +136,8 @@ fn l4(body: &Value, broken: &mut Broken) {
     broken.unless(system, "messages", "does not begin with the system");
 }
 
-/// The server is told not to truncate, and how long the context is.
-fn l5(body: &Value, broken: &mut Broken) {
+/// Truncation is off, and the size of the context window is set.
+fn l5(body: &Value, broken: &mut Violations) {
     broken.unless(body["truncate"] == false, "truncate", "is not false");
     let tokens = body["options"]["num_ctx"].as_u64();
     broken.unless(
@@ -147,12 +147,12 @@ fn l5(body: &Value, broken: &mut Broken) {
     );
 }
 
-/// `think` is left to the caller, who knows the model.
-fn l6(body: &Value, broken: &mut Broken) {
+/// `think` is not set: the caller sets it.
+fn l6(body: &Value, broken: &mut Violations) {
     broken.unless(!has(body, "think"), "think", "is set");
 }
 
-fn safe(body: &Value, broken: &mut Broken) {
+fn safe(body: &Value, broken: &mut Violations) {
     for (place, call) in calls(body) {
         broken.unless(
             is_safe_call_id(text(call, "id")),

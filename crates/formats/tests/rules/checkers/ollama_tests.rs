@@ -1,4 +1,4 @@
-//! Each rule of Ollama's, satisfied and broken.
+//! Each rule of Ollama, satisfied and broken.
 
 use formats::Format::Ollama;
 use serde_json::{Value, json};

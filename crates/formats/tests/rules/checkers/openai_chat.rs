@@ -1,9 +1,9 @@
-//! O: OpenAI chat completions. O7 asks for nothing (there is no alternation rule), so it has no checker.
+//! O: OpenAI chat completions. O7 requires nothing (roles need not alternate), so it has no checker.
 
 use serde_json::Value;
 
 use super::value::{has, is_safe_call_id, is_safe_tool_name, is_token, list, text, unknown};
-use super::{Broken, Rule, pairing};
+use super::{Rule, Violations, pairing};
 
 /// The rules, by id.
 pub(super) const RULES: &[(&str, Rule)] = &[
@@ -26,9 +26,9 @@ const FIELDS: &[&str] = &[
     "tool_call_id",
     "refusal",
 ];
-/// Most characters of a call id.
+/// Maximum characters of a call id.
 const CALL_ID_CHARS_MAX: usize = 40;
-/// Most characters of a name.
+/// Maximum characters of a name.
 const NAME_CHARS_MAX: usize = 64;
 
 fn messages(body: &Value) -> impl Iterator<Item = (String, &Value)> {
@@ -43,7 +43,7 @@ fn calls(body: &Value) -> impl Iterator<Item = (String, &Value)> {
     })
 }
 
-/// The types of part that a role may say.
+/// The types of parts that a role may have.
 fn part_types(role: &str) -> Option<&'static [&'static str]> {
     match role {
         "user" => Some(&["text", "image_url", "input_audio", "file"]),
@@ -53,7 +53,7 @@ fn part_types(role: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-fn form(body: &Value, broken: &mut Broken) {
+fn form(body: &Value, broken: &mut Violations) {
     for (place, message) in messages(body) {
         let Some(types) = part_types(text(message, "role")) else {
             broken.at(&place, "has no known role");
@@ -95,7 +95,7 @@ fn is_part(part: &Value) -> bool {
 }
 
 /// At least one message; a content list has at least one part.
-fn o1(body: &Value, broken: &mut Broken) {
+fn o1(body: &Value, broken: &mut Violations) {
     broken.unless(!list(body, "messages").is_empty(), "messages", "is empty");
     for (place, message) in messages(body) {
         let empty = message["content"].as_array().is_some_and(Vec::is_empty);
@@ -103,8 +103,8 @@ fn o1(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// The assistant has content unless it calls; a list of calls is not empty.
-fn o2(body: &Value, broken: &mut Broken) {
+/// An assistant message has content or calls; a list of calls is not empty.
+fn o2(body: &Value, broken: &mut Violations) {
     for (place, message) in messages(body) {
         let called = has(message, "tool_calls");
         let none = called && list(message, "tool_calls").is_empty();
@@ -119,9 +119,9 @@ fn o2(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// Calls are followed at once by their results, and results answer calls; only the assistant calls.
-fn o3(body: &Value, broken: &mut Broken) {
-    pairing::paired(list(body, "messages"), broken);
+/// Results directly follow their calls; every result has a call; only the assistant has calls.
+fn o3(body: &Value, broken: &mut Violations) {
+    pairing::check_pairs(list(body, "messages"), broken);
     for (place, message) in messages(body) {
         let assistant = text(message, "role") == "assistant";
         broken.unless(
@@ -132,8 +132,8 @@ fn o3(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// Results and instructions are text only; arguments are JSON in a string.
-fn o4(body: &Value, broken: &mut Broken) {
+/// Results and instructions are only text; arguments are JSON in a string.
+fn o4(body: &Value, broken: &mut Violations) {
     for (place, message) in messages(body) {
         if matches!(text(message, "role"), "tool" | "system" | "developer") {
             let content = &message["content"];
@@ -152,8 +152,8 @@ fn o4(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// A call id has at most 40 characters, and at least one.
-fn o5(body: &Value, broken: &mut Broken) {
+/// A call id has 1 to 40 characters.
+fn o5(body: &Value, broken: &mut Violations) {
     for (place, id) in ids(body) {
         let fits = (1..=CALL_ID_CHARS_MAX).contains(&id.chars().count());
         broken.unless(fits, place, "has a call id out of bounds");
@@ -169,8 +169,8 @@ fn ids(body: &Value) -> impl Iterator<Item = (String, &str)> {
         .chain(answered)
 }
 
-/// Names are within `[A-Za-z0-9_-]{1,64}`; instructions have one role over the whole request.
-fn o6(body: &Value, broken: &mut Broken) {
+/// Names are within `[A-Za-z0-9_-]{1,64}`; all instructions of a request have one role.
+fn o6(body: &Value, broken: &mut Violations) {
     for (place, call) in calls(body) {
         let named = is_token(text(&call["function"], "name"), NAME_CHARS_MAX, "_-");
         broken.unless(named, place, "names no function");
@@ -184,7 +184,7 @@ fn o6(body: &Value, broken: &mut Broken) {
     broken.unless(!mixed, "messages", "mixes system and developer");
 }
 
-fn safe(body: &Value, broken: &mut Broken) {
+fn safe(body: &Value, broken: &mut Violations) {
     for (place, id) in ids(body) {
         broken.unless(
             is_safe_call_id(id),

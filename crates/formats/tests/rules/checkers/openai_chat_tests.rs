@@ -1,4 +1,4 @@
-//! Each rule of OpenAI's chat, satisfied and broken.
+//! Each rule of OpenAI chat completions, satisfied and broken.
 
 use formats::Format::OpenAiChat;
 use serde_json::{Value, json};

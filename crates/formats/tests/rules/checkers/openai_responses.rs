@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::value::{has, is_blank, is_safe_call_id, is_safe_tool_name, is_token, list, text};
-use super::{Broken, Rule};
+use super::{Rule, Violations};
 
 /// The rules, by id.
 pub(super) const RULES: &[(&str, Rule)] = &[
@@ -20,10 +20,10 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("safe", safe),
 ];
 
-/// The rules that are asked for, by id.
+/// The optional rule, by id.
 pub(super) const ADJACENT: (&str, Rule) = ("R2 adjacent", r2_adjacent);
 
-/// The types of item that the provider makes itself, beside messages, calls and outputs.
+/// The types of the provider's own items, without messages, calls and outputs.
 const OWN_TYPES: &[&str] = &[
     "reasoning",
     "item_reference",
@@ -39,14 +39,14 @@ const OWN_TYPES: &[&str] = &[
     "custom_tool_call",
     "compaction",
 ];
-/// Most characters of a call id.
+/// Maximum characters of a call id.
 const CALL_ID_CHARS_MAX: usize = 64;
-/// Most characters of an output.
+/// Maximum characters of an output.
 const OUTPUT_CHARS_MAX: usize = 10_485_760;
-/// Most characters of a name.
+/// Maximum characters of a name.
 const NAME_CHARS_MAX: usize = 128;
 
-/// An item's type; messages may leave it out.
+/// The type of an item. Messages may omit it.
 fn kind(item: &Value) -> &str {
     let typed = text(item, "type");
     if typed.is_empty() && has(item, "role") {
@@ -65,8 +65,8 @@ fn of_kind<'a>(body: &'a Value, wanted: &'a str) -> impl Iterator<Item = (String
     items(body).filter(move |(_, item)| kind(item) == wanted)
 }
 
-/// The input is not empty, its items are known, messages say something that their role may say.
-fn form(body: &Value, broken: &mut Broken) {
+/// The input is not empty, its items are known, messages have parts that their role may have.
+fn form(body: &Value, broken: &mut Violations) {
     broken.unless(!list(body, "input").is_empty(), "input", "is empty");
     for (place, item) in items(body) {
         match kind(item) {
@@ -77,7 +77,7 @@ fn form(body: &Value, broken: &mut Broken) {
     }
 }
 
-fn message(place: &str, item: &Value, broken: &mut Broken) {
+fn message(place: &str, item: &Value, broken: &mut Violations) {
     let types: &[&str] = match text(item, "role") {
         "user" => &["input_text", "input_image", "input_file"],
         "assistant" => &["output_text", "refusal"],
@@ -102,8 +102,8 @@ fn is_part(part: &Value) -> bool {
     }
 }
 
-/// Each output has its call before it, each call one output.
-fn r1(body: &Value, broken: &mut Broken) {
+/// Each output follows its call; each call has one output.
+fn r1(body: &Value, broken: &mut Violations) {
     let (mut called, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for (place, item) in items(body) {
         let id = text(item, "call_id");
@@ -123,8 +123,8 @@ fn r1(body: &Value, broken: &mut Broken) {
     );
 }
 
-/// Calls are followed at once by their outputs; only reasoning may stand between two calls.
-fn r2(body: &Value, broken: &mut Broken) {
+/// Outputs directly follow their calls; only reasoning may be between two calls.
+fn r2(body: &Value, broken: &mut Violations) {
     let mut open: Vec<&str> = Vec::new();
     let mut answering = false;
     for (place, item) in items(body) {
@@ -155,8 +155,8 @@ fn r2(body: &Value, broken: &mut Broken) {
     );
 }
 
-/// Each call is followed at once by its own output.
-fn r2_adjacent(body: &Value, broken: &mut Broken) {
+/// Each output directly follows its call.
+fn r2_adjacent(body: &Value, broken: &mut Violations) {
     let mut rest = items(body).peekable();
     while let Some((place, item)) = rest.next() {
         let id = text(item, "call_id");
@@ -173,8 +173,8 @@ fn r2_adjacent(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// A reasoning item is followed at once by what the model made of it.
-fn r3(body: &Value, broken: &mut Broken) {
+/// A reasoning item is directly followed by an item of the model.
+fn r3(body: &Value, broken: &mut Violations) {
     let input = list(body, "input");
     for (index, pair) in input
         .iter()
@@ -197,8 +197,8 @@ fn r3(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// Item ids have their type's prefix; calls and outputs carry none.
-fn r4(body: &Value, broken: &mut Broken) {
+/// Item ids have the prefix of their type; calls and outputs have no item id.
+fn r4(body: &Value, broken: &mut Violations) {
     for (place, item) in items(body).filter(|(_, item)| has(item, "id")) {
         let prefix = match kind(item) {
             "message" => "msg_",
@@ -217,8 +217,8 @@ fn r4(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// Call ids, outputs and names within their bounds; arguments are JSON in a string.
-fn r5(body: &Value, broken: &mut Broken) {
+/// Call ids, outputs and names are within their bounds; arguments are JSON in a string.
+fn r5(body: &Value, broken: &mut Violations) {
     for (place, item) in items(body).filter(|(_, item)| kind(item).starts_with("function_call")) {
         let chars = text(item, "call_id").chars().count();
         broken.unless(
@@ -265,8 +265,8 @@ fn r5(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// No item twice; not both a conversation and a previous response, nor items that either holds.
-fn r6(body: &Value, broken: &mut Broken) {
+/// No item is sent twice; not both a conversation and a previous response are set, and no item of either is sent.
+fn r6(body: &Value, broken: &mut Violations) {
     let stored = has(body, "conversation") || has(body, "previous_response_id");
     broken.unless(
         !stored,
@@ -279,8 +279,8 @@ fn r6(body: &Value, broken: &mut Broken) {
     }
 }
 
-/// Instructions say something; a phase is the assistant's, and one of the known; one role instructs.
-fn r7(body: &Value, broken: &mut Broken) {
+/// Instructions are not empty; only the assistant has a phase, which is known; all instructions have one role.
+fn r7(body: &Value, broken: &mut Violations) {
     let blank = has(body, "instructions") && is_blank(text(body, "instructions"));
     broken.unless(!blank, "instructions", "are blank");
     for (place, item) in items(body).filter(|(_, item)| has(item, "phase")) {
@@ -299,7 +299,7 @@ fn r7(body: &Value, broken: &mut Broken) {
     );
 }
 
-fn safe(body: &Value, broken: &mut Broken) {
+fn safe(body: &Value, broken: &mut Violations) {
     for (place, item) in items(body).filter(|(_, item)| kind(item).starts_with("function_call")) {
         let safe = is_safe_call_id(text(item, "call_id"));
         broken.unless(safe, place, "has a call id out of the safe set");

@@ -1,12 +1,12 @@
-//! Calls and results as OpenAI's chat pairs them, which Ollama's templates expect too (O3, L3).
+//! The pairing of calls and results in OpenAI chat completions, which Ollama's templates also expect (O3, L3).
 
 use serde_json::Value;
 
-use super::Broken;
+use super::Violations;
 use super::value::{list, text};
 
-/// Each assistant message with calls is followed at once by one `tool` message a call; every other `tool` message is astray.
-pub(super) fn paired(messages: &[Value], broken: &mut Broken) {
+/// One `tool` message per call directly follows each assistant message with calls. There are no other `tool` messages.
+pub(super) fn check_pairs(messages: &[Value], broken: &mut Violations) {
     let mut rest = messages.iter().enumerate().peekable();
     while let Some((index, message)) = rest.next() {
         let place = format!("messages[{index}]");

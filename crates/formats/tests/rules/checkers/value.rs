@@ -1,13 +1,13 @@
-//! Readings of JSON that the rules share. What is absent reads as empty.
+//! Helpers of the rules to read JSON. Absent fields are empty.
 
 use serde_json::Value;
 
-/// Most characters of a call id in the safe set over all providers.
+/// Maximum characters of a call id in the safe set of all providers.
 const CALL_ID_CHARS_MAX: usize = 40;
-/// Most characters of a tool name in the safe set over all providers.
+/// Maximum characters of a tool name in the safe set of all providers.
 const TOOL_NAME_CHARS_MAX: usize = 64;
 
-/// A field's list.
+/// The list in a field.
 pub(super) fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     value
         .get(field)
@@ -15,12 +15,12 @@ pub(super) fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// A field's text.
+/// The text in a field.
 pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether a field is there and not null.
+/// Whether a field is present and not null.
 pub(super) fn has(value: &Value, field: &str) -> bool {
     value.get(field).is_some_and(|value| !value.is_null())
 }
@@ -34,7 +34,7 @@ pub(super) fn unknown<'a>(value: &'a Value, known: &[&str]) -> Vec<&'a str> {
         .collect()
 }
 
-/// Whether a text is white space alone, or nothing.
+/// Whether a text is empty or white space.
 pub(super) fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
@@ -52,10 +52,10 @@ pub(super) fn is_safe_call_id(id: &str) -> bool {
 
 /// Whether a tool name is in the safe set: `[A-Za-z_][A-Za-z0-9_-]{0,63}`.
 pub(super) fn is_safe_tool_name(name: &str) -> bool {
-    begins_as_name(name) && is_token(name, TOOL_NAME_CHARS_MAX, "_-")
+    starts_as_name(name) && is_token(name, TOOL_NAME_CHARS_MAX, "_-")
 }
 
-/// Whether a name begins with a letter or `_`.
-pub(super) fn begins_as_name(name: &str) -> bool {
+/// Whether a name starts with a letter or `_`.
+pub(super) fn starts_as_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }

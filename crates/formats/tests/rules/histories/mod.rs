@@ -1,4 +1,4 @@
-//! Random transcripts, as the stages could hand them over, and random options.
+//! Random transcripts that the stages could produce, and random options.
 
 mod numbering;
 mod parts;
@@ -14,12 +14,12 @@ use proptest::sample::select;
 pub(crate) use parts::SECRET;
 use words::{call_ids, documents, labels, providers, said, texts, tool_names};
 
-/// Most turns of a random transcript.
+/// Maximum number of turns of a random transcript.
 const TURNS_MAX: usize = 8;
-/// Most calls of a random turn.
+/// Maximum number of calls of a random turn.
 const CALLS_MAX: usize = 3;
 
-/// Any transcript; many turns are of this provider's models.
+/// Any transcript. Many turns have the provider `own`.
 pub(crate) fn transcripts(own: Option<&'static str>) -> impl Strategy<Value = Transcript> {
     let frame = (
         prop::collection::vec(said(), 0..3),
@@ -37,7 +37,7 @@ pub(crate) fn transcripts(own: Option<&'static str>) -> impl Strategy<Value = Tr
     })
 }
 
-/// Transcripts that every format carries without a loss: texts and calls, the user first and last.
+/// Transcripts that every format renders without losses: texts and calls, the user first and last.
 pub(crate) fn plain_transcripts() -> impl Strategy<Value = Transcript> {
     let user = texts().prop_map(|text| turn(Role::User, vec![Part::Text(format!("u{text}"))]));
     let calls = prop::collection::vec(plain_calls(), 0..=CALLS_MAX);
@@ -58,7 +58,7 @@ pub(crate) fn plain_transcripts() -> impl Strategy<Value = Transcript> {
     })
 }
 
-/// Any options; a context's size is always given, since Ollama's rules ask for it.
+/// Any options. The context window is always set, because Ollama's rules require it.
 pub(crate) fn options() -> impl Strategy<Value = RenderOptions> {
     let roles = select(vec![InstructionsRole::System, InstructionsRole::Developer]);
     let thoughts = prop_oneof![3 => Just(Thoughts::Replay), 1 => Just(Thoughts::Omit)];

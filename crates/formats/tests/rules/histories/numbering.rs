@@ -1,4 +1,4 @@
-//! Gives each event of a random transcript its version, and each text a number of its own.
+//! Assigns versions to the events of a random transcript, and unique numbers to its texts.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Parts of every kind, for every speaker.
+//! Random parts of every kind, for every role.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,19 +9,19 @@ use proptest::sample::select;
 
 use super::words::{labels, said, texts};
 
-/// What a file tells of a secret, in some of the files that are texts.
+/// The secret in some text files.
 pub(crate) const SECRET: &str = "hunter22secret99";
-/// Most lines of a file that is a text: about 24,000 tokens.
+/// Maximum number of lines of a text file: about 24,000 tokens.
 const FILE_LINES_MAX: usize = 4_000;
-/// Most lines of a usual one.
+/// Maximum number of lines of a usual text file.
 const USUAL_FILE_LINES_MAX: usize = 200;
 
-/// An item that stands in several places, where providers take it once.
+/// An item that occurs several times, although providers accept it once.
 const REPEATED: (&str, &str) = (
     "openai",
     r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2FtZQ=="}"#,
 );
-/// Providers' own items: some that they take back, some that nobody does, some that would break a rule if they were.
+/// Provider items: some that the provider accepts, some that no provider accepts, some that would break a rule.
 const ITEMS: &[(&str, &str)] = &[
     (
         "openai",
@@ -59,7 +59,7 @@ const ITEMS: &[(&str, &str)] = &[
     ("gemini", "[]"),
 ];
 
-/// What a speaker says.
+/// Parts of a role.
 pub(super) fn parts(role: Role) -> BoxedStrategy<Vec<Part>> {
     let (thoughts, media) = match role {
         Role::User => (0, 4),
@@ -74,7 +74,7 @@ pub(super) fn parts(role: Role) -> BoxedStrategy<Vec<Part>> {
     prop::collection::vec(part, 0..4).boxed()
 }
 
-/// Texts, pictures and files: what a tool gives back.
+/// Texts, images and files: outputs of tools.
 pub(super) fn results() -> impl Strategy<Value = Vec<Part>> {
     let part = prop_oneof![
         4 => texts().prop_map(Part::Text),
@@ -107,15 +107,15 @@ fn media_parts() -> impl Strategy<Value = Part> {
     prop_oneof![4 => image, 4 => file, 1 => text_files()]
 }
 
-/// Files that are texts and come along, of any length, some with a secret at their end.
+/// Inline text files of any length, some with a secret at their end.
 fn text_files() -> impl Strategy<Value = Part> {
     let lines = prop_oneof![4 => 0..USUAL_FILE_LINES_MAX, 1 => 0..FILE_LINES_MAX];
     let media_types = select(&["text/csv", "text/plain;charset=utf-8", "application/json"][..]);
     let filename = labels(&["a b.csv"]);
     (lines, media_types, any::<bool>(), filename).prop_map(
-        |(lines, media_type, is_told, filename)| {
+        |(lines, media_type, has_secret, filename)| {
             let mut text = "7,8.25,né\n".repeat(lines);
-            if is_told {
+            if has_secret {
                 text.extend(["password=", SECRET, "\n"]);
             }
             let url = format!("data:{media_type};base64,{}", STANDARD.encode(text));

@@ -1,4 +1,4 @@
-//! Random transcripts reach what goes wrong in the field: else the properties would hold of nothing.
+//! Random transcripts contain the cases that fail in practice. Otherwise the properties would check nothing.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 
-/// Transcripts in which each kind must come up.
+/// The number of transcripts in which each case must occur.
 const TRANSCRIPTS: usize = 1_000;
 
 #[test]

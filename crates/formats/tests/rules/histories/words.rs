@@ -1,6 +1,6 @@
-//! Texts, ids, names and JSON documents that go wrong in the field.
+//! Random texts, ids, names and JSON documents that fail in practice.
 //!
-//! `#` stands for a number of four digits, of its own for each place in the transcript: so each text can be found again.
+//! `#` is replaced by a unique number of four digits, so that each text can be found again.
 
 use domain::bounds::JSON_DEPTH_MAX;
 use domain::event::ToolCalled;
@@ -13,7 +13,7 @@ use proptest::sample::select;
 /// Characters of a huge text.
 const HUGE_CHARS: usize = 20_000;
 
-/// A text as people and models write it; may be empty, blank or huge.
+/// A text of a person or a model; it may be empty, blank or huge.
 pub(super) fn texts() -> impl Strategy<Value = String> {
     prop_oneof![
         36 => Just("said <#>".to_owned()),
@@ -37,7 +37,7 @@ pub(super) fn said() -> impl Strategy<Value = String> {
     select(&["said <#>", "nul \0 <#>", " padded <#>\n", "größe <#>"][..]).prop_map(str::to_owned)
 }
 
-/// A call id of any provider, and of none.
+/// A call id of any provider, or of none.
 pub(super) fn call_ids() -> impl Strategy<Value = CallId> {
     let mapped = Names::default().call_id(&called("a b"), Version(1));
     prop_oneof![
@@ -62,7 +62,7 @@ fn called(id: &str) -> ToolCalled {
     }
 }
 
-/// A tool's name, within MCP's bounds and without.
+/// A tool name within or outside of MCP's bounds.
 pub(super) fn tool_names() -> impl Strategy<Value = ToolName> {
     let odd = vec![
         safe_tool_name("a b"),
@@ -98,13 +98,13 @@ pub(super) fn documents() -> impl Strategy<Value = JsonText> {
     .prop_map(JsonText::recorded)
 }
 
-/// Whose model it was: often this one.
+/// A provider; often `own`.
 pub(super) fn providers(own: Option<&'static str>) -> impl Strategy<Value = Option<Label>> {
     let any = select(&["", "openai", "anthropic", "gemini", "ollama", "x"][..]);
     prop_oneof![Just(own.unwrap_or_default()), any].prop_map(|name| Label::parse(name).ok())
 }
 
-/// One of these as a label, or none.
+/// One of these as a label, or `None`.
 pub(super) fn labels(of: &'static [&'static str]) -> impl Strategy<Value = Option<Label>> {
     prop::option::of(select(of)).prop_map(|label| label.map(|label| Label::parse(label).unwrap()))
 }

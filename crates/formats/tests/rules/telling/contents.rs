@@ -1,4 +1,4 @@
-//! What only some providers know: media, thoughts, refusals, their own items, ids and names.
+//! Content that only some providers support: media, thoughts, refusals, provider items, ids and names.
 
 use context::Transcript;
 use domain::event::{Role, ToolOutput};

@@ -1,4 +1,4 @@
-//! What happens in the course of a conversation: calls and their answers, gaps, instructions.
+//! The course of a conversation: calls and results, gaps, instructions.
 
 use context::{AnswerOrigin, Transcript};
 use domain::Version;

@@ -1,4 +1,4 @@
-//! Short words for transcripts.
+//! Builders of transcripts.
 
 use context::{Answer, AnswerOrigin, AnsweredCall, Transcript, Turn};
 use domain::event::{Role, ToolCalled, ToolOutcome, ToolOutput};

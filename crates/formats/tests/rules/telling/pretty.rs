@@ -1,8 +1,8 @@
-//! JSON for people: in its own order, what fits on a line on one.
+//! Pretty-printed JSON in the original order. Values that fit are on one line.
 
-/// Most characters of a line that is not broken.
+/// Maximum characters of a line.
 const LINE_CHARS: usize = 100;
-/// Spaces a level.
+/// Spaces per level.
 const INDENT: usize = 2;
 
 /// Breaks compact JSON into lines.
@@ -50,7 +50,7 @@ fn broken_member(member: &str, indent: usize) -> String {
     }
 }
 
-/// The members of a list or an object, split where a comma stands outside of all else.
+/// The members of a list or an object, split at top-level commas.
 fn members(mut inner: &str) -> Vec<&str> {
     let mut members = Vec::new();
     while let Some(at) = top_level(inner, ',') {
@@ -62,7 +62,7 @@ fn members(mut inner: &str) -> Vec<&str> {
     members
 }
 
-/// Where a mark first stands outside of strings, lists and objects.
+/// The position of the first mark outside of strings, lists and objects.
 fn top_level(json: &str, mark: char) -> Option<usize> {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for (at, c) in json.char_indices() {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_long_is_broken() {
+    fn only_long_values_are_broken() {
         let long = "x".repeat(LINE_CHARS);
         check("{\"a\":[1,2]}", "{\"a\":[1,2]}");
         check(

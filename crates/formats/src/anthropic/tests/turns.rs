@@ -1,4 +1,4 @@
-//! An assistant's turn: thoughts, calls and results, items, media (A2, A3, A5, A8).
+//! Assistant turns: thoughts, calls and results, items, media (A2, A3, A5, A8).
 
 use context::Turn;
 use domain::Part;
@@ -8,7 +8,7 @@ use super::notation::*;
 use crate::anthropic::{CONTINUE, FAILED, OPENER};
 use crate::options::{RenderOptions, Thoughts};
 
-/// Checks the blocks of the first message of the assistant and of the message after it.
+/// Checks the blocks of the first assistant message, and the message after it.
 fn check_turn(said: Turn, blocks: &str, next: &str, losses: &[&str]) {
     let opener = user_json(&text_json(OPENER));
     let body = if blocks.is_empty() {
@@ -27,7 +27,7 @@ fn redacted() -> Part {
 }
 
 #[test]
-fn own_thoughts_go_back_and_stand_first() {
+fn own_thoughts_are_rendered_first() {
     let (a, go_on) = (text_json("a"), user_json(&text_json(CONTINUE)));
     let own = |parts: &[Part]| by("anthropic", parts.to_vec());
     check_turn(
@@ -63,7 +63,7 @@ fn own_thoughts_go_back_and_stand_first() {
 }
 
 #[test]
-fn thoughts_that_cannot_go_back_are_lost() {
+fn other_thoughts_are_lost() {
     let (a, go_on) = (text_json("a"), user_json(&text_json(CONTINUE)));
     let parts = || [thought("t", "s"), redacted(), text("a")];
     let both = ["1 thinking nothing", "1 redacted_thinking nothing"];
@@ -81,7 +81,7 @@ fn thoughts_that_cannot_go_back_are_lost() {
 }
 
 #[test]
-fn thoughts_are_not_hidden_behind_a_turn_without_any() {
+fn a_turn_with_thoughts_is_not_merged_after_one_without() {
     let thinking = by("anthropic", [thought("t", "s"), text("b")]);
     let go_on = user_json(&text_json(CONTINUE));
     let body = format!(
@@ -95,7 +95,7 @@ fn thoughts_are_not_hidden_behind_a_turn_without_any() {
 }
 
 #[test]
-fn calls_come_last_and_results_first() {
+fn calls_are_last_and_results_first() {
     let turn = calling(
         by("anthropic", [thought("t", "s"), text("a")]),
         [
@@ -170,11 +170,11 @@ fn ids_names_and_signatures_of_others() {
     assert!(body.contains(&format!(r#""id":"{written}""#)));
     assert!(body.contains(&format!(r#""tool_use_id":"{written}""#)));
     assert!(body.contains(r#""name":"files_read_"#));
-    assert_eq!(told(&rendered), ["2 call_signature nothing"]);
+    assert_eq!(describe_losses(&rendered), ["2 call_signature nothing"]);
 }
 
 #[test]
-fn items_go_back_to_their_provider() {
+fn items_are_rendered_for_their_provider() {
     let (a, go_on) = (text_json("a"), user_json(&text_json(CONTINUE)));
     let search = r#"{"type":"server_tool_use", "id":"x","input":{"n":1.0}}"#;
     let marked = r#"{"type":"x","cache_control":{"type":"ephemeral"},"b":1.0}"#;
@@ -203,7 +203,7 @@ fn items_go_back_to_their_provider() {
 }
 
 #[test]
-fn items_stand_only_where_their_provider_takes_them() {
+fn items_are_rendered_only_where_the_provider_accepts_them() {
     let (search, found) = (
         r#"{"type":"server_tool_use"}"#,
         r#"{"type":"search_result"}"#,
@@ -216,7 +216,7 @@ fn items_stand_only_where_their_provider_takes_them() {
         let rendered = crate::anthropic::render(&turns([said]), &RenderOptions::default());
         let body = String::from_utf8(rendered.body.clone()).unwrap();
         assert!(body.contains(&format!(r#""content":[{kept}]"#)), "{body}");
-        assert_eq!(told(&rendered), ["1 provider_item nothing"]);
+        assert_eq!(describe_losses(&rendered), ["1 provider_item nothing"]);
     }
     let items = [search, found].map(|text| item("anthropic", text));
     let said = calling(
@@ -234,7 +234,7 @@ fn items_stand_only_where_their_provider_takes_them() {
 }
 
 #[test]
-fn citations_go_back_to_their_text() {
+fn citations_are_rendered_with_their_text() {
     let (a, go_on) = (text_json("a"), user_json(&text_json(CONTINUE)));
     let cited = r#"{"type":"text","text":"a","citations":[{"type":"c"}]}"#;
     let citations = || item("anthropic", r#"[{"type":"c"}]"#);
@@ -255,7 +255,7 @@ fn citations_go_back_to_their_text() {
 }
 
 #[test]
-fn media_stand_where_the_user_or_a_tool_shows_them() {
+fn media_are_rendered_in_user_messages_and_results() {
     let url = "https://e.example/i.png";
     let native = format!(r#"{{"type":"image","source":{{"type":"url","url":"{url}"}}}}"#);
     let pdf = r#"{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERg=="},"title":"a.pdf"}"#;

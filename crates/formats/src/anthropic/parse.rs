@@ -1,4 +1,4 @@
-//! Blocks as parts, calls and results. A block without a canonical form is kept verbatim, as the provider's own item.
+//! Parses blocks into parts, calls and results. A block without a canonical form becomes a provider item, verbatim.
 
 use domain::event::{ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
 use domain::{JsonText, Label, MediaSource, Part};
@@ -12,35 +12,35 @@ use super::errors::{call_id, provider, read, tool_name, unusable};
 use super::media::{PDF, data_url, text_url};
 use super::turn::FAILED;
 
-/// What the blocks of one message say.
+/// The contents of the blocks of one message.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct MessageContent {
     pub(super) parts: Vec<Part>,
     pub(super) calls: Vec<ToolCalled>,
     pub(super) results: Vec<ToolReturned>,
 }
 
-/// Reads a message's content: a text, or blocks.
-pub(super) fn content(raw: &RawValue, path: &str) -> Result<Said, ParseError> {
+/// Parses the content of a message: a text, or blocks.
+pub(super) fn content(raw: &RawValue, path: &str) -> Result<MessageContent, ParseError> {
     if raw.get().starts_with('"') {
         let text: String = read(raw.get(), path)?;
         let parts = Vec::from_iter((!text.is_empty()).then_some(Part::Text(text)));
-        return Ok(Said {
+        return Ok(MessageContent {
             parts,
-            ..Said::default()
+            ..MessageContent::default()
         });
     }
     let list: Vec<&RawValue> = read(raw.get(), path)?;
     blocks(&list, path)
 }
 
-/// Reads a message's blocks, in order.
-pub(super) fn blocks(list: &[&RawValue], path: &str) -> Result<Said, ParseError> {
-    let mut said = Said::default();
+/// Parses the blocks of a message, in order.
+pub(super) fn blocks(list: &[&RawValue], path: &str) -> Result<MessageContent, ParseError> {
+    let mut content = MessageContent::default();
     for (index, raw) in list.iter().enumerate() {
-        block(raw, &format!("{path}[{index}]"), &mut said)?;
+        block(raw, &format!("{path}[{index}]"), &mut content)?;
     }
-    Ok(said)
+    Ok(content)
 }
 
 #[derive(Deserialize)]
@@ -86,39 +86,39 @@ struct ToolResult<'a> {
     is_error: Option<bool>,
 }
 
-fn block(raw: &RawValue, path: &str, said: &mut Said) -> Result<(), ParseError> {
+fn block(raw: &RawValue, path: &str, content: &mut MessageContent) -> Result<(), ParseError> {
     let text = raw.get();
     let Typed { kind } = read(text, path)?;
     match kind.as_str() {
-        "text" => return cited_text(text, path, &mut said.parts),
+        "text" => return cited_text(text, path, &mut content.parts),
         "thinking" => {
             let thought: Thinking = read(text, path)?;
-            said.parts.push(Part::Thinking {
+            content.parts.push(Part::Thinking {
                 text: thought.thinking,
                 signature: thought.signature.filter(|signature| !signature.is_empty()),
             });
         }
         "redacted_thinking" => {
             let thought: RedactedThinking = read(text, path)?;
-            said.parts.push(Part::RedactedThinking(thought.data));
+            content.parts.push(Part::RedactedThinking(thought.data));
         }
-        "tool_use" => said.calls.push(tool_called(text, path)?),
-        "tool_result" => said.results.push(tool_returned(text, path)?),
-        "image" => said
+        "tool_use" => content.calls.push(tool_called(text, path)?),
+        "tool_result" => content.results.push(tool_returned(text, path)?),
+        "image" => content
             .parts
             .push(image(text).map_or_else(|| item(text, path), Ok)?),
-        "document" => said
+        "document" => content
             .parts
             .push(document(text).map_or_else(|| item(text, path), Ok)?),
-        _ => said.parts.push(item(text, path)?),
+        _ => content.parts.push(item(text, path)?),
     }
     Ok(())
 }
 
-/// A text, then its citations as one item: the list of them.
+/// A text, then the list of its citations as one item.
 fn cited_text(raw: &str, path: &str, parts: &mut Vec<Part>) -> Result<(), ParseError> {
     let Text { text, citations } = read(raw, path)?;
-    // A reply that only calls tools may hold an empty one, which no event may.
+    // A reply that only calls tools may contain an empty text, which an event may not.
     parts.extend((!text.is_empty()).then_some(Part::Text(text)));
     let citations = citations.unwrap_or_default();
     if !citations.is_empty() {
@@ -164,7 +164,7 @@ fn tool_returned(raw: &str, path: &str) -> Result<ToolReturned, ParseError> {
     })
 }
 
-/// A text that is a JSON document is one; any other is a part.
+/// Parses an output: a text with JSON is a document, anything else is parts.
 fn output(raw: &RawValue, path: &str) -> Result<ToolOutput, ParseError> {
     if raw.get().starts_with('"') {
         let text: String = read(raw.get(), path)?;
@@ -186,7 +186,7 @@ fn json(text: &str, path: &str) -> Result<JsonText, ParseError> {
     JsonText::parse(text).map_err(|violation| unusable(path, violation))
 }
 
-/// A picture or a document that has no more to it than its source and title.
+/// An image or a document that has only a source and a title.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Media {
@@ -228,7 +228,7 @@ fn document(raw: &str) -> Option<Part> {
     let is_address = matches!(media.source, Source::Url { .. });
     let (source, mut media_type) = source(media.source)?;
     if is_address {
-        // Only PDF is taken by address.
+        // Anthropic accepts only PDF by URL.
         media_type = Label::parse(PDF).ok();
     }
     Some(Part::File {

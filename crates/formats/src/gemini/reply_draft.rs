@@ -1,23 +1,23 @@
-//! A reply as far as it has come.
+//! Assembles a reply from its pieces.
 
 use domain::event::{MessageAppended, Role, ToolCalled, Usage};
 use domain::{CallId, Fact, Label, Part};
 use sha2::{Digest as _, Sha256};
 
 use super::PROVIDER;
-use super::fault::{misshapen, unusable};
-use super::read::{CallSignature, ReadCall, ReadPart, read_part};
+use super::errors::{invalid, unusable};
+use super::read::{CallSignature, ParsedCall, ParsedPart, read_part};
 use super::response::Response;
 use crate::{Delta, ParseError, Reply};
 
-/// Bytes of the digest in the id of a call that came without one.
+/// Bytes of the digest in a generated call id.
 const DIGEST_BYTES: usize = 10;
 
-/// What has come of a reply.
+/// An incomplete reply.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct ReplyDraft {
     parts: Vec<Part>,
-    /// The last part may grow: no call came after it.
+    /// Whether the next part may be appended to the last one: no call follows it.
     growing: bool,
     calls: Vec<ToolCalled>,
     model: Option<Label>,
@@ -27,12 +27,12 @@ pub(super) struct Gathered {
     candidate: bool,
 }
 
-impl Gathered {
-    /// Appends what a piece brings.
+impl ReplyDraft {
+    /// Adds a piece. Returns its deltas.
     pub(super) fn absorb(&mut self, response: Response<'_>) -> Result<Vec<Delta>, ParseError> {
-        response.refuse_failure()?;
-        take_label(&mut self.model, response.model_version, "modelVersion")?;
-        take_label(&mut self.response_id, response.response_id, "responseId")?;
+        response.check_failure()?;
+        set_label(&mut self.model, response.model_version, "modelVersion")?;
+        set_label(&mut self.response_id, response.response_id, "responseId")?;
         if let Some(counts) = response.usage_metadata {
             self.usage = Some(counts.usage());
         }
@@ -42,7 +42,7 @@ impl Gathered {
         };
         self.candidate = true;
         let reason = candidate.finish_reason;
-        take_label(
+        set_label(
             &mut self.finish_reason,
             reason,
             "candidates[0].finishReason",
@@ -52,25 +52,25 @@ impl Gathered {
         for (at, raw) in parts.unwrap_or_default().into_iter().enumerate() {
             let field = format!("candidates[0].content.parts[{at}]");
             match read_part(raw, &field)? {
-                ReadPart::Said(parts) => {
+                ParsedPart::Content(parts) => {
                     for part in parts {
                         deltas.extend(delta(&part));
-                        self.say(part);
+                        self.push_part(part);
                     }
                 }
-                ReadPart::Call(call) => deltas.extend(self.call(call, &field)?),
-                ReadPart::Answer(_) => return Err(misshapen(format!("{field} answers a call"))),
+                ParsedPart::Call(call) => deltas.extend(self.call(call, &field)?),
+                ParsedPart::Result(_) => return Err(invalid(format!("{field} is a result"))),
             }
         }
         Ok(deltas)
     }
 
-    /// Whether there is a candidate at all.
+    /// Whether there is a candidate.
     pub(super) fn has_candidate(&self) -> bool {
         self.candidate
     }
 
-    /// Whether the model said why it stopped.
+    /// Whether there is a finish reason.
     pub(super) fn has_ended(&self) -> bool {
         self.finish_reason.is_some()
     }
@@ -99,8 +99,8 @@ impl Gathered {
         }
     }
 
-    /// Appends a part, or lets the last one grow. A signature ends what it signs.
-    fn say(&mut self, part: Part) {
+    /// Adds a part, or appends it to the last one. A signature ends the part that it signs.
+    fn push_part(&mut self, part: Part) {
         let last = self.parts.last_mut().filter(|_| self.growing);
         self.growing = true;
         match (last, part) {
@@ -122,10 +122,10 @@ impl Gathered {
         }
     }
 
-    fn call(&mut self, call: ReadCall, field: &str) -> Result<[Delta; 2], ParseError> {
+    fn call(&mut self, call: ParsedCall, field: &str) -> Result<[Delta; 2], ParseError> {
         self.growing = false;
         let index = self.calls.len();
-        let id = call.id.unwrap_or_else(|| self.made_id(index));
+        let id = call.id.unwrap_or_else(|| self.generated_id(index));
         let field = format!("{field}.functionCall.id");
         let called = ToolCalled {
             call_id: CallId::parse(id).map_err(|violation| unusable(field, &violation))?,
@@ -154,8 +154,8 @@ impl Gathered {
         Ok(deltas)
     }
 
-    /// The id of a call that came without one: the same whenever the reply is read.
-    fn made_id(&self, index: usize) -> String {
+    /// Generates the id of a call. Equal replies have equal ids.
+    fn generated_id(&self, index: usize) -> String {
         let Some(response_id) = &self.response_id else {
             return format!("call_{index}");
         };
@@ -165,8 +165,8 @@ impl Gathered {
     }
 }
 
-/// Takes the newest value; an empty one is none.
-fn take_label(
+/// Sets a label, except to an empty value.
+fn set_label(
     label: &mut Option<Label>,
     value: Option<String>,
     field: &str,

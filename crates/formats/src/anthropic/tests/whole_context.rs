@@ -1,4 +1,4 @@
-//! A whole context, to be read by a person.
+//! A whole context as a readable snapshot.
 
 use context::Transcript;
 use domain::event::{Role, ToolOutput};
@@ -46,5 +46,8 @@ fn a_conversation_with_everything() {
     let rendered = render(&transcript, &options);
     let body = String::from_utf8(rendered.body.clone()).unwrap();
     let shown = body.replace("},{", "},\n{").replace("[{", "[\n{");
-    insta::assert_snapshot!(format!("{shown}\n\nlosses: {:?}", told(&rendered)));
+    insta::assert_snapshot!(format!(
+        "{shown}\n\nlosses: {:?}",
+        describe_losses(&rendered)
+    ));
 }

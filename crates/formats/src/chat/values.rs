@@ -1,4 +1,4 @@
-//! How a provider's texts become the domain's ids, names and documents.
+//! Parses a provider's texts into ids, names and documents.
 
 use domain::event::ToolOutput;
 use domain::{CallId, JsonText, Label, Part, ToolName, Violation};
@@ -8,19 +8,19 @@ use sha2::{Digest as _, Sha256};
 
 use crate::reply::ParseError;
 
-/// The name of a tool whose call names none.
+/// The tool name of a call without one.
 pub(crate) const UNNAMED_TOOL: &str = "unnamed_tool";
-/// The name of a failure to which the provider gives none that an event can hold.
+/// The type of an error without a valid one.
 pub(crate) const UNNAMED_FAILURE: &str = "error";
-/// Bytes of the digest in an id that had to be made.
+/// Bytes of the digest in a generated id.
 const DIGEST_BYTES: usize = 10;
 
-/// Text that is not of the format's shape; says where, never what.
+/// The error of a text that does not have the structure of the format: its position, without contents.
 pub(crate) fn malformed(format: &'static str, error: &serde_json::Error) -> ParseError {
     let what = match error.classify() {
         serde_json::error::Category::Data => "a value of another type than expected",
-        serde_json::error::Category::Eof => "an early end",
-        serde_json::error::Category::Syntax | serde_json::error::Category::Io => "no JSON",
+        serde_json::error::Category::Eof => "an unexpected end",
+        serde_json::error::Category::Syntax | serde_json::error::Category::Io => "invalid JSON",
     };
     ParseError::Malformed {
         format,
@@ -28,7 +28,7 @@ pub(crate) fn malformed(format: &'static str, error: &serde_json::Error) -> Pars
     }
 }
 
-/// A field's value that no event can hold.
+/// The error of a value that an event cannot contain.
 pub(crate) fn unusable(field: &str, violation: &Violation) -> ParseError {
     ParseError::Unusable {
         field: field.to_owned(),
@@ -36,33 +36,33 @@ pub(crate) fn unusable(field: &str, violation: &Violation) -> ParseError {
     }
 }
 
-/// A name, where there is one; empty means that there is none.
+/// A label; `None` for an empty text.
 pub(crate) fn label(field: &str, text: Option<&str>) -> Result<Option<Label>, ParseError> {
     text.filter(|text| !text.is_empty())
         .map(|text| Label::parse(text).map_err(|violation| unusable(field, &violation)))
         .transpose()
 }
 
-/// A call's id.
+/// The id of a call.
 pub(crate) fn call_id(field: &str, text: &str) -> Result<CallId, ParseError> {
     CallId::parse(text).map_err(|violation| unusable(field, &violation))
 }
 
-/// A tool's name; [`UNNAMED_TOOL`] where the text is empty.
+/// The name of a tool; [`UNNAMED_TOOL`] for an empty text.
 pub(crate) fn tool_name(field: &str, text: &str) -> Result<ToolName, ParseError> {
     let name = if text.is_empty() { UNNAMED_TOOL } else { text };
     ToolName::parse(name).map_err(|violation| unusable(field, &violation))
 }
 
-/// The id of a call to which the provider gave none: the same for the same reply (`seed`) and number.
-pub(crate) fn made_call_id(seed: &str, index: usize) -> String {
+/// Generates the id of a call. Equal seeds (of the reply) and indexes give equal ids.
+pub(crate) fn generated_call_id(seed: &str, index: usize) -> String {
     let digest = Sha256::digest(seed);
     let digest = hex::encode(digest.get(..DIGEST_BYTES).unwrap_or_default());
     format!("call_{digest}_{index}")
 }
 
-/// A call's input: `{}` for a blank text, the text as a JSON string where it is no JSON that an event can hold (models
-/// are cut short, and some tools take free text).
+/// The input of a call: `{}` for a blank text. A text that is not valid JSON becomes a JSON string, because models are
+/// interrupted, and some tools accept free text.
 pub(crate) fn input(text: &str) -> JsonText {
     if text.trim().is_empty() {
         return JsonText::recorded("{}".to_owned());
@@ -70,7 +70,7 @@ pub(crate) fn input(text: &str) -> JsonText {
     JsonText::parse(text).unwrap_or_else(|_| JsonText::recorded(Value::from(text).to_string()))
 }
 
-/// A tool's output that came as one text: JSON where it is that, so that it can become structure again.
+/// The output of a tool from one text: a document if the text is JSON.
 pub(crate) fn output(text: &str) -> ToolOutput {
     match JsonText::parse(text) {
         Ok(json) => ToolOutput::Json(json),
@@ -79,22 +79,22 @@ pub(crate) fn output(text: &str) -> ToolOutput {
     }
 }
 
-/// A JSON string's content, or the JSON text of any other value. Servers write inputs either way.
+/// The content of a JSON string, or the JSON text of another value. Servers write inputs in both ways.
 pub(crate) fn unquoted(raw: &RawValue) -> String {
     serde_json::from_str(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
 }
 
-/// A provider's telling of a failure: a text, or an object with `message` and `type` or `code`.
+/// A provider's error: a text, or an object with `message` and `type` or `code`.
 pub(crate) fn failure(error: &Value) -> ParseError {
-    let told = |key: &str| error.get(key).and_then(Value::as_str);
+    let text = |key: &str| error.get(key).and_then(Value::as_str);
     let code = error.get("code").and_then(Value::as_u64);
-    let error_type = told("type")
-        .or_else(|| told("code"))
+    let error_type = text("type")
+        .or_else(|| text("code"))
         .map(str::to_owned)
         .or_else(|| code.map(|code| code.to_string()))
         .filter(|name| Label::parse(name.as_str()).is_ok())
         .unwrap_or_else(|| UNNAMED_FAILURE.to_owned());
-    let message = told("message").or_else(|| error.as_str());
+    let message = text("message").or_else(|| error.as_str());
     ParseError::Failed {
         error_type,
         message: message.map_or_else(|| error.to_string(), str::to_owned),
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_are_json_whatever_came() {
+    fn inputs_are_always_json() {
         let check = |text: &str, expected: &str| assert_eq!(input(text).as_str(), expected);
         check("", "{}");
         check(" \n", "{}");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_become_structure_where_they_are_json() {
+    fn outputs_with_json_are_documents() {
         let json = |text: &str| ToolOutput::Json(JsonText::parse(text).unwrap());
         assert_eq!(output("{\"a\": 1}"), json("{\"a\": 1}"));
         assert_eq!(output("\"a\""), json("\"a\""));
@@ -161,9 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn made_ids_are_safe_and_of_their_reply() {
-        assert_eq!(made_call_id("a", 0), made_call_id("a", 0));
-        assert_ne!(made_call_id("a", 0), made_call_id("b", 0));
-        assert_eq!(made_call_id("", 498), "call_e3b0c44298fc1c149afb_498");
+    fn generated_ids_depend_on_the_reply() {
+        assert_eq!(generated_call_id("a", 0), generated_call_id("a", 0));
+        assert_ne!(generated_call_id("a", 0), generated_call_id("b", 0));
+        assert_eq!(generated_call_id("", 498), "call_e3b0c44298fc1c149afb_498");
     }
 }

@@ -1,4 +1,4 @@
-//! What becomes of contents where a message takes only text, and what is noted of it.
+//! Renders parts as texts, for messages that accept only text.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use domain::event::{ToolOutcome, ToolOutput};
 use domain::{Label, Part, Version};
 use serde::Serialize;
 
-use crate::loss::{Became, Loss, Lost};
+use crate::loss::{Loss, LostContent, Replacement};
 use crate::names::Names;
 use crate::rendered::Rendered;
 
-/// Stands before what a failed tool gave back, where the form has no other sign of failure.
+/// The prefix of the output of a failed tool, because the format has no other sign of failure.
 pub(crate) const FAILED_PREFIX: &str = "Error: ";
 
-/// What is noted while a transcript is written: its names and what its form could not carry.
+/// The names and losses of a rendered transcript.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// The ids and names, in the order of the turns.
@@ -23,16 +23,16 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Notes that something of a turn could not be carried as it was.
-    pub(crate) fn lose(&mut self, version: Version, lost: Lost, became: Became) {
+    /// Records a loss.
+    pub(crate) fn lose(&mut self, version: Version, lost: LostContent, replacement: Replacement) {
         self.losses.push(Loss {
             version,
             lost,
-            became,
+            replacement,
         });
     }
 
-    /// The body with its notes.
+    /// The rendered context.
     #[expect(
         clippy::expect_used,
         reason = "writing to memory cannot fail, and every key of a body is a string"
@@ -47,8 +47,8 @@ impl Notes {
     }
 }
 
-/// What stands for a part where only text is taken; none for a part without text, which is noted as lost, and for an
-/// empty text (O1), which loses nothing.
+/// The text of a part, or its placeholder. `None` for a part without text, which is a loss, and for an empty text (O1),
+/// which is not.
 pub(crate) fn text<'a>(
     part: &'a Part,
     version: Version,
@@ -58,33 +58,35 @@ pub(crate) fn text<'a>(
         Part::Text(text) if text.is_empty() => return None,
         Part::Text(text) => return Some(Cow::Borrowed(text)),
         Part::Refusal(text) if text.is_empty() => return None,
-        Part::Refusal(text) => (Lost::Refusal, Some(Cow::Borrowed(text.as_str()))),
+        Part::Refusal(text) => (LostContent::Refusal, Some(Cow::Borrowed(text.as_str()))),
         Part::Image { media_type, .. } => {
             let placeholder = placeholder("image", media_type.as_ref());
-            (Lost::Image, Some(Cow::Owned(placeholder)))
+            (LostContent::Image, Some(Cow::Owned(placeholder)))
         }
         Part::File {
             media_type,
             filename,
             ..
         } => {
-            let told = filename.as_ref().or(media_type.as_ref());
-            (Lost::File, Some(Cow::Owned(placeholder("file", told))))
+            let name = filename.as_ref().or(media_type.as_ref());
+            (
+                LostContent::File,
+                Some(Cow::Owned(placeholder("file", name))),
+            )
         }
-        Part::Thinking { .. } => (Lost::Thinking, None),
-        Part::RedactedThinking(_) => (Lost::RedactedThinking, None),
-        Part::ProviderItem { .. } => (Lost::ProviderItem, None),
+        Part::Thinking { .. } => (LostContent::Thinking, None),
+        Part::RedactedThinking(_) => (LostContent::RedactedThinking, None),
+        Part::ProviderItem { .. } => (LostContent::ProviderItem, None),
     };
-    let became = match text {
-        Some(_) => Became::Text,
-        None => Became::Nothing,
+    let replacement = match text {
+        Some(_) => Replacement::Text,
+        None => Replacement::Nothing,
     };
-    notes.lose(version, lost, became);
+    notes.lose(version, lost, replacement);
     text
 }
 
-/// What the model reads as a call's result, as texts; none is empty. JSON stands verbatim, and [`FAILED_PREFIX`] before
-/// what failed.
+/// The result of a call as texts, none of them empty. JSON is verbatim; a failed result starts with [`FAILED_PREFIX`].
 pub(crate) fn answer_texts<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> Vec<Cow<'a, str>> {
     let mut texts: Vec<Cow<'a, str>> = match &call.answer.output {
         ToolOutput::Json(json) => vec![Cow::Borrowed(json.as_str())],
@@ -94,7 +96,7 @@ pub(crate) fn answer_texts<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> Vec
             .collect(),
     };
     if call.answer.outcome == ToolOutcome::Failed {
-        notes.lose(call.version, Lost::Outcome, Became::Text);
+        notes.lose(call.version, LostContent::Outcome, Replacement::Text);
         match texts.first_mut() {
             Some(first) => first.to_mut().insert_str(0, FAILED_PREFIX),
             None => texts.push(Cow::Borrowed(FAILED_PREFIX)),
@@ -103,10 +105,10 @@ pub(crate) fn answer_texts<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> Vec
     texts
 }
 
-fn placeholder(what: &str, told: Option<&Label>) -> String {
-    match told {
-        Some(told) => format!("[{what}: {told}]"),
-        None => format!("[{what}]"),
+fn placeholder(kind: &str, name: Option<&Label>) -> String {
+    match name {
+        Some(name) => format!("[{kind}: {name}]"),
+        None => format!("[{kind}]"),
     }
 }
 
@@ -122,14 +124,18 @@ mod tests {
         check(&Part::Text(String::new()), None, None);
         check(&Part::Text(" ".into()), Some(" "), None);
         let refusal = Part::Refusal("No.".into());
-        check(&refusal, Some("No."), Some((Lost::Refusal, Became::Text)));
+        check(
+            &refusal,
+            Some("No."),
+            Some((LostContent::Refusal, Replacement::Text)),
+        );
         check(&Part::Refusal(String::new()), None, None);
         let image = |media_type| Part::Image {
             source: MediaSource::FileId("f".into()),
             media_type,
             detail: None,
         };
-        let lost_image = Some((Lost::Image, Became::Text));
+        let lost_image = Some((LostContent::Image, Replacement::Text));
         check(&image(None), Some("[image]"), lost_image);
         let png = image(Some(label("image/png")));
         check(&png, Some("[image: image/png]"), lost_image);
@@ -138,7 +144,7 @@ mod tests {
             media_type,
             filename,
         };
-        let lost_file = Some((Lost::File, Became::Text));
+        let lost_file = Some((LostContent::File, Replacement::Text));
         let named = file(Some(label("text/csv")), Some(label("a.csv")));
         check(&named, Some("[file: a.csv]"), lost_file);
         let typed = file(Some(label("text/csv")), None);
@@ -147,28 +153,40 @@ mod tests {
             text: "hm".into(),
             signature: None,
         };
-        check(&thinking, None, Some((Lost::Thinking, Became::Nothing)));
+        check(
+            &thinking,
+            None,
+            Some((LostContent::Thinking, Replacement::Nothing)),
+        );
         let redacted = Part::RedactedThinking("x".into());
-        let lost_redacted = Some((Lost::RedactedThinking, Became::Nothing));
+        let lost_redacted = Some((LostContent::RedactedThinking, Replacement::Nothing));
         check(&redacted, None, lost_redacted);
         let item = Part::ProviderItem {
             provider: label("x"),
             item: JsonText::parse("{}").unwrap(),
         };
-        check(&item, None, Some((Lost::ProviderItem, Became::Nothing)));
+        check(
+            &item,
+            None,
+            Some((LostContent::ProviderItem, Replacement::Nothing)),
+        );
     }
 
-    fn check(part: &Part, expected: Option<&str>, lost: Option<(Lost, Became)>) {
+    fn check(part: &Part, expected: Option<&str>, lost: Option<(LostContent, Replacement)>) {
         let mut notes = Notes::default();
         let written = text(part, Version(3), &mut notes);
         assert_eq!(written.as_deref(), expected, "{part:?}");
-        let losses: Vec<_> = notes.losses.iter().map(|l| (l.lost, l.became)).collect();
+        let losses: Vec<_> = notes
+            .losses
+            .iter()
+            .map(|l| (l.lost, l.replacement))
+            .collect();
         assert_eq!(losses, Vec::from_iter(lost), "{part:?}");
         assert!(notes.losses.iter().all(|l| l.version == Version(3)));
     }
 
     #[test]
-    fn failure_stands_before_the_first_text() {
+    fn the_first_text_of_a_failure_has_the_prefix() {
         let text = |text: &str| Part::Text(text.to_owned());
         let output = ToolOutput::Parts(vec![text(""), text("a"), text("b")]);
         check_answer(&answered("c", "t", output.clone()), &["a", "b"]);
@@ -181,7 +199,10 @@ mod tests {
     fn check_answer(call: &AnsweredCall, expected: &[&str]) {
         let mut notes = Notes::default();
         assert_eq!(answer_texts(call, &mut notes), expected);
-        let lost = notes.losses.iter().any(|loss| loss.lost == Lost::Outcome);
+        let lost = notes
+            .losses
+            .iter()
+            .any(|loss| loss.lost == LostContent::Outcome);
         assert_eq!(lost, call.answer.outcome == ToolOutcome::Failed);
     }
 }
