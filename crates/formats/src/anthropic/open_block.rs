@@ -12,7 +12,7 @@ use super::object::Object;
 #[derive(Debug)]
 pub(super) struct OpenBlock {
     /// The JSON text of its start.
-    begun: String,
+    start: String,
     /// The number of the call, if the block is a call.
     call: Option<usize>,
     text: String,
@@ -37,7 +37,7 @@ pub(super) struct Addition<'a> {
 }
 
 #[derive(Deserialize)]
-struct Begun {
+struct BlockStart {
     #[serde(rename = "type")]
     kind: String,
     id: Option<String>,
@@ -49,21 +49,21 @@ struct Begun {
 impl OpenBlock {
     /// Starts a block. Returns it with its first delta. `calls` is the number of calls before it.
     pub(super) fn begin(json: &str, calls: usize) -> Result<(Self, Option<Delta>), ParseError> {
-        let begun: Begun = read(json, "content_block")?;
-        let is_call = begun.kind == "tool_use";
+        let start: BlockStart = read(json, "content_block")?;
+        let is_call = start.kind == "tool_use";
         let delta = if is_call {
             Some(Delta::CallBegan {
                 index: calls,
-                call_id: begun.id.unwrap_or_default(),
-                tool_name: begun.name.unwrap_or_default(),
+                call_id: start.id.unwrap_or_default(),
+                tool_name: start.name.unwrap_or_default(),
             })
-        } else if begun.kind == "text" {
-            shown(begun.text, Delta::Text)
+        } else if start.kind == "text" {
+            shown(start.text, Delta::Text)
         } else {
-            shown(begun.thinking, Delta::Thinking)
+            shown(start.thinking, Delta::Thinking)
         };
         let block = Self {
-            begun: json.to_owned(),
+            start: json.to_owned(),
             call: is_call.then_some(calls),
             text: String::new(),
             thinking: String::new(),
@@ -105,7 +105,7 @@ impl OpenBlock {
 
     /// The complete block, as in a whole reply.
     pub(super) fn close(self) -> Result<Box<RawValue>, ParseError> {
-        let mut block = Object::parse(&self.begun)
+        let mut block = Object::parse(&self.start)
             .ok_or_else(|| malformed("a content_block is not an object"))?;
         add_text(&mut block, "text", &self.text)?;
         add_text(&mut block, "thinking", &self.thinking)?;
@@ -124,9 +124,9 @@ fn add_text(block: &mut Object<'_>, name: &str, added: &str) -> Result<(), Parse
     if added.is_empty() {
         return Ok(());
     }
-    let begun = block.get(name).map_or("null", RawValue::get);
-    let begun: Option<String> = read(begun, name)?;
-    block.set(name, raw(&format!("{}{added}", begun.unwrap_or_default()))?);
+    let start = block.get(name).map_or("null", RawValue::get);
+    let start: Option<String> = read(start, name)?;
+    block.set(name, raw(&format!("{}{added}", start.unwrap_or_default()))?);
     Ok(())
 }
 
@@ -134,10 +134,10 @@ fn add_citations(block: &mut Object<'_>, added: &[String]) -> Result<(), ParseEr
     if added.is_empty() {
         return Ok(());
     }
-    let begun = block.get("citations").map_or("null", RawValue::get);
-    let begun: Option<Vec<&RawValue>> = read(begun, "citations")?;
-    let begun = begun.unwrap_or_default();
-    let mut list: Vec<&str> = begun.iter().map(|citation| citation.get()).collect();
+    let start = block.get("citations").map_or("null", RawValue::get);
+    let start: Option<Vec<&RawValue>> = read(start, "citations")?;
+    let start = start.unwrap_or_default();
+    let mut list: Vec<&str> = start.iter().map(|citation| citation.get()).collect();
     list.extend(added.iter().map(String::as_str));
     let list = RawValue::from_string(format!("[{}]", list.join(",")));
     block.set(

@@ -15,9 +15,13 @@ use crate::reply::ParseError;
 pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
     let transcript = parse(body)?;
     let instructions = transcript.instructions.into_iter();
-    let instructions = instructions.map(|text| said(Role::System, text));
-    let opening = transcript.opening.map(|text| said(Role::User, text));
-    let closing = transcript.closing.map(|text| said(Role::User, text));
+    let instructions = instructions.map(|text| text_message(Role::System, text));
+    let opening = transcript
+        .opening
+        .map(|text| text_message(Role::User, text));
+    let closing = transcript
+        .closing
+        .map(|text| text_message(Role::User, text));
     let turns = transcript.turns.into_iter().flat_map(facts);
     Ok(instructions
         .chain(opening)
@@ -26,7 +30,7 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
         .collect())
 }
 
-fn said(role: Role, text: String) -> Fact {
+fn text_message(role: Role, text: String) -> Fact {
     Fact::MessageAppended(MessageAppended::said(role, vec![Part::Text(text)]))
 }
 

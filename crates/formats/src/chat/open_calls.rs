@@ -80,11 +80,11 @@ mod tests {
             calls.begin("id", id, &name).unwrap();
         }
         let answered = calls.answer("id", id, name).map_err(drop);
-        let told = answered.map(|(id, name)| match name {
+        let answer = answered.map(|(id, name)| match name {
             Some(name) => format!("{id} {name}"),
             None => format!("{id} -"),
         });
-        assert_eq!(told.as_deref().map_err(drop), expected.map_err(drop));
+        assert_eq!(answer.as_deref().map_err(drop), expected.map_err(drop));
     }
 
     #[test]

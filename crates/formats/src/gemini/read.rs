@@ -146,13 +146,13 @@ fn known(part: WirePart<'_>, raw: &RawValue, field: &str) -> Result<ParsedPart, 
         }
         (text, None, None, None, None) => {
             let text = text.filter(|text| !text.is_empty());
-            Ok(said(text.map(Part::Text), signature))
+            Ok(with_signature(text.map(Part::Text), signature))
         }
-        (None, Some(blob), None, None, None) if !thought => Ok(said(
+        (None, Some(blob), None, None, None) if !thought => Ok(with_signature(
             Some(blob.part(&format!("{field}.inlineData"))?),
             signature,
         )),
-        (None, None, Some(file), None, None) if !thought => Ok(said(
+        (None, None, Some(file), None, None) if !thought => Ok(with_signature(
             Some(file.part(&format!("{field}.fileData"))?),
             signature,
         )),
@@ -162,7 +162,7 @@ fn known(part: WirePart<'_>, raw: &RawValue, field: &str) -> Result<ParsedPart, 
 }
 
 /// A signature becomes an empty thought after the part that it signs. The skip value is ignored.
-fn said(part: Option<Part>, signature: Option<String>) -> ParsedPart {
+fn with_signature(part: Option<Part>, signature: Option<String>) -> ParsedPart {
     let signature = signature.filter(|signature| signature != SKIP_SIGNATURE);
     let signing = signature.map(|signature| Part::Thinking {
         text: String::new(),

@@ -130,7 +130,7 @@ pub(super) fn parts(content: Option<&RawValue>) -> Result<Vec<Part>, ParseError>
     };
     if content.get().starts_with('"') {
         let text: String = read(content)?;
-        return Ok(Vec::from_iter(said(text, Part::Text)));
+        return Ok(Vec::from_iter(non_empty(text, Part::Text)));
     }
     let raw: Vec<&RawValue> = read(content)?;
     let parts = raw.into_iter().map(|raw| part(raw).transpose());
@@ -141,11 +141,11 @@ fn part(raw: &RawValue) -> Result<Option<Part>, ParseError> {
     let fields: RawPart<'_> = read(raw)?;
     let native = match fields.part_type.as_deref() {
         Some("text") => match fields.text {
-            Some(text) => return Ok(said(text, Part::Text)),
+            Some(text) => return Ok(non_empty(text, Part::Text)),
             None => None,
         },
         Some("refusal") => match fields.refusal {
-            Some(text) => return Ok(said(text, Part::Refusal)),
+            Some(text) => return Ok(non_empty(text, Part::Refusal)),
             None => None,
         },
         Some("image_url") => fields.image_url.map(image).transpose()?,
@@ -155,7 +155,7 @@ fn part(raw: &RawValue) -> Result<Option<Part>, ParseError> {
     native.map_or_else(|| item(raw), Ok).map(Some)
 }
 
-fn said(text: String, part: fn(String) -> Part) -> Option<Part> {
+fn non_empty(text: String, part: fn(String) -> Part) -> Option<Part> {
     (!text.is_empty()).then(|| part(text))
 }
 

@@ -29,8 +29,8 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     let mut messages = Vec::new();
     if !transcript.instructions.is_empty() {
         let instructions = transcript.instructions.join(INSTRUCTIONS_SEPARATOR);
-        let said = plain(Cow::Owned(instructions));
-        messages.push(instructing(said, options.instructions_role));
+        let message = text_only(Cow::Owned(instructions));
+        messages.push(instructions_message(message, options.instructions_role));
     }
     messages.extend(transcript.opening.as_deref().map(user));
     for turn in &transcript.turns {
@@ -52,20 +52,20 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
 }
 
 fn user(text: &str) -> Message<'_> {
-    Message::User(plain(Cow::Borrowed(text)))
+    Message::User(text_only(Cow::Borrowed(text)))
 }
 
-fn plain(text: Cow<'_, str>) -> TextMessage<'_> {
+fn text_only(text: Cow<'_, str>) -> TextMessage<'_> {
     TextMessage {
         name: None,
         content: Content::Text(text),
     }
 }
 
-fn instructing(said: TextMessage<'_>, role: InstructionsRole) -> Message<'_> {
+fn instructions_message(message: TextMessage<'_>, role: InstructionsRole) -> Message<'_> {
     match role {
-        InstructionsRole::System => Message::System(said),
-        InstructionsRole::Developer => Message::Developer(said),
+        InstructionsRole::System => Message::System(message),
+        InstructionsRole::Developer => Message::Developer(message),
     }
 }
 
@@ -83,11 +83,11 @@ fn text_message<'a>(
     };
     let content = content::from_parts(parts)?;
     let name = content::name(turn, notes);
-    let said = TextMessage { name, content };
+    let message = TextMessage { name, content };
     Some(if is_user {
-        Message::User(said)
+        Message::User(message)
     } else {
-        instructing(said, role)
+        instructions_message(message, role)
     })
 }
 

@@ -101,17 +101,17 @@ fn item<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, own: OwnItem<'a>) {
 
 /// Renders another item of the model with its reasoning. If one of them cannot be sent, neither is (R3).
 fn model_item<'a>(draft: &mut Draft<'a>, open: &mut OpenTurn<'a>, made: Verbatim<'a>) {
-    let goes = draft.can_send(&made);
+    let can_send = draft.can_send(&made);
     let thought = open.thought.take();
-    let thought_goes = match thought {
-        Some(thought) if goes => draft.push_reasoning(thought, open.version),
+    let thought_sent = match thought {
+        Some(thought) if can_send => draft.push_reasoning(thought, open.version),
         Some(_) => {
             draft.lose(open.version, LostContent::Thinking, Replacement::Nothing);
             false
         }
         None => true,
     };
-    if goes && thought_goes {
+    if can_send && thought_sent {
         open.reordered |= !open.marked.is_empty();
         draft.send(made);
     } else {
@@ -182,7 +182,7 @@ fn calls<'a>(
 mod tests {
     use domain::event::Role::Assistant;
 
-    use crate::openai_responses::testing::{Case, call, called, item, json, said, text};
+    use crate::openai_responses::testing::{Case, call, called, item, json, message_turn, text};
     use crate::options::{CallOutputs, RenderOptions, Thoughts};
 
     use super::*;
@@ -227,15 +227,15 @@ mod tests {
 
     #[test]
     fn reasoning_is_rendered_with_the_item_after_it() {
-        check_said(vec![item(R1), text("Hi")], &[R1, HI]);
-        check_said(
+        check_turn(vec![item(R1), text("Hi")], &[R1, HI]);
+        check_turn(
             vec![item(R1), item(SEARCHED), item(R2), text("Hi")],
             &[R1, SEARCHED, R2, HI],
         );
-        check_said(vec![text("Hi"), item(R1)], &[HI, NO_THOUGHT]);
-        check_said(vec![item(R1), item(R2), text("Hi")], &[R2, HI, NO_THOUGHT]);
+        check_turn(vec![text("Hi"), item(R1)], &[HI, NO_THOUGHT]);
+        check_turn(vec![item(R1), item(R2), text("Hi")], &[R2, HI, NO_THOUGHT]);
         let unknown = item(r#"{"type":"new_thing"}"#);
-        check_said(
+        check_turn(
             vec![item(R1), unknown, text("Hi")],
             &[HI, NO_THOUGHT, NO_ITEM],
         );
@@ -246,14 +246,17 @@ mod tests {
         let unsigned = r#"{"type":"reasoning","id":"rs_1","summary":[]}"#;
         let misnamed = r#"{"type":"reasoning","id":"x","encrypted_content":"e"}"#;
         for refused in [unsigned, misnamed] {
-            check_said(vec![item(refused), text("Hi")], &[HI, NO_THOUGHT]);
-            check_said(
+            check_turn(vec![item(refused), text("Hi")], &[HI, NO_THOUGHT]);
+            check_turn(
                 vec![item(refused), item(SEARCHED), text("Hi")],
                 &[HI, NO_THOUGHT, NO_ITEM],
             );
         }
         let case = Case {
-            turns: vec![said(Assistant, vec![item(R1), item(SEARCHED), text("Hi")])],
+            turns: vec![message_turn(
+                Assistant,
+                vec![item(R1), item(SEARCHED), text("Hi")],
+            )],
             options: RenderOptions {
                 thoughts: Thoughts::Omit,
                 ..RenderOptions::default()
@@ -265,8 +268,8 @@ mod tests {
 
     #[test]
     fn no_item_is_sent_twice() {
-        let turn = said(Assistant, vec![item(R1), text("Hi")]);
-        let again = said(Assistant, vec![item(R1), item(SEARCHED)]);
+        let turn = message_turn(Assistant, vec![item(R1), text("Hi")]);
+        let again = message_turn(Assistant, vec![item(R1), item(SEARCHED)]);
         Case::of(vec![turn, again]).check(&[
             R1,
             HI,
@@ -274,14 +277,14 @@ mod tests {
             "lost 2 provider_item nothing",
         ]);
         let stored = item(r#"{"type":"item_reference","id":"msg_1"}"#);
-        check_said(vec![stored, text("Hi")], &[HI, NO_ITEM]);
+        check_turn(vec![stored, text("Hi")], &[HI, NO_ITEM]);
     }
 
     #[test]
     fn marks_keep_phases_and_positions_of_calls() {
         let commentary = item(r#"{"type":"message","phase":"commentary"}"#);
         let phased = r#"{"type":"message","role":"assistant","phase":"commentary","content":"Hi"}"#;
-        check_said(
+        check_turn(
             vec![commentary.clone(), text("Hi"), item(SEARCHED), text("Hi")],
             &[phased, SEARCHED, HI],
         );
@@ -306,7 +309,7 @@ mod tests {
                 "lost 1 part_order other_form",
             ],
         );
-        check_said(vec![item(R1), first, text("Hi")], &[HI, NO_THOUGHT]);
+        check_turn(vec![item(R1), first, text("Hi")], &[HI, NO_THOUGHT]);
     }
 
     #[test]
@@ -320,8 +323,8 @@ mod tests {
         ]);
     }
 
-    fn check_said(parts: Vec<Part>, expected: &[&str]) {
-        Case::of(vec![said(Assistant, parts)]).check(expected);
+    fn check_turn(parts: Vec<Part>, expected: &[&str]) {
+        Case::of(vec![message_turn(Assistant, parts)]).check(expected);
     }
 
     fn check(parts: Vec<Part>, expected: &[&str]) {

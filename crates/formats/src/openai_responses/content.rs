@@ -168,27 +168,29 @@ mod tests {
     use domain::MediaSource;
     use domain::event::Role::{Assistant, User};
 
-    use crate::openai_responses::testing::{Case, call, called, item, json, label, said, text};
+    use crate::openai_responses::testing::{
+        Case, call, called, item, json, label, message_turn, text,
+    };
 
     use super::*;
 
     #[test]
     fn content_is_a_list_if_it_is_not_a_single_text() {
-        check_said(
+        check_turn(
             User,
             vec![text("a"), text(""), text("b")],
             &[
                 r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]}"#,
             ],
         );
-        check_said(
+        check_turn(
             Assistant,
             vec![text("a"), Part::Refusal("No.".to_owned())],
             &[
                 r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[]},{"type":"refusal","refusal":"No."}]}"#,
             ],
         );
-        check_said(
+        check_turn(
             User,
             vec![Part::Refusal("No.".to_owned())],
             &[
@@ -213,12 +215,12 @@ mod tests {
             item: domain::JsonText::parse(ITEM).unwrap(),
         };
         let sealed = Part::RedactedThinking("x".to_owned());
-        check_said(
+        check_turn(
             Assistant,
             vec![thinking, sealed, foreign, text("Hi")],
             &[HI, NO_THOUGHT, "lost 1 redacted_thinking nothing", NO_ITEM],
         );
-        check_said(
+        check_turn(
             User,
             vec![item(ITEM), text("Hi")],
             &[
@@ -254,8 +256,8 @@ mod tests {
         );
     }
 
-    fn check_said(role: domain::event::Role, parts: Vec<Part>, expected: &[&str]) {
-        Case::of(vec![said(role, parts)]).check(expected);
+    fn check_turn(role: domain::event::Role, parts: Vec<Part>, expected: &[&str]) {
+        Case::of(vec![message_turn(role, parts)]).check(expected);
     }
 
     fn check_output(output: ToolOutput, expected: &str) {

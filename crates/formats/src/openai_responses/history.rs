@@ -212,9 +212,9 @@ mod tests {
     }
 
     fn check_error(body: &str, expected: &str) {
-        let told = parse_history(body.as_bytes()).unwrap_err().to_string();
-        assert!(told.contains(expected), "{told}");
-        assert!(!told.contains("secret"), "{told}");
+        let error = parse_history(body.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        assert!(!error.contains("secret"), "{error}");
     }
 
     fn check(body: &str, expected: &[&str]) {

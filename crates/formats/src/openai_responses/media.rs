@@ -110,20 +110,20 @@ mod tests {
     use domain::event::Role;
     use domain::event::Role::{Assistant, System, User};
 
-    use crate::openai_responses::testing::{Case, label, said, text};
+    use crate::openai_responses::testing::{Case, label, message_turn, text};
 
     use super::*;
 
     #[test]
     fn images_are_rendered_in_inputs() {
-        check_said(
+        check_turn(
             User,
             vec![picture("data:image/png;base64,AA", Some("low"))],
             &[
                 r#"{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AA","detail":"low"}]}"#,
             ],
         );
-        check_said(
+        check_turn(
             User,
             vec![picture("https://a/b.png", Some("closely"))],
             &[
@@ -132,7 +132,7 @@ mod tests {
                 "lost 1 image_detail nothing",
             ],
         );
-        check_said(
+        check_turn(
             Assistant,
             vec![picture("https://a/b.png", None)],
             &[
@@ -140,7 +140,7 @@ mod tests {
                 "lost 1 image text",
             ],
         );
-        check_said(
+        check_turn(
             User,
             vec![picture("", None)],
             &[
@@ -153,21 +153,21 @@ mod tests {
     #[test]
     fn files_are_rendered_in_inputs() {
         let url = |url: &str| MediaSource::Url(url.to_owned());
-        check_said(
+        check_turn(
             User,
             vec![document(url("data:text/plain;base64,AA"), None)],
             &[
                 r#"{"type":"message","role":"user","content":[{"type":"input_file","filename":"file","file_data":"data:text/plain;base64,AA"}]}"#,
             ],
         );
-        check_said(
+        check_turn(
             User,
             vec![document(MediaSource::FileId("f".to_owned()), None)],
             &[
                 r#"{"type":"message","role":"user","content":[{"type":"input_file","file_id":"f"}]}"#,
             ],
         );
-        check_said(
+        check_turn(
             User,
             vec![document(url("https://a/b"), Some("b.pdf"))],
             &[
@@ -176,8 +176,8 @@ mod tests {
             ],
         );
         let late = vec![
-            said(User, vec![text("a")]),
-            said(System, vec![document(url("https://a/b"), Some("b.pdf"))]),
+            message_turn(User, vec![text("a")]),
+            message_turn(System, vec![document(url("https://a/b"), Some("b.pdf"))]),
         ];
         Case::of(late).check(&[
             r#"{"type":"message","role":"user","content":"a"}"#,
@@ -186,8 +186,8 @@ mod tests {
         ]);
     }
 
-    fn check_said(role: Role, parts: Vec<Part>, expected: &[&str]) {
-        Case::of(vec![said(role, parts)]).check(expected);
+    fn check_turn(role: Role, parts: Vec<Part>, expected: &[&str]) {
+        Case::of(vec![message_turn(role, parts)]).check(expected);
     }
 
     fn picture(url: &str, detail: Option<&str>) -> Part {

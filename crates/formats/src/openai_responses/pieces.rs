@@ -32,12 +32,15 @@ pub(super) fn split_turn(pieces: Vec<Piece>) -> Result<(Vec<Part>, Vec<ParsedCal
     let (mut parts, mut calls, mut current) = (Vec::new(), Vec::new(), None);
     for piece in pieces {
         match piece {
-            Piece::Message { parts: said, .. } if said.is_empty() => {}
-            Piece::Message { phase, parts: said } => {
+            Piece::Message { parts: content, .. } if content.is_empty() => {}
+            Piece::Message {
+                phase,
+                parts: content,
+            } => {
                 if phase != current {
                     parts.push(own(message_mark(phase.as_deref()), "phase")?);
                 }
-                parts.extend(said);
+                parts.extend(content);
                 current = phase;
             }
             Piece::Item(item) => {

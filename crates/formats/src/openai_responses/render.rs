@@ -43,10 +43,10 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         author(&mut draft, turn);
         match turn.role {
             Role::Assistant => assistant(&mut draft, turn),
-            Role::User => said(&mut draft, turn, "user", Target::Input),
+            Role::User => push_message(&mut draft, turn, "user", Target::Input),
             Role::System | Role::Developer => {
                 let role = instructions_role(draft.options());
-                said(&mut draft, turn, role, Target::Instructions);
+                push_message(&mut draft, turn, role, Target::Instructions);
             }
         }
     }
@@ -100,7 +100,7 @@ fn author(draft: &mut Draft<'_>, turn: &Turn) {
 }
 
 /// Renders a user turn, or instructions within the conversation. Empty parts and empty messages are omitted.
-fn said<'a>(draft: &mut Draft<'a>, turn: &'a Turn, role: &'static str, target: Target) {
+fn push_message<'a>(draft: &mut Draft<'a>, turn: &'a Turn, role: &'static str, target: Target) {
     let mut parts = Vec::new();
     for part in &turn.parts {
         match own_part(part).map(classify) {
@@ -154,7 +154,7 @@ fn cache_key(key: &str) -> Option<Cow<'_, str>> {
 mod tests {
     use domain::event::Role::{Assistant, Developer, System, User};
 
-    use crate::openai_responses::testing::{Case, item, label, said, text};
+    use crate::openai_responses::testing::{Case, item, label, message_turn, text};
     use crate::options::InstructionsRole;
 
     use super::*;
@@ -164,10 +164,10 @@ mod tests {
         let case = Case {
             instructions: vec!["Be brief.".to_owned(), "Be kind.".to_owned()],
             turns: vec![
-                said(System, vec![text("Answer in French."), text(" ")]),
-                said(Developer, vec![text("No lists.")]),
-                said(User, vec![text("Hi")]),
-                said(System, vec![text("Now in German.")]),
+                message_turn(System, vec![text("Answer in French."), text(" ")]),
+                message_turn(Developer, vec![text("No lists.")]),
+                message_turn(User, vec![text("Hi")]),
+                message_turn(System, vec![text("Now in German.")]),
             ],
             ..Case::default()
         };
@@ -184,9 +184,9 @@ mod tests {
     fn one_request_has_one_role_of_instructions() {
         let case = Case {
             turns: vec![
-                said(User, vec![text("Hi")]),
-                said(System, vec![text("a")]),
-                said(Developer, vec![text("b")]),
+                message_turn(User, vec![text("Hi")]),
+                message_turn(System, vec![text("a")]),
+                message_turn(Developer, vec![text("b")]),
             ],
             options: RenderOptions {
                 instructions_role: InstructionsRole::Developer,
@@ -205,7 +205,7 @@ mod tests {
     fn opening_and_closing_are_user_messages() {
         let case = Case {
             opening: Some("Before: a greeting.".to_owned()),
-            turns: vec![said(Assistant, vec![text("Hi")])],
+            turns: vec![message_turn(Assistant, vec![text("Hi")])],
             closing: Some("It is noon.".to_owned()),
             ..Case::default()
         };
@@ -220,14 +220,17 @@ mod tests {
     fn an_empty_list_is_never_sent() {
         let empty = r#"{"type":"message","role":"user","content":"(The conversation is empty.)"}"#;
         Case::default().check(&[empty]);
-        let turns = vec![said(User, vec![text("")]), said(Assistant, vec![])];
+        let turns = vec![
+            message_turn(User, vec![text("")]),
+            message_turn(Assistant, vec![]),
+        ];
         Case::of(turns).check(&[empty]);
     }
 
     #[test]
     fn cache_keys_at_their_bound() {
         let keyed = |key: &str| Case {
-            turns: vec![said(User, vec![text("Hi")])],
+            turns: vec![message_turn(User, vec![text("Hi")])],
             options: RenderOptions {
                 cache_key: Some(key.to_owned()),
                 ..RenderOptions::default()
@@ -247,18 +250,21 @@ mod tests {
         let asked =
             r#"{"type":"custom_tool_call","id":"ctc_1","call_id":"c","name":"p","input":"x"}"#;
         let answer = r#"{"type":"custom_tool_call_output","call_id":"c","output":"y"}"#;
-        let turns = vec![said(Assistant, vec![item(asked)])];
+        let turns = vec![message_turn(Assistant, vec![item(asked)])];
         Case::of(turns.clone()).check(&[
             r#"{"type":"message","role":"user","content":"(The conversation is empty.)"}"#,
             "lost 1 provider_item nothing",
         ]);
-        let answered = vec![turns[0].clone(), said(User, vec![text("so"), item(answer)])];
+        let answered = vec![
+            turns[0].clone(),
+            message_turn(User, vec![text("so"), item(answer)]),
+        ];
         Case::of(answered).check(&[
             asked,
             r#"{"type":"message","role":"user","content":"so"}"#,
             answer,
         ]);
-        Case::of(vec![said(User, vec![text("so"), item(answer)])]).check(&[
+        Case::of(vec![message_turn(User, vec![text("so"), item(answer)])]).check(&[
             r#"{"type":"message","role":"user","content":"so"}"#,
             "lost 1 provider_item nothing",
         ]);
@@ -267,7 +273,7 @@ mod tests {
     #[test]
     fn a_user_has_no_name_and_does_not_reason() {
         let reasoning = r#"{"type":"reasoning","id":"rs_1","encrypted_content":"e"}"#;
-        let mut turn = said(User, vec![item(reasoning), text("Hi")]);
+        let mut turn = message_turn(User, vec![item(reasoning), text("Hi")]);
         turn.author = Some(label("Ann"));
         Case::of(vec![turn]).check(&[
             r#"{"type":"message","role":"user","content":"Hi"}"#,

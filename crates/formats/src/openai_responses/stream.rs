@@ -68,9 +68,9 @@ impl ReplyStream {
                 text(event.delta)?.map(Delta::Thinking)
             }
             "response.function_call_arguments.delta" => self.call_input(index, event.delta)?,
-            "response.output_item.added" => self.begun(index, event.item)?,
-            "response.output_item.done" => self.done(index, event.item)?,
-            "response.completed" | "response.incomplete" => self.ended(event.response)?,
+            "response.output_item.added" => self.item_added(index, event.item)?,
+            "response.output_item.done" => self.item_done(index, event.item)?,
+            "response.completed" | "response.incomplete" => self.response_ended(event.response)?,
             "response.failed" => return Err(response_failure(event.response)?),
             "error" => return Err(failure(piece)?),
             _ => None,
@@ -91,7 +91,11 @@ impl ReplyStream {
         reply(response)
     }
 
-    fn begun(&mut self, index: u64, item: Option<&RawValue>) -> Result<Option<Delta>, ParseError> {
+    fn item_added(
+        &mut self,
+        index: u64,
+        item: Option<&RawValue>,
+    ) -> Result<Option<Delta>, ParseError> {
         let Some(ParsedItem::Call(call)) = item.map(|item| read(item, "item")).transpose()? else {
             return Ok(None);
         };
@@ -116,7 +120,11 @@ impl ReplyStream {
         Ok(fragment.map(|fragment| Delta::CallInput { index, fragment }))
     }
 
-    fn done(&mut self, index: u64, item: Option<&RawValue>) -> Result<Option<Delta>, ParseError> {
+    fn item_done(
+        &mut self,
+        index: u64,
+        item: Option<&RawValue>,
+    ) -> Result<Option<Delta>, ParseError> {
         if let Some(item) = item {
             self.hold(item)?;
             self.items.insert(index, item.to_owned());
@@ -124,7 +132,7 @@ impl ReplyStream {
         Ok(None)
     }
 
-    fn ended(&mut self, response: Option<&RawValue>) -> Result<Option<Delta>, ParseError> {
+    fn response_ended(&mut self, response: Option<&RawValue>) -> Result<Option<Delta>, ParseError> {
         if let Some(response) = response {
             self.hold(response)?;
             self.response = Some(response.to_owned());
@@ -219,11 +227,11 @@ mod tests {
             Some(Delta::Thinking("x".to_owned())),
         );
         check(&delta("function_call_arguments"), None);
-        let begun =
+        let added =
             format!(r#"{{"type":"response.output_item.added","output_index":1,"item":{CALL}}}"#);
         let (call_id, tool_name) = ("a".to_owned(), "f".to_owned());
         check(
-            &begun,
+            &added,
             Some(Delta::CallBegan {
                 index: 0,
                 call_id,

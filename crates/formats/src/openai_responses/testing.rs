@@ -74,7 +74,7 @@ fn lines(rendered: &Rendered) -> Vec<String> {
 }
 
 /// A turn without calls.
-pub(super) fn said(role: Role, parts: Vec<Part>) -> Turn {
+pub(super) fn message_turn(role: Role, parts: Vec<Part>) -> Turn {
     called(role, parts, Vec::new())
 }
 
@@ -139,10 +139,10 @@ pub(super) fn turns(facts: Vec<Fact>) -> Vec<Turn> {
     for fact in facts {
         if let Fact::MessageAppended(message) = fact {
             open = message.role == Role::Assistant;
-            turns.push(said(message.role, message.parts));
+            turns.push(message_turn(message.role, message.parts));
         } else if let Fact::ToolCalled(tool) = fact {
             if !open {
-                turns.push(said(Role::Assistant, Vec::new()));
+                turns.push(message_turn(Role::Assistant, Vec::new()));
                 open = true;
             }
             let mut made = call(tool.call_id.as_str(), "null", json("null"));

@@ -38,7 +38,7 @@ pub(crate) fn changed(
         &reading::elements(format, &before),
         &reading::elements(format, &after),
     );
-    let apart = |body| -> BTreeMap<String, Value> {
+    let other_fields = |body| -> BTreeMap<String, Value> {
         let mut fields = reading::fields(body);
         fields.remove(reading::list_field(format));
         fields
@@ -46,7 +46,7 @@ pub(crate) fn changed(
             .map(|(name, raw)| (name, unmarked(raw)))
             .collect()
     };
-    if !leading && apart(&before) != apart(&after) {
+    if !leading && other_fields(&before) != other_fields(&after) {
         changed.push("fields beside the list changed".to_owned());
     }
     changed

@@ -81,7 +81,7 @@ pub(crate) fn silent(
         .iter()
         .chain(&transcript.opening)
         .chain(&transcript.closing);
-    let unsaid = frame
+    let missing = frame
         .filter(|text| !rendering.contains(text))
         .map(|text| format!("missing: {text:?}"));
     let turns = transcript
@@ -90,7 +90,7 @@ pub(crate) fn silent(
         .flat_map(|turn| check_turn(&rendering, turn));
     let calls = transcript.turns.iter().flat_map(|turn| &turn.calls);
     let calls = calls.flat_map(|call| check_call(&rendering, call));
-    let mut silent: Vec<String> = unsaid.chain(turns).chain(calls).collect();
+    let mut silent: Vec<String> = missing.chain(turns).chain(calls).collect();
     if !rendered.losses.is_sorted_by_key(|loss| loss.version) {
         silent.push("the losses are not by version".to_owned());
     }
@@ -133,8 +133,8 @@ fn check_turn(rendering: &Rendering<'_>, turn: &Turn) -> Vec<String> {
 fn check_part(rendering: &Rendering<'_>, version: Version, part: &Part) -> Option<String> {
     match part {
         Part::Text(text) => {
-            let said = text.trim().is_empty() || rendering.contains(text);
-            (!said).then(|| format!("missing: {text:?}"))
+            let is_contained = text.trim().is_empty() || rendering.contains(text);
+            (!is_contained).then(|| format!("missing: {text:?}"))
         }
         Part::Image {
             source,

@@ -13,7 +13,7 @@ use formats::{CallOutputs, RenderOptions};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
     /// A text.
-    Said(Speaker, String),
+    Text(Speaker, String),
     /// A call: id, tool name, input.
     Called(String, String, String),
     /// A result: call id, texts.
@@ -34,21 +34,21 @@ pub(crate) enum Speaker {
 /// The actions of a transcript, with separate texts.
 pub(crate) fn transcript_actions(transcript: &Transcript) -> Vec<Action> {
     let mut actions: Vec<Action> = Vec::new();
-    let said = |speaker, text: &String| Action::Said(speaker, bare(text));
+    let text_action = |speaker, text: &String| Action::Text(speaker, bare(text));
     actions.extend(
         transcript
             .instructions
             .iter()
-            .map(|text| said(Speaker::System, text)),
+            .map(|text| text_action(Speaker::System, text)),
     );
     actions.extend(
         transcript
             .opening
             .iter()
-            .map(|text| said(Speaker::User, text)),
+            .map(|text| text_action(Speaker::User, text)),
     );
     for turn in &transcript.turns {
-        actions.extend(texts_of(&turn.parts).map(|text| Action::Said(speaker(turn.role), text)));
+        actions.extend(part_texts(&turn.parts).map(|text| Action::Text(speaker(turn.role), text)));
         actions.extend(turn.calls.iter().map(|call| called(&call.called)));
         actions.extend(
             turn.calls
@@ -60,9 +60,9 @@ pub(crate) fn transcript_actions(transcript: &Transcript) -> Vec<Action> {
         transcript
             .closing
             .iter()
-            .map(|text| said(Speaker::User, text)),
+            .map(|text| text_action(Speaker::User, text)),
     );
-    actions.retain(|action| !matches!(action, Action::Said(_, text) if text.is_empty()));
+    actions.retain(|action| !matches!(action, Action::Text(_, text) if text.is_empty()));
     actions
 }
 
@@ -71,8 +71,8 @@ pub(crate) fn fact_actions(facts: &[Fact]) -> Vec<Action> {
     let actions = facts.iter().flat_map(|fact| match fact {
         Fact::MessageAppended(message) => {
             let speaker = speaker(message.role);
-            texts_of(&message.parts)
-                .map(|text| Action::Said(speaker, text))
+            part_texts(&message.parts)
+                .map(|text| Action::Text(speaker, text))
                 .collect()
         }
         Fact::ToolCalled(call) => vec![called(call)],
@@ -108,11 +108,11 @@ fn joined(actions: Vec<Action>) -> Vec<Action> {
     let mut joined: Vec<Action> = Vec::new();
     for action in actions {
         match (joined.last_mut(), action) {
-            (_, Action::Said(_, text)) if text.is_empty() => {}
-            (Some(Action::Said(before, said)), Action::Said(speaker, text))
+            (_, Action::Text(_, text)) if text.is_empty() => {}
+            (Some(Action::Text(before, text_action)), Action::Text(speaker, text))
                 if *before == speaker =>
             {
-                said.push_str(&text);
+                text_action.push_str(&text);
             }
             (_, action) => joined.push(action),
         }
@@ -128,7 +128,7 @@ fn speaker(role: Role) -> Speaker {
     }
 }
 
-fn texts_of(parts: &[Part]) -> impl Iterator<Item = String> {
+fn part_texts(parts: &[Part]) -> impl Iterator<Item = String> {
     parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(bare(text)),
         _ => None,
@@ -147,7 +147,7 @@ fn called(call: &ToolCalled) -> Action {
 fn answered(call_id: &str, output: &ToolOutput) -> Action {
     let texts = match output {
         ToolOutput::Json(json) => vec![unquoted(json.as_str())],
-        ToolOutput::Parts(parts) => texts_of(parts).map(|text| unquoted(&text)).collect(),
+        ToolOutput::Parts(parts) => part_texts(parts).map(|text| unquoted(&text)).collect(),
     };
     Action::Answered(
         call_id.to_owned(),
@@ -178,12 +178,12 @@ pub(crate) fn missing(
     let acts = |actions: &[Action]| {
         actions
             .iter()
-            .filter(|action| !matches!(action, Action::Said(..)))
+            .filter(|action| !matches!(action, Action::Text(..)))
             .count()
     };
     if acts(expected) != acts(found) {
         return Some(format!(
-            "{} calls and answers replacement {}",
+            "{} calls and answers became {}",
             acts(expected),
             acts(found)
         ));
@@ -192,11 +192,11 @@ pub(crate) fn missing(
     let mut conversation = Cursor::new(found, &[Speaker::User, Speaker::Assistant]);
     for action in expected {
         let carried = match action {
-            Action::Said(Speaker::System, text) => {
+            Action::Text(Speaker::System, text) => {
                 instructions.reaches(Speaker::System, text)
                     || conversation.reaches(Speaker::User, text)
             }
-            Action::Said(speaker, text) => conversation.reaches(*speaker, text),
+            Action::Text(speaker, text) => conversation.reaches(*speaker, text),
             Action::Called(id, name, input) => conversation.next_act(|act| match act {
                 Action::Called(its_id, its_name, its_input) => {
                     id == its_id && name == its_name && (input == its_input || !input_kept(input))
@@ -228,7 +228,7 @@ struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     fn new(actions: &'a [Action], speakers: &[Speaker]) -> Self {
         let wanted = |action: &&Action| match action {
-            Action::Said(speaker, _) => speakers.contains(speaker),
+            Action::Text(speaker, _) => speakers.contains(speaker),
             _ => !speakers.contains(&Speaker::System),
         };
         let rest = actions.iter().filter(wanted).collect();
@@ -242,8 +242,8 @@ impl<'a> Cursor<'a> {
     /// Moves to a text of the role, if there is one before the next call or result.
     fn reaches(&mut self, speaker: Speaker, text: &str) -> bool {
         let (mut at, mut offset) = (self.at, self.offset);
-        while let Some(Action::Said(who, said)) = self.rest.get(at).copied() {
-            let found = said.get(offset..).and_then(|rest| rest.find(text));
+        while let Some(Action::Text(who, text_action)) = self.rest.get(at).copied() {
+            let found = text_action.get(offset..).and_then(|rest| rest.find(text));
             if let Some(found) = found.filter(|_| *who == speaker) {
                 (self.at, self.offset) = (at, offset + found + text.len());
                 return true;
@@ -257,7 +257,7 @@ impl<'a> Cursor<'a> {
     fn next_act(&mut self, is_it: impl Fn(&Action) -> bool) -> bool {
         while let Some(action) = self.rest.get(self.at) {
             (self.at, self.offset) = (self.at + 1, 0);
-            if !matches!(action, Action::Said(..)) {
+            if !matches!(action, Action::Text(..)) {
                 return is_it(action);
             }
         }

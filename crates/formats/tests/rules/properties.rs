@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::assembly::assembled;
 use crate::histories::{options, plain_transcripts, transcripts};
 use crate::meaning::{Action, bare, fact_actions, in_order, missing, transcript_actions};
-use crate::reading::Seen;
+use crate::reading::BodyCall;
 use crate::{checkers, growth, losses, reading};
 
 /// Cases per property, unless the environment variable is set.
@@ -139,7 +139,7 @@ fn calls_are_restored(
     } else {
         prop_assert_eq!(&found, &expected);
     }
-    let calls: Vec<&Seen> = calls.iter().flatten().collect();
+    let calls: Vec<&BodyCall> = calls.iter().flatten().collect();
     let results = reading::results(format, body);
     prop_assert_eq!(calls.len(), results.len());
     for (call, result) in calls.iter().zip(&results) {
@@ -149,7 +149,7 @@ fn calls_are_restored(
     Ok(())
 }
 
-fn restored(call: &Seen, rendered: &Rendered) -> (String, String) {
+fn restored(call: &BodyCall, rendered: &Rendered) -> (String, String) {
     let mut facts = [Fact::ToolCalled(ToolCalled {
         call_id: CallId::parse(call.id.clone()).unwrap(),
         tool_name: ToolName::parse(call.name.clone().unwrap()).unwrap(),
@@ -187,11 +187,11 @@ fn keeps_meaning(
     )?;
     let parts = transcript.turns.iter().flat_map(|turn| &turn.parts);
     for thought in parts.filter_map(thought) {
-        let said =
-            |action: &Action| matches!(action, Action::Said(_, text) if text.contains(&thought));
+        let found_text =
+            |action: &Action| matches!(action, Action::Text(_, text) if text.contains(&thought));
         prop_assert!(
-            !actions.iter().any(said),
-            "a thought replacement a text: {}",
+            !actions.iter().any(found_text),
+            "a thought became a text: {}",
             thought
         );
     }

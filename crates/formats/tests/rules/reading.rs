@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 /// A call or a result in a body.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct BodyCall {
     /// The id of the call.
     pub(crate) id: String,
     /// The tool name, if the body contains it.
@@ -70,7 +70,7 @@ pub(crate) fn strings(value: &Value) -> Vec<&str> {
 }
 
 /// The calls of a body, grouped by message.
-pub(crate) fn calls(format: Format, body: &Value) -> Vec<Vec<Seen>> {
+pub(crate) fn calls(format: Format, body: &Value) -> Vec<Vec<BodyCall>> {
     let elements = list(&body[list_field(format)]);
     if format == Format::OpenAiResponses {
         let typed = |item: &Value| item["type"] == "function_call";
@@ -82,10 +82,10 @@ pub(crate) fn calls(format: Format, body: &Value) -> Vec<Vec<Seen>> {
         });
         return seen
             .map(Iterator::collect)
-            .filter(|calls: &Vec<Seen>| !calls.is_empty())
+            .filter(|calls: &Vec<BodyCall>| !calls.is_empty())
             .collect();
     }
-    let of_message = |message: &Value| -> Vec<Seen> {
+    let in_message = |message: &Value| -> Vec<BodyCall> {
         match format {
             Format::Anthropic => typed(&message["content"], "tool_use")
                 .map(|block| seen(block, "id", "name"))
@@ -96,7 +96,7 @@ pub(crate) fn calls(format: Format, body: &Value) -> Vec<Vec<Seen>> {
             _ => {
                 let calls = list(&message["tool_calls"]).iter();
                 calls
-                    .map(|call| Seen {
+                    .map(|call| BodyCall {
                         id: text(&call["id"]),
                         name: call["function"]["name"].as_str().map(str::to_owned),
                     })
@@ -106,15 +106,15 @@ pub(crate) fn calls(format: Format, body: &Value) -> Vec<Vec<Seen>> {
     };
     elements
         .iter()
-        .map(of_message)
+        .map(in_message)
         .filter(|calls| !calls.is_empty())
         .collect()
 }
 
 /// The results of a body, in order.
-pub(crate) fn results(format: Format, body: &Value) -> Vec<Seen> {
+pub(crate) fn results(format: Format, body: &Value) -> Vec<BodyCall> {
     let elements = list(&body[list_field(format)]).iter();
-    let of_message = |message: &Value| -> Vec<Seen> {
+    let in_message = |message: &Value| -> Vec<BodyCall> {
         match format {
             Format::OpenAiResponses if message["type"] == "function_call_output" => {
                 vec![seen(message, "call_id", "name")]
@@ -129,11 +129,11 @@ pub(crate) fn results(format: Format, body: &Value) -> Vec<Seen> {
             _ => Vec::new(),
         }
     };
-    elements.flat_map(of_message).collect()
+    elements.flat_map(in_message).collect()
 }
 
-fn seen(value: &Value, id: &str, name: &str) -> Seen {
-    Seen {
+fn seen(value: &Value, id: &str, name: &str) -> BodyCall {
+    BodyCall {
         id: text(&value[id]),
         name: value[name].as_str().map(str::to_owned),
     }

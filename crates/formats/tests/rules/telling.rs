@@ -151,7 +151,7 @@ fn written(rendered: &Rendered) -> String {
     for loss in &rendered.losses {
         let (version, lost, replacement) =
             (loss.version, loss.lost.as_str(), loss.replacement.as_str());
-        writeln!(written, "  {version}: {lost} replacement {replacement}").unwrap();
+        writeln!(written, "  {version}: {lost} became {replacement}").unwrap();
     }
     written.push_str("names:\n");
     for (name, recorded) in rendered.names.tools() {

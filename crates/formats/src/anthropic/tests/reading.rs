@@ -10,11 +10,11 @@ use crate::reply::ParseError;
 
 /// A fact in short.
 pub(super) fn short(fact: &Fact) -> String {
-    if let Fact::MessageAppended(said) = fact {
-        let parts: Vec<String> = said.parts.iter().map(part).collect();
-        let provider = said.provider.as_ref().map(|name| format!("@{name}"));
+    if let Fact::MessageAppended(content) = fact {
+        let parts: Vec<String> = content.parts.iter().map(part).collect();
+        let provider = content.provider.as_ref().map(|name| format!("@{name}"));
         let provider = provider.unwrap_or_default();
-        return format!("{}{provider}: {}", said.role.as_str(), parts.join(" | "));
+        return format!("{}{provider}: {}", content.role.as_str(), parts.join(" | "));
     }
     if let Fact::ToolCalled(call) = fact {
         let input = call.input.as_str();
@@ -124,11 +124,11 @@ fn invalid_requests_are_rejected_without_contents() {
 fn documents_by_url_are_pdf() {
     let block = r#"{"type":"document","source":{"type":"url","url":"https://e.example/d"}}"#;
     let facts = parse_history(messages(&user_json(block)).as_bytes()).unwrap();
-    let [Fact::MessageAppended(said)] = facts.as_slice() else {
+    let [Fact::MessageAppended(content)] = facts.as_slice() else {
         panic!("{facts:?}");
     };
     let written = render(
-        &turns([turn(Role::User, said.parts.clone())]),
+        &turns([turn(Role::User, content.parts.clone())]),
         &RenderOptions::default(),
     );
     assert_eq!(written.body, messages(&user_json(block)).into_bytes());
@@ -137,7 +137,7 @@ fn documents_by_url_are_pdf() {
 #[test]
 fn a_rendering_reads_back() {
     let png = "data:image/png;base64,iVBORw==";
-    let said = [
+    let content = [
         turn(Role::System, [text("be kind")]),
         turn(
             Role::User,
@@ -166,7 +166,7 @@ fn a_rendering_reads_back() {
         ),
         assistant("b"),
     ];
-    let written = render(&turns(said), &RenderOptions::default());
+    let written = render(&turns(content), &RenderOptions::default());
     assert_eq!(describe_losses(&written), [""; 0]);
     let facts = parse_history(&written.body).unwrap();
     let shown: Vec<String> = facts.iter().map(short).collect();

@@ -129,9 +129,9 @@ fn marked(transcript: &Transcript) -> Vec<String> {
     let body: serde_json::Value = serde_json::from_slice(&rendered.body).unwrap();
     let system = body["system"].as_array().into_iter().flatten();
     let messages = body["messages"].as_array().into_iter().flatten();
-    let said = messages.flat_map(|message| message["content"].as_array().unwrap());
+    let content = messages.flat_map(|message| message["content"].as_array().unwrap());
     let marked = system
-        .chain(said)
+        .chain(content)
         .filter(|block| block["cache_control"]["type"] == "ephemeral");
     marked
         .map(|block| block["text"].as_str().unwrap().to_owned())

@@ -60,16 +60,16 @@ fn stream(pieces: &[&str]) -> Result<(Reply, Vec<Delta>), ParseError> {
 fn a_whole_reply_is_read() {
     let reply = parse_reply(WHOLE.as_bytes()).unwrap();
     let shown: Vec<String> = reply.facts.iter().map(short).collect();
-    let Some(Fact::MessageAppended(said)) = reply.facts.first() else {
+    let Some(Fact::MessageAppended(message)) = reply.facts.first() else {
         panic!("{reply:?}");
     };
     insta::assert_snapshot!(format!(
         "{}\n{:?} {:?} {:?}\n{:?}",
         shown.join("\n"),
-        said.model,
-        said.provider_response_id,
-        said.finish_reason,
-        said.usage
+        message.model,
+        message.provider_response_id,
+        message.finish_reason,
+        message.usage
     ));
 }
 
@@ -79,7 +79,7 @@ fn empty_texts_are_not_parts() {
     let reply = parse_reply(empty.as_bytes()).unwrap();
     let whole = parse_reply(WHOLE.as_bytes()).unwrap();
     let parts = |reply: &Reply| match reply.facts.first() {
-        Some(Fact::MessageAppended(said)) => said.parts.clone(),
+        Some(Fact::MessageAppended(message)) => message.parts.clone(),
         other => panic!("{other:?}"),
     };
     let mut expected = parts(&whole);
@@ -128,11 +128,11 @@ fn a_refusal_keeps_the_text_and_the_finish_reason() {
         r#"{"type":"message_stop"}"#,
     ])
     .unwrap();
-    let [Fact::MessageAppended(said)] = reply.facts.as_slice() else {
+    let [Fact::MessageAppended(message)] = reply.facts.as_slice() else {
         panic!("{reply:?}");
     };
-    assert_eq!(said.parts, [Part::Text("First, ".into())]);
-    let why = said.finish_reason.as_ref().map(ToString::to_string);
+    assert_eq!(message.parts, [Part::Text("First, ".into())]);
+    let why = message.finish_reason.as_ref().map(ToString::to_string);
     assert_eq!(why.as_deref(), Some("refusal"));
 }
 

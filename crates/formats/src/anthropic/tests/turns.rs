@@ -9,14 +9,14 @@ use crate::anthropic::{CONTINUE, FAILED, OPENER};
 use crate::options::{RenderOptions, Thoughts};
 
 /// Checks the blocks of the first assistant message, and the message after it.
-fn check_turn(said: Turn, blocks: &str, next: &str, losses: &[&str]) {
+fn check_turn(case: Turn, blocks: &str, next: &str, losses: &[&str]) {
     let opener = user_json(&text_json(OPENER));
     let body = if blocks.is_empty() {
         messages(next)
     } else {
         messages(&format!("{opener},{},{next}", assistant_json(blocks)))
     };
-    check(&turns([said]), &body, losses);
+    check(&turns([case]), &body, losses);
 }
 
 const T: &str = r#"{"type":"thinking","thinking":"t","signature":"s"}"#;
@@ -90,8 +90,8 @@ fn a_turn_with_thoughts_is_not_merged_after_one_without() {
         assistant_json(&text_json("a")),
         assistant_json(&format!("{T},{},{T},{}", text_json("b"), text_json("b"))),
     );
-    let said = [user("hi"), assistant("a"), thinking.clone(), thinking];
-    check(&turns(said), &messages(&body), &[]);
+    let case = [user("hi"), assistant("a"), thinking.clone(), thinking];
+    check(&turns(case), &messages(&body), &[]);
 }
 
 #[test]
@@ -112,14 +112,14 @@ fn calls_are_last_and_results_first() {
             call("c3", "{}", ToolOutput::Parts(vec![text("")])),
         ],
     );
-    let said = format!(
+    let case = format!(
         r#"{T},{},{{"type":"tool_use","id":"c1","name":"search","input":{{"b":1.0, "a":12345678901234567890123,"b":2}}}},{{"type":"tool_use","id":"c2","name":"search","input":{{"input":[1]}}}},{{"type":"tool_use","id":"c3","name":"search","input":{{}}}}"#,
         text_json("a")
     );
     let results = user_json(
         r#"{"type":"tool_result","tool_use_id":"c1","content":"{\"x\": 1}"},{"type":"tool_result","tool_use_id":"c2","content":[{"type":"text","text":"no"}],"is_error":true},{"type":"tool_result","tool_use_id":"c3"}"#,
     );
-    check_turn(turn, &said, &results, &["3 input_form other_form"]);
+    check_turn(turn, &case, &results, &["3 input_form other_form"]);
 }
 
 #[test]
@@ -146,12 +146,12 @@ fn a9_a_result_with_is_error_has_text_only_and_some() {
         ),
     ] {
         let returned = failed(call("c", "{}", ToolOutput::Parts(parts)));
-        let said = calling(turn(Role::Assistant, []), [returned]);
+        let case = calling(turn(Role::Assistant, []), [returned]);
         let called = r#"{"type":"tool_use","id":"c","name":"search","input":{}}"#;
         let result = format!(
             r#"{{"type":"tool_result","tool_use_id":"c","content":{content},"is_error":true}}"#
         );
-        check_turn(said, called, &user_json(&result), losses);
+        check_turn(case, called, &user_json(&result), losses);
     }
 }
 
@@ -197,8 +197,8 @@ fn items_are_rendered_for_their_provider() {
         ("anthropic", r#"{"a":1}"#),
         ("anthropic", "1"),
     ] {
-        let said = turn(Role::Assistant, [text("a"), item(provider, lost)]);
-        check_turn(said, &a, &go_on, &["1 provider_item nothing"]);
+        let case = turn(Role::Assistant, [text("a"), item(provider, lost)]);
+        check_turn(case, &a, &go_on, &["1 provider_item nothing"]);
     }
 }
 
@@ -212,21 +212,21 @@ fn items_are_rendered_only_where_the_provider_accepts_them() {
         (Role::User, [search, found], found),
         (Role::Assistant, [search, found], search),
     ] {
-        let said = turn(role, items.map(|text| item("anthropic", text)));
-        let rendered = crate::anthropic::render(&turns([said]), &RenderOptions::default());
+        let case = turn(role, items.map(|text| item("anthropic", text)));
+        let rendered = crate::anthropic::render(&turns([case]), &RenderOptions::default());
         let body = String::from_utf8(rendered.body.clone()).unwrap();
         assert!(body.contains(&format!(r#""content":[{kept}]"#)), "{body}");
         assert_eq!(describe_losses(&rendered), ["1 provider_item nothing"]);
     }
     let items = [search, found].map(|text| item("anthropic", text));
-    let said = calling(
+    let case = calling(
         turn(Role::Assistant, []),
         [call("c", "{}", ToolOutput::Parts(items.to_vec()))],
     );
     let call = r#"{"type":"tool_use","id":"c","name":"search","input":{}}"#;
     let result = format!(r#"{{"type":"tool_result","tool_use_id":"c","content":[{found}]}}"#);
     check_turn(
-        said,
+        case,
         call,
         &user_json(&result),
         &["2 provider_item nothing"],
@@ -238,20 +238,20 @@ fn citations_are_rendered_with_their_text() {
     let (a, go_on) = (text_json("a"), user_json(&text_json(CONTINUE)));
     let cited = r#"{"type":"text","text":"a","citations":[{"type":"c"}]}"#;
     let citations = || item("anthropic", r#"[{"type":"c"}]"#);
-    let said = turn(Role::Assistant, [text("a"), citations()]);
-    check_turn(said, cited, &go_on, &[]);
+    let case = turn(Role::Assistant, [text("a"), citations()]);
+    check_turn(case, cited, &go_on, &[]);
     let lost = ["1 provider_item nothing"];
-    let said = turn(Role::Assistant, [text("a"), text(" "), citations()]);
-    check_turn(said, &a, &go_on, &lost);
-    let said = turn(Role::Assistant, [text("a"), item("anthropic", "[]")]);
-    check_turn(said, &a, &go_on, &lost);
-    let said = turn(Role::Assistant, [text("a"), item("openai", "[{}]")]);
-    check_turn(said, &a, &go_on, &lost);
-    let said = turn(
+    let case = turn(Role::Assistant, [text("a"), text(" "), citations()]);
+    check_turn(case, &a, &go_on, &lost);
+    let case = turn(Role::Assistant, [text("a"), item("anthropic", "[]")]);
+    check_turn(case, &a, &go_on, &lost);
+    let case = turn(Role::Assistant, [text("a"), item("openai", "[{}]")]);
+    check_turn(case, &a, &go_on, &lost);
+    let case = turn(
         Role::Assistant,
         [citations(), text("a"), item("anthropic", "[1]")],
     );
-    check_turn(said, &a, &go_on, &[lost[0], lost[0]]);
+    check_turn(case, &a, &go_on, &[lost[0], lost[0]]);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn media_are_rendered_in_user_messages_and_results() {
         ))),
         &["1 file text"],
     );
-    let said = calling(
+    let case = calling(
         turn(Role::Assistant, [image(url)]),
         [call(
             "c",
@@ -286,7 +286,7 @@ fn media_are_rendered_in_user_messages_and_results() {
     );
     let result = format!(r#"{{"type":"tool_result","tool_use_id":"c","content":[{native}]}}"#);
     check_turn(
-        said,
+        case,
         &blocks,
         &user_json(&result),
         &["1 image text", "2 thinking nothing"],

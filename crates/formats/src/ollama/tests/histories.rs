@@ -73,8 +73,8 @@ fn what_is_written_is_read_back() {
 
 #[test]
 fn default_instructions_are_not_messages() {
-    let said = render(&transcript(vec![user("a")]), &RenderOptions::default());
-    let facts = parse_history(&said.body).unwrap();
+    let rendered = render(&transcript(vec![user("a")]), &RenderOptions::default());
+    let facts = parse_history(&rendered.body).unwrap();
     assert_eq!(describe_facts(&facts), [r#"user [Text("a")]"#]);
 }
 

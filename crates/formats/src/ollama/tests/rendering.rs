@@ -177,12 +177,12 @@ fn own_thoughts_are_rendered() {
 
 #[test]
 fn parts_that_cannot_be_rendered() {
-    let said = Turn {
+    let case = Turn {
         author: Some(label("anna")),
         ..turn(Role::User, vec![text("a"), item("ollama", "{}")])
     };
     let lost = "1 provider_item nothing, 1 author nothing";
-    check(vec![said], r#"{"role":"user","content":"a"}"#, lost);
+    check(vec![case], r#"{"role":"user","content":"a"}"#, lost);
 }
 
 #[test]

@@ -47,9 +47,9 @@ fn a_reply_is_a_message_and_its_calls() {
     let [Fact::MessageAppended(message), Fact::ToolCalled(call), _] = reply.facts.as_slice() else {
         panic!("{reply:?}");
     };
-    let told = [&message.model, &message.provider, &message.finish_reason];
-    let told = told.map(|label| label.as_ref().unwrap().as_str());
-    assert_eq!(told, ["m", "ollama", "stop"]);
+    let labels = [&message.model, &message.provider, &message.finish_reason];
+    let labels = labels.map(|label| label.as_ref().unwrap().as_str());
+    assert_eq!(labels, ["m", "ollama", "stop"]);
     assert_eq!(
         (&call.model, &call.provider),
         (&message.model, &message.provider)

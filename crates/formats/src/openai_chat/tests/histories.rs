@@ -103,8 +103,8 @@ fn what_is_written_is_read_back() {
 fn inserted_texts_are_not_messages() {
     let empty = render(&transcript(vec![]), &RenderOptions::default());
     assert_eq!(parse_history(&empty.body), Ok(vec![]));
-    let said = render(&transcript(vec![user("a")]), &RenderOptions::default());
-    assert_eq!(parse_history(&said.body).unwrap().len(), 1);
+    let rendered = render(&transcript(vec![user("a")]), &RenderOptions::default());
+    assert_eq!(parse_history(&rendered.body).unwrap().len(), 1);
 }
 
 #[test]

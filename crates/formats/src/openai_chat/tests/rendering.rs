@@ -34,19 +34,19 @@ fn o1_neither_list_nor_content_is_empty() {
 #[test]
 fn o2_an_assistant_says_or_calls_something() {
     let refusal = |refusal: &str| Part::Refusal(refusal.to_owned());
-    let said = |parts| vec![turn(Role::Assistant, parts)];
+    let parts_turn = |parts| vec![turn(Role::Assistant, parts)];
     check(
-        said(vec![refusal("No.")]),
+        parts_turn(vec![refusal("No.")]),
         r#"{"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}"#,
         "",
     );
     check(
-        said(vec![text("Hm."), refusal("No.")]),
+        parts_turn(vec![text("Hm."), refusal("No.")]),
         r#"{"role":"assistant","content":"Hm.","refusal":"No."}"#,
         "",
     );
     check(
-        said(vec![refusal("No."), text("Hm.")]),
+        parts_turn(vec![refusal("No."), text("Hm.")]),
         r#"{"role":"assistant","content":"Hm.","refusal":"No."}"#,
         "1 part_order other_form",
     );

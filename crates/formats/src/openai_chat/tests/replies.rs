@@ -56,13 +56,13 @@ fn a_reply_is_a_message_and_its_calls() {
     let [Fact::MessageAppended(message), Fact::ToolCalled(call), _] = reply.facts.as_slice() else {
         panic!("{reply:?}");
     };
-    let told = [
+    let labels = [
         &message.model,
         &message.provider,
         &message.provider_response_id,
     ];
-    let told = told.map(|label| label.as_ref().unwrap().as_str());
-    assert_eq!(told, ["m", "openai", "chatcmpl-1"]);
+    let labels = labels.map(|label| label.as_ref().unwrap().as_str());
+    assert_eq!(labels, ["m", "openai", "chatcmpl-1"]);
     assert_eq!(call.provider_response_id, message.provider_response_id);
     assert_eq!(call.provider, message.provider);
     assert_eq!(

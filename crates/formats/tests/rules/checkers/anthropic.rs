@@ -41,7 +41,7 @@ fn blocks(body: &Value) -> impl Iterator<Item = (String, &str, &Value)> {
     })
 }
 
-fn of_type<'a>(body: &'a Value, wanted: &'a str) -> impl Iterator<Item = (String, &'a Value)> {
+fn with_type<'a>(body: &'a Value, wanted: &'a str) -> impl Iterator<Item = (String, &'a Value)> {
     blocks(body)
         .filter(move |(_, _, block)| text(block, "type") == wanted)
         .map(|(place, _, block)| (place, block))
@@ -182,7 +182,7 @@ fn a2(body: &Value, broken: &mut Violations) {
 /// Calls have unique ids and objects as input, and are last in their turn.
 fn a3(body: &Value, broken: &mut Violations) {
     let mut ids = BTreeSet::new();
-    for (place, block) in of_type(body, "tool_use") {
+    for (place, block) in with_type(body, "tool_use") {
         let id = text(block, "id");
         broken.unless(
             is_token(id, usize::MAX, "_-"),
@@ -212,7 +212,7 @@ fn a4(body: &Value, broken: &mut Violations) {
             content.as_array().is_some_and(Vec::is_empty) || content.as_str().is_some_and(is_blank);
         broken.unless(!empty, place, "is empty");
     }
-    let results = of_type(body, "tool_result");
+    let results = with_type(body, "tool_result");
     let nested = results.flat_map(|(place, block)| {
         list(block, "content")
             .iter()
@@ -232,10 +232,10 @@ fn a4(body: &Value, broken: &mut Violations) {
 
 /// Thoughts are signed; a message with thoughts starts with one and does not end with one.
 fn a5(body: &Value, broken: &mut Violations) {
-    for (place, block) in of_type(body, "thinking") {
+    for (place, block) in with_type(body, "thinking") {
         broken.unless(!text(block, "signature").is_empty(), place, "is not signed");
     }
-    for (place, block) in of_type(body, "redacted_thinking") {
+    for (place, block) in with_type(body, "redacted_thinking") {
         broken.unless(!text(block, "data").is_empty(), place, "is empty");
     }
     for (place, message) in messages(body) {
@@ -264,7 +264,7 @@ fn a6(body: &Value, broken: &mut Violations) {
 
 /// A tool's name is within `[A-Za-z0-9_-]{1,64}`.
 fn a8(body: &Value, broken: &mut Violations) {
-    for (place, block) in of_type(body, "tool_use") {
+    for (place, block) in with_type(body, "tool_use") {
         let named = is_token(text(block, "name"), NAME_CHARS_MAX, "_-");
         broken.unless(named, place, "has a name out of form");
     }
@@ -272,7 +272,7 @@ fn a8(body: &Value, broken: &mut Violations) {
 
 /// A9: a result with `is_error` contains only texts, at least one.
 fn a9(body: &Value, broken: &mut Violations) {
-    let failed = of_type(body, "tool_result").filter(|(_, block)| block["is_error"] == true);
+    let failed = with_type(body, "tool_result").filter(|(_, block)| block["is_error"] == true);
     for (place, block) in failed {
         let blocks = list(block, "content");
         let says = block["content"]
@@ -289,7 +289,7 @@ fn a9(body: &Value, broken: &mut Violations) {
 }
 
 fn safe(body: &Value, broken: &mut Violations) {
-    for (place, block) in of_type(body, "tool_use") {
+    for (place, block) in with_type(body, "tool_use") {
         broken.unless(
             is_safe_call_id(text(block, "id")),
             &place,
@@ -301,7 +301,7 @@ fn safe(body: &Value, broken: &mut Violations) {
             "has a name out of the safe set",
         );
     }
-    for (place, block) in of_type(body, "tool_result") {
+    for (place, block) in with_type(body, "tool_result") {
         let safe = is_safe_call_id(text(block, "tool_use_id"));
         broken.unless(safe, place, "has an id out of the safe set");
     }

@@ -13,7 +13,7 @@ fn assistant(blocks: &[Value]) -> Value {
     json!({"role": "assistant", "content": blocks})
 }
 
-fn said(text: &str) -> Value {
+fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
@@ -40,14 +40,17 @@ fn with(block: Value, field: &str, value: Value) -> Value {
 }
 
 fn instructed(system: Value) -> Value {
-    let mut body = body(&[user(&[said("u")])]);
+    let mut body = body(&[user(&[text_block("u")])]);
     body["system"] = system;
     body
 }
 
 #[test]
 fn blocks_and_roles() {
-    let (u, a) = (|| user(&[said("u")]), || assistant(&[said("a")]));
+    let (u, a) = (
+        || user(&[text_block("u")]),
+        || assistant(&[text_block("a")]),
+    );
     let good = body(&[u(), a(), u()]);
     let marked = || json!({"type": "text", "text": "u", "cache_control": {"type": "ephemeral"}});
     let image = |source: Value| body(&[user(&[json!({"type": "image", "source": source})])]);
@@ -82,19 +85,19 @@ fn blocks_and_roles() {
     );
     check(Anthropic, "A6", &good, &[body(&[u(), a()]), body(&[])]);
     let mut empty_result = result("a");
-    empty_result["content"] = json!([said("")]);
+    empty_result["content"] = json!([text_block("")]);
     let good = body(&[u(), assistant(&[call("a")]), user(&[result("a")])]);
     check(
         Anthropic,
         "A4",
         &good,
         &[
-            body(&[user(&[said("")])]),
-            body(&[user(&[said(" \n")])]),
+            body(&[user(&[text_block("")])]),
+            body(&[user(&[text_block(" \n")])]),
             body(&[user(&[])]),
             body(&[json!({"role": "user", "content": " "})]),
             body(&[user(&[empty_result])]),
-            instructed(json!([said(" ")])),
+            instructed(json!([text_block(" ")])),
             instructed(json!("")),
         ],
     );
@@ -102,12 +105,12 @@ fn blocks_and_roles() {
 
 #[test]
 fn calls_and_results() {
-    let u = || user(&[said("u")]);
+    let u = || user(&[text_block("u")]);
     let calls = |ids: &[&str]| assistant(&ids.iter().map(|id| call(id)).collect::<Vec<_>>());
     let good = body(&[
         u(),
         calls(&["a", "b"]),
-        user(&[result("b"), result("a"), said("u")]),
+        user(&[result("b"), result("a"), text_block("u")]),
     ]);
     check(
         Anthropic,
@@ -117,11 +120,11 @@ fn calls_and_results() {
             body(&[u(), calls(&["a"])]),
             body(&[u(), calls(&["a"]), u()]),
             body(&[user(&[result("a")])]),
-            body(&[u(), calls(&["a"]), user(&[said("u"), result("a")])]),
+            body(&[u(), calls(&["a"]), user(&[text_block("u"), result("a")])]),
             body(&[
                 u(),
                 calls(&["a", "b"]),
-                user(&[result("a"), said("u"), result("b")]),
+                user(&[result("a"), text_block("u"), result("b")]),
             ]),
             body(&[u(), calls(&["a"]), user(&[result("a"), result("a")])]),
             body(&[u(), calls(&["a"]), user(&[result("b")])]),
@@ -129,7 +132,7 @@ fn calls_and_results() {
                 u(),
                 calls(&["a"]),
                 u(),
-                assistant(&[said("a")]),
+                assistant(&[text_block("a")]),
                 user(&[result("a")]),
             ]),
         ],
@@ -143,7 +146,7 @@ fn calls_and_results() {
             with(call("a"), "id", json!("a.b")),
             with(call("a"), "input", json!("{}")),
             with(call("a"), "input", json!([])),
-            body(&[assistant(&[call("a"), said("a")])]),
+            body(&[assistant(&[call("a"), text_block("a")])]),
             body(&[calls(&["a", "a"])]),
             body(&[calls(&["a"]), user(&[result("a")]), calls(&["a"])]),
         ],
@@ -165,11 +168,11 @@ fn failed_results() {
         returned(json!(" ")),
         returned(json!([])),
         returned(json!([image])),
-        returned(json!([said("no"), image])),
+        returned(json!([text_block("no"), image])),
     ];
     let succeeded = body(&[assistant(&[call("a")]), user(&[result("a")])]);
     for good in [
-        returned(json!([said("no")])),
+        returned(json!([text_block("no")])),
         returned(json!("no")),
         succeeded,
     ] {
@@ -202,7 +205,7 @@ fn ids_and_names() {
 fn thoughts() {
     let good = body(&[assistant(&[
         thought("s"),
-        said("a"),
+        text_block("a"),
         thought("s"),
         call("a"),
     ])]);
@@ -211,14 +214,14 @@ fn thoughts() {
         "A5",
         &good,
         &[
-            body(&[assistant(&[thought(""), said("a")])]),
+            body(&[assistant(&[thought(""), text_block("a")])]),
             body(&[assistant(&[
                 json!({"type": "redacted_thinking", "data": ""}),
-                said("a"),
+                text_block("a"),
             ])]),
-            body(&[assistant(&[said("a"), thought("s"), said("a")])]),
+            body(&[assistant(&[text_block("a"), thought("s"), text_block("a")])]),
             body(&[assistant(&[thought("s")])]),
-            body(&[assistant(&[thought("s"), said("a"), thought("s")])]),
+            body(&[assistant(&[thought("s"), text_block("a"), thought("s")])]),
         ],
     );
 }

@@ -115,8 +115,8 @@ fn g1(body: &Value, broken: &mut Violations) {
         return;
     };
     let parts = list(instruction, "parts");
-    let said = !parts.is_empty() && parts.iter().all(|part| !text(part, "text").is_empty());
-    broken.unless(said, "systemInstruction", "has no text");
+    let has_content = !parts.is_empty() && parts.iter().all(|part| !text(part, "text").is_empty());
+    broken.unless(has_content, "systemInstruction", "has no text");
 }
 
 /// There are parts, and none is empty.

@@ -9,7 +9,7 @@ fn content(role: &str, parts: &[Value]) -> Value {
     json!({"role": role, "parts": parts})
 }
 
-fn said(role: &str) -> Value {
+fn message(role: &str) -> Value {
     content(role, &[json!({"text": "t"})])
 }
 
@@ -27,7 +27,7 @@ fn body(contents: &[Value]) -> Value {
 
 fn answered(call: Value, response: Value) -> Value {
     body(&[
-        said("user"),
+        message("user"),
         content("model", &[call]),
         content("user", &[response]),
     ])
@@ -40,7 +40,7 @@ fn with(mut part: Value, place: &str, value: Value) -> Value {
 
 #[test]
 fn contents_and_parts() {
-    let good = body(&[said("user"), said("model"), said("user")]);
+    let good = body(&[message("user"), message("model"), message("user")]);
     let user = |part: Value| body(&[content("user", &[part])]);
     check(
         Gemini,
@@ -71,8 +71,8 @@ fn contents_and_parts() {
         &good,
         &[
             body(&[]),
-            body(&[said("system")]),
-            body(&[said("function")]),
+            body(&[message("system")]),
+            body(&[message("function")]),
             instructed,
             empty,
         ],
@@ -87,14 +87,19 @@ fn contents_and_parts() {
             body(&[content("user", &[])]),
         ],
     );
-    check(Gemini, "G6", &good, &[body(&[said("user"), said("model")])]);
+    check(
+        Gemini,
+        "G6",
+        &good,
+        &[body(&[message("user"), message("model")])],
+    );
     check(
         Gemini,
         "G7",
         &good,
         &[
-            body(&[said("user"), said("user")]),
-            body(&[said("user"), said("model"), said("model")]),
+            body(&[message("user"), message("user")]),
+            body(&[message("user"), message("model"), message("model")]),
         ],
     );
 }
@@ -106,24 +111,30 @@ fn calls_and_responses() {
         json!({"text": "t"}),
     );
     let both = content("user", &[response("a"), response("b"), text.clone()]);
-    let good = body(&[said("user"), calls(), both.clone(), calls(), both.clone()]);
+    let good = body(&[
+        message("user"),
+        calls(),
+        both.clone(),
+        calls(),
+        both.clone(),
+    ]);
     check(
         Gemini,
         "G3",
         &good,
         &[
             body(&[calls(), both.clone()]),
-            body(&[said("model"), calls(), both]),
-            body(&[said("user"), calls()]),
-            body(&[said("user"), calls(), said("user")]),
+            body(&[message("model"), calls(), both]),
+            body(&[message("user"), calls()]),
+            body(&[message("user"), calls(), message("user")]),
             body(&[
-                said("user"),
+                message("user"),
                 calls(),
                 content("user", &[response("a")]),
                 content("user", &[response("b")]),
             ]),
             body(&[
-                said("user"),
+                message("user"),
                 calls(),
                 content("user", &[text, response("a"), response("b")]),
             ]),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::checkers::tests::check;
 
-fn said(role: &str) -> Value {
+fn message(role: &str) -> Value {
     json!({"role": role, "content": "t"})
 }
 
@@ -28,7 +28,7 @@ fn with(mut message: Value, place: &str, value: Value) -> Value {
 }
 
 fn request(field: &str, value: Value) -> Value {
-    let mut body = body(&[said("system")]);
+    let mut body = body(&[message("system")]);
     body[field] = value;
     body
 }
@@ -36,7 +36,7 @@ fn request(field: &str, value: Value) -> Value {
 #[test]
 fn messages() {
     let good = body(&[
-        said("system"),
+        message("system"),
         json!({"role": "user", "content": "", "images": ["AA=="]}),
         json!({"role": "assistant", "content": "a", "thinking": "t"}),
     ]);
@@ -57,7 +57,7 @@ fn messages() {
         &good,
         &[
             body(&[]),
-            body(&[said("developer")]),
+            body(&[message("developer")]),
             body(&[json!({"role": "user", "content": [{"type": "text", "text": "u"}]})]),
             body(&[json!({"role": "assistant", "tool_calls": []})]),
             body(&[json!({"role": "user", "content": "", "images": ["https://a/b.png"]})]),
@@ -71,13 +71,13 @@ fn messages() {
 
 #[test]
 fn requests() {
-    let good = body(&[said("system"), said("user")]);
+    let good = body(&[message("system"), message("user")]);
     check(
         Ollama,
         "L4",
         &good,
         &[
-            body(&[said("user"), said("system")]),
+            body(&[message("user"), message("system")]),
             body(&[]),
             body(&[json!({"role": "system", "content": " "})]),
         ],
@@ -107,7 +107,7 @@ fn requests() {
 #[test]
 fn calls_and_results() {
     let good = body(&[
-        said("user"),
+        message("user"),
         called("a"),
         answered("a"),
         called("b"),
@@ -138,7 +138,7 @@ fn calls_and_results() {
         &good,
         &[
             body(&[called("a")]),
-            body(&[called("a"), said("user"), answered("a")]),
+            body(&[called("a"), message("user"), answered("a")]),
             body(&[answered("a")]),
             body(&[called("a"), answered("b")]),
         ],

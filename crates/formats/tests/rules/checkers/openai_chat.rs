@@ -110,9 +110,9 @@ fn o2(body: &Value, broken: &mut Violations) {
         let none = called && list(message, "tool_calls").is_empty();
         broken.unless(!none, &place, "has an empty list of calls");
         let assistant = text(message, "role") == "assistant";
-        let said = has(message, "content") && message["content"] != "";
+        let has_content = has(message, "content") && message["content"] != "";
         broken.unless(
-            !assistant || called || said,
+            !assistant || called || has_content,
             &place,
             "has neither content nor calls",
         );

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::checkers::tests::check;
 
-fn said(role: &str, content: &Value) -> Value {
+fn message(role: &str, content: &Value) -> Value {
     json!({"role": role, "content": content})
 }
 
@@ -29,23 +29,23 @@ fn with(mut call: Value, place: &str, value: Value) -> Value {
 
 #[test]
 fn contents() {
-    let u = said("user", &json!("u"));
+    let u = message("user", &json!("u"));
     let good = body(&[
         u.clone(),
-        said("assistant", &json!([{"type": "refusal", "refusal": "no"}])),
+        message("assistant", &json!([{"type": "refusal", "refusal": "no"}])),
     ]);
     check(
         OpenAiChat,
         "O",
         &good,
         &[
-            body(&[said("function", &json!("u"))]),
-            body(&[said("user", &json!(1))]),
-            body(&[said(
+            body(&[message("function", &json!("u"))]),
+            body(&[message("user", &json!(1))]),
+            body(&[message(
                 "assistant",
                 &json!([{"type": "image_url", "image_url": {"url": "u"}}]),
             )]),
-            body(&[said(
+            body(&[message(
                 "user",
                 &json!([{"type": "image_url", "image_url": {}}]),
             )]),
@@ -57,15 +57,15 @@ fn contents() {
         OpenAiChat,
         "O1",
         &good,
-        &[body(&[]), json!({}), body(&[said("user", &json!([]))])],
+        &[body(&[]), json!({}), body(&[message("user", &json!([]))])],
     );
     check(
         OpenAiChat,
         "O2",
-        &body(&[said("assistant", &json!("a")), called(&["a"])]),
+        &body(&[message("assistant", &json!("a")), called(&["a"])]),
         &[
-            body(&[said("assistant", &Value::Null)]),
-            body(&[said("assistant", &json!(""))]),
+            body(&[message("assistant", &Value::Null)]),
+            body(&[message("assistant", &json!(""))]),
             body(&[json!({"role": "assistant"})]),
             body(&[called(&[])]),
         ],
@@ -77,13 +77,17 @@ fn texts_alone() {
     check(
         OpenAiChat,
         "O4",
-        &body(&[said("system", &json!("s")), called(&["a"]), answered("a")]),
+        &body(&[
+            message("system", &json!("s")),
+            called(&["a"]),
+            answered("a"),
+        ]),
         &[
-            body(&[said(
+            body(&[message(
                 "system",
                 &json!([{"type": "image_url", "image_url": {"url": "u"}}]),
             )]),
-            body(&[said("tool", &Value::Null)]),
+            body(&[message("tool", &Value::Null)]),
             with(
                 called(&["a"]),
                 "/tool_calls/0/function/arguments",
@@ -100,7 +104,7 @@ fn texts_alone() {
 
 #[test]
 fn calls_and_results() {
-    let u = || said("user", &json!("u"));
+    let u = || message("user", &json!("u"));
     check(
         OpenAiChat,
         "O3",
@@ -146,7 +150,10 @@ fn ids_and_names() {
             name(""),
             name(&"f".repeat(65)),
             name("a.b"),
-            body(&[said("system", &json!("s")), said("developer", &json!("d"))]),
+            body(&[
+                message("system", &json!("s")),
+                message("developer", &json!("d")),
+            ]),
             body(&[json!({"role": "user", "content": "u", "name": "a b"})]),
         ],
     );

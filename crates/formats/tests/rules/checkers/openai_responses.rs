@@ -61,7 +61,7 @@ fn items(body: &Value) -> impl Iterator<Item = (String, &Value)> {
     items.map(|(index, item)| (format!("input[{index}]"), item))
 }
 
-fn of_kind<'a>(body: &'a Value, wanted: &'a str) -> impl Iterator<Item = (String, &'a Value)> {
+fn with_kind<'a>(body: &'a Value, wanted: &'a str) -> impl Iterator<Item = (String, &'a Value)> {
     items(body).filter(move |(_, item)| kind(item) == wanted)
 }
 
@@ -84,8 +84,8 @@ fn message(place: &str, item: &Value, broken: &mut Violations) {
         "system" | "developer" => &["input_text"],
         _ => return broken.at(place, "has no known role"),
     };
-    let said = !text(item, "content").is_empty() || !list(item, "content").is_empty();
-    broken.unless(said, place, "says nothing");
+    let has_content = !text(item, "content").is_empty() || !list(item, "content").is_empty();
+    broken.unless(has_content, place, "says nothing");
     for part in list(item, "content") {
         let known = types.contains(&text(part, "type")) && is_part(part);
         broken.unless(known, place, format!("has a part of another form: {part}"));
@@ -227,7 +227,7 @@ fn r5(body: &Value, broken: &mut Violations) {
             "has a call id out of bounds",
         );
     }
-    for (place, item) in of_kind(body, "function_call") {
+    for (place, item) in with_kind(body, "function_call") {
         let named = is_token(text(item, "name"), NAME_CHARS_MAX, "_-");
         broken.unless(named, &place, "has a name out of form");
         let json = serde_json::from_str::<&serde_json::value::RawValue>(text(item, "arguments"));
@@ -237,7 +237,7 @@ fn r5(body: &Value, broken: &mut Violations) {
             "has arguments that are no JSON in a string",
         );
     }
-    for (place, item) in of_kind(body, "function_call_output") {
+    for (place, item) in with_kind(body, "function_call_output") {
         let output = &item["output"];
         broken.unless(
             output.is_string() || output.is_array(),
@@ -304,7 +304,7 @@ fn safe(body: &Value, broken: &mut Violations) {
         let safe = is_safe_call_id(text(item, "call_id"));
         broken.unless(safe, place, "has a call id out of the safe set");
     }
-    for (place, item) in of_kind(body, "function_call") {
+    for (place, item) in with_kind(body, "function_call") {
         broken.unless(
             is_safe_tool_name(text(item, "name")),
             place,

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use crate::checkers::tests::check;
 
-fn said(role: &str, content: &Value) -> Value {
+fn message(role: &str, content: &Value) -> Value {
     json!({"type": "message", "role": role, "content": content})
 }
 
 fn u() -> Value {
-    said("user", &json!([{"type": "input_text", "text": "u"}]))
+    message("user", &json!([{"type": "input_text", "text": "u"}]))
 }
 
 fn a() -> Value {
@@ -49,15 +49,18 @@ fn items_have_their_form() {
             body(&[]),
             body(&[json!({"type": "odd"})]),
             body(&[json!(1)]),
-            body(&[said("tool", &json!("t"))]),
-            body(&[said("user", &json!(""))]),
-            body(&[said("user", &json!([]))]),
-            body(&[said("user", &json!([{"type": "output_text", "text": "u"}]))]),
-            body(&[said(
+            body(&[message("tool", &json!("t"))]),
+            body(&[message("user", &json!(""))]),
+            body(&[message("user", &json!([]))]),
+            body(&[message(
+                "user",
+                &json!([{"type": "output_text", "text": "u"}]),
+            )]),
+            body(&[message(
                 "assistant",
                 &json!([{"type": "input_text", "text": "u"}]),
             )]),
-            body(&[said("user", &json!([{"type": "input_image"}]))]),
+            body(&[message("user", &json!([{"type": "input_image"}]))]),
         ],
     );
     check(
@@ -92,7 +95,10 @@ fn items_have_their_form() {
             instructed,
             with(a(), "phase", json!("odd")),
             with(u(), "phase", json!("commentary")),
-            body(&[said("system", &json!("s")), said("developer", &json!("d"))]),
+            body(&[
+                message("system", &json!("s")),
+                message("developer", &json!("d")),
+            ]),
         ],
     );
 }

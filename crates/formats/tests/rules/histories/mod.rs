@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 pub(crate) use parts::SECRET;
-use words::{call_ids, documents, labels, providers, said, texts, tool_names};
+use words::{call_ids, documents, labels, non_blank_text, providers, texts, tool_names};
 
 /// Maximum number of turns of a random transcript.
 const TURNS_MAX: usize = 8;
@@ -22,9 +22,9 @@ const CALLS_MAX: usize = 3;
 /// Any transcript. Many turns have the provider `own`.
 pub(crate) fn transcripts(own: Option<&'static str>) -> impl Strategy<Value = Transcript> {
     let frame = (
-        prop::collection::vec(said(), 0..3),
-        prop::option::weighted(0.2, said()),
-        prop::option::weighted(0.2, said()),
+        prop::collection::vec(non_blank_text(), 0..3),
+        prop::option::weighted(0.2, non_blank_text()),
+        prop::option::weighted(0.2, non_blank_text()),
     );
     let turns = prop::collection::vec(turns(own), 0..=TURNS_MAX);
     (frame, turns).prop_map(|((instructions, opening, closing), turns)| {
@@ -46,7 +46,7 @@ pub(crate) fn plain_transcripts() -> impl Strategy<Value = Transcript> {
         ..turn(Role::Assistant, vec![Part::Text(format!("a{text}"))])
     });
     let exchanges = prop::collection::vec((user, assistant), 0..4);
-    (prop::option::of(said()), exchanges).prop_map(|(instruction, exchanges)| {
+    (prop::option::of(non_blank_text()), exchanges).prop_map(|(instruction, exchanges)| {
         let mut turns: Vec<Turn> = exchanges.into_iter().flat_map(|(u, a)| [u, a]).collect();
         turns.push(turn(Role::User, vec![Part::Text("last <#>".to_owned())]));
         numbering::numbered(Transcript {

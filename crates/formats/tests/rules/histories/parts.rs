@@ -7,7 +7,7 @@ use domain::{JsonText, Label, MediaSource, Part};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::words::{labels, said, texts};
+use super::words::{labels, non_blank_text, texts};
 
 /// The secret in some text files.
 pub(crate) const SECRET: &str = "hunter22secret99";
@@ -148,13 +148,12 @@ fn sources() -> impl Strategy<Value = MediaSource> {
 
 fn thought_parts() -> impl Strategy<Value = Part> {
     let signatures = prop::option::weighted(0.8, select(&["c2lnbmVk#", "c2lnbmVk#", ""][..]));
-    let thinking =
-        (prop::option::weighted(0.9, said()), signatures).prop_map(|(text, signature)| {
-            Part::Thinking {
-                text: text.unwrap_or_default().replace("<#>", "thought <#>"),
-                signature: signature.map(str::to_owned),
-            }
-        });
+    let thinking = (prop::option::weighted(0.9, non_blank_text()), signatures).prop_map(
+        |(text, signature)| Part::Thinking {
+            text: text.unwrap_or_default().replace("<#>", "thought <#>"),
+            signature: signature.map(str::to_owned),
+        },
+    );
     let items = prop_oneof![Just(REPEATED), select(ITEMS), select(ITEMS)];
     let item = items.prop_map(|(provider, item)| Part::ProviderItem {
         provider: Label::parse(provider).unwrap(),

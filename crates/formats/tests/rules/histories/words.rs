@@ -33,7 +33,7 @@ pub(super) fn texts() -> impl Strategy<Value = String> {
 }
 
 /// A text that is not blank.
-pub(super) fn said() -> impl Strategy<Value = String> {
+pub(super) fn non_blank_text() -> impl Strategy<Value = String> {
     select(&["said <#>", "nul \0 <#>", " padded <#>\n", "größe <#>"][..]).prop_map(str::to_owned)
 }
 
