@@ -108,10 +108,10 @@ impl Validate for GatewayConfig {
         if let Err(error) = WriterClient::endpoint(&self.writer_url) {
             checks.invalid("writer_url", error.to_string());
         }
-        for (key, mistake) in self.models.mistakes() {
+        for (key, mistake) in self.models.errors() {
             checks.invalid(&format!("models.{key}"), mistake);
         }
-        for (key, mistake) in self.egress.mistakes() {
+        for (key, mistake) in self.egress.errors() {
             checks.invalid(&format!("egress.{key}"), mistake);
         }
         checks.section("generation", &self.generation);

@@ -75,7 +75,7 @@ impl Validate for WriterConfig {
         for (key, error) in self.read_model.mistakes() {
             checks.invalid(&format!("read_model.{key}"), error);
         }
-        for (key, error) in self.egress.mistakes() {
+        for (key, error) in self.egress.errors() {
             checks.invalid(&format!("egress.{key}"), error);
         }
         checks.bounds("heads_cached_max", self.heads_cached_max, &HEADS_CACHED);

@@ -115,7 +115,7 @@ fn loss(loss: &Loss) -> proto::ContextLoss {
     proto::ContextLoss {
         version: loss.version.0,
         lost: loss.lost.as_str().to_owned(),
-        became: loss.became.as_str().to_owned(),
+        became: loss.replacement.as_str().to_owned(),
     }
 }
 

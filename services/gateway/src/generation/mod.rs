@@ -40,7 +40,7 @@ use domain::{ActiveRun, AgentId, ConversationKey, Head, RunId, Sequence, TenantI
 use egress::{EgressConfig, Policy};
 use event_log::registry::{AgentAccess, Scope};
 use futures::Stream;
-use models::fair::{FairPlace, FairPlaces};
+use models::fair::{FairPermit, FairSemaphore};
 use models::{ModelServers, ModelsError};
 use runtime::config::Secret;
 use runtime::shutdown::Shutdown;
@@ -93,7 +93,7 @@ pub struct Dependencies {
 #[derive(Debug)]
 struct RunPermit {
     _active: CountedRun,
-    _place: FairPlace,
+    _place: FairPermit,
 }
 
 /// The runs of this gateway. Clones share them.
@@ -111,7 +111,7 @@ pub struct Shared {
     call_log: CallLog,
     webhooks: Webhooks,
     followers: Followers,
-    places: FairPlaces,
+    places: FairSemaphore,
     quotas: Quotas,
     summaries: Arc<Semaphore>,
     rules: Rules,
@@ -149,7 +149,7 @@ impl Generations {
             webhooks: Webhooks::new(Policy::new(&deps.egress))?,
             egress: deps.egress,
             followers: Followers::new(config.followers_max),
-            places: FairPlaces::new(
+            places: FairSemaphore::new(
                 config.runs_max,
                 config.runs_waiting_max,
                 Duration::from_millis(config.run_wait_ms),
@@ -266,7 +266,7 @@ impl Generations {
     async fn acquire(&self, account: &Account) -> Result<RunPermit, Problem> {
         let active = self.quotas.enter(account)?;
         self.quotas.check_tokens(account).await?;
-        let place = self.places.take(&account.consumer.tenant).await;
+        let place = self.places.acquire(&account.consumer.tenant).await;
         let place = place.map_err(|_| start::too_many_runs(self.rules.runs_max))?;
         Ok(RunPermit {
             _active: active,

@@ -114,7 +114,7 @@ impl<'a> Steps<'a> {
         let format = models.format(server);
         let format = format.unwrap_or(formats::Format::Canonical);
         let outputs = models.call_outputs(server);
-        let settled = self.fold.settled();
+        let settled = self.fold.finished_facts();
         if let Some(messages) = &self.spec.messages {
             let messages = messages.iter().cloned().map(Fact::MessageAppended);
             let facts = messages.chain(settled.iter().cloned()).collect();
@@ -151,7 +151,7 @@ impl<'a> Steps<'a> {
         let reply = self.generations.call_model(call, request).await;
         let mut reply = reply.map_err(|error| Halt::Ended(error.end()))?;
         let facts = self.stream(&mut reply).await?;
-        let offset = self.fold.settled().len();
+        let offset = self.fold.finished_facts().len();
         let calls = tool_calls::from_step(&self.spec.run, &facts, offset);
         self.publish(RunPartKind::StepFinished(facts)).await?;
         Ok(calls)

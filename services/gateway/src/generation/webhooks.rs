@@ -77,7 +77,7 @@ enum WebhookError {
 
 impl WebhookError {
     fn of(error: &reqwest::Error) -> Self {
-        models::refusal_of(error).map_or(Self::Unreachable, Self::Forbidden)
+        models::egress_refusal(error).map_or(Self::Unreachable, Self::Forbidden)
     }
 }
 

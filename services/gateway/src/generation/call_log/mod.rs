@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::{AgentId, CallPurpose, ConversationKey, Label, ModelServerId, RunId};
 use event_log::registry::{LogDetail, ProviderLogs};
-use models::{Exchange, Listener, Wanted};
+use models::{Exchange, ExchangeDetail, ExchangeListener};
 use runtime::shutdown::Shutdown;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
@@ -90,10 +90,10 @@ impl CallLog {
         run: &RunKey,
         model: &ModelChoice,
         purpose: CallPurpose,
-    ) -> Option<Listener> {
+    ) -> Option<ExchangeListener> {
         let wanted = match kept?.detail {
-            LogDetail::Facts => Wanted::Facts,
-            LogDetail::Bodies => Wanted::Bodies,
+            LogDetail::Facts => ExchangeDetail::Facts,
+            LogDetail::Bodies => ExchangeDetail::Bodies,
         };
         let origin = Arc::new(CallOrigin {
             agent: run.agent.clone(),
@@ -105,7 +105,7 @@ impl CallLog {
         });
         let calls = self.calls().clone()?;
         let room = Arc::clone(&self.room);
-        Some(Listener::new(wanted, move |exchange| {
+        Some(ExchangeListener::new(wanted, move |exchange| {
             let room = Arc::clone(&room);
             let permit = room.try_acquire_many_owned(kib_of(&exchange));
             let is_sent = permit.is_ok_and(|permit| {

@@ -80,7 +80,7 @@ fn without_rules_no_body_is_kept() {
     assert_eq!((call.request_bytes, call.reply_bytes), (1, 1));
 }
 
-fn listener(log: &CallLog, detail: Option<LogDetail>) -> Option<Listener> {
+fn listener(log: &CallLog, detail: Option<LogDetail>) -> Option<ExchangeListener> {
     let model = ModelChoice::of(None);
     let kept = detail.map(|detail| ProviderLogs { detail, days: 1 });
     log.listener(kept, &test_run(), &model, CallPurpose::Answer)

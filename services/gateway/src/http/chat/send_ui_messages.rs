@@ -85,7 +85,7 @@ pub(in crate::http) async fn send_ui_messages(
         return Err(HttpProblem::of_field("FIELD_MISSING", "id", detail));
     };
     let is_new = matches!(request.trigger, Trigger::Submit { message_id: None });
-    let is_new = is_new && request.said.is_some();
+    let is_new = is_new && request.user_message.is_some();
     let chat = if is_new {
         get_or_create_chat::get_or_create_chat(&state, &caller, id).await?
     } else {
@@ -129,7 +129,7 @@ async fn turn_of(
 ) -> Result<Turn, HttpProblem> {
     let mut turn = Turn::default();
     let mut open = chat.conversation.head.open_calls.clone();
-    let is_edit = match (&request.trigger, &request.said) {
+    let is_edit = match (&request.trigger, &request.user_message) {
         (Trigger::Regenerate { message_id }, _) => {
             let version =
                 rewind_version::for_regenerate(state, chat, message_id.as_deref()).await?;
@@ -151,7 +151,7 @@ async fn turn_of(
     };
     let webhooks = Webhooks::for_agent(state, &chat.target.access.agent);
     let has_webhook_result = add_answers(&mut turn, request.answers, &open, &webhooks);
-    if let Some(said) = request.said {
+    if let Some(said) = request.user_message {
         // An edited message has the id of the original: it does not identify the turn.
         let id = said.message_id.as_deref().filter(|_| !is_edit);
         turn.key = id.map(|id| turn::key_from_message_id(chat, id));

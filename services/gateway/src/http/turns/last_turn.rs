@@ -2,7 +2,7 @@
 //! continues the message of its calls.
 
 use domain::{Fact, Lifecycle, RunId};
-use runs::{UiMessage, continued, page};
+use runs::{UiMessage, page};
 use runtime::http::HttpProblem;
 
 use crate::http::message_pages::{MessagesPage, Paging, read_page};
@@ -31,7 +31,7 @@ pub(in crate::http) async fn continued_message(
         .and_then(|start| events.get(..=start))
         .unwrap_or_default();
     let approvals = state.approvals(&chat.target.access.agent);
-    Ok(continued(&page(before, None, &approvals)).cloned())
+    Ok(runs::continued_message(&page(before, None, &approvals)).cloned())
 }
 
 /// The chat's last turn.

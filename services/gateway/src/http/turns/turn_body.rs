@@ -3,7 +3,7 @@
 use domain::event::{ToolOutcome, ToolReturned};
 use domain::{CallId, Fact, Part, Violation, ViolationReason};
 use runs::request::{tool_output, user_parts};
-use runs::{Denial, denied};
+use runs::{Denial, denial_result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -116,7 +116,7 @@ pub(in crate::http) fn add_approvals(
             let denial = Denial {
                 reason: approval.reason,
             };
-            let fact = Fact::ToolReturned(denied(call_id, denial));
+            let fact = Fact::ToolReturned(denial_result(call_id, denial));
             turn.add_fact(format!("approvals[{index}]"), fact);
         }
     }

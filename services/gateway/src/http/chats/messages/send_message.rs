@@ -125,7 +125,7 @@ pub(in crate::http) async fn stream_answer(
         run: Some(run),
         parts: parts.map_err(problem::from_problem)?.boxed(),
         finished: state.wait_until_finished(&chat.target.key, run),
-        opening: vec![ui.opening()],
+        opening: vec![ui.start_chunk()],
         ui,
         after: 0,
     };

@@ -214,6 +214,6 @@ fn opening(ui: &UiStream, continued: Option<&UiMessage>, from: u64) -> Vec<runs:
     match continued {
         _ if from > 1 => Vec::new(),
         Some(message) => replay(message),
-        None => vec![ui.opening()],
+        None => vec![ui.start_chunk()],
     }
 }

@@ -222,7 +222,7 @@ async fn answer(
                 Some((session, run)) => state.wait_until_finished(session, *run),
                 None => Box::pin(std::future::ready(())),
             },
-            opening: vec![ui.opening()],
+            opening: vec![ui.start_chunk()],
             ui,
             after: 0,
         };
